@@ -40,10 +40,8 @@ class TableRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         metric: the metric's name.
         since: the first day of the period.
         until: its last day, inclusive.
-        question: "estimate".
         measure: what the number is.
         value: the value of a share.
-        whole: of a found text, whether it is a whole string.
         quantile: of a quantile, the share of devices below it.
         bin_from: the lower end of a bin.
         bin_to: its upper end.
@@ -65,10 +63,8 @@ class TableRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     metric: str
     since: date
     until: date
-    question: str
     measure: str
     value: str | None = None
-    whole: bool | None = None
     quantile: float | None = None
     bin_from: float | None = None
     bin_to: float | None = None

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from deniable_aggregator.cli.render.output import print_table
 from deniable_aggregator.cli.set_aside import set_aside_group
+from deniable_aggregator.cli.store_readers import allow_reader, write_estimates
 from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.progress import progress_bar
 from deniable_aggregator.cli.support.store_option import open_store, store_option, today
@@ -30,7 +31,8 @@ def store_group() -> None:
     """
 
 
-store_group.add_command(set_aside_group)
+for _command in (set_aside_group, write_estimates, allow_reader):
+    store_group.add_command(_command)
 
 
 @store_group.command()

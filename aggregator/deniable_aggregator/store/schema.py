@@ -224,10 +224,8 @@ estimates: Final = Table(
     Column("since", Date, primary_key=True),
     Column("until", Date, nullable=False),
     Column("position", Integer, primary_key=True, autoincrement=False),  # from 0, in the answer
-    Column("question", Text, nullable=False),
     Column("measure", Text, nullable=False),
     Column("value", Text),
-    Column("whole", Boolean),
     Column("quantile", Float),
     Column("bin_from", Float),
     Column("bin_to", Float),
@@ -240,7 +238,7 @@ estimates: Final = Table(
     Column("shift_if_fake", Float),
     Column("reports", BigInteger),
     Column("epsilon", Float),
-    Column("version", Text),
+    Column("version", Text),  # the first letters of its id; of several, with spaces between
     Column("suspicious", Boolean),
     Column("marks", Text),
     sqlite_with_rowid=False,

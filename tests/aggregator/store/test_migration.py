@@ -19,7 +19,7 @@ from deniable_aggregator.store.backends import creation
 from deniable_aggregator.store.backends.opening import open_database
 from deniable_aggregator.store.maintenance import migration
 from deniable_aggregator.store.maintenance.migration import MIGRATIONS, migrate, run_revisions
-from deniable_aggregator.store.schema import REVISION, metadata
+from deniable_aggregator.store.schema import LATEST_ESTIMATES, REVISION, metadata
 from tests.aggregator.service import TODAY
 from tests.aggregator.stored import TALLY, THEME, append, counted, decoded, execute, fold, register
 
@@ -119,7 +119,13 @@ def test_migrated_and_fresh_stores_have_the_same_tables(fresh_target):
 def described(target):
     with contextlib.closing(Store(target)) as store, store._database.read() as connection:
         assert not compare_metadata(MigrationContext.configure(connection), metadata)
-        return columns(connection)
+        looking = inspect(connection)
+        views = {
+            name: " ".join(looking.get_view_definition(name).split())
+            for name in looking.get_view_names()
+        }
+        assert set(views) == {LATEST_ESTIMATES}
+        return columns(connection), views
 
 
 def columns(connection):

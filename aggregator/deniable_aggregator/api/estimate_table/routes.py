@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from flask import Blueprint, Response
 
 from deniable_aggregator.answers.estimate_table import EstimateTable, EstimateTableQuery, TableRow
+from deniable_aggregator.api.asked_versions import SHORT
 from deniable_aggregator.api.parameters import read_query
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY
 from deniable_aggregator.http.authorization import require_reader
@@ -15,7 +17,7 @@ from deniable_aggregator.tables.formats import FORMATS, encode
 from deniable_aggregator.tables.row import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from typing import Any
 
     from deniable_aggregator.catalog import MetricCatalog
@@ -29,16 +31,21 @@ def blueprint(store: Store, catalogue: MetricCatalog, verifier: KeyVerifier) -> 
     """The routes."""
     routes = Blueprint("estimate table", __name__)
 
-    def rows(application: str, query: EstimateTableQuery) -> Iterator[Mapping[str, Any]]:
-        names = {entry.spec.name for entry in catalogue.for_application(application)}
-        return store.estimates.read(
+    def rows(application: str, query: EstimateTableQuery) -> Iterator[dict[str, Any]]:
+        specs = [entry.spec for entry in catalogue.for_application(application)]
+        names = {spec.name for spec in specs}
+        ids = {spec.digest.hex()[:SHORT]: spec.digest.hex() for spec in specs}
+        whole = lru_cache(lambda short: " ".join(ids.get(each, each) for each in short.split()))
+        for row in store.estimates.read(
             application,
             query.period,
             since=query.since or FIRST_DAY,
             until=query.until or LAST_DAY,
             metrics=names & set(query.metric) if query.metric else names,
             measures=query.measure,
-        )
+        ):
+            row["version"] = whole(row["version"])
+            yield row
 
     def table() -> Response:
         application, query = require_reader(verifier).application, read_query(EstimateTableQuery)
@@ -47,11 +54,14 @@ def blueprint(store: Store, catalogue: MetricCatalog, verifier: KeyVerifier) -> 
             EstimateTable(application=application, period=query.period, rows=found)
         )
 
-    def formatted(format_: str) -> Response:
+    def formatted(ending: str) -> Response:
         application, query = require_reader(verifier).application, read_query(EstimateTableQuery)
-        found = (Row(application=application, **row) for row in rows(application, query))
-        return Response(encode(found, format_), content_type=FORMATS[format_].content_type)
+        found = (
+            Row(application=application, question="estimate", **row)
+            for row in rows(application, query)
+        )
+        return Response(encode(found, ending), content_type=FORMATS[ending].content_type)
 
     routes.add_url_rule(PATH, view_func=table)
-    routes.add_url_rule(f"{PATH}.<any({','.join(FORMATS)}):format_>", view_func=formatted)
+    routes.add_url_rule(f"{PATH}.<any({','.join(FORMATS)}):ending>", view_func=formatted)
     return routes

@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from deniable_aggregator.answers.questions import EstimateQuery
+from deniable_aggregator.api.asked_versions import SHORT
 from deniable_aggregator.api.estimate_table.due import what_is_due
 from deniable_aggregator.api.query_service import QueryService
 from deniable_aggregator.config.settings import Settings
@@ -35,10 +36,8 @@ WRITTEN_ROWS: Final = 500
 """One transaction writes no more, or one period, so that nobody waits long."""
 
 COLUMNS: Final = (
-    "question",
     "measure",
     "value",
-    "whole",
     "quantile",
     "bin_from",
     "bin_to",
@@ -51,11 +50,10 @@ COLUMNS: Final = (
     "shift_if_fake",
     "reports",
     "epsilon",
-    "version",
     "suspicious",
     "marks",
 )
-"""The columns of the long table that the SQL table has beside the period."""
+"""The columns of the long table that the SQL table has beside the period and the version."""
 
 # These problems stay as long as the tag does.
 _LASTING: Final = {"no_reports", "candidates_needed", "estimate_refused", "days_rolled_up"}
@@ -123,22 +121,25 @@ class TableWriter:
         self,
         *,
         seconds: float = float("inf"),
+        anew: bool = False,
         on_progress: Callable[[int, int], None] = lambda _, __: None,
     ) -> Written:
         """Writes and deletes what is due, in small transactions.
 
         Args:
             seconds: after so many no further period is begun.
+            anew: whether to write all periods again, also those that are right.
             on_progress: called with how many periods are done, and how many there are.
 
         Raises:
-            StoreUnavailableError: if another process is at it, or the store cannot be used.
+            InUseError: if another process is at it.
+            StoreUnavailableError: if the store cannot be used.
             ProblemError: if the store cannot be read steadily.
         """
         end = time.monotonic() + seconds
         with self._store.estimates.alone():
             # Read first: what is counted from now on is due the next time.
-            due = self._due()
+            due = self._due(anew=anew)
             self._store.estimates.delete(due.deleted)
             done = rows = 0
             for some in self._portions(due.written, end):
@@ -148,12 +149,13 @@ class TableWriter:
                 on_progress(done, len(due.written))
         return Written(done, rows, len(due.deleted), len(due.written) - done)
 
-    def _due(self) -> Due:
+    def _due(self, *, anew: bool = False) -> Due:
         before = self._today - self._accept_days
+        tags = self._store.estimates.tags()
         return what_is_due(
             self._catalogue,
             self._store.closed_days.versions(before),
-            self._store.estimates.tags(),
+            dict.fromkeys(tags, b"") if anew else tags,
             self._lengths,
             self._store.tallies.first_kept_days(
                 self._today, keep=self._retain_days, open_days=self._accept_days
@@ -180,7 +182,9 @@ class TableWriter:
     def _rows(self, period: DuePeriod) -> Iterator[dict[str, Any]]:
         rows = _largest([*self._estimate(period)])
         for row in rows:
-            yield {"until": period.days.until, **{name: getattr(row, name) for name in COLUMNS}}
+            columns = {name: getattr(row, name) for name in COLUMNS}
+            version = short_versions(row.version or "")
+            yield {"until": period.days.until, "version": version, **columns}
 
     def _estimate(self, period: DuePeriod) -> Iterator[Row]:
         yield from self._answer(period, None)
@@ -207,6 +211,15 @@ class TableWriter:
                 raise
             return
         yield from rows_of(answer)
+
+
+def short_versions(ids: str) -> str:
+    """The ids of versions as commands print them: whole ones would take a third of the table.
+
+    Args:
+        ids: with spaces between.
+    """
+    return " ".join(each[:SHORT] for each in ids.split())
 
 
 def _largest(rows: list[Row]) -> list[Row]:

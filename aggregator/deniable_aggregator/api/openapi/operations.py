@@ -143,11 +143,11 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         query=EstimateTableQuery,
         problems=(*_QUESTIONS, "malformed_question"),
     ),
-    ("GET", "/v1/estimates.{format_}"): Operation(
+    ("GET", "/v1/estimates.{ending}"): Operation(
         "estimateTableFormatted",
         "The same as the long table, in one of its formats.",
         scopes=READ,
-        path={"format_": Literal["csv", "jsonl", "arrow", "parquet"]},
+        path={"ending": Literal["csv", "jsonl", "arrow", "parquet"]},
         query=EstimateTableQuery,
         problems=(*_QUESTIONS, "malformed_question"),
     ),

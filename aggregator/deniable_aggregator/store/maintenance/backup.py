@@ -14,7 +14,7 @@ from deniable_aggregator.store.backends.urls import is_url, parse_url
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
 from deniable_aggregator.store.maintenance.atomic_file import atomic_file
 from deniable_aggregator.store.maintenance.postgresql_programs import run_program
-from deniable_aggregator.store.schema import REVISION, metadata
+from deniable_aggregator.store.schema import LATEST_ESTIMATES, REVISION, metadata
 from deniable_aggregator.store.tables.audit import append, append_if_possible
 
 if TYPE_CHECKING:
@@ -55,8 +55,9 @@ def backup(target: str | Path, file: Path, progress: Callable[[int, int], None])
     with closing(open_database(target, check)) as database:
         with atomic_file(file) as part:
             if is_url(target):
-                # Only the tables, so that the archive can be restored into an empty schema.
-                tables = [f'--table="{schema[0]}".{name}' for name in metadata.tables]
+                # Only these, so that the archive can be restored into an empty schema.
+                names = *metadata.tables, LATEST_ESTIMATES
+                tables = [f'--table="{schema[0]}".{name}' for name in names]
                 options = ["--format=custom", "--no-owner", "--no-privileges", *tables]
                 run_program("pg_dump", parse_url(str(target)), [*options, f"--file={part}"])
             else:

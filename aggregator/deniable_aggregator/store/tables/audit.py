@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection, Select
 
+    from deniable_aggregator.audit import AuditAction
     from deniable_aggregator.store.backends.base import Database
 
 FETCHED_ROWS: Final = 256
@@ -53,16 +55,24 @@ class AuditLog:
         with self._database.read() as connection:
             return [AuditEntry(*row) for row in connection.execute(query)][::-1]
 
+    def newest_details(self, act: AuditAction) -> dict[str, Any] | None:
+        """The details of the last entry of an action; None if there is none.
+
+        Args:
+            act: the action.
+        """
+        with self._database.look_up() as connection:
+            found = connection.execute(_details(act)).scalar_one_or_none()
+        return None if found is None else json.loads(found)
+
     def record_if_changed(self, record: AuditRecord) -> bool:
         """Records a state, such as a setting, unless the last entry of its action says the same.
 
         Returns:
             Whether it was recorded.
         """
-        query = select(audit.c.details).where(audit.c.act == record.act.value)
-        query = query.order_by(audit.c.sequence.desc()).limit(1)
         with self._database.read() as connection:
-            found = connection.execute(query).scalar_one_or_none()
+            found = connection.execute(_details(record.act)).scalar_one_or_none()
         if found == canonical_json(record.details):
             return False
         with self._database.write() as connection:
@@ -107,6 +117,11 @@ def append_if_possible(database: Database, record: AuditRecord) -> None:
             append(connection, record)
     except StoreUnavailableError as error:
         log.warning("this is not in the audit log: %s", error)
+
+
+def _details(act: AuditAction) -> Select[str]:
+    query = select(audit.c.details).where(audit.c.act == act.value)
+    return query.order_by(audit.c.sequence.desc()).limit(1)
 
 
 def _entries() -> Select[Any]:

@@ -135,7 +135,7 @@ class Estimates:
         until: date,
         metrics: Collection[str],
         measures: Collection[str] = (),
-    ) -> Iterator[Mapping[str, Any]]:
+    ) -> Iterator[dict[str, Any]]:
         """Yields rows by metric, then by day, each without application, period and position.
 
         Args:

@@ -5,7 +5,12 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
-from deniable_aggregator.api.estimate_table.writing import COLUMNS, TableWriter, Written
+from deniable_aggregator.api.estimate_table.writing import (
+    COLUMNS,
+    TableWriter,
+    Written,
+    short_versions,
+)
 from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.dates import FIRST_DAY
 from tests.aggregator.service import TODAY
@@ -56,4 +61,11 @@ def table(store: Store, period: str = "day", metrics: Iterable[str] = ("theme",)
 def in_table(rows: Iterable[Row], until: date) -> list[dict[str, Any]]:
     """What the table holds of the rows of an answer."""
     names = ("metric", "since", *COLUMNS)
-    return [{**{name: getattr(row, name) for name in names}, "until": until} for row in rows]
+    return [
+        {
+            **{name: getattr(row, name) for name in names},
+            "until": until,
+            "version": short_versions(row.version or ""),
+        }
+        for row in rows
+    ]

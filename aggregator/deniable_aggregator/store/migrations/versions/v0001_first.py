@@ -12,11 +12,11 @@ down_revision = None
 _LATEST_ESTIMATES = """
 CREATE VIEW latest_estimates AS SELECT
     estimates.application, estimates.period, estimates.metric, estimates.since, estimates.until,
-    estimates.position, estimates.question, estimates.measure, estimates.value, estimates.whole,
-    estimates.quantile, estimates.bin_from, estimates.bin_to, estimates.segment,
-    estimates.estimate, estimates.standard_error, estimates.low, estimates.high,
-    estimates.detected, estimates.shift_if_fake, estimates.reports, estimates.epsilon,
-    estimates.version, estimates.suspicious, estimates.marks
+    estimates.position, estimates.measure, estimates.value, estimates.quantile,
+    estimates.bin_from, estimates.bin_to, estimates.segment, estimates.estimate,
+    estimates.standard_error, estimates.low, estimates.high, estimates.detected,
+    estimates.shift_if_fake, estimates.reports, estimates.epsilon, estimates.version,
+    estimates.suspicious, estimates.marks
 FROM (
     SELECT application, period, metric, max(since) AS since FROM estimated_periods
     WHERE numbers > 0 GROUP BY application, period, metric
@@ -161,10 +161,8 @@ def upgrade() -> None:
         sa.Column("since", sa.Date, primary_key=True),
         sa.Column("until", sa.Date, nullable=False),
         sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
-        sa.Column("question", sa.Text, nullable=False),
         sa.Column("measure", sa.Text, nullable=False),
         sa.Column("value", sa.Text),
-        sa.Column("whole", sa.Boolean),
         sa.Column("quantile", sa.Float),
         sa.Column("bin_from", sa.Float),
         sa.Column("bin_to", sa.Float),
