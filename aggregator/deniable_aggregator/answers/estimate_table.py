@@ -7,7 +7,7 @@ from datetime import date
 from msgspec import Struct
 
 from deniable_aggregator.answers.questions import check_days
-from deniable_aggregator.answers.words import Count, PeriodLength
+from deniable_aggregator.answers.words import Count, PeriodLength, Top
 
 
 class EstimateTableQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -20,6 +20,8 @@ class EstimateTableQuery(Struct, frozen=True, kw_only=True, forbid_unknown_field
         metric: one of the metrics; may come several times. Left out for all.
         measure: one of the measures, such as share or mean; may come several times. Left out for
             all.
+        top: of shares, only those of so many values of each metric, the largest in the newest of
+            these periods; no bins and no shares within segments.
     """
 
     since: date | None = None
@@ -27,6 +29,7 @@ class EstimateTableQuery(Struct, frozen=True, kw_only=True, forbid_unknown_field
     period: PeriodLength = "day"
     metric: tuple[str, ...] = ()
     measure: tuple[str, ...] = ()
+    top: Top | None = None
 
     def __post_init__(self) -> None:
         """Checks the days, see `check_days`."""

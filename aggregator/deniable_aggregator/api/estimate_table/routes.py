@@ -43,6 +43,7 @@ def blueprint(store: Store, catalogue: MetricCatalog, verifier: KeyVerifier) -> 
             until=query.until or LAST_DAY,
             metrics=names & set(query.metric) if query.metric else names,
             measures=query.measure,
+            top=query.top,
         ):
             row["version"] = whole(row["version"])
             yield row

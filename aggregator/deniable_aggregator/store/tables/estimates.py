@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import date
 
-    from sqlalchemy import Connection
+    from sqlalchemy import ColumnElement, Connection, Subquery
 
     from deniable_aggregator.store.backends.base import Database
 
@@ -135,6 +135,7 @@ class Estimates:
         until: date,
         metrics: Collection[str],
         measures: Collection[str] = (),
+        top: int | None = None,
     ) -> Iterator[dict[str, Any]]:
         """Yields rows by metric, then by day, each without application, period and position.
 
@@ -145,26 +146,63 @@ class Estimates:
             until: periods that end after it are left out.
             metrics: names; the ones without rows do no harm.
             measures: only these; all of them if empty.
+            top: of the shares of all devices, only those of so many values of each metric, the
+                largest in the newest of these periods; no bins and no shares within segments.
         """
+        # With the names, an index finds the first day of each.
         here = [
             estimates.c.application == application,
             estimates.c.period == period,
+            estimates.c.metric.in_(sorted(metrics)),
             estimates.c.since >= since,
             estimates.c.until <= until,
         ]
         if measures:
             here.append(estimates.c.measure.in_(sorted(measures)))
         columns = [column for column in estimates.c if column.name not in _ASKED]
-        order = estimates.c.metric, estimates.c.since, estimates.c.position
-        # With the names, an index finds the first day of each; a thousand of them need not end.
-        for some in in_chunks(sorted(metrics)):
-            query = select(*columns).where(*here, estimates.c.metric.in_(some)).order_by(*order)
-            with (
-                self._database.read() as connection,
-                connection.execute(query.execution_options(yield_per=READ_ROWS)) as rows,
-            ):
-                for row in rows:
-                    yield row._asdict()
+        query = select(*columns).where(*here)
+        if top is not None:
+            largest = _largest_values(here, top)
+            of_value = (estimates.c.metric == largest.c.metric) & (
+                estimates.c.value == largest.c.value
+            )
+            query = query.join_from(estimates, largest, of_value, isouter=True).where(
+                _is_overall_share & largest.c.value.is_not(None) | ~_is_detail
+            )
+        query = query.order_by(estimates.c.metric, estimates.c.since, estimates.c.position)
+        with (
+            self._database.read() as connection,
+            connection.execute(query.execution_options(yield_per=READ_ROWS)) as rows,
+        ):
+            for row in rows:
+                yield row._asdict()
+
+
+_is_overall_share: Final = (estimates.c.measure == "share") & estimates.c.segment.is_(None)
+_is_detail: Final = estimates.c.measure.in_(["share", "bin", "lift"])
+
+
+def _largest_values(here: Sequence[ColumnElement[bool]], top: int) -> Subquery:
+    """The values with the largest shares in the newest period of each metric."""
+    newest = (
+        select(estimates.c.metric, func.max(estimates.c.since).label("since"))
+        .where(*here)
+        .group_by(estimates.c.metric)
+        .subquery()
+    )
+    place = func.row_number().over(
+        partition_by=estimates.c.metric,
+        order_by=(estimates.c.estimate.desc(), estimates.c.position),
+    )
+    in_newest = (estimates.c.metric == newest.c.metric) & (estimates.c.since == newest.c.since)
+    ranked = (
+        select(estimates.c.metric, estimates.c.value, place.label("place"))
+        .join_from(estimates, newest, in_newest)
+        .where(*here, _is_overall_share)
+        .subquery()
+    )
+    chosen = select(ranked.c.metric, ranked.c.value).where(ranked.c.place <= top)
+    return chosen.subquery()
 
 
 def delete_unkept_estimates(connection: Connection, first: Any, most: int) -> int:

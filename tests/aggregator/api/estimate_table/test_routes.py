@@ -73,7 +73,16 @@ def test_parameters_choose_rows(service, query, number):
     assert len(rows(service, query)) == number
 
 
-@pytest.mark.parametrize("query", ["?period=year", "?days=3", "?since=2026-02-30"])
+def test_top_chooses_the_values_that_are_largest_in_the_newest_period(service):
+    newest = [row for row in rows(service, "?metric=theme") if row["since"] == str(day(LAST))]
+    largest = sorted(newest, key=lambda row: -row["estimate"])[:2]
+    found = rows(service, "?top=2")
+    values = {row["value"] for row in found if row["metric"] == "theme"}
+    assert values == {row["value"] for row in largest}
+    assert len(found) == 3 * (LAST - FIRST + 1)  # and the share of the other metric
+
+
+@pytest.mark.parametrize("query", ["?period=year", "?top=0", "?days=3", "?since=2026-02-30"])
 def test_a_malformed_question_is_refused(service, query):
     problem(service.ask(f"/v1/estimates{query}"), 400, "malformed_question")
     problem(service.ask(f"/v1/estimates.csv{query}"), 400, "malformed_question")
