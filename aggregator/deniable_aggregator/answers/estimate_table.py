@@ -1,4 +1,4 @@
-"""The SQL table of estimates over HTTP: closed days, weeks or months of all metrics at once."""
+"""The SQL table of estimates over HTTP: past days, weeks or months of all metrics at once."""
 
 from __future__ import annotations
 
@@ -61,6 +61,8 @@ class TableRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         version: the ids of the versions whose reports were counted, with spaces between.
         suspicious: whether some of the reports do not look like those of devices.
         marks: what is special about the period, with spaces between.
+        final: whether no day of the period takes reports any longer; the numbers may move until
+            then.
     """
 
     metric: str
@@ -83,6 +85,7 @@ class TableRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     version: str | None = None
     suspicious: bool | None = None
     marks: str | None = None
+    final: bool
 
 
 class EstimateTable(Struct, kw_only=True):

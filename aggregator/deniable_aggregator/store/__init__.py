@@ -20,9 +20,9 @@ from deniable_aggregator.store.errors import (
 from deniable_aggregator.store.tables.archived import Archive, ArchivedFile
 from deniable_aggregator.store.tables.audit import AuditLog
 from deniable_aggregator.store.tables.batch import Batch, TallyKey
-from deniable_aggregator.store.tables.closed_days import (
-    ClosedDays,
+from deniable_aggregator.store.tables.counted_days import (
     CountedDay,
+    CountedDays,
     CountedVersion,
     RolledDays,
 )
@@ -81,8 +81,8 @@ class Store:
         keys: who may write and read.
         remote: signed remote configurations.
         discoveries: questions about unlisted strings, and what was found.
-        closed_days: what was counted of closed days, in figures that tell whether it has changed.
-        estimates: estimates of closed periods, for programs that ask the database.
+        counted_days: what was counted by day, in figures that tell whether it has changed.
+        estimates: estimates of past periods, for programs that ask the database.
         audit: what administrators did.
         archive: what an archive has, and what it lacks.
 
@@ -105,7 +105,7 @@ class Store:
         self.keys = Keys(self._database)
         self.remote = RemoteDocuments(self._database)
         self.discoveries = Discoveries(self._database)
-        self.closed_days = ClosedDays(self._database)
+        self.counted_days = CountedDays(self._database)
         self.estimates = Estimates(self._database)
         self.audit = AuditLog(self._database)
         self.archive = Archive(self._database)
@@ -161,8 +161,8 @@ __all__ = [
     "AuditLog",
     "Backlog",
     "Batch",
-    "ClosedDays",
     "CountedDay",
+    "CountedDays",
     "CountedVersion",
     "DaySettler",
     "DayStamp",

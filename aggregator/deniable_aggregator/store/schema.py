@@ -213,7 +213,7 @@ discoveries: Final = Table(
     Column("result", LargeBinary),  # JSON
 )
 
-# Estimates of closed days, weeks and months, for whoever asks the database itself: a row for each
+# Estimates of past days, weeks and months, for whoever asks the database itself: a row for each
 # number, with names and values in words and days as DATE, in SQLite as text such as 2026-01-31.
 estimates: Final = Table(
     "estimates",
@@ -241,6 +241,7 @@ estimates: Final = Table(
     Column("version", Text),  # the first letters of its id; of several, with spaces between
     Column("suspicious", Boolean),
     Column("marks", Text),
+    Column("final", Boolean, nullable=False),  # whether no day takes reports any longer
     sqlite_with_rowid=False,
 )
 
@@ -252,7 +253,8 @@ estimated_periods: Final = Table(
     Column("period", Text, primary_key=True),
     Column("metric", Text, primary_key=True),
     Column("since", Date, primary_key=True),
-    Column("tag", LargeBinary(16), nullable=False),  # of all that the estimates depend on
+    Column("tag", LargeBinary(24), nullable=False),  # of all that the estimates depend on
+    Column("written", Integer, nullable=False),  # on which day
     Column("numbers", Integer, nullable=False),  # how many rows there are
     sqlite_with_rowid=False,
 )

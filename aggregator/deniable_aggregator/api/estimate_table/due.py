@@ -4,6 +4,9 @@ The estimates of a period are right as long as nothing has changed that they dep
 a hash of that. It is made of the same as the tag of an answer over HTTP, but of the period's days
 alone, and without what is in no row, such as descriptions and labels: a key that is made, or days
 elsewhere that become one, must not cause a year of estimates.
+
+A tag has two halves: what administrators decide, and the reports. Reports of an open day come all
+the time, so they alone do not make a period due that was written on the same day.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
 METHOD: Final = 1
 """Another number whenever the same reports give other rows in the same version of Deniable."""
 
-TAG_BYTES: Final = 16
+HALF_BYTES: Final = 12
 _NOTHING: Final = CountedVersion({}, [])
 
 
@@ -36,11 +39,13 @@ class DuePeriod(NamedTuple):
         name: of the period.
         days: its days.
         tag: what the estimates depend on.
+        final: whether none of its days takes reports any longer.
     """
 
     name: PeriodName
     days: DayRange
     tag: bytes
+    final: bool
 
 
 class Due(NamedTuple):
@@ -59,21 +64,24 @@ class Due(NamedTuple):
 def what_is_due(
     catalogue: MetricCatalog,
     counted: Mapping[bytes, CountedVersion],
-    tags: Mapping[PeriodName, bytes],
+    written: Mapping[PeriodName, tuple[bytes, int]],
     lengths: Sequence[PeriodLength],
     kept_since: Mapping[tuple[str, str], int],
-    before: int,
+    *,
+    today: int,
+    accept_days: int,
 ) -> Due:
     """What is to be written and deleted: linear in the days of all metrics.
 
     Args:
         catalogue: the registered metrics.
-        counted: what was counted on closed days, by the digest of the version.
-        tags: of the periods in the table.
+        counted: what was counted, by the digest of the version.
+        written: the periods in the table: their tags, and when they were written.
         lengths: how long periods are.
         kept_since: the first day of which reports are kept, by application and metric; estimates of
             a period go with the first of its days.
-        before: the first day that is not closed, in days since 1970-01-01.
+        today: the current day, in days since 1970-01-01; periods end before it.
+        accept_days: for how many days a day stays open for reports.
     """
     metrics: defaultdict[tuple[str, str], list[CatalogEntry]] = defaultdict(list)
     for entry in catalogue.entries():
@@ -87,17 +95,21 @@ def what_is_due(
             continue
         metric = _Metric(application, name, entries, counted)
         for length in sorted(lengths, key=_ORDER.index):
-            for days in metric.periods(length, before):
+            for days in metric.periods(length, today):
                 if epoch_of(days.since) < kept_since.get((application, name), 0):
                     continue
                 period = PeriodName(application, length, name, days.since)
                 kept.add(period)
-                tag = metric.tag(days)
-                if tag is not None and tags.get(period) != tag:
-                    due.append(DuePeriod(period, days, tag))
+                final = epoch_of(days.until) < today - accept_days
+                tag = metric.tag(days, final=final)
+                before, day = written.get(period, (b"", -1))
+                if tag is None or tag == before:
+                    continue
+                if final or day != today or tag[:HALF_BYTES] != before[:HALF_BYTES]:
+                    due.append(DuePeriod(period, days, tag, final))
     gone = [
         period
-        for period in tags
+        for period in written
         if period not in kept and (period.application, period.metric) not in unreadable
     ]
     return Due(due, gone)
@@ -107,7 +119,7 @@ _ORDER: Final = ("month", "week", "day")
 
 
 class _Metric:
-    """The closed days of a metric, all versions together."""
+    """The days of a metric, all versions together."""
 
     def __init__(
         self,
@@ -132,7 +144,7 @@ class _Metric:
         self._first = min((day for day, _ in self._firsts), default=0)
 
     def periods(self, length: PeriodLength, before: int) -> Iterator[DayRange]:
-        """The closed calendar periods with reports, in their order."""
+        """The calendar periods with reports that are over, in their order."""
         days = {
             day
             for _, version in self._versions
@@ -150,19 +162,26 @@ class _Metric:
                 yield period
             last = period
 
-    def tag(self, days: DayRange) -> bytes | None:
+    def tag(self, days: DayRange, *, final: bool) -> bytes | None:
         """What the estimates of a period depend on.
+
+        Args:
+            days: of the period.
+            final: whether none of them takes reports any longer.
 
         Returns:
             None where days that became one are only partly in the period, so that it cannot be
             estimated any more: what was written before stays.
         """
         since, until = epoch_of(days.since), epoch_of(days.until)
+        decided: list[object] = []
         parts: list[object] = []
         for digest, version in self._versions:
             for day in range(since, until + 1):
                 if day in version.days:
                     parts.append((digest, day, *version.days[day]))
+                    if version.days[day].keys_left_out:
+                        decided.append((digest, day, version.days[day].keys_left_out))
             for rolled in version.rolled:
                 if rolled.since <= until and since <= rolled.until:
                     if not since <= rolled.since <= rolled.until <= until:
@@ -174,5 +193,10 @@ class _Metric:
             for day, digest in self._firsts
             if day > self._first and since <= day <= until
         ]
-        depends_on = self._about, max(self._first - since, 0), releases, parts
-        return hashlib.blake2b(repr(depends_on).encode(), digest_size=TAG_BYTES).digest()
+        first = max(self._first - since, 0)
+        halves = (self._about, final, decided), (first, releases, parts)
+        return b"".join(map(_half, halves))
+
+
+def _half(depends_on: object) -> bytes:
+    return hashlib.blake2b(repr(depends_on).encode(), digest_size=HALF_BYTES).digest()

@@ -57,12 +57,16 @@ def blueprint(store: Store, catalogue: MetricCatalog, verifier: KeyVerifier) -> 
 
     def formatted(ending: str) -> Response:
         application, query = require_reader(verifier).application, read_query(EstimateTableQuery)
-        found = (
-            Row(application=application, question="estimate", **row)
-            for row in rows(application, query)
-        )
+        found = (_long_row(application, row) for row in rows(application, query))
         return Response(encode(found, ending), content_type=FORMATS[ending].content_type)
 
     routes.add_url_rule(PATH, view_func=table)
     routes.add_url_rule(f"{PATH}.<any({','.join(FORMATS)}):ending>", view_func=formatted)
     return routes
+
+
+def _long_row(application: str, row: dict[str, Any]) -> Row:
+    """A row of the long table, which says by a mark what `final` says."""
+    if not row.pop("final"):
+        row["marks"] = f"open {row['marks'] or ''}".strip()
+    return Row(application=application, question="estimate", **row)

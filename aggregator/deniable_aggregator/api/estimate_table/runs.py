@@ -91,21 +91,21 @@ class EstimateTableRuns:
             raise WritingError(failure)
         if self._closed.is_set() or self._monotonic() < self._not_before:
             return
-        stamp = self._store.closed_days.stamp(today - self._settings.accept_days)
+        stamp = self._store.counted_days.stamp(today - self._settings.accept_days)
         if stamp == self._is_right_at:
             return
-        if self._is_right_at is None and self._store.estimates.is_empty():
-            # Nothing was written and nothing is there to be written: true of every new store.
-            nothing = not self._lengths or not self._store.closed_days.any(
-                today - self._settings.accept_days
-            )
-            if nothing:
-                self._is_right_at = stamp
-                return
+        if self._is_right_at is None and self._has_nothing_to_do(today):
+            self._is_right_at = stamp
+            return
         self._thread = threading.Thread(
             target=self._run, args=(today, stamp), name="deniable-estimates", daemon=True
         )
         self._thread.start()
+
+    def _has_nothing_to_do(self, today: int) -> bool:
+        """Whether nothing was written and nothing is there to be written, as in a new store."""
+        is_wanted = self._lengths and self._store.counted_days.any(today)
+        return not is_wanted and self._store.estimates.is_empty()
 
     def close(self) -> None:
         """Ends the process, if there is one; what it has written stays, and the rest is due."""

@@ -143,24 +143,24 @@ class TableWriter:
             self._store.estimates.delete(due.deleted)
             done = rows = 0
             for some in self._portions(due.written, end):
-                self._store.estimates.write(some)
+                self._store.estimates.write(some, self._today)
                 done += len(some)
                 rows += sum(len(each.rows) for each in some)
                 on_progress(done, len(due.written))
         return Written(done, rows, len(due.deleted), len(due.written) - done)
 
     def _due(self, *, anew: bool = False) -> Due:
-        before = self._today - self._accept_days
-        tags = self._store.estimates.tags()
+        written = self._store.estimates.written()
         return what_is_due(
             self._catalogue,
-            self._store.closed_days.versions(before),
-            dict.fromkeys(tags, b"") if anew else tags,
+            self._store.counted_days.versions(self._today),
+            dict.fromkeys(written, (b"", -1)) if anew else written,
             self._lengths,
             self._store.tallies.first_kept_days(
                 self._today, keep=self._retain_days, open_days=self._accept_days
             ),
-            before,
+            today=self._today,
+            accept_days=self._accept_days,
         )
 
     def _portions(self, due: Sequence[DuePeriod], end: float) -> Iterator[list[PeriodRows]]:
@@ -184,7 +184,8 @@ class TableWriter:
         for row in rows:
             columns = {name: getattr(row, name) for name in COLUMNS}
             version = short_versions(row.version or "")
-            yield {"until": period.days.until, "version": version, **columns}
+            of_period = {"until": period.days.until, "final": period.final}
+            yield {**of_period, "version": version, **columns}
 
     def _estimate(self, period: DuePeriod) -> Iterator[Row]:
         yield from self._answer(period, None)

@@ -137,7 +137,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
     ),
     ("GET", "/v1/estimates"): Operation(
         "estimateTable",
-        "Estimates of closed days, weeks or months of all metrics, from the SQL table.",
+        "Estimates of past days, weeks or months of all metrics, from the SQL table.",
         EstimateTable,
         scopes=READ,
         query=EstimateTableQuery,

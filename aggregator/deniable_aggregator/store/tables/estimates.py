@@ -53,7 +53,7 @@ class PeriodRows(NamedTuple):
 
     Attributes:
         name: of the period.
-        tag: 16 bytes, the same as long as nothing has changed that the estimates depend on.
+        tag: 24 bytes, the same as long as nothing has changed that the estimates depend on.
         rows: values by the names of the columns that a row of `estimates` has beside its name.
     """
 
@@ -76,11 +76,12 @@ class Estimates:
         """
         return self._database.alone(ALONE)
 
-    def tags(self) -> dict[PeriodName, bytes]:
-        """The tags of all periods that were written, by their names."""
-        query = select(*_name, estimated_periods.c.tag)
+    def written(self) -> dict[PeriodName, tuple[bytes, int]]:
+        """The periods that were written, by name: their tags, and on which days that was."""
+        query = select(*_name, estimated_periods.c.tag, estimated_periods.c.written)
         with self._database.read() as connection:
-            return {PeriodName(*name): bytes(tag) for *name, tag in connection.execute(query)}
+            rows = connection.execute(query)
+            return {PeriodName(*name): (bytes(tag), day) for *name, tag, day in rows}
 
     def is_empty(self) -> bool:
         """Whether no period was written."""
@@ -88,13 +89,14 @@ class Estimates:
         with self._database.look_up() as connection:
             return not connection.execute(query).scalar_one()
 
-    def write(self, periods: Sequence[PeriodRows]) -> None:
+    def write(self, periods: Sequence[PeriodRows], today: int) -> None:
         """Writes the estimates of some periods instead of those that were there before.
 
         Nothing is written of metrics that were removed.
 
         Args:
             periods: a few, as this is one transaction.
+            today: the current day, in days since 1970-01-01.
         """
         with self._database.write() as connection:
             known = _lock_metrics(connection)
@@ -111,7 +113,12 @@ class Estimates:
                 connection.execute(
                     insert(estimated_periods),
                     [
-                        {**each.name._asdict(), "tag": each.tag, "numbers": len(each.rows)}
+                        {
+                            **each.name._asdict(),
+                            "tag": each.tag,
+                            "written": today,
+                            "numbers": len(each.rows),
+                        }
                         for each in kept
                     ],
                 )

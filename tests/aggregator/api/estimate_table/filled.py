@@ -58,13 +58,14 @@ def table(store: Store, period: str = "day", metrics: Iterable[str] = ("theme",)
     return [dict(row) for row in found]
 
 
-def in_table(rows: Iterable[Row], until: date) -> list[dict[str, Any]]:
+def in_table(rows: Iterable[Row], until: date, *, final: bool) -> list[dict[str, Any]]:
     """What the table holds of the rows of an answer."""
     names = ("metric", "since", *COLUMNS)
     return [
         {
             **{name: getattr(row, name) for name in names},
             "until": until,
+            "final": final,
             "version": short_versions(row.version or ""),
         }
         for row in rows

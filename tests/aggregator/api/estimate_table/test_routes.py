@@ -64,7 +64,7 @@ def test_rows_are_by_metric_and_then_by_day(service):
         (f"?since={day(LAST - 2)}", 3 * 4),
         (f"?until={day(FIRST)}", 4),
         ("?metric=theme", 3 * (LAST - FIRST + 1)),
-        ("?metric=theme&metric=late&measure=share&period=week", 2 * 4),
+        ("?metric=theme&metric=late&measure=share&period=week", 3 * 4),
         ("?measure=mean", 0),
         ("?metric=unknown", 0),
     ],

@@ -29,6 +29,7 @@ from tests.aggregator.api.estimate_table.filled import (
 )
 from tests.aggregator.service import REGISTRY, TODAY
 from tests.aggregator.stored import (
+    KEY,
     add_key,
     append,
     decoded,
@@ -46,7 +47,7 @@ FORGER = "f0f0"
 
 @pytest.fixture
 def store(target):
-    """Two months of reports, the last ten closed days also of a second key."""
+    """Two months of reports, the last 24 days also of a second key."""
     with contextlib.closing(Store(target)) as opened:
         register(opened)
         add_key(opened, FORGER)
@@ -73,15 +74,14 @@ def answered(store: Store, metric: str = "theme", today: int = TODAY) -> dict[st
         periods = {calendar_period(length, day(epoch)): None for epoch in range(FIRST, today)}
         found[length] = []
         for period in periods:
-            if epoch_of(period.until) >= today - ACCEPT_DAYS:
+            if epoch_of(period.until) >= today:
                 continue
             query = EstimateQuery(since=period.since, until=period.until)
             with contextlib.suppress(ProblemError):
                 answer = service.estimate(APPLICATION, metric, query, NO_LISTS)
-                found[length] += [
-                    {**row, "since": period.since}
-                    for row in in_table(rows_of(answer), period.until)
-                ]
+                final = epoch_of(period.until) < today - ACCEPT_DAYS
+                expected = in_table(rows_of(answer), period.until, final=final)
+                found[length] += [{**row, "since": period.since} for row in expected]
     return found
 
 
@@ -89,13 +89,15 @@ def in_store(store: Store, metric: str = "theme") -> dict[str, list[object]]:
     return {length: table(store, length, [metric]) for length in LENGTHS}
 
 
-def test_closed_days_weeks_and_months_have_the_numbers_of_the_answers(store):
+def test_past_days_weeks_and_months_have_the_numbers_of_the_answers(store):
     written = write(store)
     assert in_store(store) == answered(store)
+    finals = {row["since"]: row["final"] for row in table(store)}
+    assert finals == {day(epoch): epoch <= LAST for epoch in range(FIRST, TODAY)}
     days, weeks, months = (len({row["since"] for row in in_store(store)[each]}) for each in LENGTHS)
-    assert (days, weeks, months) == (LAST - FIRST + 1, 6, 1)
+    assert (days, weeks, months) == (TODAY - FIRST, 8, 2)
     assert (written.periods, written.rows) == (days + weeks + months, 3 * (days + weeks + months))
-    assert max(row["until"] for row in table(store)) == day(LAST)
+    assert max(row["until"] for row in table(store)) == day(TODAY - 1)
 
 
 def test_what_has_not_changed_is_not_written_again(store):
@@ -107,8 +109,8 @@ def test_an_exclusion_changes_the_periods_of_the_key_and_no_others(store):
     write(store)
     before = in_store(store)
     key_administrator(store).exclude(FORGER)
-    # ten days, the weeks and months that they are in
-    assert 10 < write(store).periods < 16
+    # 24 days, the weeks and the month that they are in
+    assert 24 < write(store).periods < 30
     assert in_store(store) == answered(store) != before
     key_administrator(store).include(FORGER)
     write(store)
@@ -117,13 +119,13 @@ def test_an_exclusion_changes_the_periods_of_the_key_and_no_others(store):
 
 def test_reports_that_come_late_change_their_periods(store):
     write(store)
-    stamp = store.closed_days.stamp(TODAY - ACCEPT_DAYS)
-    assert store.closed_days.stamp(TODAY - ACCEPT_DAYS) == stamp
+    stamp = store.counted_days.stamp(TODAY - ACCEPT_DAYS)
+    assert store.counted_days.stamp(TODAY - ACCEPT_DAYS) == stamp
     for epoch in range(FIRST, LAST + 1):
         settle(store, epoch)
-    settled = store.closed_days.stamp(TODAY - ACCEPT_DAYS)
+    settled = store.counted_days.stamp(TODAY - ACCEPT_DAYS)
     write(store)
-    assert store.closed_days.stamp(TODAY - ACCEPT_DAYS) == settled
+    assert store.counted_days.stamp(TODAY - ACCEPT_DAYS) == settled
     with store._database.write() as connection:  # as if somebody had retried what was set aside
         connection.exec_driver_sql(
             "INSERT INTO inbox SELECT 1, digest, "
@@ -131,15 +133,50 @@ def test_reports_that_come_late_change_their_periods(store):
             "WHERE name = 'theme'"
         )
     fold(store)
-    assert store.closed_days.stamp(TODAY - ACCEPT_DAYS) != settled
+    assert store.counted_days.stamp(TODAY - ACCEPT_DAYS) != settled
     settle(store, LAST - 3)
-    assert store.closed_days.stamp(TODAY - ACCEPT_DAYS) != settled
-    assert write(store).periods <= 3
-    assert in_store(store) == answered(store)
+    assert store.counted_days.stamp(TODAY - ACCEPT_DAYS) != settled
+    assert write(store).periods == 2  # the day and its week; its month takes reports still
+    assert in_store(store)["week"] == answered(store)["week"]
+    write(store, TODAY + 1)
+    assert in_store(store) == answered(store, today=TODAY + 1)
 
 
 def _bytes(connection, text):
     return f"x'{text}'" if connection.dialect.name == "sqlite" else f"'\\x{text}'::bytea"
+
+
+def test_open_days_are_written_once_a_day_and_once_more_when_they_close(store):
+    write(store)
+    yesterday = TODAY - 1
+    append(store, [decoded(bytes([2] * 30), epoch=yesterday)])
+    assert write(store) == (0, 0, 0, 0)
+    assert in_store(store) != answered(store)
+    fold(store)
+    assert write(store) == (0, 0, 0, 0)
+    key_administrator(store).exclude(KEY)
+    key_administrator(store).include(KEY)
+    assert write(store, TODAY + 1).periods == 2  # that day, and one that has closed
+    assert in_store(store) == answered(store, today=TODAY + 1)
+    assert write(store, TODAY + 1) == (0, 0, 0, 0)
+    # Nothing but the word that it is final.
+    assert write(store, yesterday + ACCEPT_DAYS + 1).periods >= 2
+    assert in_store(store) == answered(store, today=yesterday + ACCEPT_DAYS + 1)
+
+
+def test_an_exclusion_is_seen_in_open_days_at_once(store):
+    append(store, [decoded(bytes([1] * 60), epoch=TODAY - 1)], key=FORGER)
+    write(store)
+    key_administrator(store).exclude(FORGER)
+    write(store)
+    assert in_store(store) == answered(store)
+
+
+def test_a_day_whose_reports_all_wait_is_written(store):
+    append(store, [decoded(bytes([0, 1] * 20), metric="late", epoch=TODAY - 1)])
+    write(store)
+    assert in_store(store, "late") == answered(store, "late")
+    assert len(table(store, "day", ["late"])) == 1
 
 
 def test_another_version_of_a_metric_changes_it_and_no_other(store):
@@ -172,9 +209,9 @@ def test_a_removed_metric_has_no_rows(store):
 def test_a_metric_that_is_removed_while_it_is_estimated_has_no_rows(store, monkeypatch):
     writing = store.estimates.write
 
-    def removed_first(periods):
+    def removed_first(periods, today):
         store.metrics.remove(APPLICATION, "theme", TODAY)
-        writing(periods)
+        writing(periods, today)
 
     monkeypatch.setattr(store.estimates, "write", removed_first)
     write(store)

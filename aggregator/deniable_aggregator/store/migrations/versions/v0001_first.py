@@ -16,7 +16,7 @@ CREATE VIEW latest_estimates AS SELECT
     estimates.bin_from, estimates.bin_to, estimates.segment, estimates.estimate,
     estimates.standard_error, estimates.low, estimates.high, estimates.detected,
     estimates.shift_if_fake, estimates.reports, estimates.epsilon, estimates.version,
-    estimates.suspicious, estimates.marks
+    estimates.suspicious, estimates.marks, estimates.final
 FROM (
     SELECT application, period, metric, max(since) AS since FROM estimated_periods
     WHERE numbers > 0 GROUP BY application, period, metric
@@ -178,6 +178,7 @@ def upgrade() -> None:
         sa.Column("version", sa.Text),
         sa.Column("suspicious", sa.Boolean),
         sa.Column("marks", sa.Text),
+        sa.Column("final", sa.Boolean, nullable=False),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -186,7 +187,8 @@ def upgrade() -> None:
         sa.Column("period", sa.Text, primary_key=True),
         sa.Column("metric", sa.Text, primary_key=True),
         sa.Column("since", sa.Date, primary_key=True),
-        sa.Column("tag", sa.LargeBinary(16), nullable=False),
+        sa.Column("tag", sa.LargeBinary(24), nullable=False),
+        sa.Column("written", sa.Integer, nullable=False),
         sa.Column("numbers", sa.Integer, nullable=False),
         sqlite_with_rowid=False,
     )

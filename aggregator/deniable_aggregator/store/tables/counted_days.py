@@ -1,4 +1,4 @@
-"""What changes whenever something of a closed day changes, read of all metrics and days at once."""
+"""What changes whenever something of a day changes, read of all metrics and days at once."""
 
 from __future__ import annotations
 
@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sqlalchemy import case, exists, func, select
 
 from deniable_aggregator.audit import AuditAction
-from deniable_aggregator.store.schema import audit, epochs, keys, metrics, rolled_periods, tallies
+from deniable_aggregator.store.schema import (
+    audit,
+    epochs,
+    inbox,
+    keys,
+    metrics,
+    rolled_periods,
+    tallies,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from sqlalchemy import Connection
 
@@ -30,16 +38,27 @@ class CountedDay(NamedTuple):
     """What changes whenever something of a version and day changes.
 
     Attributes:
-        parts: how many parts there are.
+        parts: how many parts there are, and rows that wait.
         sum: of their random ids.
         left_out: the same sum, of the parts of excluded keys alone.
+        keys_left_out: the sum of these keys' numbers.
         has_reports: whether there are any that are not left out.
     """
 
     parts: int
     sum: int
     left_out: int
+    keys_left_out: int
     has_reports: bool
+
+    def plus(self, other: CountedDay) -> CountedDay:
+        """The same with more reports.
+
+        Args:
+            other: those that wait, of one key.
+        """
+        sums = (mine + more for mine, more in zip(self[:-1], other[:-1], strict=True))
+        return CountedDay(*sums, has_reports=self.has_reports or other.has_reports)
 
 
 class RolledDays(NamedTuple):
@@ -59,7 +78,7 @@ class RolledDays(NamedTuple):
 
 
 class CountedVersion(NamedTuple):
-    """What was counted of a version on closed days.
+    """What was counted of a version.
 
     Attributes:
         days: by day, in days since 1970-01-01.
@@ -77,11 +96,8 @@ class CountedVersion(NamedTuple):
         return min(days, default=None)
 
 
-class ClosedDays:
-    """What was counted of closed days, in figures that tell whether it has changed.
-
-    Reports that wait in the inbox change nothing until they are counted.
-    """
+class CountedDays:
+    """What was counted by day, in figures that tell whether it has changed."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -89,7 +105,8 @@ class ClosedDays:
     def stamp(self, before: int) -> object:
         """What changes whenever something of a closed day may have changed.
 
-        It is cheap, whatever the store holds, so that a server can ask again and again.
+        It is cheap, whatever the store holds, so that a server can ask again and again. Reports
+        that wait in the inbox change it once they are counted.
 
         Args:
             before: the first day that is not asked about.
@@ -114,13 +131,12 @@ class ClosedDays:
         return before, figures
 
     def any(self, before: int) -> bool:
-        """Whether there are reports of closed days, or have been of days that are closed now.
+        """Whether there are reports of some days, or have been.
 
         Args:
             before: the first day that is not asked about.
         """
-        closed = epochs.c.key.is_(None), epochs.c.epoch < before
-        query = select(exists().where(*closed))
+        query = select(exists().where(epochs.c.epoch < before))
         with self._database.look_up() as connection:
             return bool(connection.execute(query).scalar_one())
 
@@ -136,6 +152,9 @@ class ClosedDays:
             numbers = connection.execute(select(metrics.c.number, metrics.c.digest))
             digests = {number: bytes(digest) for number, digest in numbers}
             days = _days(connection, before, left_out)
+            for number, epoch, waiting in _waiting(connection, before, left_out):
+                counted = days[number].get(epoch, CountedDay(0, 0, 0, 0, has_reports=False))
+                days[number][epoch] = counted.plus(waiting)
             rolled = _rolled(connection, before, left_out)
         return {
             digest: CountedVersion(days.get(number, {}), rolled.get(number, []))
@@ -146,8 +165,8 @@ class ClosedDays:
 
 def _days(
     connection: Connection, before: int, left_out: frozenset[int]
-) -> dict[int, dict[int, CountedDay]]:
-    """By the number of the version and by day."""
+) -> defaultdict[int, dict[int, CountedDay]]:
+    """What is in tallies, by the number of the version and by day."""
     is_left_out = tallies.c.key.in_(sorted(left_out))
     query = (
         select(
@@ -156,15 +175,35 @@ def _days(
             func.count(),
             func.sum(tallies.c.part),
             func.sum(case((is_left_out, tallies.c.part), else_=0)),
+            func.sum(case((is_left_out, tallies.c.key), else_=0).distinct()),
             func.sum(case((is_left_out, 0), else_=1)),
         )
         .where(tallies.c.epoch < before)
         .group_by(tallies.c.metric, tallies.c.epoch)
     )
     found: defaultdict[int, dict[int, CountedDay]] = defaultdict(dict)
-    for metric, epoch, parts, sum_, out, counted in connection.execute(query):
-        found[metric][epoch] = CountedDay(parts, int(sum_), int(out), counted > 0)
+    for metric, epoch, parts, sum_, out, of_keys, counted in connection.execute(query):
+        found[metric][epoch] = CountedDay(parts, int(sum_), int(out), int(of_keys), counted > 0)
     return found
+
+
+def _waiting(
+    connection: Connection, before: int, left_out: frozenset[int]
+) -> Iterator[tuple[int, int, CountedDay]]:
+    """What waits in the inbox and is in answers too: number of the version, day, and what it is."""
+    ids = func.count(), func.min(inbox.c.id), func.max(inbox.c.id)
+    of = metrics.c.number, inbox.c.epoch, keys.c.number
+    query = (
+        select(*of, *ids)
+        .join_from(inbox, metrics, inbox.c.digest == metrics.c.digest)
+        .join(keys, inbox.c.key == keys.c.id)
+        .where(inbox.c.epoch < before)
+        .group_by(*of)
+    )
+    for number, epoch, key, rows, first, last in connection.execute(query):
+        is_out = key in left_out
+        sums = (first + last, first + last if is_out else 0, key if is_out else 0)
+        yield number, epoch, CountedDay(rows, *sums, has_reports=not is_out)
 
 
 def _rolled(
