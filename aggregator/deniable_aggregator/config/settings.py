@@ -277,7 +277,7 @@ class Settings:
     )
     estimate_periods: str = _setting(
         "day,week,month",
-        "Of which closed periods estimates are written into the SQL table estimates, which "
+        "Of which past periods estimates are written into the SQL table estimates, which "
         "dashboards and other programs can read: some of day, week and month, with commas between "
         "them; empty for none.",
         _WORK,

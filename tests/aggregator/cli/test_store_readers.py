@@ -25,7 +25,7 @@ PASSWORD = "only-for-this-test"
 
 
 def fill(target):
-    """Reports of six weeks, of which four are closed."""
+    """Reports of six weeks, of which the last two take reports still."""
     with contextlib.closing(Store(target)) as store:
         register(store)
         for epoch in range(TODAY - 42, TODAY):
@@ -39,7 +39,7 @@ def in_table(target):
         newest = rows(store, "SELECT period, count(*) FROM latest_estimates GROUP BY period")
         return (
             {each: table(store, each) for each in LENGTHS},
-            store.estimates.tags(),
+            store.estimates.written(),
             sorted(newest),
         )
 
@@ -52,12 +52,13 @@ def test_estimates_are_written_on_request_with_the_servers_settings(tmp_path, mo
     with contextlib.closing(Store(target)) as store:
         days = {"accept_days": 20, "retain_days": None, "roll_up_days": None}
         store.audit.record_if_changed(AuditRecord(TODAY, SERVER, AuditAction.RETENTION_SET, days))
-    first = "wrote estimates of 22 periods (66 rows), deleted those of 0\n"
+    first = "wrote estimates of 42 periods (126 rows), deleted those of 0\n"
     assert succeed("estimates", "--store", target) == first
     again = {"periods": 0, "rows": 0, "deleted": 0, "left": 0}
     assert json.loads(succeed("estimates", "--store", target, "--json")) == again
     assert succeed("estimates", "--store", target, "--rebuild") == first
-    assert len(in_table(target)[0]["day"]) == 66
+    found = in_table(target)[0]["day"]
+    assert (len(found), sum(row["final"] for row in found)) == (126, 66)
 
 
 def test_a_file_has_no_role(tmp_path):
