@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 def write_estimates(store: str, *, rebuild: bool, as_json: bool) -> None:
     r"""Writes what is due into the SQL table estimates.
 
-    A server does so by itself when a day closes, and after whatever changes answers about closed
+    A server does so by itself when a day is over, and after whatever changes answers about past
     days. This command is for whoever does not want to wait, or has no server running. The table has
-    closed days, weeks and months, as the setting estimate_periods says (DENIABLE_ESTIMATE_PERIODS,
+    past days, weeks and months, as the setting estimate_periods says (DENIABLE_ESTIMATE_PERIODS,
     or the file that DENIABLE_CONFIG names).
 
     \b
