@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import re
 import sys
+from datetime import timedelta
 
 import msgspec
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from wcwidth import wcswidth
 
 from deniable_aggregator.answers.discoveries import FoundStrings
@@ -22,6 +24,7 @@ from deniable_aggregator.cli.render.answers import (
     print_health,
     print_series,
 )
+from deniable_aggregator.cli.render.health_table import health_table
 from deniable_aggregator.cli.render.rounding import (
     between,
     difference_with_ends,
@@ -35,6 +38,7 @@ from deniable_shared.commands.ascii import ascii_text
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.cli.test_discover import RESULT
 from tests.aggregator.estimation.test_lifts import TOGETHER, drawn, flags, population, whole
+from tests.aggregator.printed import printed
 from tests.aggregator.service import TODAY, serving
 
 VALUES = (
@@ -224,3 +228,16 @@ def test_differences_of_shares_are_in_points_and_never_in_percent(answers, shown
         assert written in text
         assert "%" not in written
         assert " points [" in written
+
+
+def test_honest_days_that_follow_each_other_are_one_row(answers):
+    answer = answers["health"][0]
+    first = answer.by_day[0]
+    days = [replace(first, day=first.day - timedelta(back), reports=10) for back in range(6)]
+    days[2] = replace(days[2], verdict="suspicious", stand_out=[])
+    text = printed(health_table(replace(answer, by_day=days), 100), 100)
+    rows = [line for line in text.splitlines() if line.startswith("20")]
+    assert [row.split()[0] for row in rows] == [str(days[at].day) for at in (0, 1, 2, 5)]
+    assert f"{days[5].day} to {days[3].day}" in " ".join(text.split())
+    assert "30" in rows[-1]
+    assert len(printed(health_table(replace(answer, by_day=days)), 10_000).splitlines()) >= 8

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from deniable_aggregator import dates
 from deniable_aggregator.answers.estimates import Shares
 from deniable_aggregator.answers.integrity import Health
-from deniable_aggregator.cli.render.health_tables import (
+from deniable_aggregator.cli.render.health_table import (
     health_explanation,
     health_notes,
     health_summary,
@@ -166,7 +166,7 @@ def test_the_command_line_says_what_failed_and_for_whom(fleet):
     assert health_summary(answer).verdict == "suspicious"
     lines = [*health_notes(answer), *health_explanation(answer)]
     (poisoned,) = answer.by_day[0].stand_out
-    assert any(f"key {poisoned}, too many or too few ones: the oddest" in line for line in lines)
+    assert any(f"too many or too few ones, key {poisoned}: the oddest" in line for line in lines)
     assert lines[-1] == answer.invisible
 
 

@@ -1,16 +1,18 @@
-"""Whether reports look honest as tables, and the lines below them."""
+"""Whether the reports of each day look honest as a table, and the lines below it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_aggregator.answers.common import IntegritySummary, NamedKey
-from deniable_aggregator.answers.days import key_in_words
+from deniable_aggregator.answers.days import days_shortly, key_in_words
 from deniable_aggregator.cli.render.layout import Texts, fits, lay_out
-from deniable_aggregator.cli.render.output import UNBROKEN, WIDE, literal_text
+from deniable_aggregator.cli.render.output import UNBROKEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import date
 
     from rich.table import Table
 
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
         CheckResult,
         DayHealth,
         Health,
-        KeyContrast,
         KeyHealth,
     )
 
@@ -41,6 +42,9 @@ VERDICT_WORDS: Final = {
     "unknown": "not checked",
 }
 """How reports look."""
+
+FOLDED: Final = 3
+"""From so many rows of honest days on these are one row."""
 
 SHORT: Final = 4
 """So many letters of a version's id are shown."""
@@ -66,39 +70,66 @@ def health_summary(answer: Health) -> IntegritySummary:
     return IntegritySummary(answer.verdict, list(failing.values()), list(uneven.values()))
 
 
+class _Line(NamedTuple):
+    """A row of the table: a day and version, or honest days together.
+
+    Attributes:
+        day: the day, or the first and the last.
+        version: the first letters of its id; empty for several.
+        reports: how many.
+        look: how they look.
+        worst: the check that says the least good.
+        keys: those that fail a check.
+    """
+
+    day: str
+    version: str
+    reports: int
+    look: str
+    worst: CheckResult | None
+    keys: str
+
+
 def health_table(answer: Health, width: int = UNBROKEN) -> Table:
     """One row per day and version: how its reports look, and which check says the least good.
+
+    Honest days that follow each other are one row, unless rows are to be cut and searched for.
 
     Args:
         answer: the health.
         width: of the terminal, in characters.
     """
-    days = answer.by_day
-    worst = [_worst(day) for day in days]
-    checks, rare = list(map(_in_words, worst)), list(map(_p_value, worst))
-    keys = [", ".join(_names(day)) for day in days]
-    dates, versions = [str(day.day) for day in days], [day.version[:SHORT] for day in days]
-    several = len(set(versions)) > 1
-    reports = Texts("reports", [f"{day.reports:,}" for day in days], "right")
-    look = Texts("look", [VERDICT_WORDS[day.verdict] for day in days])
-    columns = [
-        Texts("day", dates),
-        *([Texts("version", versions)] if several else []),
-        reports,
-        look,
-        Texts("worst check", checks, folds=True),
-        Texts("p", rare, "right"),
-        Texts("keys that\nfail it", keys),
-    ]
-    if fits(columns, width, bars=False):
-        return lay_out(columns, None, width)
-    below = ["\n".join(each) for each in zip(dates, versions, strict=True)]
+    lines = list(_lines(answer, fold=width < UNBROKEN))
+    several = len({line.version for line in lines}) > 1
+    checks = [_in_words(line.worst) for line in lines]
+    rare = ["" if line.worst is None else f"{line.worst.p:.2g}" for line in lines]
+    reports = Texts("reports", [f"{line.reports:,}" for line in lines], "right")
+    look = Texts("look", [line.look for line in lines])
+    days = [line.day for line in lines]
+    for shown in (days, [day.replace(" to ", " to\n") for day in days]):
+        columns = [
+            Texts("day", shown),
+            *([Texts("version", [line.version for line in lines])] if several else []),
+            reports,
+            look,
+            Texts("worst check", checks, folds=True),
+            Texts("p", rare, "right"),
+            Texts("keys that\nfail it", [line.keys for line in lines]),
+        ]
+        if fits(columns, width, bars=False):
+            return lay_out(columns, None, width)
+        days = shown
+    if several:
+        days = [
+            "\n".join(filter(None, (day, line.version)))
+            for day, line in zip(days, lines, strict=True)
+        ]
     failed = [
-        "\n".join(filter(None, (check, p and f"p {p}", key)))
-        for check, p, key in zip(checks, rare, keys, strict=True)
+        "\n".join(filter(None, (check, p and f"p {p}", line.keys)))
+        for check, p, line in zip(checks, rare, lines, strict=True)
     ]
     stacked = [
-        Texts("day,\nversion" if several else "day", below if several else dates),
+        Texts("day,\nversion" if several else "day", days),
         reports,
         look,
         Texts("worst check, its p,\nkeys that fail it", failed, folds=True),
@@ -106,8 +137,30 @@ def health_table(answer: Health, width: int = UNBROKEN) -> Table:
     return lay_out(stacked, None, width)
 
 
-def _p_value(check: CheckResult | None) -> str:
-    return "" if check is None else f"{check.p:.2g}"
+def _lines(answer: Health, *, fold: bool) -> Iterator[_Line]:
+    """The rows of the table."""
+    odd = {day.day for day in answer.by_day if day.verdict != "ok"}
+    for honest, group in groupby(answer.by_day, lambda each: each.day not in odd):
+        days = list(group)
+        if fold and honest and len(days) >= FOLDED:
+            yield _line(days)
+        else:
+            yield from (_line([day]) for day in days)
+
+
+def _line(days: list[DayHealth]) -> _Line:
+    """Some days in a row, which look alike."""
+    first, last = min(day.day for day in days), max(day.day for day in days)
+    versions = {day.version for day in days}
+    worst = [each for day in days if (each := _worst(day)) is not None and each.p is not None]
+    return _Line(
+        day=str(first) if first == last else f"{first} to {last}",
+        version=days[0].version[:SHORT] if len(versions) == 1 else "",
+        reports=sum(day.reports for day in days),
+        look=VERDICT_WORDS[days[0].verdict],
+        worst=min(worst, key=lambda check: check.p or 0.0, default=None),
+        keys=", ".join(dict.fromkeys(name for day in days for name in _names(day))),
+    )
 
 
 def _in_words(check: CheckResult | None) -> str:
@@ -117,50 +170,23 @@ def _in_words(check: CheckResult | None) -> str:
     return f"{CHECK_WORDS[check.check]}, {'passed' if check.verdict == 'ok' else 'failed'}"
 
 
-def contrast_table(answer: Health, width: int = UNBROKEN) -> Table:
-    """One row per key and version: where it differs most from the other keys.
-
-    Args:
-        answer: the health.
-        width: of the terminal, in characters.
-    """
-    keys = answer.key_contrasts
-    columns = [Texts("key", [key_in_words(each.key, each.label) for each in keys], folds=True)]
-    if len({each.version for each in keys}) > 1:
-        columns.append(Texts("version", [each.version[:SHORT] for each in keys]))
-    columns += [
-        Texts("reports", [f"{each.reports:,}" for each in keys], "right"),
-        Texts("of all", [f"{each.share:.1%}" for each in keys], "right"),
-        Texts("differs most in", list(map(_contrast, keys))),
-        Texts("verdict", ["differs" if each.verdict == "uneven" else "alike" for each in keys]),
-    ]
-    if width < WIDE:
-        index = len(columns) - 2
-        heading, cells = columns[index].heading, columns[index].cells
-        columns[index] = Texts(heading, [each.replace(": ", ":\n") for each in cells])
-    return lay_out(columns, None, width)
-
-
-def _contrast(each: KeyContrast) -> str:
-    if each.own is None or each.others is None:
-        return f"all that its devices hold: {each.difference:.0%} apart"
-    if each.kind == "mean":
-        return f"the mean: {each.own:.4g} against {each.others:.4g}"
-    own, others = (min(max(share, 0.0), 1.0) for share in (each.own, each.others))
-    return f"{literal_text(each.value or '')}: {own:.1%} against {others:.1%}"
-
-
 def health_notes(answer: Health) -> Iterator[str]:
     """What failed, in words; a line each.
 
     Args:
         answer: as above.
     """
+    failed: dict[tuple[str, str], list[tuple[date, CheckResult]]] = {}
     for day in answer.by_day:
         for whose, checks in _checks(day):
             for check in checks:
                 if check.verdict == "suspicious":
-                    yield f"{day.day}{whose}, {CHECK_WORDS[check.check]}: {check.found}."
+                    name = f"{CHECK_WORDS[check.check]}{whose}"
+                    failed.setdefault((name, day.version), []).append((day.day, check))
+    for (name, _), found in failed.items():
+        worst = min((check for _, check in found), key=lambda check: check.p or 0.0)
+        days = days_shortly(sorted(day for day, _ in found))
+        yield f"{days}: {name}: {worst.found}."
     if answer.days.not_checked:
         yield f"{answer.days.not_checked:,} earlier days were not checked: narrow --until."
     yield (
