@@ -34,5 +34,6 @@ def show(metric: str, as_json: bool, source: HttpSource) -> None:
         print_answer(answered.content)
         return
     from deniable_aggregator.cli.render.metric_text import metric_text
+    from deniable_shared.characters import visible_lines
 
-    click.echo(metric_text(answered.decode(MetricDetails)))
+    click.echo(visible_lines(metric_text(answered.decode(MetricDetails))))

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator.answers.service import Problem
+from deniable_aggregator.cli.support import completion
 from deniable_aggregator.http.json import msgspec
 from deniable_shared import registry, wire
 from deniable_shared.characters import visible_constraint
@@ -66,6 +67,9 @@ COMMANDS = {
     "series": ("series", "theme", "--by", "day"),
     "change": ("change", "theme", "--before", DAYS[0], "--after", DAYS[1]),
     "health": ("health", "theme"),
+    "health of all": ("health",),
+    "metrics list": ("metrics", "list"),
+    "metrics show": ("metrics", "show", "theme"),
 }
 
 
@@ -81,6 +85,14 @@ def test_no_command_prints_what_acts_on_a_terminal(asked, command, form):
     assert harmless(done.output)
     if command[0] != "health":
         assert ("\\u202e" if form else SHOWN) in done.output
+
+
+def test_no_word_is_completed_that_a_shell_would_not_show_as_it_is(asked, monkeypatch):
+    monkeypatch.setattr(completion, "SECONDS", 60.0)  # however busy the machine is
+    monkeypatch.setenv("_DENIABLE_COMPLETE", "words")
+    words = asked("series", "theme", "--value", "").output
+    assert words.split() == ["light", "dark"]
+    assert asked("estimate", "").output == f"theme\t{SHOWN}\n"
 
 
 def test_a_question_about_such_a_value_is_refused_in_visible_words(asked):

@@ -80,7 +80,7 @@ def _version(version: VersionDetails, older: Sequence[VersionDetails]) -> Iterat
     yield "since", since
     yield "type", version.type
     yield from _domain_lines(version, older)
-    yield "device", _EVERY[version.every]
+    yield "device", _EVERY.get(version.every, version.every)
     epsilon = f"{version.epsilon:.4g} for one report ({version.mechanism})"
     if version.epsilon_permanent is not None:
         epsilon += f"; {version.epsilon_permanent:.4g} for all about the same value"
