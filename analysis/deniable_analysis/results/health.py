@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from deniable_aggregator.answers import health_overview, integrity
 from deniable_aggregator.answers.days import days_shortly, key_in_words
+from deniable_aggregator.answers.words import VERDICT_WORDS
 from deniable_aggregator.sentences import basis, finding
 from deniable_analysis.display import notebook
 from deniable_analysis.frames import frame
@@ -42,7 +43,7 @@ class Health(Result[integrity.Health]):
         days = self.answer.by_day
         shown = [day for day in days if day.verdict != "ok"] or days
         rows = [_day_cells(day) for day in shown[:MOST_SHOWN]]
-        head = ["day", "verdict", "keys that stand out", "reports"]
+        head = ["day", "reports look", "keys that stand out", "reports"]
         return "".join(
             (
                 notebook.warnings_box(self.warnings),
@@ -56,7 +57,7 @@ class Health(Result[integrity.Health]):
 def _day_cells(day: integrity.DayHealth) -> list[str]:
     labels = {each.key: each.label for each in day.keys}
     keys = ", ".join(key_in_words(key, labels.get(key, "")) for key in day.stand_out)
-    return [str(day.day), day.verdict, keys, f"{day.reports:,}"]
+    return [str(day.day), VERDICT_WORDS[day.verdict], keys, f"{day.reports:,}"]
 
 
 class HealthRow(Struct, frozen=True):
@@ -175,7 +176,7 @@ class HealthOverview:
             for each in self._reported()
         ]
         head = ["metric", "reports look", "last day", "reports"]
-        caption = f"{self.answer.application}: {self.verdict}"
+        caption = f"{self.answer.application}: {VERDICT_WORDS[self.verdict]}"
         table = notebook.table(head, rows, caption, 3) if rows else ""
         silent = self._silent_in_words()
         below = notebook.paragraph(silent) if silent else ""
@@ -199,7 +200,7 @@ def _in_words(each: health_overview.MetricHealth) -> str:
         return each.unanswered
     if each.verdict == "unknown" and not each.reports:
         return "no reports in these days"
-    words: str = each.verdict
+    words = VERDICT_WORDS[each.verdict]
     if each.suspicious_days or each.uneven_days:
         words += f" on {days_shortly(sorted({*each.suspicious_days, *each.uneven_days}))}"
     keys = [key_in_words(key.key, key.label) for key in (*each.suspicious_keys, *each.uneven_keys)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_aggregator.answers.common import IntegritySummary, NamedKey
 from deniable_aggregator.answers.days import days_shortly, key_in_words
+from deniable_aggregator.answers.words import VERDICT_WORDS
 from deniable_aggregator.cli.render.layout import Texts, fits, lay_out
 from deniable_aggregator.cli.render.output import UNBROKEN
 
@@ -34,14 +35,6 @@ CHECK_WORDS: Final = {
     "sum": "shares that do not add up",
 }
 """What the checks look for, in a few words."""
-
-VERDICT_WORDS: Final = {
-    "ok": "honest",
-    "uneven": "keys differ",
-    "suspicious": "suspicious",
-    "unknown": "not checked",
-}
-"""How reports look."""
 
 FOLDED: Final = 3
 """From so many rows of honest days on these are one row."""
