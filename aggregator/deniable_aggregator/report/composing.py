@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 MOST_DRAWN: Final = 12
 """Values of a picture."""
 
+MOST_FOLLOWED: Final = 4
+"""Values of a picture over time."""
+
 VERDICTS: Final = {
     "ok": "no check fails",
     "uneven": "keys differ",
@@ -166,7 +169,9 @@ def _section(answers: MetricAnswers, anchor: str) -> Section:
                 if text.removeprefix("Before: ").removeprefix("After: ") not in section.cautions:
                     section.cautions.append(text)
             section.sentences.append(finding(answer))
-            section.basis.append(basis(answer))
+    whole = answers.change or answers.estimate or answers.found
+    if whole is not None:
+        section.basis.append(basis(whole))
     if answers.estimate is not None:
         if not isinstance(answers.estimate, Mean):
             section.figures.append(_figure(answers.estimate, "These days"))
@@ -178,13 +183,13 @@ def _section(answers: MetricAnswers, anchor: str) -> Section:
         section.tables.append(change_table(answers.change))
     if answers.series is not None and len(answers.series.periods) > 1:
         section.sentences.append(finding(answers.series))
-        section.figures.append(_figure(answers.series, "Over time"))
+        section.figures.append(_figure(answers.series, "Over time", MOST_FOLLOWED))
     return section
 
 
-def _figure(answer: Drawn, title: str) -> Figure:
+def _figure(answer: Drawn, title: str, most: int = MOST_DRAWN) -> Figure:
     """A picture without what the section says already."""
-    figure = figure_of(answer, most=MOST_DRAWN)
+    figure = figure_of(answer, most=most)
     return replace(figure, title=title, warnings=(), subtitle=figure.subtitle[1:2])
 
 
@@ -204,9 +209,14 @@ def _health(report: Report) -> Table | None:
 
 
 def _not_answered(report: Report) -> Iterator[Item]:
+    """Why there is no answer: metrics with the same reason stand together."""
+    reasons: dict[str, list[str]] = {}
     for each in report.metrics:
         if each.not_asked:
-            yield Item(each.metric.name, each.not_asked)
+            reasons.setdefault(each.not_asked, []).append(each.metric.name)
         for failure in each.failures:
             if failure.question != "series":
-                yield Item(each.metric.name, f"{failure.question}: {visible(failure.message)}")
+                reason = f"{failure.question}: {visible(failure.message)}"
+                reasons.setdefault(reason, []).append(each.metric.name)
+    for reason, names in reasons.items():
+        yield Item(visible(", ".join(names)), reason)

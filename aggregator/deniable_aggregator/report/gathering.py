@@ -45,6 +45,11 @@ DAYS_OF: Final[dict[PeriodLength, int]] = {"day": 1, "week": 7, "month": 28}
 EXPECTED: Final = frozenset({"days_rolled_up", "estimate_refused", "no_reports"})
 """Problems that say something about the reports: asking again would not help."""
 
+NOT_LISTED: Final = (
+    "strings are counted only for values that somebody lists; ask deniable estimate with "
+    "--candidates, or set discover = true in metrics.toml"
+)
+
 Answered = TypeVar("Answered")
 
 
@@ -221,10 +226,7 @@ class _Asking:
             answers.found = self._try(answers, "discover", lambda: source.discover(name, query))
             return answers
         if metric.type == "string":
-            answers.not_asked = (
-                "its strings are only counted for values that somebody lists: ask with "
-                f"deniable estimate {name} --candidates FILE"
-            )
+            answers.not_asked = NOT_LISTED
             return answers
         estimate = EstimateQuery(since=days.since, until=days.until, without_key=self._without_key)
         answers.estimate = self._try(answers, "estimate", lambda: source.estimate(name, estimate))

@@ -102,7 +102,7 @@ def test_the_page_says_warnings_then_changes_then_every_metric(written):
         "Which colour theme is active",
         "Health of the reports",
         "Not answered",
-        "its strings",
+        "strings are counted",
     ]
     parts += ["Fake reports", "What devices gave away"]
     places = [text.index(part) for part in parts]
@@ -147,7 +147,7 @@ def test_a_forged_metric_is_suspicious_and_its_change_is_not_to_be_relied_on(wri
 
 def test_what_was_not_asked_is_said_with_the_reason(written):
     text = written[0]["md"].partition("## Not answered")[2]
-    assert "**emoji**: its strings are only counted for values that somebody lists" in text
+    assert "**emoji**: strings are counted only for values that somebody lists" in text
     assert "**unused**" in text
 
 
