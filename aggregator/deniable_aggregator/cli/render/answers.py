@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.estimates import Distribution, Mean, SegmentShares, Shares
 from deniable_aggregator.cli.render.change_table import (
@@ -50,6 +50,11 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.estimates import Estimate
     from deniable_aggregator.answers.integrity import Health
     from deniable_aggregator.answers.trends import Change, Series
+
+NOT_PEOPLE: Final = (
+    "Reports, not people: a device reports once a day, week or month, as the metric says, and over "
+    "several of them it counts several times."
+)
 
 
 def print_estimate(answer: Estimate, *, largest_first: bool = False, explain: bool = False) -> None:
@@ -187,7 +192,7 @@ def print_discovery(answer: FoundStrings, top: int | None = None, *, explain: bo
 def _print_below(short: Iterable[str], long: Iterable[str], *, explain: bool) -> None:
     """Prints the lines below the tables, and what the numbers mean, or how to see that."""
     print_lines(["", *short])
-    print_lines(["", *long] if explain else ["What these numbers mean: add --explain."])
+    print_lines(["", NOT_PEOPLE, *long] if explain else ["What these numbers mean: add --explain."])
 
 
 def _print_parts(parts: Iterable[Table | str]) -> None:
