@@ -11,6 +11,7 @@ import pytest
 from deniable_aggregator.config.settings import Settings
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.server import questions
+from deniable_aggregator.server.flask_bridge import is_question
 from deniable_aggregator.server.questions import QuestionProcesses
 from deniable_aggregator.server.wsgi_call import Request
 
@@ -112,3 +113,21 @@ def test_a_process_that_ends_with_a_question_says_that_it_is_not_answered():
         return refused.value.code
 
     assert asked(ask) == "question_unanswered"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "asked"),
+    [
+        ("GET", "/v1/metrics", True),
+        ("GET", "/v1/metrics/theme", True),
+        ("GET", "/v1/metrics/theme/health", True),
+        ("GET", "/v1/health", True),
+        ("POST", "/v1/metrics/theme/estimate", True),
+        ("POST", "/v1/metrics", False),
+        ("DELETE", "/v1/metrics/theme", False),
+        ("GET", "/v1/metrics/theme/discoveries", False),
+        ("GET", "/healthz", False),
+    ],
+)
+def test_what_only_reads_metrics_is_answered_beside_uploads(method, path, asked):
+    assert is_question(method, path) == asked
