@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.charts.figure import CHANGES, Dots, Histogram, Lines
+from deniable_aggregator.charts.figure import CHANGES, Dots, Grid, Histogram, Lines
 from deniable_aggregator.charts.words import (
     ENDINGS,
     MARKS,
+    VERDICTS,
+    days_shortly,
     estimate_in_words,
     factor,
     in_words,
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
         Curves,
         Dot,
         Figure,
+        GridRow,
         Interval,
         Line,
         Moment,
@@ -73,9 +76,11 @@ def panel_in_words(panel: Panel, most: int = MOST_SAID) -> Iterator[str]:
         yield from (placed_in_words(each) for each in panel.placed)
         yield f"{panel.shares}, by {panel.axis}"
         yield from map(bar_in_words, panel.bars)
+    elif isinstance(panel, Grid):
+        yield from (row_in_words(row, panel) for row in panel.rows)
     else:
         yield from _curves_in_words(panel)
-    if isinstance(panel, Dots | Lines) and panel.left_out:
+    if isinstance(panel, Dots | Lines | Grid) and panel.left_out:
         yield panel.left_out
 
 
@@ -109,6 +114,12 @@ def table_of(panel: Panel) -> tuple[list[str], list[list[str]]]:
             for bar in panel.bars
         ]
         return ["", "estimate", "interval"], placed + bars
+    if isinstance(panel, Grid):
+        return ["", "verdict", "days"], [
+            [row.label, VERDICTS[verdict], days]
+            for row in panel.rows
+            for verdict, days in _by_verdict(row, panel)
+        ]
     ending = ENDINGS.get(panel.unit, "")
     return ["", "devices", panel.axis], [
         [curve.name, f"{devices:,.0f}", f"{plain(factor(panel.unit) * width, 3)}{ending}"]
@@ -139,6 +150,20 @@ def _beside(dot: Dot, unit: Unit) -> list[str]:
 def dot_in_words(dot: Dot, unit: Unit) -> str:
     """A row: "chrome: 44 to 46%, estimate 45%"."""
     return ", ".join([f"{dot.label}: {interval_in_words(dot.interval, unit)}", *_beside(dot, unit)])
+
+
+def row_in_words(row: GridRow, panel: Grid) -> str:
+    """A key: "partner (0307..): suspicious reports 2026-10-26 to 2026-11-01"."""
+    said = (f"{VERDICTS[verdict]} {days}" for verdict, days in _by_verdict(row, panel))
+    return f"{row.label}: " + "; ".join(said)
+
+
+def _by_verdict(row: GridRow, panel: Grid) -> Iterator[tuple[str, str]]:
+    """The days of each verdict, in words; the last are those that are ok."""
+    for verdict in [*(each for each in VERDICTS if each != "ok"), "ok"]:
+        days = [day for day, one in zip(panel.days, row.verdicts, strict=True) if one == verdict]
+        if days:
+            yield verdict, days_shortly(days) if verdict != "ok" else f"{len(days):,} days"
 
 
 def moment_in_words(moment: Moment, panel: Lines, marks: tuple[str, ...] = ()) -> str:

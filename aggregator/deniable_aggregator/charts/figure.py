@@ -249,7 +249,39 @@ class Curves:
     devices: int
 
 
-Panel = Dots | Lines | Histogram | Curves
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridRow:
+    """What became of the checks of one key's reports, or of all.
+
+    Attributes:
+        label: the key, as people know it.
+        verdicts: one per day, as of `answers.words.Verdict`; empty for a day without reports.
+    """
+
+    label: str
+    verdicts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """Verdicts by key and day.
+
+    Attributes:
+        heading: what it is, where a figure has several panels.
+        axis: what the rows and columns are.
+        days: the columns, in their order.
+        rows: in the order in which they are drawn.
+        left_out: what is said of rows that are not drawn.
+    """
+
+    heading: str = ""
+    axis: str
+    days: tuple[date, ...]
+    rows: tuple[GridRow, ...]
+    left_out: str = ""
+
+
+Panel = Dots | Lines | Histogram | Curves | Grid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

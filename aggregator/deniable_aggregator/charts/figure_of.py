@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.discoveries import FoundStrings
 from deniable_aggregator.answers.estimates import Distribution, Estimate, Mean
+from deniable_aggregator.answers.integrity import Health
 from deniable_aggregator.answers.trends import Change, Series
 from deniable_aggregator.charts.making.changes import change_figure
 from deniable_aggregator.charts.making.discoveries import discovery_figure
+from deniable_aggregator.charts.making.health import health_figure
 from deniable_aggregator.charts.making.numbers import distribution_figure, mean_figure
 from deniable_aggregator.charts.making.series import series_figure
 from deniable_aggregator.charts.making.shares import shares_figure
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS: Final = 25
 
-Drawn = Estimate | Series | Change | FoundStrings
+Drawn = Estimate | Series | Change | FoundStrings | Health
 """Answers that have a picture."""
 
 
@@ -40,6 +42,8 @@ def figure_of(
         return change_figure(answer, most)
     if isinstance(answer, FoundStrings):
         return discovery_figure(answer, most)
+    if isinstance(answer, Health):
+        return health_figure(answer, most)
     if isinstance(answer, Distribution):
         return distribution_figure(answer)
     if isinstance(answer, Mean):

@@ -13,11 +13,12 @@ from deniable_aggregator.charts.drawing.canvas import Canvas, escaped, pixels
 from deniable_aggregator.charts.drawing.curves import draw_curves
 from deniable_aggregator.charts.drawing.dots import draw_dots
 from deniable_aggregator.charts.drawing.frame import draw_heading, draw_notes
+from deniable_aggregator.charts.drawing.grid import draw_grid
 from deniable_aggregator.charts.drawing.histogram import draw_histogram
 from deniable_aggregator.charts.drawing.lines import draw_lines
 from deniable_aggregator.charts.drawing.palette import THEMES
 from deniable_aggregator.charts.drawing.texts import FONT
-from deniable_aggregator.charts.figure import Dots, Figure, Histogram, Lines
+from deniable_aggregator.charts.figure import Dots, Figure, Grid, Histogram, Lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,4 +90,6 @@ def _draw_panel(canvas: Canvas, panel: Panel, width: float) -> float:
         return draw_lines(canvas, panel, width)
     if isinstance(panel, Histogram):
         return draw_histogram(canvas, panel, width)
+    if isinstance(panel, Grid):
+        return draw_grid(canvas, panel, width)
     return draw_curves(canvas, panel, width)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deniable_aggregator.charts.drawing.palette import LIGHT
 from deniable_aggregator.charts.drawing.texts import wrapped
-from deniable_aggregator.charts.figure import Dots, Histogram, Lines
+from deniable_aggregator.charts.figure import Dots, Grid, Histogram, Lines
 from deniable_aggregator.charts.vega_panels import (
     curves_panel,
     dots_panel,
+    grid_panel,
     histogram_panels,
     line_panels,
 )
@@ -43,7 +44,7 @@ def vega_lite(figure: Figure) -> dict[str, Any]:
         *(f"Warning: {warning}" for warning in figure.warnings),
         *figure.subtitle,
         *figure.notes,
-        *(panel.left_out for panel in figure.panels if isinstance(panel, Dots | Lines)),
+        *(panel.left_out for panel in figure.panels if isinstance(panel, Dots | Lines | Grid)),
     ]
     subtitle = [line for text in said if text for line in wrapped(text, 11, _WIDTH)]
     title = {
@@ -66,6 +67,8 @@ def _panels(figure: Figure) -> Iterator[dict[str, Any]]:
             yield {"concat": list(line_panels(panel)), "columns": COLUMNS}
         elif isinstance(panel, Histogram):
             yield from histogram_panels(panel)
+        elif isinstance(panel, Grid):
+            yield grid_panel(panel)
         else:
             yield curves_panel(panel)
 

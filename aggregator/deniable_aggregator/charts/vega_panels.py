@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from deniable_aggregator.charts.alternative import dot_in_words, moment_in_words, placed_in_words
 from deniable_aggregator.charts.drawing.lines import scales_differ
 from deniable_aggregator.charts.drawing.palette import LIGHT
-from deniable_aggregator.charts.words import MARKS, in_words
+from deniable_aggregator.charts.words import MARKS, VERDICTS, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.charts.figure import (
         Curves,
         Dots,
+        Grid,
         Histogram,
         Interval,
         Line,
@@ -317,6 +318,55 @@ def curves_panel(panel: Curves) -> dict[str, Any]:
         "width": WIDTH,
         "height": HEIGHT,
         "layer": [*lines, planned],
+    }
+
+
+def grid_panel(panel: Grid) -> dict[str, Any]:
+    """Verdicts by key and day.
+
+    Args:
+        panel: of a figure.
+    """
+    marks = {
+        "ok": ("square", LIGHT.band),
+        "suspicious": ("triangle-up", LIGHT.warning),
+        "uneven": ("diamond", LIGHT.uneven),
+        "unknown": ("circle", LIGHT.unclear),
+    }
+    rows = [
+        {
+            "label": row.label,
+            "day": day.isoformat(),
+            "verdict": VERDICTS[each],
+            "said": f"{row.label}, {day}: {VERDICTS[each]}",
+        }
+        for row in panel.rows
+        for day, each in zip(panel.days, row.verdicts, strict=True)
+        if each
+    ]
+    names = list(VERDICTS.values())
+    verdict = {"field": "verdict", "type": "nominal", "title": None}
+    shapes, colors = ([marks[each][which] for each in VERDICTS] for which in (0, 1))
+    legend = {"orient": "bottom"}
+    x = {
+        "field": "day",
+        "type": "temporal",
+        "title": None,
+        "scale": {"type": "utc"},
+        "axis": {"format": "%Y-%m-%d", "labelAngle": -40, "tickCount": 6},
+    }
+    return {
+        "data": {"values": rows},
+        "width": WIDTH,
+        "height": ROW * max(len(panel.rows), 2),
+        "mark": {"type": "point", "filled": True, "opacity": 1, "size": 45},
+        "encoding": {
+            "x": x,
+            "y": {"field": "label", "type": "nominal", "title": None, "sort": None},
+            "color": {**verdict, "scale": {"domain": names, "range": colors}, "legend": legend},
+            "shape": {**verdict, "scale": {"domain": names, "range": shapes}, "legend": legend},
+            "tooltip": _tooltip(),
+        },
     }
 
 

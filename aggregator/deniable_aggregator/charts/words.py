@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.charts.figure import CHANGES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from datetime import date
 
     from deniable_aggregator.charts.figure import Interval, Unit
 
@@ -22,6 +23,14 @@ MARKS: Final[Mapping[str, str]] = {
     "release": "a new version",
 }
 """What is special about periods; where one has several marks, the first of them is drawn."""
+
+VERDICTS: Final[Mapping[str, str]] = {
+    "ok": "as devices send them",
+    "suspicious": "suspicious reports",
+    "uneven": "a key answers differently from the others",
+    "unknown": "not checked",
+}
+"""What verdicts about reports mean."""
 
 _AT_MOST: Final = 1e300
 
@@ -60,6 +69,14 @@ def from_to(before: float, after: float, difference: Interval, unit: Unit) -> st
     """Two estimates, rounded as the interval of their difference is: "from 44% to 54%"."""
     ends = (estimate_in_words(each, difference, unit) for each in (before, after))
     return "from {} to {}".format(*ends)
+
+
+def days_shortly(days: Sequence[date]) -> str:
+    """Some days, such as "2026-09-01 to 2026-09-07, 2026-09-12"."""
+    # Plans are drawn without these, where msgspec is not installed.
+    from deniable_aggregator.answers import days as answered
+
+    return answered.days_shortly(days)
 
 
 def plain(value: float, figures: int = 6) -> str:

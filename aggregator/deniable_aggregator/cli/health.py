@@ -10,7 +10,13 @@ from deniable_aggregator.answers.health_overview import HealthOverview
 from deniable_aggregator.answers.integrity import Health
 from deniable_aggregator.answers.questions import DaysQuery
 from deniable_aggregator.cli.support.completion import complete_metric
-from deniable_aggregator.cli.support.output import explain_option, json_option, print_answer
+from deniable_aggregator.cli.support.output import (
+    explain_option,
+    json_option,
+    picture_option,
+    print_answer,
+)
+from deniable_aggregator.cli.support.pictures import draw
 from deniable_aggregator.cli.support.question_options import (
     days_options,
     question,
@@ -20,6 +26,7 @@ from deniable_aggregator.cli.support.server_options import source_options
 
 if TYPE_CHECKING:
     from datetime import date
+    from pathlib import Path
 
     from deniable_aggregator.asking import HttpSource, ServerAnswer
 
@@ -41,6 +48,7 @@ SUSPICIOUS: Final = 3
 )
 @explain_option
 @json_option
+@picture_option
 @source_options
 def health(
     metric: str | None,
@@ -51,6 +59,7 @@ def health(
     fail_if_stopped: bool,
     explain: bool,
     as_json: bool,
+    picture: Path | None,
     source: HttpSource,
 ) -> None:
     """Says whether the reports of METRIC, or of all metrics, look like those of devices.
@@ -68,19 +77,23 @@ def health(
     \b
         deniable health --since -7d
         deniable health --since -1d --fail-if-suspicious --fail-if-stopped
-        deniable health theme
+        deniable health theme --picture health.svg
         deniable keys exclude KEY --store deniable.db
         deniable keys include KEY --store deniable.db
 
     The exit status is 0 whatever is found, or 3 as the options say.
     """  # noqa: D301  click reads the backslash as a sign
     asked = question(DaysQuery, since=since, until=until, without_key=without_key)
+    if metric is None and picture is not None:
+        raise click.UsageError("--picture is for one metric: give METRIC")
     if metric is None:
         status = _all_metrics(source, asked, as_json, fail_if_suspicious, fail_if_stopped)
     elif fail_if_stopped:
         raise click.UsageError("--fail-if-stopped is for all metrics: leave METRIC out")
     else:
         answered = source.ask(metric, "health", asked)
+        if picture is not None:
+            draw(answered.decode(Health), picture)
         status = _one_metric(answered, explain, as_json, fail_if_suspicious)
     raise click.exceptions.Exit(status)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.charts.alternative import UNTOLD
+from deniable_aggregator.charts.drawing.grid import draw_verdict
 from deniable_aggregator.charts.drawing.marks import draw_mark, drawn_marks
-from deniable_aggregator.charts.figure import CHANGES, Curves, Dots, Histogram, Lines
-from deniable_aggregator.charts.words import MARKS
+from deniable_aggregator.charts.figure import CHANGES, Dots, Grid, Histogram, Lines
+from deniable_aggregator.charts.words import MARKS, VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,6 +54,14 @@ def key_of(figure: Figure) -> list[Sample]:
         for each in panel.marks
         for mark in drawn_marks(each)
     }
+    verdicts = {
+        verdict
+        for panel in figure.panels
+        if isinstance(panel, Grid)
+        for row in panel.rows
+        for verdict in row.verdicts
+    }
+    key += [(_verdict(each), words) for each, words in VERDICTS.items() if each in verdicts]
     return [*key, *((_mark(mark), words) for mark, words in MARKS.items() if mark in marks)]
 
 
@@ -68,7 +77,7 @@ def _intervals(panel: Panel) -> Iterator[tuple[Interval, Unit]]:
         for line in panel.lines:
             found = (moment.interval for moment in line.moments)
             yield from ((each, panel.unit) for each in found if each is not None)
-    elif not isinstance(panel, Curves):
+    elif isinstance(panel, Histogram):
         yield from ((each.interval, "number") for each in panel.placed)
 
 
@@ -102,6 +111,16 @@ def _adjusted(canvas: Canvas) -> None:
 def _bar(canvas: Canvas) -> None:
     canvas.box(7, -4, 12, 9, canvas.theme.band)
     canvas.line((13, -7), (13, -1), canvas.theme.ink)
+
+
+def _verdict(verdict: str) -> Callable[[Canvas], None]:
+    def draw(canvas: Canvas) -> None:
+        if verdict == "ok":
+            canvas.box(8, -5, 10, 10, canvas.theme.band)
+        else:
+            draw_verdict(canvas, verdict, 13, 0)
+
+    return draw
 
 
 def _mark(mark: str) -> Callable[[Canvas], None]:

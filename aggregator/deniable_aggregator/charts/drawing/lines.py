@@ -14,6 +14,7 @@ from deniable_aggregator.charts.words import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import date
 
     from deniable_aggregator.charts.drawing.canvas import Canvas
     from deniable_aggregator.charts.figure import Interval, Line, Lines, Moment
@@ -122,7 +123,7 @@ def _draw_line(
             middle = (across(first) + across(last + 1)) / 2
             draw_mark(canvas, marks, middle, base + MARK_ROW / 2)
         base += MARK_ROW if any(panel.marks) else 0
-        _days(canvas, line.moments, panel.by, across, base)
+        draw_days(canvas, [each.since for each in line.moments], panel.by, across, base)
 
 
 def _marked(panel: Lines, *, apart: bool) -> Iterator[tuple[int, int, tuple[str, ...]]]:
@@ -249,16 +250,23 @@ def _of(run: Sequence[Moment]) -> list[Interval]:
     return [each.interval for each in run if each.interval is not None]
 
 
-def _days(canvas: Canvas, moments: Sequence[Moment], by: str, across: Scale, top: float) -> None:
-    """The first days of some periods, at equal distances; the year where it is new."""
+def draw_days(canvas: Canvas, days: Sequence[date], by: str, across: Scale, top: float) -> None:
+    """The first days of some periods below an axis, at equal distances.
+
+    Args:
+        canvas: to draw on.
+        days: the first day of each period.
+        by: how long a period is.
+        across: of the periods, by number.
+        top: where the axis is.
+    """
     form = "%Y-%m" if by == "month" else "%Y-%m-%d"
-    wide = text_width("2026-12-31" if by != "month" else "2026-12", SMALL) + 14
+    wide = text_width("2026-12" if by == "month" else "2026-12-31", SMALL) + 14
     fitting = max(1, int((across.end - across.start) / wide))
-    every = -(-len(moments) // fitting)
     muted, taken = canvas.theme.muted, -1.0
-    for number in range(0, len(moments), every):
+    for number in range(0, len(days), -(-len(days) // fitting)):
         x = (across(number) + across(number + 1)) / 2
-        said = f"{moments[number].since:{form}}"
+        said = f"{days[number]:{form}}"
         half = text_width(said, SMALL) / 2
         middle = min(max(x, half), across.end - half)
         canvas.line((x, top), (x, top + 4), canvas.theme.ink)
