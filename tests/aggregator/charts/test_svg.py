@@ -20,8 +20,6 @@ from deniable_aggregator.charts.sparkline import sparkline
 from deniable_aggregator.charts.svg import svg
 from tests.aggregator.charts.drawn import SVG, answers, day, marked, of_class, parsed, shares
 
-DIGITS = r"-?[\d,.]+(?:e[+-]\d+)?"
-
 
 @pytest.fixture(scope="module")
 def answer():
