@@ -5,8 +5,10 @@ httpx is imported with the first request, so that programs start, help and compl
 
 from __future__ import annotations
 
+import sys
 import threading
 import weakref
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
 
 import msgspec
@@ -107,8 +109,7 @@ class Connection:
         Raises:
             AskingError: if the server cannot be reached, or answers with a problem.
         """
-        import httpx
-
+        httpx = _import_httpx()
         kind = {} if json is None else {"Content-Type": "application/json"}
         try:
             answer = self._opened().request(
@@ -129,9 +130,7 @@ class Connection:
         """The client, which keeps its connection for the next request."""
         with self._lock:
             if self._client is None:
-                import httpx
-
-                self._client = httpx.Client(timeout=TIMEOUT_SECONDS)
+                self._client = _client(self.server)
                 self._closing = weakref.finalize(self, self._client.close)
             return self._client
 
@@ -141,6 +140,26 @@ class Connection:
             if self._closing is not None:
                 self._closing()
             self._client = self._closing = None
+
+
+def _import_httpx() -> Any:
+    """Httpx without its own command line, whose import takes nearly as long as all the rest."""
+    if "httpx" not in sys.modules:
+        sys.modules["httpx._main"] = None  # type: ignore[assignment]  # cannot be imported
+        try:
+            return import_module("httpx")
+        finally:
+            sys.modules.pop("httpx._main", None)
+    return import_module("httpx")
+
+
+def _client(server: str) -> httpx.Client:
+    """A client for one server; certificates are read only where there may be any."""
+    import ssl
+
+    verify = True if server.startswith("https:") else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    found: httpx.Client = _import_httpx().Client(timeout=TIMEOUT_SECONDS, verify=verify)
+    return found
 
 
 def _refusal(server: str, answer: httpx.Response) -> AskingError:
@@ -155,8 +174,7 @@ def _refusal(server: str, answer: httpx.Response) -> AskingError:
 
 
 def _unreached(server: str, error: Exception) -> str:
-    import httpx
-
+    httpx = _import_httpx()
     quotable = (httpx.TimeoutException, httpx.NetworkError, httpx.RemoteProtocolError)
     if isinstance(error, quotable):
         return f"{server} cannot be reached: {error}. Is deniable serve running there?"

@@ -78,7 +78,7 @@ def test_checking_and_planning_need_the_light_install_alone(registry):
     "words",
     [
         ("estimate", "late"),
-        ("series", "late"),
+        ("series", "late", "--json"),
         ("change", "late", "--before", "-14d..-8d", "--after", "-7d.."),
         ("metrics", "list"),
         ("metrics", "show", "late"),
@@ -94,6 +94,7 @@ def test_a_command_that_asks_a_server_does_not_import_one(words, registry):
     loaded = loaded_by(*words, *SERVER)
     assert "httpx" in loaded
     assert not loaded & set(HEAVY)
+    assert "rich" not in loaded or "--json" not in words
 
 
 QUESTIONS = ("estimate", "series", "change", "discover", "health", "metrics list", "metrics show")
