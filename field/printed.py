@@ -80,8 +80,9 @@ def printed_series(line: str) -> Reader:
 
 
 def _row(answer: Answer, line: str, match: re.Match[str], selection: Selection) -> Interval:
-    truth = PERCENT * share(answer, [match["value"]], selection)
-    name = f"{match['value']} {selection.days}"
+    value = match["value"].split("  ")[-1].strip()  # marks of the period stand before it
+    truth = PERCENT * share(answer, [value], selection)
+    name = f"{value} {selection.days}"
     return _interval(answer, line, name, truth, *_share(match["cell"]))
 
 
