@@ -121,7 +121,7 @@ def _all_metrics(
     fail_if_stopped: bool,
 ) -> int:
     """Prints the health of all metrics, and returns the exit status."""
-    from deniable_aggregator.cli.render.overview_table import print_overview
+    from deniable_aggregator.cli.render.health.overview_table import print_overview
 
     answered = source.ask_about_all("health", asked)
     if as_json:

@@ -35,6 +35,6 @@ def list_metrics(as_json: bool, source: HttpSource) -> None:
     if as_json:
         print_answer(answered.content)
         return
-    from deniable_aggregator.cli.render.metric_tables import print_metrics
+    from deniable_aggregator.cli.render.metrics.metric_tables import print_metrics
 
     print_metrics(answered.decode(Metrics))

@@ -33,7 +33,7 @@ def show(metric: str, as_json: bool, source: HttpSource) -> None:
     if as_json:
         print_answer(answered.content)
         return
-    from deniable_aggregator.cli.render.metric_text import metric_text
+    from deniable_aggregator.cli.render.metrics.metric_text import metric_text
     from deniable_shared.characters import visible_lines
 
     click.echo(visible_lines(metric_text(answered.decode(MetricDetails))))

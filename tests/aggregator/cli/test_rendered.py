@@ -24,7 +24,7 @@ from deniable_aggregator.cli.render.answers import (
     print_health,
     print_series,
 )
-from deniable_aggregator.cli.render.health_table import health_table
+from deniable_aggregator.cli.render.health.day_table import health_table
 from deniable_aggregator.cli.render.rounding import (
     between,
     difference_with_ends,

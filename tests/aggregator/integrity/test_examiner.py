@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from deniable_aggregator import dates
 from deniable_aggregator.answers.estimates import Shares
 from deniable_aggregator.answers.integrity import Health
-from deniable_aggregator.cli.render.health_table import (
+from deniable_aggregator.cli.render.health.day_table import (
     health_explanation,
     health_notes,
     health_summary,

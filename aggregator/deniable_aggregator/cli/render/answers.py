@@ -10,14 +10,14 @@ from deniable_aggregator.cli.render.change_table import (
     change_notes,
     change_table,
 )
-from deniable_aggregator.cli.render.contrast_table import contrast_table
 from deniable_aggregator.cli.render.discovery_table import (
     discovery_explanation,
     discovery_notes,
     discovery_tables,
 )
 from deniable_aggregator.cli.render.head import counted, days_line, notice_lines, title
-from deniable_aggregator.cli.render.health_table import (
+from deniable_aggregator.cli.render.health.contrast_table import contrast_table
+from deniable_aggregator.cli.render.health.day_table import (
     health_explanation,
     health_notes,
     health_summary,

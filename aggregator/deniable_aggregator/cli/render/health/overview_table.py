@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.answers.days import days_shortly, key_in_words
 from deniable_aggregator.answers.words import VERDICT_WORDS
 from deniable_aggregator.cli.render.head import notice_lines
-from deniable_aggregator.cli.render.health_table import CHECK_WORDS
+from deniable_aggregator.cli.render.health.day_table import CHECK_WORDS
 from deniable_aggregator.cli.render.layout import Texts, lay_out
 from deniable_aggregator.cli.render.output import (
     UNBROKEN,

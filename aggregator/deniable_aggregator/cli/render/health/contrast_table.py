@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers.days import key_in_words
-from deniable_aggregator.cli.render.health_table import SHORT
+from deniable_aggregator.cli.render.health.day_table import SHORT
 from deniable_aggregator.cli.render.layout import Texts, lay_out
 from deniable_aggregator.cli.render.output import UNBROKEN, WIDE, literal_text
 

@@ -1,0 +1,1 @@
+"""Whether reports look honest: by day, by key, and of all metrics."""
