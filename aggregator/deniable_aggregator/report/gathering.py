@@ -156,8 +156,9 @@ def gather(
     newest = _newest(registered.metrics)
     for name in metrics:
         if name not in newest:
-            hint = did_you_mean(name, newest)
-            raise ParameterError("metric", f"a registered one.{hint}".rstrip("."), name)
+            hint = did_you_mean(name, newest).strip()
+            constraint = f"a registered one ({hint})" if hint else "a registered one"
+            raise ParameterError("metric", constraint, name)
     chosen = [newest[name] for name in sorted(set(metrics) or newest)]
     length = (days.until - days.since).days + 1
     before = (
