@@ -8,7 +8,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.charts.svg import PAGE_WIDTH, PHONE_WIDTH, svg
+from deniable_aggregator.charts.svg import PHONE_WIDTH, svg
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -50,9 +50,6 @@ def _environment() -> Environment:
     return environment
 
 
-def _drawn(figure: Figure) -> list[tuple[str, str]]:
-    """A figure as SVG for wide pages and for phones, with the class of each."""
-    return [
-        ("wide", svg(figure, PAGE_WIDTH, "page")),
-        ("narrow", svg(figure, PHONE_WIDTH, "page")),
-    ]
+def _drawn(figure: Figure) -> str:
+    """A figure as SVG, as wide as a phone: on wider pages two of them stand side by side."""
+    return svg(figure, PHONE_WIDTH, "page")
