@@ -10,6 +10,7 @@ BIN := $(VENV)/bin
 PEERS := .venv-peers
 SDKS := .venv-sdks
 SPARK := .venv-spark
+SUPERSET := .venv-superset
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check
 
 # Tests run in as many processes as there are cores, of which some start servers of their own.
@@ -19,7 +20,7 @@ PARALLEL := -n auto --maxprocesses 8 --dist worksteal
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test-fast test test-slow test-all test-spark postgresql check serve field bench bench-accuracy bench-sdk bench-storage bench-discovery soak clean
+.PHONY: help demo test-fast test test-slow test-all test-spark try-superset postgresql check serve field bench bench-accuracy bench-sdk bench-storage bench-discovery soak clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +42,9 @@ test-all: $(VENV)/.test ## run every test, slow ones included: 25 minutes
 
 test-spark: $(SPARK)/.spark ## run the tests of Spark, which needs Java 17 and 900 MB; CI does not
 	@$(SPARK)/bin/python -m pytest tests/end_to_end/test_spark.py
+
+try-superset: $(SUPERSET)/.superset ## ask STORE's estimates through Apache Superset, which takes 1 GB
+	@$(SUPERSET)/bin/python tools/try_superset.py $(STORE)
 
 postgresql: ## install PostgreSQL's server, which some tests need, on Debian or Ubuntu
 	@.ci/postgresql
@@ -77,7 +81,7 @@ soak: $(VENV)/.demo ## load a server for five minutes, and compare what was ackn
 	@$(BIN)/python -m benchmarks.soak
 
 clean: ## remove environments, caches and build products
-	@rm -rf $(VENV) $(PEERS) $(SDKS) $(SPARK) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(PEERS) $(SDKS) $(SPARK) $(SUPERSET) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each environment's extras contain those of the one before, so a stamp also stands for them.
@@ -102,6 +106,11 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@touch $@ $(VENV)/.test $(VENV)/.demo
 
 # Spark is too large for the environment of the other tests.
+$(SUPERSET)/.superset: | $(SUPERSET)/bin/python
+	@echo "Installing Apache Superset into $(SUPERSET)"
+	@$(SUPERSET)/bin/python $(PIP_INSTALL) apache-superset psycopg2-binary rich 'flask-caching<2.4'
+	@touch $@
+
 $(SPARK)/.spark: pyproject.toml | $(SPARK)/bin/python
 	@echo "Installing Deniable and Spark into $(SPARK)"
 	@$(SPARK)/bin/python $(PIP_INSTALL) -e '.[spark]' 'pytest>=8.3' 'hypothesis>=6.120' 'trustme>=1.2'
@@ -134,7 +143,7 @@ $(SDKS)/.deniable: pyproject.toml $(shell find client shared -name '*.py') | $(S
 	@$(SDKS)/deniable/bin/python $(PIP_INSTALL) --force-reinstall .
 	@touch $@
 
-$(BIN)/python $(PEERS)/bin/python $(SPARK)/bin/python $(SDK_NAMES:%=$(SDKS)/%/bin/python) $(SDKS)/deniable/bin/python:
+$(BIN)/python $(PEERS)/bin/python $(SPARK)/bin/python $(SUPERSET)/bin/python $(SDK_NAMES:%=$(SDKS)/%/bin/python) $(SDKS)/deniable/bin/python:
 	@test -n "$(PYTHON)" || { echo "Deniable needs Python 3.11 or newer, and none was found." \
 		"If it has another name: make PYTHON=/path/to/python" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
