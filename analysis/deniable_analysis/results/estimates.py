@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers import estimates
-from deniable_analysis.results.result import DrawnResult
+from deniable_analysis.results.result import Result
 from deniable_shared.characters import visible
 from deniable_shared.errors import ParameterError
 from deniable_shared.nearest import nearest
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.common import Number, Quantile
 
 
-class Shares(DrawnResult[estimates.Shares | estimates.SegmentShares]):
+class Shares(Result[estimates.Shares | estimates.SegmentShares]):
     """The shares of values; a sequence of them: ``for share in shares``, ``shares["dark"]``."""
 
     def __iter__(self) -> Iterator[estimates.Share]:
@@ -45,7 +45,7 @@ class Shares(DrawnResult[estimates.Shares | estimates.SegmentShares]):
         return self.values
 
 
-class Mean(DrawnResult[estimates.Mean]):
+class Mean(Result[estimates.Mean]):
     """The mean of a number, in the metric's own unit."""
 
     @property
@@ -54,7 +54,7 @@ class Mean(DrawnResult[estimates.Mean]):
         return self.answer.mean
 
 
-class Distribution(DrawnResult[estimates.Distribution]):
+class Distribution(Result[estimates.Distribution]):
     """The histogram of a number, its mean and its quantiles, in the metric's own unit."""
 
     @property

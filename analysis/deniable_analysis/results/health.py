@@ -11,7 +11,6 @@ from msgspec import Struct
 from deniable_aggregator.answers import health_overview, integrity
 from deniable_aggregator.answers.days import days_shortly, key_in_words
 from deniable_aggregator.answers.words import VERDICT_WORDS
-from deniable_aggregator.sentences import basis, finding
 from deniable_analysis.display import notebook
 from deniable_analysis.frames import frame
 from deniable_analysis.results.estimates import not_among
@@ -39,18 +38,13 @@ class Health(Result[integrity.Health]):
     def __len__(self) -> int:
         return len(self.answer.by_day)
 
-    def _repr_html_(self) -> str:
+    def _table(self) -> str:
+        """The days whose reports do not all look honest; if there are none, all days."""
         days = self.answer.by_day
         shown = [day for day in days if day.verdict != "ok"] or days
         rows = [_day_cells(day) for day in shown[:MOST_SHOWN]]
-        head = ["day", "reports look", "keys that stand out", "reports"]
-        return "".join(
-            (
-                notebook.warnings_box(self.warnings),
-                notebook.paragraph(finding(self.answer)),
-                notebook.table(head, rows, self.metric, 3),
-                notebook.paragraph(basis(self.answer)),
-            )
+        return notebook.table(
+            ["day", "reports look", "keys that stand out", "reports"], rows, self.metric, 3
         )
 
 

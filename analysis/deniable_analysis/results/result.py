@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from deniable_aggregator.tables.row import Row
     from deniable_analysis.frames import Backend
 
-    AnyDrawn = Shares | SegmentShares | Mean | Distribution | Series | Change | FoundStrings
-    Answer = TypeVar("Answer", bound=AnyDrawn | Health, covariant=True)
-    Drawn = TypeVar("Drawn", bound=AnyDrawn, covariant=True)
+    AnyAnswer = (
+        Shares | SegmentShares | Mean | Distribution | Series | Change | FoundStrings | Health
+    )
+    Answer = TypeVar("Answer", bound=AnyAnswer, covariant=True)
 else:
     Answer = TypeVar("Answer", covariant=True)
-    Drawn = TypeVar("Drawn", covariant=True)
 
 MOST_SHOWN = 30
 """Rows in a notebook; the frame has all."""
@@ -97,10 +97,6 @@ class Result(Generic[Answer]):
     def __repr__(self) -> str:
         return notebook.plain(f"{type(self).__name__} of {self.metric}. {self.sentence}")
 
-
-class DrawnResult(Result[Drawn]):
-    """A result that has a picture."""
-
     def chart(self) -> altair.TopLevelMixin:
         """The answer as a chart of Altair, which can be changed further and saved.
 
@@ -135,17 +131,21 @@ class DrawnResult(Result[Drawn]):
         # The warnings stand above it.
         return svg(replace(figure_of(self.answer), warnings=()), theme="page")
 
-    def _repr_html_(self) -> str:
+    def _table(self) -> str:
+        """The first rows of the long table, rounded to their intervals."""
         rows = self.rows()
         head, cells, texts = cells_of(rows[:MOST_SHOWN])
         more = len(rows) - MOST_SHOWN
+        below = notebook.paragraph(f"{more:,} more rows: see .frame().") if more > 0 else ""
+        return notebook.table(head, cells, self.metric, texts) + below
+
+    def _repr_html_(self) -> str:
         return "".join(
             (
                 notebook.warnings_box(self.warnings),
                 notebook.paragraph(finding(self.answer)),
                 self._picture(),
-                notebook.table(head, cells, self.metric, texts),
-                notebook.paragraph(f"{more:,} more rows: see .frame().") if more > 0 else "",
+                self._table(),
                 notebook.paragraph(basis(self.answer)),
             )
         )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers import discoveries
-from deniable_analysis.results.result import DrawnResult
+from deniable_analysis.results.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class FoundStrings(DrawnResult[discoveries.FoundStrings]):
+class FoundStrings(Result[discoveries.FoundStrings]):
     """The whole strings, the largest shares first: ``for string in found``."""
 
     def __iter__(self) -> Iterator[discoveries.FoundString]:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers import trends
 from deniable_analysis.results.estimates import not_among
-from deniable_analysis.results.result import DrawnResult
+from deniable_analysis.results.result import Result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-class Series(DrawnResult[trends.Series]):
+class Series(Result[trends.Series]):
     """Estimates of the same metric, period by period: ``for period in series``."""
 
     def __iter__(self) -> Iterator[trends.Period]:
@@ -22,7 +22,7 @@ class Series(DrawnResult[trends.Series]):
         return len(self.answer.periods)
 
 
-class Change(DrawnResult[trends.Change]):
+class Change(Result[trends.Change]):
     """What has changed between two periods: ``for difference in change``, ``change["dark"]``."""
 
     def __iter__(self) -> Iterator[trends.Difference]:
