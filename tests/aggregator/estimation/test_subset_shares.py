@@ -255,7 +255,7 @@ def test_what_cannot_be_summed_is_refused_with_the_reason():
     for added, reason in (
         ([], "combined must be at least one value"),
         (["i0", "i0"], "combined must be all different"),
-        (["i0", "purple"], "must be values of choice"),
+        (["i0", "purple"], "combined must be one of i0, i1, i2, i3, got 'purple'"),
     ):
         with pytest.raises(ParameterError, match=reason):
             estimate_shares([(spec, counts)], add=added)

@@ -296,7 +296,7 @@ def test_what_cannot_be_compared_is_refused():
     some = gathered(FRESH, counts, 0, 1)
     with pytest.raises(ParameterError, match="at least 1 in both"):
         compared(some, CollectedTallies([], {}))
-    with pytest.raises(ParameterError, match="values of"):
+    with pytest.raises(ParameterError, match="value must be one of i0, i1, i2, i3"):
         compared(some, gathered(FRESH, counts, 1, 1), ValueLists(("nothing",)))
     mean = specs.number(OneBitMean.for_epsilon(Fraction(1)))
     with pytest.raises(ParameterError, match="the same in all of these days"):
