@@ -161,7 +161,7 @@ def _report_listed(
             found = sum(row.detected for row in rows)
             false = sum(row.detected and not truth[row.value] for row in rows)
             console.print(
-                f"... and {len(rows) - TABLE_ROWS} more; {found} of {len(rows)} candidates are "
+                f"... and {len(rows) - TABLE_ROWS} more; {found} of {len(rows)} values are "
                 f"above zero, {false} of them wrongly"
             )
         figures.append(figure_of(answer, truth, most=CHART_ROWS))
