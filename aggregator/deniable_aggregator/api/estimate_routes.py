@@ -34,26 +34,29 @@ def blueprint(service: QueryService, verifier: KeyVerifier, settings: Settings) 
         application = require_reader(verifier).application
         return json_response(service.health_overview(application, read_query(DaysQuery)))
 
-    def estimate(name: str) -> Response:
+    def estimate(name: str, suffix: str = "") -> Response:
         application = require_reader(verifier).application
         query, lists = read_query(EstimateQuery), read_lists(settings)
         return answered(
             lambda: service.validity(application, name, query, lists),
             lambda: service.estimate(application, name, query, lists),
+            suffix,
         )
 
-    def health(name: str) -> Response:
+    def health(name: str, suffix: str = "") -> Response:
         application = require_reader(verifier).application
         query = read_query(DaysQuery)
         return answered(
             lambda: service.validity(application, name, query),
             lambda: service.health(application, name, query),
+            suffix,
         )
 
     routes.add_url_rule("/v1/metrics", view_func=metrics)
     routes.add_url_rule("/v1/metrics/<name>", view_func=metric)
     routes.add_url_rule("/v1/health", view_func=overview)
-    path = "/v1/metrics/<name>/estimate"
-    routes.add_url_rule(path, view_func=estimate, methods=["GET", "POST"])
-    routes.add_url_rule("/v1/metrics/<name>/health", view_func=health)
+    for end in ("", ".<suffix>"):
+        path = f"/v1/metrics/<name>/estimate{end}"
+        routes.add_url_rule(path, view_func=estimate, methods=["GET", "POST"])
+        routes.add_url_rule(f"/v1/metrics/<name>/health{end}", view_func=health)
     return routes

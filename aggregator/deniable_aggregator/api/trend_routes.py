@@ -28,27 +28,30 @@ def blueprint(service: QueryService, verifier: KeyVerifier, settings: Settings) 
     """The routes."""
     routes = Blueprint("trends", __name__)
 
-    def series(name: str) -> Response:
+    def series(name: str, suffix: str = "") -> Response:
         application = require_reader(verifier).application
         query = read_query(SeriesQuery)
         lists = _lists(query.value, settings)
         return answered(
             lambda: service.validity(application, name, query, lists),
             lambda: service.series(application, name, query, lists),
+            suffix,
         )
 
-    def change(name: str) -> Response:
+    def change(name: str, suffix: str = "") -> Response:
         application = require_reader(verifier).application
         query = read_query(ChangeQuery)
         lists = _lists(query.value, settings)
         return answered(
             lambda: service.validity(application, name, query, lists),
             lambda: service.change(application, name, query, lists),
+            suffix,
         )
 
     for path, view in (("series", series), ("change", change)):
-        rule = f"/v1/metrics/<name>/{path}"
-        routes.add_url_rule(rule, path, view, methods=["GET", "POST"])
+        for end in ("", ".<suffix>"):
+            rule = f"/v1/metrics/<name>/{path}{end}"
+            routes.add_url_rule(rule, path, view, methods=["GET", "POST"])
     return routes
 
 

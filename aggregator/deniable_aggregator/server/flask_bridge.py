@@ -20,6 +20,7 @@ from deniable_aggregator.server.request_body import MemoryBudget, RequestBody
 from deniable_aggregator.server.rsgi_messages import content_length, respond_problem
 from deniable_aggregator.server.thread_pool import BoundedThreadPool
 from deniable_aggregator.server.wsgi_call import Request, Response, call_wsgi
+from deniable_aggregator.tables.formats import FORMATS
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -110,7 +111,7 @@ class FlaskBridge:
         if length == 0:
             return b""
         limit, scopes = self._settings.max_body_bytes, SCOPES
-        if scope.path.endswith(LIST_PATHS):
+        if _without_format(scope.path).endswith(LIST_PATHS):
             limit, scopes = self._settings.max_candidates_bytes, QUESTION_SCOPES
         # No body is read for a request without a key.
         authorization = scope.headers.get("authorization", "")
@@ -132,12 +133,19 @@ class FlaskBridge:
 
 def is_question(method: str, path: str) -> bool:
     """Whether a request is a question about metrics, which only keys that may read can ask."""
+    path = _without_format(path)
     if method in ("GET", "HEAD"):
         if path in (METRICS_PATH, HEALTH_PATH):
             return True
         below = path.removeprefix(f"{METRICS_PATH}/")
         return below != path and ("/" not in below or below.endswith(QUESTION_PATHS))
     return method == "POST" and path.startswith(METRICS_PATH) and path.endswith(LIST_PATHS)
+
+
+def _without_format(path: str) -> str:
+    """A path without the name of a format at its end."""
+    plain, _, name = path.rpartition(".")
+    return plain if name in FORMATS else path
 
 
 def is_discovery(path: str) -> bool:

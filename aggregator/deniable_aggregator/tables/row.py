@@ -94,7 +94,8 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
         seen: of a found text, "new" or "before"; of one that an earlier window had found and this
             one has not, "gone" or "not_found".
         marks: what is special about the period, with spaces between: "missing", "incomplete",
-            "suspicious", "uneven", "release".
+            "suspicious", "uneven", "release"; in the table of estimates also "open", of one that
+            still takes late reports.
     """
 
     application: str

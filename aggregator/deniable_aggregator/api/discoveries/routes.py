@@ -8,10 +8,12 @@ import msgspec
 from flask import Blueprint, Response, request
 
 from deniable_aggregator.answers.discoveries import DiscoveryLists, DiscoveryQuery
+from deniable_aggregator.api.formats import VARY, asked_format, table_response
 from deniable_aggregator.api.parameters import read_body, read_query
 from deniable_aggregator.http.authorization import require_reader
 from deniable_aggregator.http.json import MEDIA_TYPE
 from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.tables.rows import rows_of
 from deniable_shared.characters import visible_json
 
 if TYPE_CHECKING:
@@ -41,15 +43,27 @@ def blueprint(service: DiscoveryService, verifier: KeyVerifier, settings: Settin
             return _json(answer)
         return _json(answer, 202, {"Location": f"/v1/metrics/{name}/discoveries/{answer.id}"})
 
-    def find(name: str, number: int) -> Response:
-        return _json(service.find(require_reader(verifier).application, name, number))
+    def find(name: str, number: int, suffix: str = "") -> Response:
+        application, format_ = require_reader(verifier).application, asked_format(suffix)
+        answer = service.find(application, name, number)
+        if format_ is None:
+            return _json(answer)
+        if not answer.result:
+            raise ProblemError(
+                "no_result",
+                f"Discovery {number} is {answer.state}. The same path without .{format_} says how "
+                "far it is.",
+            )
+        file_name = f"{name}-discovery-{number}"
+        return table_response(rows_of(answer.result), format_, file_name, {"Vary": VARY})
 
     def list_(name: str) -> Response:
         return _json(service.list(require_reader(verifier).application, name))
 
     routes.add_url_rule(PATH, "ask", ask, methods=["POST"])
     routes.add_url_rule(PATH, "list", list_)
-    routes.add_url_rule(f"{PATH}/<int(max={MOST}):number>", "find", find)
+    for end in ("", ".<suffix>"):
+        routes.add_url_rule(f"{PATH}/<int(max={MOST}):number>{end}", "find", find)
     return routes
 
 

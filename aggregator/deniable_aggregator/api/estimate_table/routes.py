@@ -5,20 +5,22 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from flask import Blueprint, Response
+from flask import Blueprint
 
 from deniable_aggregator.answers.estimate_table import EstimateTable, EstimateTableQuery, TableRow
 from deniable_aggregator.api.asked_versions import SHORT
+from deniable_aggregator.api.formats import VARY, asked_format, table_response
 from deniable_aggregator.api.parameters import read_query
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY
 from deniable_aggregator.http.authorization import require_reader
 from deniable_aggregator.http.json import json_response
-from deniable_aggregator.tables.formats import FORMATS, encode
 from deniable_aggregator.tables.row import Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
+
+    from flask import Response
 
     from deniable_aggregator.catalog import MetricCatalog
     from deniable_aggregator.security.key_verifier import KeyVerifier
@@ -55,13 +57,14 @@ def blueprint(store: Store, catalogue: MetricCatalog, verifier: KeyVerifier) -> 
             EstimateTable(application=application, period=query.period, rows=found)
         )
 
-    def formatted(ending: str) -> Response:
+    def formatted(suffix: str) -> Response:
         application, query = require_reader(verifier).application, read_query(EstimateTableQuery)
+        format_ = asked_format(suffix) or ""
         found = (_long_row(application, row) for row in rows(application, query))
-        return Response(encode(found, ending), content_type=FORMATS[ending].content_type)
+        return table_response(found, format_, f"{application}-estimates", {"Vary": VARY})
 
     routes.add_url_rule(PATH, view_func=table)
-    routes.add_url_rule(f"{PATH}.<any({','.join(FORMATS)}):ending>", view_func=formatted)
+    routes.add_url_rule(f"{PATH}.<suffix>", view_func=formatted)
     return routes
 
 

@@ -11,6 +11,7 @@ from deniable_aggregator.answers.service import Problem
 from deniable_aggregator.api.openapi.schemas import Schema, query_parameters, schema_of
 from deniable_aggregator.http.json import MEDIA_TYPE as JSON
 from deniable_aggregator.http.problems import CODES, MEDIA_TYPE
+from deniable_aggregator.tables.formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -47,7 +48,7 @@ _OF_TAGGED: Final[Schema] = {
             "Cache-Control",
             "private, no-cache; private, max-age=60 if all days are closed for reports.",
         ),
-        ("Vary", "Authorization"),
+        ("Vary", "Authorization, Accept"),
     )
 }
 
@@ -83,6 +84,7 @@ class Operation:
         body: what the request carries, or None.
         status: of a good answer.
         tagged: whether the answer has an ETag, by which a client asks whether it is still right.
+        formats: whether the answer may be in a format of the long table; without a type, only so.
         accepted: what 202 means, of an answer that may come later; empty for one that never does.
     """
 
@@ -97,6 +99,7 @@ class Operation:
     body: Body | None = None
     status: int = 200
     tagged: bool = False
+    formats: bool = False
     accepted: str = ""
 
     def codes(self) -> list[str]:
@@ -106,6 +109,8 @@ class Operation:
             found.update(WITH_KEY)
         if self.body is not None:
             found.update(WITH_BODY)
+        if self.formats:
+            found.add("not_acceptable")
         if self.path:
             found.add("not_found")  # of a path that only looks like one of this operation
         return [code for code in CODES if code in found]
@@ -153,8 +158,13 @@ class Operation:
 
     def _responses(self) -> Schema:
         good: Schema = {"description": self.summary}
+        content: Schema = {}
         if self.answer is not None:
-            good["content"] = {JSON: {"schema": schema_of(self.answer)}}
+            content[JSON] = {"schema": schema_of(self.answer)}
+        if self.formats:
+            content.update({each.content_type: {} for each in FORMATS.values()})
+        if content:
+            good["content"] = content
         kept: Schema = {}
         if self.tagged:
             good["headers"] = _OF_TAGGED
@@ -163,7 +173,7 @@ class Operation:
         if self.accepted:
             location = {"description": "Where the answer will be.", "schema": {"type": "string"}}
             later = {"description": self.accepted, "headers": {"Location": location}}
-            kept = {**kept, "202": {**later, "content": good["content"]}}
+            kept = {**kept, "202": {**later, "content": content}}
         refusals = {
             str(CODES[codes[0]][0]): {"$ref": f"#/components/responses/{name}"}
             for name, codes in self.refusals().items()

@@ -5,6 +5,7 @@ Whoever adds a route adds an entry here, with the problem codes that the route r
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from deniable_aggregator.answers.administration import (
@@ -62,7 +63,7 @@ _ABOUT_METRICS: Final = (
     "server_outdated",
 )
 
-OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
+_JSON: Final[Mapping[tuple[str, str], Operation]] = {
     ("POST", "/v1/reports"): Operation(
         "sendReports",
         "Stores an upload once; it is durable when this is answered.",
@@ -120,6 +121,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "The shares, the mean or the distribution of a metric.",
         Estimate,
         scopes=READ,
+        formats=True,
         path={"name": str},
         query=EstimateQuery,
         problems=_ABOUT_METRICS,
@@ -130,6 +132,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "The same for listed values, or for several values together.",
         Estimate,
         scopes=READ,
+        formats=True,
         path={"name": str},
         query=EstimateQuery,
         body=Body(ValueLists),
@@ -143,19 +146,12 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         query=EstimateTableQuery,
         problems=(*_QUESTIONS, "malformed_question"),
     ),
-    ("GET", "/v1/estimates.{ending}"): Operation(
-        "estimateTableFormatted",
-        "The same as the long table, in one of its formats.",
-        scopes=READ,
-        path={"ending": Literal["csv", "jsonl", "arrow", "parquet"]},
-        query=EstimateTableQuery,
-        problems=(*_QUESTIONS, "malformed_question"),
-    ),
     ("GET", "/v1/metrics/{name}/series"): Operation(
         "series",
         "A metric over time: every period estimated by itself.",
         Series,
         scopes=READ,
+        formats=True,
         path={"name": str},
         query=SeriesQuery,
         problems=_ABOUT_METRICS,
@@ -166,6 +162,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "The same for listed values, or for several values together.",
         Series,
         scopes=READ,
+        formats=True,
         path={"name": str},
         query=SeriesQuery,
         without=("value",),
@@ -177,6 +174,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "What has changed between the periods before and after.",
         Change,
         scopes=READ,
+        formats=True,
         path={"name": str},
         query=ChangeQuery,
         problems=_ABOUT_METRICS,
@@ -187,6 +185,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "The same for listed values, or for several values together.",
         Change,
         scopes=READ,
+        formats=True,
         path={"name": str},
         query=ChangeQuery,
         without=("value",),
@@ -198,6 +197,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "Whether the reports of a metric look like those of devices, day by day and key by key.",
         Health,
         scopes=READ,
+        formats=True,
         path={"name": str},
         query=DaysQuery,
         problems=(
@@ -250,6 +250,7 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         "How far a run is, and what it has found.",
         Discovery,
         scopes=READ,
+        formats=True,
         path={"name": str, "number": int},
         problems=_QUESTIONS,
     ),
@@ -315,5 +316,32 @@ OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
         problems=("not_ready",),
     ),
     ("GET", "/openapi.json"): Operation("openapi", "This document.", dict[str, Any]),
+}
+
+
+def _as_table(path: str, operation: Operation) -> tuple[str, Operation]:
+    """The same operation with the format at the end of its path."""
+    problems = operation.problems
+    if operation.id == "findDiscovery":
+        problems += ("no_result",)
+    return f"{path}.{{suffix}}", replace(
+        operation,
+        id=f"{operation.id}Table",
+        summary=f"{operation.summary.removesuffix('.')}, as the long table.",
+        answer=None,
+        path={**(operation.path or {}), "suffix": Literal["csv", "jsonl", "arrow", "parquet"]},
+        problems=problems,
+        formats=True,
+    )
+
+
+OPERATIONS: Final[Mapping[tuple[str, str], Operation]] = {
+    **_JSON,
+    **{
+        (method, table_path): table
+        for (method, path), operation in _JSON.items()
+        if operation.formats or operation.id == "estimateTable"
+        for table_path, table in [_as_table(path, operation)]
+    },
 }
 """By method and path."""
