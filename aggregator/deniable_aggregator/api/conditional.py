@@ -111,19 +111,19 @@ def validity_of(
 
 
 def answered(
-    validity: Callable[[], Validity], answer: Callable[[], Answer], suffix: str = ""
+    validity: Callable[[], Validity], answer: Callable[[], Answer], ending: str = ""
 ) -> Response:
     """The answer to the current request, or 304 where the client has it.
 
     Args:
         validity: works out how long the answer stays right.
         answer: works out the answer.
-        suffix: the format, as the address has it; empty where it has none.
+        ending: the format, as the address has it; empty where it has none.
 
     Raises:
         ProblemError: if the answer cannot be written in the format that is asked for.
     """
-    name = asked_format(suffix)
+    name = asked_format(ending)
     if request.method == "POST":  # nobody keeps an answer to what is in a body
         return _written(answer(), name, {"Vary": VARY})
     stays = validity()

@@ -34,28 +34,28 @@ def blueprint(service: QueryService, verifier: KeyVerifier, settings: Settings) 
         application = require_reader(verifier).application
         return json_response(service.health_overview(application, read_query(DaysQuery)))
 
-    def estimate(name: str, suffix: str = "") -> Response:
+    def estimate(name: str, ending: str = "") -> Response:
         application = require_reader(verifier).application
         query, lists = read_query(EstimateQuery), read_lists(settings)
         return answered(
             lambda: service.validity(application, name, query, lists),
             lambda: service.estimate(application, name, query, lists),
-            suffix,
+            ending,
         )
 
-    def health(name: str, suffix: str = "") -> Response:
+    def health(name: str, ending: str = "") -> Response:
         application = require_reader(verifier).application
         query = read_query(DaysQuery)
         return answered(
             lambda: service.validity(application, name, query),
             lambda: service.health(application, name, query),
-            suffix,
+            ending,
         )
 
     routes.add_url_rule("/v1/metrics", view_func=metrics)
     routes.add_url_rule("/v1/metrics/<name>", view_func=metric)
     routes.add_url_rule("/v1/health", view_func=overview)
-    for end in ("", ".<suffix>"):
+    for end in ("", ".<ending>"):
         path = f"/v1/metrics/<name>/estimate{end}"
         routes.add_url_rule(path, view_func=estimate, methods=["GET", "POST"])
         routes.add_url_rule(f"/v1/metrics/<name>/health{end}", view_func=health)

@@ -25,11 +25,11 @@ VARY: Final = "Authorization, Accept"
 another format."""
 
 
-def asked_format(suffix: str = "") -> str | None:
+def asked_format(ending: str = "") -> str | None:
     """The format that the current request wants, by its address or else by ``Accept``.
 
     Args:
-        suffix: what the address ends with after a dot; empty for nothing.
+        ending: what the address ends with after a dot; empty for nothing.
 
     Returns:
         One of `FORMATS`, or None for JSON.
@@ -37,13 +37,13 @@ def asked_format(suffix: str = "") -> str | None:
     Raises:
         ProblemError: if there is no such format, or it needs a package that is not installed.
     """
-    if suffix:
-        if suffix not in FORMATS:
-            raise ProblemError("not_found", f"There is no format .{suffix[:20]}. {_CHOICE}")
-        missing = _missing(suffix)
+    if ending:
+        if ending not in FORMATS:
+            raise ProblemError("not_found", f"There is no format .{ending[:20]}. {_CHOICE}")
+        missing = _missing(ending)
         if missing:
             raise ProblemError("not_acceptable", f"On the server, {missing}. {_CHOICE}")
-        return suffix
+        return ending
     wanted = request.accept_mimetypes
     if not wanted:
         return None
@@ -66,7 +66,7 @@ def table_response(
     Args:
         rows: of the long table.
         name: of the format.
-        file_name: what a browser calls the file, without its suffix.
+        file_name: what a browser calls the file, without its ending.
         headers: further headers.
     """
     pieces = encode(rows, name)

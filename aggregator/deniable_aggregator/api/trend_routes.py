@@ -28,28 +28,28 @@ def blueprint(service: QueryService, verifier: KeyVerifier, settings: Settings) 
     """The routes."""
     routes = Blueprint("trends", __name__)
 
-    def series(name: str, suffix: str = "") -> Response:
+    def series(name: str, ending: str = "") -> Response:
         application = require_reader(verifier).application
         query = read_query(SeriesQuery)
         lists = _lists(query.value, settings)
         return answered(
             lambda: service.validity(application, name, query, lists),
             lambda: service.series(application, name, query, lists),
-            suffix,
+            ending,
         )
 
-    def change(name: str, suffix: str = "") -> Response:
+    def change(name: str, ending: str = "") -> Response:
         application = require_reader(verifier).application
         query = read_query(ChangeQuery)
         lists = _lists(query.value, settings)
         return answered(
             lambda: service.validity(application, name, query, lists),
             lambda: service.change(application, name, query, lists),
-            suffix,
+            ending,
         )
 
     for path, view in (("series", series), ("change", change)):
-        for end in ("", ".<suffix>"):
+        for end in ("", ".<ending>"):
             rule = f"/v1/metrics/<name>/{path}{end}"
             routes.add_url_rule(rule, path, view, methods=["GET", "POST"])
     return routes

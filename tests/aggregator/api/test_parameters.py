@@ -17,7 +17,7 @@ CHANGE = "/v1/metrics/{name}/change"
 
 def ask(service, path, query, method="GET"):
     body = {"json": {"candidates": ["light"]}} if method == "POST" else {}
-    path = path.format(name="theme", suffix="csv")
+    path = path.format(name="theme", ending="csv")
     return service.ask(path, query_string=query, method=method, **body)
 
 

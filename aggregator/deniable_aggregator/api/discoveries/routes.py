@@ -43,8 +43,8 @@ def blueprint(service: DiscoveryService, verifier: KeyVerifier, settings: Settin
             return _json(answer)
         return _json(answer, 202, {"Location": f"/v1/metrics/{name}/discoveries/{answer.id}"})
 
-    def find(name: str, number: int, suffix: str = "") -> Response:
-        application, format_ = require_reader(verifier).application, asked_format(suffix)
+    def find(name: str, number: int, ending: str = "") -> Response:
+        application, format_ = require_reader(verifier).application, asked_format(ending)
         answer = service.find(application, name, number)
         if format_ is None:
             return _json(answer)
@@ -62,7 +62,7 @@ def blueprint(service: DiscoveryService, verifier: KeyVerifier, settings: Settin
 
     routes.add_url_rule(PATH, "ask", ask, methods=["POST"])
     routes.add_url_rule(PATH, "list", list_)
-    for end in ("", ".<suffix>"):
+    for end in ("", ".<ending>"):
         routes.add_url_rule(f"{PATH}/<int(max={MOST}):number>{end}", "find", find)
     return routes
 

@@ -57,14 +57,14 @@ def blueprint(store: Store, catalogue: MetricCatalog, verifier: KeyVerifier) -> 
             EstimateTable(application=application, period=query.period, rows=found)
         )
 
-    def formatted(suffix: str) -> Response:
+    def formatted(ending: str) -> Response:
         application, query = require_reader(verifier).application, read_query(EstimateTableQuery)
-        format_ = asked_format(suffix) or ""
+        format_ = asked_format(ending) or ""
         found = (_long_row(application, row) for row in rows(application, query))
         return table_response(found, format_, f"{application}-estimates", {"Vary": VARY})
 
     routes.add_url_rule(PATH, view_func=table)
-    routes.add_url_rule(f"{PATH}.<suffix>", view_func=formatted)
+    routes.add_url_rule(f"{PATH}.<ending>", view_func=formatted)
     return routes
 
 

@@ -324,12 +324,12 @@ def _as_table(path: str, operation: Operation) -> tuple[str, Operation]:
     problems = operation.problems
     if operation.id == "findDiscovery":
         problems += ("no_result",)
-    return f"{path}.{{suffix}}", replace(
+    return f"{path}.{{ending}}", replace(
         operation,
-        id=f"{operation.id}Table",
+        id=f"{operation.id}Formatted",
         summary=f"{operation.summary.removesuffix('.')}, as the long table.",
         answer=None,
-        path={**(operation.path or {}), "suffix": Literal["csv", "jsonl", "arrow", "parquet"]},
+        path={**(operation.path or {}), "ending": Literal["csv", "jsonl", "arrow", "parquet"]},
         problems=problems,
         formats=True,
     )

@@ -1,0 +1,61 @@
+"""docs/analysis/tables.md names every column and measure, and its programs run."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from deniable_aggregator.tables.formats import FORMATS, encode
+from deniable_aggregator.tables.row import COLUMNS, Measure, Row
+
+PAGE = (Path(__file__).parents[3] / "docs" / "analysis" / "tables.md").read_text(encoding="utf-8")
+ROWS = [
+    Row(
+        application="flightdeck",
+        metric="theme",
+        question="series",
+        measure="share",
+        value=value,
+        since=date(2026, 1, day),
+        until=date(2026, 1, day),
+        estimate=0.25 + day / 100,
+        low=0.2,
+        high=0.3,
+        detected=True,
+        suspicious=False,
+    )
+    for value in ("dark", "NA")
+    for day in (1, 2)
+]
+
+
+def test_every_column_and_measure_and_format_is_in_the_tables():
+    named = re.findall(r"`([^`]+)`", "\n".join(re.findall(r"(?m)^\| (`.*?) \|", PAGE)))
+    (table,) = re.findall(r"(?s)\| column \|.*?\n\n", PAGE)
+    assert re.findall(r"(?m)^\| `(\w+)` \|", table) == list(COLUMNS)
+    assert set(get_args(Measure)) <= set(named)
+    assert {f".{name}" for name in FORMATS} <= set(named)
+
+
+@pytest.mark.parametrize("title", ["DuckDB", "pandas", "polars"])
+def test_the_programs_of_the_page_run(title, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in FORMATS:
+        Path(f"theme.{name}").write_bytes(b"".join(encode(ROWS, name)))
+    (code,) = re.findall(rf"## {title}\n\n```python\n(.*?)```", PAGE, re.DOTALL)
+    scope: dict[str, object] = {}
+    exec(code, scope)
+    if title == "DuckDB":
+        assert sorted(scope["clear"]) == sorted(
+            (row.value, row.estimate, row.low, row.high) for row in ROWS
+        )
+    elif title == "pandas":
+        by_period = scope["by_period"]
+        assert list(by_period.columns) == ["NA", "dark"]
+        assert by_period["dark"].tolist() == [row.estimate for row in ROWS[:2]]
+    else:
+        assert scope["shares"]["estimate"].to_list() == [row.estimate for row in ROWS]
