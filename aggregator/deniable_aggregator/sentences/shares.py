@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.estimates import SegmentShares
-from deniable_aggregator.sentences.ranges import number_range_in_words, range_in_words
+from deniable_aggregator.sentences.ranges import number_ends, range_in_words
 from deniable_aggregator.sentences.wording import counted, listed, shown_value, together
 
 if TYPE_CHECKING:
@@ -156,8 +156,11 @@ def lift_in_words(each: Lift) -> str:
     text = f"{first} and {second} {verb}"
     if each.low is None or each.high is None:
         return text
-    often = number_range_in_words(max(each.low, 0.0), max(each.high, 0.0))
-    return f"{text} ({often} times as often as if independent)"
+    bottom, top = number_ends(max(each.low, 0.0), max(each.high, 0.0))
+    if float(bottom.replace(",", "")) <= 1 <= float(top.replace(",", "")):
+        way = "more" if each.association == "together" else "less"
+        return f"{text} ({way} often than if independent)"
+    return f"{text} ({bottom} to {top} times as often as if independent)"
 
 
 def _range(row: Share | FoundString) -> str:

@@ -83,6 +83,18 @@ def test_pairs_that_clearly_go_together_are_said_with_their_lift() -> None:
     )
 
 
+def test_a_lift_that_rounds_to_one_is_said_without_a_number() -> None:
+    lift = Lift(
+        values=("a=true", "b=true"), share=0.01, expected=0.04, lift=0.3, standard_error=0.3,
+        low=-0.2, high=0.98, p_value=0.001, adjusted_p_value=0.01, association="apart",
+        shift_if_fake=0.1, reports=1_000,
+    )  # fmt: skip
+    answer = shares(CHROME)
+    answer.lifts = [lift]
+    text = finding(answer)
+    assert "a=true and b=true exclude each other (less often than if independent)" in text
+
+
 def test_a_clear_change_is_said_with_its_range_and_no_cause() -> None:
     answer = change(
         difference("dark", [0.08, 0.1, 0.12]), difference("a", [-0.01, 0, 0.003], changed=False)
