@@ -149,7 +149,8 @@ def test_the_command_line_prints_a_mean_with_its_error(service, command_line, tm
     send(service, "startup_seconds")
     done = command_line("startup_seconds")
     assert done.exit_code == 0, done.output
-    assert "startup_seconds: mean " in done.output
+    assert "(startup_seconds)" in done.output
+    assert "The mean is " in done.output
     assert " ± " in done.output
     assert "2,000 reports, one-bit mean at epsilon 1.00" in done.output
     assert json.loads(command_line("startup_seconds", "--json").output)["kind"] == "mean"
@@ -160,7 +161,7 @@ def test_the_command_line_prints_a_mean_with_its_error(service, command_line, tm
 
 def test_the_command_line_discloses_delta(service, command_line):
     send(service, "noisy_seconds", 50)
-    assert "delta 1e-06: (epsilon, delta)" in command_line("noisy_seconds").output
+    assert "delta 1e-06: (epsilon, delta)" in command_line("noisy_seconds", "--explain").output
 
 
 def test_the_command_line_prints_a_histogram_with_bars_and_quantiles(
@@ -168,13 +169,13 @@ def test_the_command_line_prints_a_histogram_with_bars_and_quantiles(
 ):
     send(service, "air_time")
     picture = tmp_path / "air.svg"
-    done = command_line("air_time", "--picture", str(picture))
+    done = command_line("air_time", "--explain", "--picture", str(picture))
     assert done.exit_code == 0, done.output
-    for expected in ("post-processed", "●", "mean ", "50% are below 1", "most likely histogram"):
+    for expected in ("●", "mean ", "median   ", "most likely histogram"):
         assert expected in done.output, done.output
     assert picture.read_text().startswith("<svg")
     assert "neighbouring bins averaged" in command_line(
-        "air_time", "--reconstruction", "ems"
+        "air_time", "--explain", "--reconstruction", "ems"
     ).output.replace("\n", " ")
 
 
