@@ -143,7 +143,7 @@ def _packed(
     used = _SUM_BITS
     for table in tables:
         bits = int(table.max(axis=1).sum()).bit_length()
-        if used + bits > _SUM_BITS:
+        if not packed or used + bits > _SUM_BITS:
             packed.append((table, [(0, bits)]))
             used = bits
             continue

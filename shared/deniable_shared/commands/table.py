@@ -68,6 +68,10 @@ COMMANDS: Final = {
         "deniable_aggregator.cli.estimate:estimate",
         "Estimates a metric: which values, what share, how sure.",
     ),
+    "export": Command(
+        "deniable_aggregator.cli.export:export",
+        "Writes the numbers of metrics as one long table.",
+    ),
     "health": Command(
         "deniable_aggregator.cli.health:health",
         "Says whether reports look like those of devices.",

@@ -1,0 +1,204 @@
+"""``deniable export``."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Final
+
+import click
+from msgspec import UNSET
+
+from deniable_aggregator.answers.discoveries import DiscoveryQuery
+from deniable_aggregator.answers.questions import EstimateQuery, SeriesQuery, ValueLists
+from deniable_aggregator.answers.words import PERIOD_LENGTHS
+from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.cli.support.completion import complete_metric
+from deniable_aggregator.cli.support.listed_values import candidates_option
+from deniable_aggregator.cli.support.progress import progress_bar
+from deniable_aggregator.cli.support.question_options import (
+    days_options,
+    question,
+    without_key_option,
+)
+from deniable_aggregator.cli.support.server_options import source_options
+from deniable_aggregator.tables.formats import FORMATS, encode
+from deniable_aggregator.tables.rows import rows_of
+from deniable_shared.characters import visible, visible_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from datetime import date
+
+    from deniable_aggregator.answers.words import PeriodLength
+    from deniable_aggregator.asking import HttpSource
+    from deniable_aggregator.cli.support.progress import ShowProgress
+    from deniable_aggregator.tables.row import Row
+    from deniable_aggregator.tables.rows import Answer
+
+STDOUT: Final = Path("-")
+BINARY: Final = ("arrow", "parquet")
+FAILED: Final = 1
+NO_LIST: Final = (
+    "its strings are counted only for values that somebody lists: give them by --candidates"
+)
+
+
+@click.command(short_help="Writes the numbers of metrics as one long table.")
+@click.argument("metrics", nargs=-1, metavar="[METRIC]...", shell_complete=complete_metric)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    default="-",
+    show_default=True,
+    help="The file to write; it takes the place of an earlier one when it is whole. - prints.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(list(FORMATS)),
+    help="What is written; left out to go by the name of the file. csv where it is printed.",
+)
+@days_options
+@click.option(
+    "--by",
+    type=click.Choice(PERIOD_LENGTHS),
+    help="One period after the other; left out for all days together.",
+)
+@candidates_option
+@without_key_option
+@source_options
+def export(
+    metrics: tuple[str, ...],
+    output: Path,
+    form: str | None,
+    since: date | None,
+    until: date | None,
+    by: PeriodLength | None,
+    candidates: Sequence[str],
+    without_key: tuple[str, ...],
+    source: HttpSource,
+) -> None:
+    """Writes the numbers of each METRIC, or of all, as one long table.
+
+    There is a row for each number with its interval; docs/analysis/tables.md describes the columns.
+    Strings are in it if the metric has discover = true, over all days together, or if --candidates
+    lists values. What is left out is said.
+
+    For a file that grows, export each new day, week or month once it takes no more late reports,
+    into a file of its own: files of the same format are read together.
+
+    \b
+    Exit status:
+        0   written; metrics without reports or without a list of values may be left out
+        1   written, but a question failed; or not written, and the error says why
+
+    \b
+        deniable export -o all.parquet --since -4w --by week
+        deniable export theme browser > both.csv
+        deniable export emoji --candidates list:emoji --by day -o emoji.jsonl
+        deniable export --since yesterday --until yesterday -o yesterday.csv
+    """  # noqa: D301  click reads the backslash as a sign
+    form = form or _format_of(output)
+    printed = output == STDOUT
+    if printed and form in BINARY and sys.stdout.isatty():
+        raise click.UsageError(f"{form} is not for a terminal: give --output, or --format csv")
+    fields = {"since": since, "until": until, "without_key": without_key}
+    asked = question(SeriesQuery, by=by, **fields) if by else question(EstimateQuery, **fields)
+    lists = ValueLists(candidates=tuple(candidates) or UNSET)
+    types = {each.name: each.type for each in source.metrics().metrics}
+    left_out: dict[str, str] = {}
+    failed: list[str] = []
+
+    def rows(show: ShowProgress) -> Iterator[Row]:
+        names = metrics or tuple(types)
+        for done, name in enumerate(names):
+            show(done, len(names), visible(name))
+            try:
+                answer = _answer(source, name, types, asked, lists)
+            except AskingError as error:
+                left_out[name] = str(error)
+                if error.code != "no_reports":
+                    failed.append(name)
+                continue
+            if answer is None:
+                left_out[name] = NO_LIST
+            else:
+                yield from rows_of(answer)
+
+    with progress_bar("export") as show, _opened(output) as file:
+        for piece in encode(rows(show), form):
+            file.write(_for_terminal(piece) if printed and form not in BINARY else piece)
+    if not printed:
+        click.echo(f"wrote {output}", err=True)
+    for name, why in left_out.items():
+        click.echo(f"Left out {visible(name)}: {why}", err=True)
+    if failed:
+        raise click.exceptions.Exit(FAILED)
+
+
+def _answer(
+    source: HttpSource,
+    name: str,
+    types: Mapping[str, str],
+    asked: EstimateQuery | SeriesQuery,
+    lists: ValueLists,
+) -> Answer | None:
+    """The answer about one metric; None if it needs a list of values."""
+    if types.get(name) == "string" and not lists.candidates:
+        if not source.metric(name).discovers:
+            return None
+        days = DiscoveryQuery(since=asked.since, until=asked.until, without_key=asked.without_key)
+        return source.discover(name, days)
+    given = lists if types.get(name) == "string" else ValueLists()
+    if isinstance(asked, SeriesQuery):
+        return source.series(name, asked, given)
+    found: Answer = source.estimate(name, asked, given)
+    return found
+
+
+def _format_of(output: Path) -> str:
+    if output == STDOUT:
+        return "csv"
+    name = output.suffix.lower().removeprefix(".")
+    if name not in FORMATS:
+        endings = ", ".join(f".{each}" for each in FORMATS)
+        raise click.UsageError(f"--output must end in {endings}, or give --format; got '{output}'")
+    return name
+
+
+@contextmanager
+def _opened(output: Path) -> Iterator[BinaryIO]:
+    """The file to write to, which is there under its name only when it is whole."""
+    if output == STDOUT:
+        yield sys.stdout.buffer
+        return
+    try:
+        file = tempfile.NamedTemporaryFile(  # noqa: SIM115  closed below
+            dir=output.parent, prefix=f".{output.name}.", delete=False
+        )
+    except OSError as error:
+        raise click.FileError(str(output), error.strerror) from None
+    try:
+        with file:
+            yield file  # type: ignore[misc]  # a wrapper of one
+            file.flush()
+            os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        Path(file.name).chmod(0o666 & ~umask)
+        Path(file.name).replace(output)
+    except BaseException:
+        Path(file.name).unlink(missing_ok=True)
+        raise
+
+
+def _for_terminal(piece: bytes) -> bytes:
+    """The same where a file or a program reads it; on a terminal, without what acts on one."""
+    if not sys.stdout.isatty():
+        return piece
+    return visible_lines(piece.decode()).encode()
