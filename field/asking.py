@@ -29,7 +29,7 @@ class Question:
         text: the question in words.
         metric: what it is about.
         form: ``estimate``, ``series``, ``change``, ``health`` or ``discover``; or ``tables``, a
-            closed week's estimate as an answer and in the table of estimates.
+            closed week's estimate as an answer, as CSV and in the table of estimates.
         reads: what to read from the answer; each gives findings.
         parameters: of the query, beside the days; a list for one that comes several times.
         days: the first and the last day, or None for all.

@@ -455,8 +455,8 @@ def tables(deployment: Deployment) -> Iterator[Question]:
     for metric in ("theme", "crash", "features", "startup_seconds", "latency"):
         for week in closed:
             yield Question(
-                "in the table", metric, "tables",
-                [same_numbers("the table of estimates")], days=week,
+                "in the table and as CSV", metric, "tables",
+                [same_numbers("the table of estimates, CSV")], days=week,
             )  # fmt: skip
 
 

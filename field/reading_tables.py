@@ -1,7 +1,9 @@
-"""Reading the table of estimates: its numbers are those of the answer."""
+"""Reading the table of estimates and the CSV of an answer: the numbers are those of the answer."""
 
 from __future__ import annotations
 
+import csv
+import io
 from typing import TYPE_CHECKING, Any, Final
 
 from field.asking import Reader
@@ -20,16 +22,19 @@ _COMPARED: Final = ("share", "lift", "mean", "quantile")
 
 
 def same_numbers(line: str) -> Reader:
-    """Whether the numbers of a week in the table are those of its answer."""
+    """Whether the numbers of a week in the table, and of its answer as CSV, are the answer's."""
 
     def read(answer: Answer, line: str) -> Iterator[Check]:
         wanted = dict(_of_answer(answer.content["answer"]))
-        found = dict(_of_table(answer.content["table"]))
-        where = f"{answer.metric} of {answer.selection.days}"
-        yield Check(line, bool(wanted) and found.keys() == wanted.keys(), f"{where}: its rows")
-        for key, numbers in found.items():
-            said = f"{where}: {key} has {numbers}, the answer {wanted.get(key)}"
-            yield Check(line, numbers == wanted.get(key), said)
+        tables = {"the table": answer.content["table"]}
+        tables["CSV"] = list(csv.DictReader(io.StringIO(answer.content["csv"])))
+        for name, rows in tables.items():
+            found = dict(_of_table(rows))
+            where = f"{name}, {answer.metric} of {answer.selection.days}"
+            yield Check(line, bool(wanted) and found.keys() == wanted.keys(), f"{where}: its rows")
+            for key, numbers in found.items():
+                said = f"{where}: {key} has {numbers}, the answer {wanted.get(key)}"
+                yield Check(line, numbers == wanted.get(key), said)
 
     return Reader(line, read)
 

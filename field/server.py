@@ -155,7 +155,7 @@ class Server:
         return found
 
     def tables(self, metric: str, dates: Mapping[str, str]) -> dict[str, Any]:
-        """A closed week's estimate: the answer, and its rows of the table.
+        """A closed week's estimate: the answer, the same as CSV, and its rows of the table.
 
         Raises:
             RuntimeError: if one is refused, or the table does not get the week in time.
@@ -164,12 +164,13 @@ class Server:
         query = {"metric": metric, "period": "week", **dates}
         deadline = time.monotonic() + TABLE_SECONDS
         while True:
-            asked = [self.ask(path, dates, None), self.ask("/v1/estimates", query, None)]
+            asked = [self.ask(path, dates, None), self.ask(f"{path}.csv", dates, None)]
+            asked.append(self.ask("/v1/estimates", query, None))
             for answer in asked:
                 if not answer.is_success:
                     raise RuntimeError(f"{answer.url} was answered {answer.status_code}")
-            if rows := asked[1].json()["rows"]:
-                return {"answer": asked[0].json(), "table": rows}
+            if rows := asked[2].json()["rows"]:
+                return {"answer": asked[0].json(), "csv": asked[1].text, "table": rows}
             if time.monotonic() > deadline:
                 raise RuntimeError(f"the table of estimates has no week of {dates['since']}")
             time.sleep(ASK_AGAIN_SECONDS)
