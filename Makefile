@@ -108,7 +108,7 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 # Spark is too large for the environment of the other tests.
 $(SUPERSET)/.superset: | $(SUPERSET)/bin/python
 	@echo "Installing Apache Superset into $(SUPERSET)"
-	@$(SUPERSET)/bin/python $(PIP_INSTALL) apache-superset psycopg2-binary rich 'flask-caching<2.4'
+	@$(SUPERSET)/bin/python $(PIP_INSTALL) apache-superset psycopg2-binary rich cachetools 'flask-caching<2.4'
 	@touch $@
 
 $(SPARK)/.spark: pyproject.toml | $(SPARK)/bin/python

@@ -29,9 +29,7 @@ FILTER_STATE_CACHE_CONFIG = EXPLORE_FORM_DATA_CACHE_CONFIG = {{"CACHE_TYPE": "Si
 
 def main(store: str) -> None:
     """Asks a store."""
-    url = store
-    if "://" not in store:
-        url = f"sqlite:///file:{Path(store).resolve()}?mode=ro&uri=true"
+    url = store if "://" in store else f"sqlite:///{Path(store).resolve()}"
     with tempfile.TemporaryDirectory() as folder:
         config = Path(folder, "superset_config.py")
         config.write_text(CONFIG.format(folder=folder), encoding="utf-8")
