@@ -14,6 +14,7 @@ from deniable_aggregator.app import EXTENSION
 from deniable_aggregator.http.authorization import authenticate
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.ingest.rate_limit import RateLimiter
+from deniable_aggregator.server.answer_body import AnswerBody
 from deniable_aggregator.server.deadlines import Deadlines
 from deniable_aggregator.server.questions import QuestionProcesses
 from deniable_aggregator.server.request_body import MemoryBudget, RequestBody
@@ -91,7 +92,7 @@ class FlaskBridge:
         except Exception as error:  # noqa: BLE001  every failure has its problem document
             respond_problem(protocol, error)
         else:
-            protocol.response_bytes(response.status, response.headers, content)
+            content.respond(protocol, response)
         finally:
             body.release()
 
@@ -100,11 +101,15 @@ class FlaskBridge:
         key = authenticate(self._verifier, authorization, *QUESTION_SCOPES)
         self._limiter.hit(key.id)
 
-    async def _answer(self, request: Request, data: bytes) -> tuple[Response, bytes]:
+    async def _answer(self, request: Request, data: bytes) -> tuple[Response, AnswerBody]:
         if self.questions is not None and is_question(request.method, request.path):
             return await self.questions.answer(request, data)
         threads = self._health_threads if request.path in HEALTH_PATHS else self._threads
-        return await threads.run(call_wsgi, self._wsgi, request, data)
+        return await threads.run(self._answer_here, request, data)
+
+    def _answer_here(self, request: Request, data: bytes) -> tuple[Response, AnswerBody]:
+        response, pieces = call_wsgi(self._wsgi, request, data)
+        return response, AnswerBody(b"".join(pieces))
 
     async def _read(self, body: RequestBody, scope: Scope, protocol: HTTPProtocol) -> bytes:
         length = content_length(scope.headers)

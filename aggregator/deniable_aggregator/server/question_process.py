@@ -25,13 +25,15 @@ from deniable_aggregator.config.settings import Settings
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.operations.child_process import begin_beside_server, limit_memory
 from deniable_aggregator.server.log_format import OURS, logging_config
-from deniable_aggregator.server.question_frames import encode_frame, read_question
+from deniable_aggregator.server.question_frames import encode_answer, read_question
 from deniable_aggregator.server.wsgi_call import call_wsgi
 from deniable_aggregator.store import StoreError
 from deniable_aggregator.store.backends.opening import require_existing
 
 if TYPE_CHECKING:
     from flask import Flask, Response
+
+    from deniable_aggregator.server.wsgi_call import Request
 
 READY: Final = b"1"
 
@@ -90,12 +92,22 @@ class QuestionThreads:
         try:
             # Once memory has run out, the next question would fail as well.
             while not self._out_of_memory and (question := read_question(stream)) is not None:
-                response, body = call_wsgi(self._app.wsgi_app, *question)
-                for piece in encode_frame(response, body):
-                    connection.sendall(piece)
-                del question, response, body
+                self._send(connection, *question)
+                del question
         finally:
             os._exit(1)  # the server has ended, or starts another process
+
+    def _send(self, connection: socket.socket, request: Request, body: bytes) -> None:
+        response, pieces = call_wsgi(self._app.wsgi_app, request, body)
+        frames = encode_answer(response, pieces)
+        try:
+            for frame in frames:
+                connection.sendall(frame)
+        except OSError:
+            raise  # the server has ended
+        except Exception as error:  # noqa: BLE001  whoever asked is told that the answer is broken
+            self._out_of_memory |= isinstance(error, MemoryError)
+            log.error("an answer broke off: %s", type(error).__name__)
 
     def _refuse(self, _: Exception) -> Response:
         self._out_of_memory = True

@@ -19,8 +19,14 @@ import msgspec
 
 from deniable_aggregator.http.problems import RETRY_SECONDS, ProblemError, overloaded
 from deniable_aggregator.operations.child_process import PYTHON, environment
+from deniable_aggregator.server.answer_body import AnswerBody
 from deniable_aggregator.server.log_format import OURS
-from deniable_aggregator.server.question_frames import encode_frame, read_answer
+from deniable_aggregator.server.question_frames import (
+    BrokenAnswerError,
+    encode_question,
+    read_head,
+    read_piece,
+)
 
 if TYPE_CHECKING:
     from deniable_aggregator.config.settings import Settings
@@ -66,10 +72,24 @@ class _Connection:
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
 
-    async def ask(self, request: Request, body: bytes) -> tuple[Response, bytes]:
-        self.writer.writelines(encode_frame(request, body))
+    async def ask(self, request: Request, body: bytes) -> tuple[Response, AnswerBody]:
+        self.writer.writelines(encode_question(request, body))
         await self.writer.drain()
-        return await read_answer(self.reader)
+        response, answer = await read_head(self.reader), AnswerBody()
+        no_room: OSError | None = None
+        try:
+            while piece := await read_piece(self.reader):
+                if no_room is None:
+                    try:
+                        await answer.add(piece)
+                    except OSError as error:
+                        no_room = error  # the rest is read all the same
+            if no_room is not None:
+                raise BrokenAnswerError(no_room.strerror)
+        except BaseException:
+            answer.close()
+            raise
+        return response, answer
 
 
 class QuestionProcesses:
@@ -89,7 +109,7 @@ class QuestionProcesses:
         self._free: asyncio.Queue[_Connection] = asyncio.Queue()
         self._processes: list[_Process] = []
         self._tasks: list[asyncio.Task[None]] = []
-        self._answering: set[asyncio.Task[tuple[Response, bytes]]] = set()
+        self._answering: set[asyncio.Task[tuple[Response, AnswerBody]]] = set()
         self.waiting = self.ended = 0
 
     @property
@@ -102,7 +122,7 @@ class QuestionProcesses:
         for _ in range(self._settings.question_processes):
             self._tasks.append(loop.create_task(self._keep_one()))
 
-    async def answer(self, request: Request, body: bytes) -> tuple[Response, bytes]:
+    async def answer(self, request: Request, body: bytes) -> tuple[Response, AnswerBody]:
         """Has a process answer a question.
 
         Args:
@@ -126,7 +146,7 @@ class QuestionProcesses:
         # not taken for that to the next question.
         return await asyncio.shield(answering)
 
-    def _done(self, answering: asyncio.Task[tuple[Response, bytes]]) -> None:
+    def _done(self, answering: asyncio.Task[tuple[Response, AnswerBody]]) -> None:
         self._answering.discard(answering)
         if not answering.cancelled():
             answering.exception()  # asyncio logs a failure that nobody asks for
@@ -144,7 +164,7 @@ class QuestionProcesses:
 
     async def _answer(
         self, connection: _Connection, request: Request, body: bytes
-    ) -> tuple[Response, bytes]:
+    ) -> tuple[Response, AnswerBody]:
         try:
             async with asyncio.timeout(self._seconds):
                 answer = await connection.ask(request, body)
@@ -154,6 +174,12 @@ class QuestionProcesses:
             raise _unanswered(
                 f"It took longer than question_seconds, which is {self._seconds:g}. Ask about "
                 "fewer days, keys or values; the operator can raise the limit."
+            ) from None
+        except BrokenAnswerError as error:
+            log.error("an answer broke off: %s", error)
+            self._free.put_nowait(connection)
+            raise _unanswered(
+                "The answer broke off. Ask again, or about fewer days, keys or values."
             ) from None
         except (OSError, asyncio.IncompleteReadError):
             connection.process.ended = True

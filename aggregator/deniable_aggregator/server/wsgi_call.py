@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 import sys
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
     from deniable_aggregator.server.granian_adapter import Scope
@@ -60,7 +62,9 @@ class Response(msgspec.Struct, frozen=True):
     headers: list[tuple[str, str]]
 
 
-def call_wsgi(app: WSGIApplication, request: Request, body: bytes) -> tuple[Response, bytes]:
+def call_wsgi(
+    app: WSGIApplication, request: Request, body: bytes
+) -> tuple[Response, Iterator[bytes]]:
     """Has a WSGI application answer a request.
 
     Args:
@@ -69,7 +73,7 @@ def call_wsgi(app: WSGIApplication, request: Request, body: bytes) -> tuple[Resp
         body: the request's body.
 
     Returns:
-        The answer and its body.
+        The answer and the pieces of its body, which the application makes as they are taken.
     """
     started: list[tuple[str, list[tuple[str, str]]]] = []
     written: list[bytes] = []
@@ -80,17 +84,22 @@ def call_wsgi(app: WSGIApplication, request: Request, body: bytes) -> tuple[Resp
 
     start: StartResponse = start_response
     answer = app(_environ(request, body), start)
-    try:
-        written.extend(answer)
-    finally:
-        close = getattr(answer, "close", None)
-        if close is not None:
-            close()
+    pieces = _pieces(answer)
+    written.extend(islice(pieces, 1))  # an application may begin only when its body is taken
     ((status, headers),) = started
     response = Response(
         int(status.partition(" ")[0]), [(name.lower(), value) for name, value in headers]
     )
-    return response, b"".join(written)
+    return response, chain(written, pieces)
+
+
+def _pieces(answer: Iterable[bytes]) -> Iterator[bytes]:
+    try:
+        yield from answer
+    finally:
+        close = getattr(answer, "close", None)
+        if close is not None:
+            close()
 
 
 def _environ(request: Request, body: bytes) -> WSGIEnvironment:

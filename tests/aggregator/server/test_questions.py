@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import errno
 import sys
+from pathlib import Path
 
 import pytest
 
 from deniable_aggregator.config.settings import Settings
 from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.server import questions
+from deniable_aggregator.server import answer_body, questions
 from deniable_aggregator.server.flask_bridge import is_question
 from deniable_aggregator.server.questions import QuestionProcesses
 from deniable_aggregator.server.wsgi_call import Request
@@ -19,15 +20,22 @@ QUESTION = Request("GET", "/v1/metrics", "", "1.1", "http", [])
 
 ECHO = """
 import os, socket, sys
-from deniable_aggregator.server.question_frames import encode_frame, read_question
+from deniable_aggregator.server.question_frames import encode_answer, read_question
 from deniable_aggregator.server.wsgi_call import Response
 sys.stdin.buffer.readline()
 connection = socket.socket(fileno=int(sys.argv[1]))
 os.write(0, b"1")
 stream = connection.makefile("rb")
 while (question := read_question(stream)) is not None:
-    for piece in encode_frame(Response(200, []), question[1]):
-        connection.sendall(piece)
+    body = question[1]
+    pieces = (body[i : i + 65536] for i in range(0, len(body), 65536))
+    if body.endswith(b"break off"):
+        pieces = (piece if len(piece) == 65536 else 1 / 0 for piece in pieces)
+    try:
+        for piece in encode_answer(Response(200, []), pieces):
+            connection.sendall(piece)
+    except ZeroDivisionError:
+        pass
 """
 """Answers with the body of the question."""
 
@@ -46,6 +54,24 @@ def programs(monkeypatch):
     monkeypatch.setattr(questions, "CONNECTIONS", 1)
     monkeypatch.setattr(questions, "FIRST_PAUSE_SECONDS", 0.001)
     return started
+
+
+class Client:
+    """Receives an answer as the web server does."""
+
+    def response_bytes(self, _status, headers, body):
+        self.headers, self.body = headers, body
+
+    def response_file(self, _status, headers, path):
+        self.headers, self.body = headers, Path(path).read_bytes()
+
+
+async def body_of(processes, question):
+    client = Client()
+    response, answer = await processes.answer(QUESTION, question)
+    answer.respond(client, response)
+    answer.close()
+    return client.body
 
 
 def asked(ask):
@@ -69,17 +95,65 @@ def asked(ask):
 @pytest.mark.service
 def test_an_answer_that_nobody_waits_for_is_not_taken_for_the_next_one(programs):
     async def ask(processes):
-        assert (await processes.answer(QUESTION, b"first"))[1] == b"first"
+        assert await body_of(processes, b"first") == b"first"
         given_up = asyncio.create_task(processes.answer(QUESTION, b"x" * (4 << 20)))
         while not processes.running:
             await asyncio.sleep(0)
         given_up.cancel()
         with pytest.raises(asyncio.CancelledError):
             await given_up
-        return (await processes.answer(QUESTION, b"next"))[1]
+        return await body_of(processes, b"next")
 
     assert asked(ask) == b"next"
     assert len(programs) == 1  # what others asked, and what is cached, is not lost
+
+
+@pytest.mark.service
+@pytest.mark.usefixtures("programs")
+def test_a_large_answer_waits_for_its_client_in_a_file():
+    large = bytes(range(256)) * (5 << 12)
+
+    async def ask(processes):
+        assert await body_of(processes, large) == large
+        client = Client()
+        response, answer = await processes.answer(QUESTION, large)
+        assert not answer._pieces
+        answer.respond(client, response)
+        assert client.headers == [("content-length", str(len(large)))]
+        answer.close()
+        return await body_of(processes, b"next")
+
+    assert asked(ask) == b"next"
+
+
+@pytest.mark.service
+@pytest.mark.usefixtures("programs")
+@pytest.mark.parametrize("size", [200_000, 3_000_000])
+def test_an_answer_that_breaks_off_is_not_taken_for_a_whole_one(size):
+    async def ask(processes):
+        with pytest.raises(ProblemError) as refused:
+            await processes.answer(QUESTION, b"x" * size + b"break off")
+        assert refused.value.code == "question_unanswered"
+        return await body_of(processes, b"next")
+
+    assert asked(ask) == b"next"
+
+
+@pytest.mark.service
+@pytest.mark.usefixtures("programs")
+def test_an_answer_without_room_for_its_file_is_refused(monkeypatch):
+    def no_room(**_):
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    async def ask(processes):
+        with monkeypatch.context() as patched:
+            patched.setattr(answer_body, "TemporaryFile", no_room)
+            with pytest.raises(ProblemError) as refused:
+                await processes.answer(QUESTION, b"x" * (3 << 20))
+        assert refused.value.code == "question_unanswered"
+        return await body_of(processes, b"next")
+
+    assert asked(ask) == b"next"
 
 
 @pytest.mark.service
@@ -95,7 +169,7 @@ def test_a_process_that_cannot_be_started_is_tried_again(monkeypatch):
     monkeypatch.setattr(questions.subprocess, "Popen", fail_twice)
 
     async def ask(processes):
-        return (await processes.answer(QUESTION, b"at last"))[1]
+        return await body_of(processes, b"at last")
 
     assert asked(ask) == b"at last"
     assert not failures
@@ -105,7 +179,7 @@ def test_a_process_that_cannot_be_started_is_tried_again(monkeypatch):
 @pytest.mark.usefixtures("programs")
 def test_a_process_that_ends_with_a_question_says_that_it_is_not_answered():
     async def ask(processes):
-        await processes.answer(QUESTION, b"warm")
+        await body_of(processes, b"warm")
         for each in processes._processes:
             each.popen.kill()
         with pytest.raises(ProblemError) as refused:
