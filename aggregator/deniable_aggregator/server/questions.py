@@ -144,7 +144,11 @@ class QuestionProcesses:
         answering.add_done_callback(self._done)
         # An answer that nobody waits for any longer is read to its end all the same, so that it is
         # not taken for that to the next question.
-        return await asyncio.shield(answering)
+        try:
+            return await asyncio.shield(answering)
+        except asyncio.CancelledError:
+            answering.add_done_callback(_drop)
+            raise
 
     def _done(self, answering: asyncio.Task[tuple[Response, AnswerBody]]) -> None:
         self._answering.discard(answering)
@@ -238,6 +242,12 @@ class QuestionProcesses:
         for process in self._processes:
             process.popen.kill()
             process.popen.wait()
+
+
+def _drop(answering: asyncio.Task[tuple[Response, AnswerBody]]) -> None:
+    """Gives back what an answer takes that nobody waits for any longer."""
+    if not answering.cancelled() and answering.exception() is None:
+        answering.result()[1].close()
 
 
 async def _start(settings: Settings) -> _Process:
