@@ -57,8 +57,13 @@ class CountedDay(NamedTuple):
         Args:
             other: those that wait, of one key.
         """
-        sums = (mine + more for mine, more in zip(self[:-1], other[:-1], strict=True))
-        return CountedDay(*sums, has_reports=self.has_reports or other.has_reports)
+        return CountedDay(
+            self.parts + other.parts,
+            self.sum + other.sum,
+            self.left_out + other.left_out,
+            self.keys_left_out + other.keys_left_out,
+            self.has_reports or other.has_reports,
+        )
 
 
 class RolledDays(NamedTuple):
