@@ -98,7 +98,7 @@ class PossibleShare(Struct):
     high: float
 
 
-class Share(Struct):
+class Share(Struct, gc=False):
     """The estimated share of one value.
 
     Attributes:

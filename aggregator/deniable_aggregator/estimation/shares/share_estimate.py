@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from msgspec import UNSET, UnsetType
 from msgspec.structs import astuple
@@ -259,8 +259,8 @@ class ShareEstimate:
             self.high.tolist(),
             ["exact" if exact else "normal" for exact in self.exact.tolist()],
             self.detected.tolist(),
-            self.influence.tolist(),
-            self.known.tolist(),
+            _each(self.influence),
+            _each(self.known),
             possible,
             adjusted,
         )
@@ -300,6 +300,14 @@ def _detection_meaning(false_finds: FalseFinds) -> str:
         "detected values differ from zero; the probability that any of them is false is at most "
         f"{DETECTION_ALPHA:g} (Bonferroni over all values asked for)"
     )
+
+
+def _each(numbers: NDArray[Any]) -> Iterable[object]:
+    """The numbers; one that stands for all is in memory once."""
+    if numbers.size and (numbers == numbers[0]).all():
+        return itertools.repeat(numbers[0].item(), numbers.size)
+    found: list[object] = numbers.tolist()
+    return found
 
 
 def metric_versions(specs: Iterable[tuple[Spec, int]]) -> list[MetricVersion]:
