@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 METRICS_PATH: Final = "/v1/metrics"
 HEALTH_PATH: Final = "/v1/health"
+ESTIMATES_PATH: Final = "/v1/estimates"
 LIST_PATHS: Final = ("/estimate", "/series", "/change")
 """How the paths of questions end whose bodies may be lists of candidates, and so much longer than
 others."""
@@ -140,7 +141,7 @@ def is_question(method: str, path: str) -> bool:
     """Whether a request is a question about metrics, which only keys that may read can ask."""
     path = _without_format(path)
     if method in ("GET", "HEAD"):
-        if path in (METRICS_PATH, HEALTH_PATH):
+        if path in (METRICS_PATH, HEALTH_PATH, ESTIMATES_PATH):
             return True
         below = path.removeprefix(f"{METRICS_PATH}/")
         return below != path and ("/" not in below or below.endswith(QUESTION_PATHS))

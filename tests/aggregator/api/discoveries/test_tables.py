@@ -1,0 +1,24 @@
+"""Found strings in the formats of the long table."""
+
+from __future__ import annotations
+
+import pytest
+
+from deniable_aggregator.tables.formats import FORMATS
+from tests.aggregator.discovered import PATH, ask, discovering, found
+from tests.aggregator.service import problem
+from tests.aggregator.tables.reading import read_back
+
+pytestmark = [pytest.mark.one_store, pytest.mark.service]
+
+
+def test_a_result_is_a_table_once_it_is_there(tmp_path):
+    with discovering(tmp_path / "store.db") as service:
+        number = ask(service).get_json()["id"]
+        result = found(service)
+        tables = [read_back(service.ask(f"{PATH}/{number}.{name}").data, name) for name in FORMATS]
+        assert all(table == tables[0] for table in tables)
+        whole = [(row["value"], row["estimate"]) for row in tables[0] if row["whole"]]
+        assert whole == [(each["text"], each["share"]) for each in result["strings"]]
+        assert whole
+        problem(service.ask(f"{PATH}/{number}.xlsx"), 404, "not_found")
