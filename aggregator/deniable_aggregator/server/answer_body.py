@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 from tempfile import TemporaryFile
 from typing import IO, TYPE_CHECKING, Final
 
@@ -49,9 +51,15 @@ class AnswerBody:
     def _write(self, piece: bytes) -> None:
         if self._file is None:
             self._file = TemporaryFile(buffering=0)  # noqa: SIM115  closed by `close`
-            self._file.writelines(self._pieces)
+            self._write_whole(self._file, b"".join(self._pieces))
             self._pieces = []
-        self._file.write(piece)
+        self._write_whole(self._file, piece)
+
+    @staticmethod
+    def _write_whole(file: IO[bytes], content: bytes) -> None:
+        # A file without a buffer takes a part where the rest has no room, and raises nothing.
+        if file.write(content) != len(content):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def respond(self, protocol: HTTPProtocol, response: Response) -> None:
         """Answers a request.

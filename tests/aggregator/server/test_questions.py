@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import io
 import sys
 from pathlib import Path
 
@@ -154,6 +155,22 @@ def test_an_answer_without_room_for_its_file_is_refused(monkeypatch):
         return await body_of(processes, b"next")
 
     assert asked(ask) == b"next"
+
+
+def test_a_piece_that_has_no_room_as_a_whole_is_not_kept_in_part(monkeypatch):
+    class NearlyFull(io.BytesIO):
+        def write(self, content):
+            return super().write(content[: (2 << 20) - self.tell()])
+
+    async def receive():
+        body = answer_body.AnswerBody()
+        await body.add(bytes(1 << 20))
+        await body.add(bytes(1 << 20))
+        with pytest.raises(OSError, match="No space left"):
+            await body.add(b"x")
+
+    monkeypatch.setattr(answer_body, "TemporaryFile", lambda **_: NearlyFull())
+    asyncio.run(receive())
 
 
 @pytest.mark.service
