@@ -10,6 +10,7 @@ from deniable_aggregator.charts.page import html
 from deniable_aggregator.charts.svg import PAGE_WIDTH, svg
 from deniable_aggregator.charts.vega import vega_lite
 from deniable_aggregator.extras import require
+from deniable_aggregator.replaced_file import replaced_file
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ def save(figure: Figure | Sequence[Figure], path: Path, *, columns: int = 1) -> 
         from deniable_aggregator.charts.png import png  # an extra, and slow to import
 
         image, note = png(figures, width, columns=columns)
-        path.write_bytes(image)
+        with replaced_file(path) as file:
+            file.write(image)
         return note
     if suffix == ".svg":
         text = svg(figures, width, columns=columns)
@@ -70,5 +72,6 @@ def save(figure: Figure | Sequence[Figure], path: Path, *, columns: int = 1) -> 
     else:
         charts = [vega_lite(each) for each in figures]
         text = json.dumps(charts[0] if len(charts) == 1 else charts, indent=1) + "\n"
-    path.write_text(text, encoding="utf-8")
+    with replaced_file(path) as file:
+        file.write(text.encode())
     return None

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
@@ -25,6 +23,7 @@ from deniable_aggregator.cli.support.question_options import (
     without_key_option,
 )
 from deniable_aggregator.cli.support.server_options import source_options
+from deniable_aggregator.replaced_file import replaced_file
 from deniable_aggregator.tables.formats import FORMATS, encode
 from deniable_aggregator.tables.rows import rows_of
 from deniable_shared.characters import visible, visible_lines
@@ -178,23 +177,10 @@ def _opened(output: Path) -> Iterator[BinaryIO]:
         yield sys.stdout.buffer
         return
     try:
-        file = tempfile.NamedTemporaryFile(  # noqa: SIM115  closed below
-            dir=output.parent, prefix=f".{output.name}.", delete=False
-        )
+        with replaced_file(output) as file:
+            yield file
     except OSError as error:
         raise click.FileError(str(output), error.strerror) from None
-    try:
-        with file:
-            yield file  # type: ignore[misc]  # a wrapper of one
-            file.flush()
-            os.fsync(file.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(file.name).chmod(0o666 & ~umask)
-        Path(file.name).replace(output)
-    except BaseException:
-        Path(file.name).unlink(missing_ok=True)
-        raise
 
 
 def _for_terminal(piece: bytes) -> bytes:

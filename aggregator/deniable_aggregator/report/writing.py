@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from deniable_aggregator.dates import DayRange
+from deniable_aggregator.replaced_file import replaced_file
 from deniable_aggregator.report.composing import compose
 from deniable_aggregator.report.gathering import gather
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Sequence
     from datetime import date
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 Form = Literal["html", "md"]
 FORMS: Final[tuple[Form, ...]] = get_args(Form)
-_PUBLIC: Final = 0o666
 
 
 def write_report(
@@ -73,7 +72,8 @@ def write_report(
         without_key=without_key,
         on_progress=on_progress,
     )
-    _write(path, render(report, chosen))
+    with replaced_file(path) as file:
+        file.write(render(report, chosen).encode())
     return report
 
 
@@ -100,18 +100,3 @@ def _form_of(path: Path) -> Form:
     if form is None:
         raise ParameterError("path", "a name that ends in .html or .md, or a form", str(path))
     return form
-
-
-def _write(path: Path, text: str) -> None:
-    """Replaces a file at once, so that nobody reads half a report."""
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(name).chmod(_PUBLIC & ~mask)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

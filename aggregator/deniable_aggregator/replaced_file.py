@@ -1,0 +1,47 @@
+"""Writing a file so that it takes the place of an earlier one only when it is whole."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@contextmanager
+def replaced_file(path: Path) -> Iterator[BinaryIO]:
+    """Yields a file to write to, which has its name when the block succeeds.
+
+    What is there keeps its permissions. A link stays, and what it leads to is replaced. What is no
+    file, such as /dev/null or a pipe, is written to.
+
+    Args:
+        path: of the file.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
+    mode = path.stat().st_mode if path.exists() else None
+    if mode is not None and not stat.S_ISREG(mode):
+        with path.open("wb") as file:
+            yield file
+        return
+    path = path.resolve()
+    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if mode is not None:
+                os.fchmod(file.fileno(), stat.S_IMODE(mode))
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
