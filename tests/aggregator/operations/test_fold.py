@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections import Counter
 
 import pytest
@@ -42,24 +43,30 @@ def counted(store, epoch=TODAY):
     reports=st.lists(st.integers(0, 2), min_size=1, max_size=40),
     data=st.data(),
 )
-def test_any_partition_into_uploads_groups_and_folds_gives_the_same_tally(
-    fresh_target, reports, data
-):
-    with opened(fresh_target()) as (store, inbox_fold):
-        rest = list(reports)
-        while rest:
-            group = []
-            for _ in range(data.draw(st.integers(1, 3), label="uploads")):
-                size = data.draw(st.integers(1, 5), label="reports")
-                if rest:
-                    group.append(wire.decode(upload(bytes(rest[:size]))))
-                    rest = rest[size:]
-            store.inbox.append(group, [SENDER] * len(group))
-            if data.draw(st.booleans(), label="fold"):
-                inbox_fold.fold(seconds=60)
-        inbox_fold.fold(seconds=60)
-        expected = Counter(reports)
-        assert counted(store) == [expected[item] for item in range(3)]
+def test_any_partition_into_uploads_groups_and_folds_gives_the_same_tally(folding, reports, data):
+    store, inbox_fold, unused_days = folding
+    epoch = next(unused_days)
+    rest = list(reports)
+    while rest:
+        group = []
+        for _ in range(data.draw(st.integers(1, 3), label="uploads")):
+            size = data.draw(st.integers(1, 5), label="reports")
+            if rest:
+                group.append(wire.decode(upload(bytes(rest[:size]), epoch=epoch)))
+                rest = rest[size:]
+        store.inbox.append(group, [SENDER] * len(group))
+        if data.draw(st.booleans(), label="fold"):
+            inbox_fold.fold(seconds=60)
+    inbox_fold.fold(seconds=60)
+    expected = Counter(reports)
+    assert counted(store, epoch) == [expected[item] for item in range(3)]
+
+
+@pytest.fixture
+def folding(target):
+    """A store for all examples, since to make one takes long; every example has its own day."""
+    with opened(target) as (store, inbox_fold):
+        yield store, inbox_fold, itertools.count(TODAY)
 
 
 def test_a_fold_empties_the_inbox_and_a_second_one_changes_nothing(target):
