@@ -24,6 +24,7 @@ from deniable_aggregator.cli.render.answers import (
     print_health,
     print_series,
 )
+from deniable_aggregator.cli.render.head import counted
 from deniable_aggregator.cli.render.health.day_table import health_table
 from deniable_aggregator.cli.render.rounding import (
     between,
@@ -241,3 +242,7 @@ def test_honest_days_that_follow_each_other_are_one_row(answers):
     assert f"{days[5].day} to {days[3].day}" in " ".join(text.split())
     assert "30" in rows[-1]
     assert len(printed(health_table(replace(answer, by_day=days)), 10_000).splitlines()) >= 8
+
+
+def test_one_report_is_not_said_in_the_plural():
+    assert [counted(1, [])[:9], counted(2, [])[:9]] == ["1 report,", "2 reports"]

@@ -50,21 +50,20 @@ def blueprint(store: Store, catalogue: MetricCatalog, verifier: KeyVerifier) -> 
             row["version"] = whole(row["version"])
             yield row
 
-    def table() -> Response:
+    def table(ending: str = "") -> Response:
         application, query = require_reader(verifier).application, read_query(EstimateTableQuery)
-        found = [TableRow(**row) for row in rows(application, query)]
-        return json_response(
-            EstimateTable(application=application, period=query.period, rows=found)
+        format_, headers = asked_format(ending), {"Vary": VARY}
+        found = rows(application, query)
+        if format_ is not None:
+            long_rows = (_long_row(application, row) for row in found)
+            return table_response(long_rows, format_, f"{application}-estimates", headers)
+        answer = EstimateTable(
+            application=application, period=query.period, rows=[TableRow(**row) for row in found]
         )
+        return json_response(answer, headers=headers)
 
-    def formatted(ending: str) -> Response:
-        application, query = require_reader(verifier).application, read_query(EstimateTableQuery)
-        format_ = asked_format(ending) or ""
-        found = (_long_row(application, row) for row in rows(application, query))
-        return table_response(found, format_, f"{application}-estimates", {"Vary": VARY})
-
-    routes.add_url_rule(PATH, view_func=table)
-    routes.add_url_rule(f"{PATH}.<ending>", view_func=formatted)
+    for end in ("", ".<ending>"):
+        routes.add_url_rule(f"{PATH}{end}", "table", table)
     return routes
 
 

@@ -77,7 +77,7 @@ def counted(reports: int, versions: Iterable[MetricVersion]) -> str:
         reports: of the answer.
         versions: those of the metric that are in the answer.
     """
-    return f"{reports:,} reports, {mechanisms_of(versions)}."
+    return f"{reports:,} report{'' if reports == 1 else 's'}, {mechanisms_of(versions)}."
 
 
 def mechanisms_of(versions: Iterable[MetricVersion]) -> str:

@@ -102,6 +102,15 @@ def test_csv_and_json_lines_have_the_columns_of_the_long_table(service):
     }
 
 
+def test_the_format_may_be_asked_for_by_accept(service):
+    wanted = {**bearer(service.read), "Accept": "text/csv"}
+    answer = service.http.get("/v1/estimates?metric=theme", headers=wanted)
+    assert answer.text == service.ask("/v1/estimates.csv?metric=theme").text
+    assert "Accept" in answer.vary
+    unknown = {**bearer(service.read), "Accept": "image/png"}
+    problem(service.http.get("/v1/estimates", headers=unknown), 406, "not_acceptable")
+
+
 def test_arrow_and_parquet_can_be_read(service):
     parquet = pytest.importorskip("pyarrow.parquet")
     ipc = pytest.importorskip("pyarrow.ipc")
