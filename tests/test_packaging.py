@@ -100,7 +100,7 @@ def registry(light) -> Path:
     [
         (("--version",), "deniable, version "),
         (("--help",), "Commands of the aggregator (pip install 'deniable[aggregator]'):"),
-        (("metrics", "check", "shown.toml"), "needs about 56,900 devices to detect"),
+        (("metrics", "check", "shown.toml"), "needs about 57,000 devices to detect"),
         (("plan", "shown.toml"), "a value asked for by itself: from "),
         (("plan", "--type", "string", "--epsilon", "2"), "1,000 at once: from "),
     ],
@@ -138,7 +138,7 @@ for words in (["metrics", ""], ["plan", "--epsilon"], ["keys", ""]):
     print(done.returncode, [line.split("\\t")[0] for line in done.stdout.splitlines()], done.stderr)
 """
     names, options, others = light.evaluate(code).splitlines()
-    assert names.strip() == "0 ['check', 'register', 'remove']"
+    assert names.strip() == "0 ['check', 'list', 'show', 'register', 'remove']"
     assert options.strip() == "0 ['--epsilon']"
     assert others.strip() == "0 []"
 

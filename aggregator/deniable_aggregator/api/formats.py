@@ -70,7 +70,8 @@ def table_response(
         headers: further headers.
     """
     pieces = encode(rows, name)
-    first = next(pieces)  # what fails before it is answered with a problem document
+    # What fails before is answered with a problem document. Of no rows there may be no piece.
+    first = next(pieces, b"")
     response = Response(
         chain((first,), pieces), headers=headers, content_type=FORMATS[name].content_type
     )

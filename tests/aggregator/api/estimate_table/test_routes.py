@@ -8,9 +8,11 @@ import json
 
 import pytest
 
+from deniable_aggregator.tables.formats import FORMATS
 from deniable_aggregator.tables.row import COLUMNS
 from tests.aggregator.api.estimate_table.filled import ACCEPT_DAYS, day, write
 from tests.aggregator.service import TODAY, bearer, problem, serving, upload
+from tests.aggregator.tables.reading import read_back
 
 FIRST = TODAY - 30
 LAST = TODAY - ACCEPT_DAYS - 1
@@ -109,6 +111,13 @@ def test_the_format_may_be_asked_for_by_accept(service):
     assert "Accept" in answer.vary
     unknown = {**bearer(service.read), "Accept": "image/png"}
     problem(service.http.get("/v1/estimates", headers=unknown), 406, "not_acceptable")
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_table_without_rows_can_be_read_in_every_format(service, name):
+    answer = service.ask(f"/v1/estimates.{name}?metric=unknown")
+    assert answer.status_code == 200, answer.data
+    assert read_back(answer.data, name) == []
 
 
 def test_arrow_and_parquet_can_be_read(service):
