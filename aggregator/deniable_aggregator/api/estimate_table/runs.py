@@ -94,7 +94,7 @@ class EstimateTableRuns:
         stamp = self._store.counted_days.stamp(today - self._settings.accept_days)
         if stamp == self._is_right_at:
             return
-        if self._is_right_at is None and self._has_nothing_to_do(today):
+        if self._has_nothing_to_do(today):
             self._is_right_at = stamp
             return
         self._thread = threading.Thread(

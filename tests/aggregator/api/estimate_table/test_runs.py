@@ -125,8 +125,11 @@ def test_a_server_that_ends_ends_its_process(server):
     assert not runs._thread.is_alive()
 
 
-def test_no_process_is_started_where_there_is_nothing_to_write(server, tmp_path):
-    assert not started(server(FINISHES, estimate_periods=""))
+def test_no_process_is_started_where_there_is_nothing_to_write(server, store, tmp_path):
+    runs = server(FINISHES, estimate_periods="")
+    assert not started(runs)
+    settle(store, LAST)
+    assert not started(runs, TODAY + 1)
     with contextlib.closing(Store(tmp_path / "new.db")) as new:
         runs = EstimateTableRuns(new, Settings())
         runs.look(TODAY)
