@@ -171,7 +171,7 @@ def test_fakes_may_divide_themselves_between_the_coefficients_of_a_pair():
     # Of a pair, three coefficients matter; which sign of each is worst is tried too.
     three = [mechanism.coefficients.index(each) for each in ((0,), (1,), (0, 1))]
     for signs in itertools.product((0, 1), repeat=3):
-        for first, second in itertools.product(range(0, FAKES + 1, 5), repeat=2):
+        for first, second in itertools.product(range(0, FAKES + 1, 10), repeat=2):
             if first + second <= FAKES:
                 after = counts.copy()
                 for number, sign, fakes in zip(

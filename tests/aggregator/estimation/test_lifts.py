@@ -38,15 +38,14 @@ def population(first, second, both):
 def drawn(spec, held, generator):
     """A tally of devices of which `held[r]` have record r, their flags read as binary digits."""
     mechanism, lie = spec.mechanism, spec.mechanism.inner.support.q
-    counts = np.zeros((len(mechanism.coefficients), 2), np.int64)
-    records = itertools.product((0, 1), repeat=mechanism.attributes)
-    for values, devices in zip(records, held, strict=True):
-        asked = generator.multinomial(devices, np.full(len(counts), 1 / len(counts)))
-        lies = generator.binomial(asked, lie)
-        parity = np.array([sum(values[at] for at in each) % 2 for each in mechanism.coefficients])
-        everywhere = np.arange(len(counts))
-        counts[everywhere, parity] += asked - lies
-        counts[everywhere, 1 - parity] += lies
+    coefficients = mechanism.coefficients
+    records = np.array([*itertools.product((0, 1), repeat=mechanism.attributes)])
+    of = np.array([[at in each for at in range(mechanism.attributes)] for each in coefficients])
+    parity = (records @ of.T) % 2
+    asked = generator.multinomial(held, np.full(len(of), 1 / len(of)))
+    lies = generator.binomial(asked, lie)
+    ones = np.where(parity, asked - lies, lies).sum(axis=0)
+    counts = np.stack([asked.sum(axis=0) - ones, ones], axis=1)
     return counts.ravel()
 
 
