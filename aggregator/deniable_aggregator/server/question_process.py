@@ -60,6 +60,10 @@ def main() -> NoReturn:
     os._exit(0)
 
 
+class ServerGoneError(Exception):
+    """The server has ended, so nobody reads the answer."""
+
+
 class QuestionThreads:
     """A thread for each connection to the server.
 
@@ -99,12 +103,14 @@ class QuestionThreads:
 
     def _send(self, connection: socket.socket, request: Request, body: bytes) -> None:
         response, pieces = call_wsgi(self._app.wsgi_app, request, body)
-        frames = encode_answer(response, pieces)
         try:
-            for frame in frames:
-                connection.sendall(frame)
-        except OSError:
-            raise  # the server has ended
+            for frame in encode_answer(response, pieces):
+                try:
+                    connection.sendall(frame)
+                except OSError as error:
+                    raise ServerGoneError from error
+        except ServerGoneError:
+            raise
         except Exception as error:  # noqa: BLE001  whoever asked is told that the answer is broken
             self._out_of_memory |= isinstance(error, MemoryError)
             log.error("an answer broke off: %s", type(error).__name__)

@@ -246,3 +246,11 @@ def test_honest_days_that_follow_each_other_are_one_row(answers):
 
 def test_one_report_is_not_said_in_the_plural():
     assert [counted(1, [])[:9], counted(2, [])[:9]] == ["1 report,", "2 reports"]
+
+
+def test_ends_in_brackets_are_rounded_outward():
+    change = difference_with_ends(0.0044, -0.04085, 0.04968, shares=True)
+    assert change == "0 points [-5, 5]"
+    assert difference_with_ends(0.082, 0.061, 0.103, shares=True) == "+8.2 points [6.1, 10.3]"
+    assert number_with_ends(1.78, 1.7431, 1.8169) == "1.78 [1.74, 1.82]"
+    assert number_with_ends(1e300, 0.9e300, 1.1e300).endswith("]")

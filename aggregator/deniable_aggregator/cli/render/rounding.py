@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING, Final, Protocol
 
 from deniable_aggregator.sentences import range_in_words
@@ -18,6 +19,9 @@ ALIKE: Final = 0.2
 """An interval whose sides differ by less than this part of their mean is written as one ±."""
 
 MOST_DECIMALS: Final = 12
+
+_EXACT: Final = Context(prec=700)
+"""Enough digits for any float."""
 
 
 class WithInterval(Protocol):
@@ -72,7 +76,7 @@ def with_error(row: WithInterval) -> str:
     places = decimals(half)
     if abs((high - share) - (share - low)) <= ALIKE * half:
         return f"{fixed(share, places)}% ± {fixed(half, places)}%"
-    return f"{fixed(share, places)}% [{fixed(low, places)}, {fixed(high, places)}]"
+    return f"{fixed(share, places)}% {_ends(row.low, row.high, places, percent=True)}"
 
 
 def upper_limit(row: WithInterval) -> str:
@@ -105,7 +109,7 @@ def number_with_ends(value: float | None, low: float, high: float) -> str:
     """
     places = decimals((high - low) / 2)
     named = "can't place" if value is None else fixed(value, places)
-    return f"{named} [{fixed(low, places)}, {fixed(high, places)}]"
+    return f"{named} {_ends(low, high, places)}"
 
 
 def difference_with_ends(change: float | None, low: float, high: float, *, shares: bool) -> str:
@@ -118,10 +122,19 @@ def difference_with_ends(change: float | None, low: float, high: float, *, share
         shares: whether these are differences of fractions, shown in percentage points.
     """
     unit = 100 if shares else 1
-    low, high = unit * low, unit * high
-    places = decimals((high - low) / 2)
-    ends = f"[{fixed(low, places)}, {fixed(high, places)}]"
+    places = decimals(unit * (high - low) / 2)
+    ends = _ends(low, high, places, percent=shares)
     if change is None:
         return f"can't place {ends}"
     named = fixed(unit * change, places, signed=True)
     return f"{named} points {ends}" if shares else f"{named} {ends}"
+
+
+def _ends(low: float, high: float, places: int, *, percent: bool = False) -> str:
+    """The ends of an interval in brackets, rounded outward: what is printed is never narrower."""
+    step = Decimal(1).scaleb(-places)
+    ends = [
+        Decimal(repr(float(end))).scaleb(2 * percent, _EXACT).quantize(step, rounding, _EXACT)
+        for end, rounding in ((low, ROUND_FLOOR), (high, ROUND_CEILING))
+    ]
+    return f"[{', '.join(f'{end + 0:,f}' for end in ends)}]"
