@@ -13,8 +13,9 @@ SPARK := .venv-spark
 SUPERSET := .venv-superset
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check
 
-# Tests run in as many processes as there are cores, of which some start servers of their own.
-PARALLEL := -n auto --maxprocesses 8 --dist worksteal
+# Tests run in half as many processes again as there are cores, as some wait for servers that they
+# start.
+PARALLEL := -n $(shell $(PYTHON) -c 'import os; print(min(8, os.cpu_count() * 3 // 2))') --dist worksteal
 
 # The work is spread over processes; BLAS threads beside them only slow it down.
 export OMP_NUM_THREADS := 1

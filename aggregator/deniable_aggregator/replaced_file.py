@@ -33,7 +33,11 @@ def replaced_file(path: Path) -> Iterator[BinaryIO]:
         return
     path = path.resolve()
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    except OSError as error:
+        error.filename = str(path)  # people know nothing of the other name
+        raise
     try:
         with os.fdopen(descriptor, "wb") as file:
             if mode is not None:
