@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 import shlex
 import time
@@ -82,10 +83,22 @@ def test_what_the_readme_shows_works_as_it_stands_there(run, tmp_path, monkeypat
             asked = [tokens.get(word, word) for word in words]
             for option in periods.keys() & set(asked):
                 asked[asked.index(option) + 1] = periods[option]
+            printed = run(asked)
             if words[:2] == ["plan", "metrics.toml"]:
-                assert "theme" in run(asked)
+                assert "theme" in printed
+            elif words[0] == "report":
+                assert printed == "wrote week.html\n"
+                page = (tmp_path / "week.html").read_text("utf-8")
+                assert page.startswith("<!doctype html>")
+                assert "Which colour theme is active at start-up" in page
+            elif words[0] == "export":
+                with (tmp_path / "week.csv").open(encoding="utf-8", newline="") as table:
+                    rows = list(csv.DictReader(table))
+                assert {row["value"] for row in rows} == {"light", "dark", "system"}
+                assert {(row["metric"], row["reports"]) for row in rows} == {("theme", "2")}
             else:
-                assert "report" in run(asked)
+                assert "report" in printed
+        assert {file.name for file in tmp_path.glob("week.*")} == {"week.html", "week.csv"}
 
 
 def test_what_a_metric_gives_away_is_shown_as_the_command_prints_it(run, tmp_path):

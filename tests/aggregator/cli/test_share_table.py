@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -69,7 +70,8 @@ def test_exact_intervals_show_both_sides():
     (red,) = (line for line in text.splitlines() if "red" in line)
     assert "±" not in red
     row = next(row for row in data.estimates if row.value == "red")
-    assert f"{100 * row.share:.0f}% [{100 * row.low:.0f}, {100 * row.high:.0f}]" in red
+    low, high = math.floor(100 * row.low), math.ceil(100 * row.high)
+    assert f"{100 * row.share:.0f}% [{low}, {high}]" in red
 
 
 def test_below_the_table_stands_what_the_numbers_mean():
