@@ -25,6 +25,7 @@ from deniable_aggregator.api.estimate_table.routes import blueprint as estimate_
 from deniable_aggregator.api.estimate_table.runs import EstimateTableRuns
 from deniable_aggregator.api.readiness import Readiness
 from deniable_aggregator.api.readiness import blueprint as health_routes
+from deniable_aggregator.api.service_source import ServiceSource
 from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.config.settings import Settings
 from deniable_aggregator.http import problems
@@ -39,6 +40,7 @@ from deniable_aggregator.operations.clock import GuardedClock
 from deniable_aggregator.operations.fold import InboxFold
 from deniable_aggregator.operations.maintenance import Maintenance
 from deniable_aggregator.operations.roll_up import RollUp
+from deniable_aggregator.pages.routes import PageParts, answer_pages, open_pages, server_pages
 from deniable_aggregator.security.key_intake import KeyIntake
 from deniable_aggregator.security.key_verifier import KeyVerifier
 from deniable_aggregator.store import Store
@@ -183,7 +185,9 @@ def create_app(
         origins=UploadOrigins(settings.browser_origins),
         max_body_bytes=settings.max_body_bytes,
     )
-    _add_questions(app, opened, catalogue, verifier, settings, clock)
+    pages = _add_questions(app, opened, catalogue, verifier, settings, clock)
+    app.register_blueprint(server_pages(pages))
+    app.register_blueprint(open_pages())
     app.register_blueprint(discovery_routes(discoveries, verifier, settings))
     app.register_blueprint(status.blueprint(opened, catalogue, receiver, verifier, settings, clock))
     app.register_blueprint(admin_routes.blueprint(opened, catalogue, verifier, clock))
@@ -245,7 +249,7 @@ def _add_questions(
     verifier: KeyVerifier,
     settings: Settings,
     clock: Callable[[], float],
-) -> None:
+) -> PageParts:
     queries = query_service.QueryService(
         store=store,
         catalogue=catalogue,
@@ -255,3 +259,12 @@ def _add_questions(
     app.register_blueprint(estimate_routes.blueprint(queries, verifier, settings))
     app.register_blueprint(trend_routes.blueprint(queries, verifier, settings))
     app.register_blueprint(estimate_table_routes(store, catalogue, verifier))
+    pages = PageParts(
+        source_of=lambda application: ServiceSource(
+            queries, store, catalogue, settings, clock, application
+        ),
+        verifier=verifier,
+        clock=clock,
+    )
+    app.register_blueprint(answer_pages(pages))
+    return pages

@@ -14,6 +14,7 @@ from deniable_aggregator.app import EXTENSION
 from deniable_aggregator.http.authorization import authenticate
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.ingest.rate_limit import RateLimiter
+from deniable_aggregator.pages.routes import is_answer_page
 from deniable_aggregator.server.answer_body import AnswerBody
 from deniable_aggregator.server.deadlines import Deadlines
 from deniable_aggregator.server.questions import QuestionProcesses
@@ -141,7 +142,7 @@ def is_question(method: str, path: str) -> bool:
     """Whether a request is a question about metrics, which only keys that may read can ask."""
     path = _without_format(path)
     if method in ("GET", "HEAD"):
-        if path in (METRICS_PATH, HEALTH_PATH, ESTIMATES_PATH):
+        if path in (METRICS_PATH, HEALTH_PATH, ESTIMATES_PATH) or is_answer_page(path):
             return True
         below = path.removeprefix(f"{METRICS_PATH}/")
         return below != path and ("/" not in below or below.endswith(QUESTION_PATHS))

@@ -67,11 +67,19 @@ def document(app: Flask) -> dict[str, Any]:
     }
 
 
+_PAGES: Final = "pages"
+"""The names of blueprints whose answers are for people begin so."""
+
+
 def routes(app: Flask) -> set[tuple[str, str]]:
-    """Every method and path that the application answers, paths as OpenAPI writes them."""
+    """Every method and path that programs may ask, paths as OpenAPI writes them.
+
+    Pages are for people, and are left out.
+    """
     return {
         (method, _PARAMETER.sub(r"{\1}", rule.rule))
         for rule in app.url_map.iter_rules()
+        if not rule.endpoint.startswith(_PAGES)
         for method in _METHODS & (rule.methods or set())
     }
 

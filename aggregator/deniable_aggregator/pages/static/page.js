@@ -1,0 +1,2 @@
+// Pages work without this script. It sends a form as soon as one of its choices changes.
+"use strict";

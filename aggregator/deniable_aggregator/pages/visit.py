@@ -1,0 +1,46 @@
+"""Who looks at a page, and what answers them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from flask import g
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from deniable_aggregator.asking.source import Source
+    from deniable_aggregator.security.keys import Key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """A request for a page by somebody who has signed in.
+
+    Attributes:
+        application: whose metrics are shown.
+        applications: all whose metrics this visitor may see; `application` is one of them.
+        key: the key that this application was opened with; "read" or "admin" is its scope.
+        source: answers questions about the application's metrics.
+        today: the server's day.
+        form_token: carried by every form that changes something, so that no other site can send it.
+    """
+
+    application: str
+    applications: tuple[str, ...]
+    key: Key
+    source: Source
+    today: date
+    form_token: str
+
+    @property
+    def administers(self) -> bool:
+        """Whether forms for administrators are shown."""
+        return self.key.scope == "admin"
+
+
+def current_visit() -> Visit:
+    """The visit of Flask's current request."""
+    visit: Visit = g.visit
+    return visit
