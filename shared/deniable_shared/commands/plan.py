@@ -12,13 +12,15 @@ from deniable_shared.commands.ascii import printable
 from deniable_shared.commands.parser import Parser, integer_in, number, number_in
 from deniable_shared.commands.plan_registry import (
     ASSUMED_IN_FILE,
+    DEVICES_FROM,
+    asked_metric,
     missing_or_needless,
-    planned_from_options,
     without_expected_devices,
 )
 from deniable_shared.commands.plan_text import plan_plot, plan_text
 from deniable_shared.errors import DeniableError
 from deniable_shared.periods import EVERY
+from deniable_shared.planning.one_metric import plan_one_metric
 from deniable_shared.planning.plan import DEFAULT_DAYS, plan
 from deniable_shared.registry import (
     DEFAULT_DEVICES,
@@ -166,33 +168,12 @@ def run(options: argparse.Namespace) -> int:
         *(options.kind, options.values, options.ends, options.epsilon, options.every),
         *(options.discover, options.longest, options.alphabet),
     )
-    devices, origins = options.devices, dict[str, str]()
     if options.file is None:
-        if problem := missing_or_needless(options):
-            parser().error(problem)
-        registry, devices, origins = planned_from_options(options)
+        plans, origins = _of_options(options)
     elif any(option is not None for option in from_options):
         parser().error("FILE says type, values, range, epsilon and every itself")
     else:
-        registry = load(options.file)
-        if devices is None:
-            origins = dict.fromkeys(without_expected_devices(options.file), ASSUMED_IN_FILE)
-    texts = _texts(options)
-    if texts and not any(metric.spec.letters for metric in registry.metrics.values()):
-        parser().error("--example and --examples belong to a metric with discover = true")
-    plans = [
-        plan(
-            metric,
-            devices=devices,
-            values_asked=options.candidates if metric.spec.type == "string" else None,
-            days=options.days,
-            width=options.width,
-            share=options.share,
-            budget=None if options.file is None else registry.budget,
-            texts=texts,
-        )
-        for metric in registry.metrics.values()
-    ]
+        plans, origins = _of_file(options)
     if options.picture is not None:
         _draw(plans, options.picture)
     if options.json:
@@ -207,7 +188,39 @@ def run(options: argparse.Namespace) -> int:
     return 1 if any(planned.refusal for planned in plans) else 0
 
 
-def _texts(options: argparse.Namespace) -> list[str]:
+def _of_options(options: argparse.Namespace) -> tuple[list[Plan], dict[str, str]]:
+    """The plan of the metric that options describe, and where its devices come from."""
+    if problem := missing_or_needless(options):
+        parser().error(problem)
+    planned = plan_one_metric(asked_metric(options, _texts(options, discovers=options.discover)))
+    name = planned.plan.metric.spec.name
+    return [planned.plan], {name: DEVICES_FROM[planned.devices_from]}
+
+
+def _of_file(options: argparse.Namespace) -> tuple[list[Plan], dict[str, str]]:
+    """The plans of a file's metrics, and where their devices come from."""
+    registry = load(options.file)
+    metrics = registry.metrics.values()
+    texts = _texts(options, discovers=any(metric.spec.letters for metric in metrics))
+    plans = [
+        plan(
+            metric,
+            devices=options.devices,
+            values_asked=options.candidates if metric.spec.type == "string" else None,
+            days=options.days,
+            width=options.width,
+            share=options.share,
+            budget=registry.budget,
+            texts=texts,
+        )
+        for metric in metrics
+    ]
+    if options.devices is not None:
+        return plans, {}
+    return plans, dict.fromkeys(without_expected_devices(options.file), ASSUMED_IN_FILE)
+
+
+def _texts(options: argparse.Namespace, *, discovers: bool) -> list[str]:
     """The examples of the command line and of its file, each once; at most `MAX_TEXTS`."""
     texts = list(options.texts or ())
     if options.examples is not None:
@@ -218,6 +231,8 @@ def _texts(options: argparse.Namespace) -> list[str]:
     found = [text for text in dict.fromkeys(texts) if text]
     if len(found) > MAX_TEXTS:
         raise DeniableError(f"examples must be at most {MAX_TEXTS:,}, got {len(found):,}")
+    if found and not discovers:
+        parser().error("--example and --examples belong to a metric with discover = true")
     return found
 
 

@@ -1,36 +1,24 @@
-"""The registry of a plan: one metric that options describe, and for how many devices."""
+"""What the options of ``deniable plan`` describe, and where numbers of devices come from."""
 
 from __future__ import annotations
 
-import json
 import tomllib
 from typing import TYPE_CHECKING, Final
 
-from deniable_shared.errors import DeniableError
 from deniable_shared.fields import MAX_VALUES
-from deniable_shared.mechanisms import NumericMechanism
-from deniable_shared.planning.plan import devices_for_share
-from deniable_shared.registry import (
-    DEFAULT_DEVICES,
-    MAX_DEVICES,
-    MAX_EPSILON_LIFETIME,
-    MAX_EPSILON_PER_DAY,
-    parse,
-)
+from deniable_shared.planning.one_metric import ASSUMED, ENOUGH, GIVEN, AskedMetric
 from deniable_shared.spec import TYPES_WITH_RANGE
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from deniable_shared.registry import Registry
-
-NAME: Final = "planned"
-"""The name of a metric that options describe."""
-
-ENOUGH: Final = ", as many as --share needs"
-ASSUMED: Final = " (assumed: say how many with --devices)"
+DEVICES_FROM: Final = {
+    GIVEN: "",
+    ENOUGH: ", as many as --share needs",
+    ASSUMED: " (assumed: say how many with --devices)",
+}
 ASSUMED_IN_FILE: Final = " (assumed: the file has no expected_devices)"
 """Where the number of devices comes from, if nobody has given it."""
 
@@ -41,74 +29,29 @@ def without_expected_devices(path: Path) -> Iterator[str]:
     yield from (name for name, metric in metrics.items() if "expected_devices" not in metric)
 
 
-def planned_from_options(
-    options: argparse.Namespace,
-) -> tuple[Registry, int, dict[str, str]]:
-    """A registry with one metric, for how many devices it is planned, and why for so many."""
-    if options.devices is not None:
-        return _registry_of_options(options, options.devices), options.devices, {}
-    registry = _registry_of_options(options, DEFAULT_DEVICES)
-    (metric,) = registry.metrics.values()
-    if options.share is None or isinstance(metric.spec.mechanism, NumericMechanism):
-        return registry, DEFAULT_DEVICES, {NAME: ASSUMED}
-    devices = _enough_devices(options)
-    return _registry_of_options(options, devices), devices, {NAME: ENOUGH}
+def asked_metric(options: argparse.Namespace, texts: Sequence[str]) -> AskedMetric:
+    """The metric that options describe.
 
-
-def _enough_devices(options: argparse.Namespace) -> int:
-    """The smallest number of devices for which a plan tells a value of --share from zero.
-
-    Sketches get rows for the devices that are expected, and with more rows fewer are needed: so if
-    some number is enough, every larger one is.
+    Args:
+        options: of the command, without anything missing or needless.
+        texts: strings to discover that devices might hold.
     """
-
-    def are_enough(devices: int) -> bool:
-        (metric,) = _registry_of_options(options, devices).metrics.values()
-        needed = devices_for_share(metric, options.share, options.candidates)
-        return all(each is not None and each <= devices for each in needed)
-
-    low, high = 0, 1
-    while not are_enough(high):
-        low, high = high, 2 * high
-        if high > MAX_DEVICES:
-            raise DeniableError(
-                f"share must be one that {MAX_DEVICES:,} devices tell from zero, got "
-                f"{options.share:g}"
-            )
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if are_enough(middle) else (middle, high)
-    return high
-
-
-def _registry_of_options(options: argparse.Namespace, devices: int) -> Registry:
-    """A registry with one metric, which the options describe, planned for so many devices."""
-    lines = [
-        'registry = 1\napplication = "plan"',
-        f"[budget]\nepsilon_per_day = {MAX_EPSILON_PER_DAY}",
-        f"epsilon_lifetime = {MAX_EPSILON_LIFETIME}",
-        f"[metrics.{NAME}]\nexpected_devices = {devices}",
-        *_metric_lines(options),
-        f'every = "{options.every or "day"}"',
-    ]
-    return parse("\n".join(lines), name="options")
-
-
-def _metric_lines(options: argparse.Namespace) -> list[str]:
-    kind, values, ends = options.kind, options.values, options.ends
-    lines = [f'type = "{kind}"', f"epsilon = {options.epsilon!r}"]
-    if values is not None:
-        lines.append(f"values = {json.dumps([f'value {index}' for index in range(values)])}")
-        lines.append("complete = true")
-    if ends is not None:
-        lines.append(f"range = [{ends[0]!r}, {ends[1]!r}]")
-    if options.discover:
-        lines.append("discover = true")
-    if options.longest is not None:
-        lines.append(f"longest = {options.longest}")
-    if options.alphabet is not None:
-        lines.append(f"alphabet = {json.dumps(options.alphabet)}")
-    return lines
+    return AskedMetric(
+        kind=options.kind,
+        epsilon=options.epsilon,
+        values=options.values,
+        ends=None if options.ends is None else tuple(options.ends),
+        every=options.every or "day",
+        discover=bool(options.discover),
+        longest=options.longest,
+        alphabet=options.alphabet,
+        devices=options.devices,
+        share=options.share,
+        width=options.width,
+        candidates=options.candidates,
+        days=options.days,
+        texts=tuple(texts),
+    )
 
 
 def missing_or_needless(options: argparse.Namespace) -> str | None:

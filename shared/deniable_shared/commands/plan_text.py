@@ -38,13 +38,18 @@ def plan_text(planned: Plan, *, named: bool, origin: str = "") -> str:
     spec = planned.metric.spec
     heading = f"{spec.name}: {metric_kind(spec)}" if named else metric_kind(spec)
     heading += f", epsilon {planned.mechanism.epsilon:.4g}, {planned.devices:,} devices{origin}"
-    lines = [*wrapped([heading]), *labelled_lines(_rows(planned))]
+    lines = [*wrapped([heading]), *labelled_lines(plan_rows(planned))]
     if planned.examples:
         lines += ["", *example_lines(planned)]
     return "\n".join(lines)
 
 
-def _rows(planned: Plan) -> Iterator[tuple[str, str]]:
+def plan_rows(planned: Plan) -> Iterator[tuple[str, str]]:
+    """What a plan says: a label and a sentence each.
+
+    Args:
+        planned: what to say.
+    """
     mechanism, refusal = planned.mechanism, planned.refusal
     if refusal is not None:
         ways = [f"{refusal.devices:,} devices"]
