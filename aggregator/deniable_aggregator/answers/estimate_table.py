@@ -22,6 +22,8 @@ class EstimateTableQuery(Struct, frozen=True, kw_only=True, forbid_unknown_field
             all.
         top: of shares, only those of so many values of each metric, the largest in the newest of
             these periods; no bins and no shares within segments.
+        brief: only the first row of each metric and period: how many reports it has, and what is
+            special about it.
     """
 
     since: date | None = None
@@ -30,6 +32,7 @@ class EstimateTableQuery(Struct, frozen=True, kw_only=True, forbid_unknown_field
     metric: tuple[str, ...] = ()
     measure: tuple[str, ...] = ()
     top: Top | None = None
+    brief: bool = False
 
     def __post_init__(self) -> None:
         """Checks the days, see `check_days`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.common import NamedKey, Notice, ordered_notices
@@ -12,15 +11,12 @@ from deniable_aggregator.integrity import report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import date
 
     from deniable_aggregator.answers.integrity import CheckResult
     from deniable_aggregator.answers.questions import DaysQuery
     from deniable_aggregator.answers.words import Verdict
     from deniable_aggregator.api.review import Review
-    from deniable_aggregator.store import Registration
-
-QUIET_DAYS: Final = {"day": 2, "week": 8, "month": 32, "once": 8}
-"""Reports have stopped if so many whole days have none, by how often a device reports."""
 
 _WORST_FIRST: Final[tuple[Verdict, ...]] = ("suspicious", "uneven", "unknown", "ok")
 
@@ -55,20 +51,6 @@ def metric_health(
         excluded_reports=reported.excluded,
         notices=list(review.notices),
     )
-
-
-def stopped_since(newest: Registration, last_day: date | None, today: date) -> date | None:
-    """The first day without reports, if they have stopped.
-
-    Args:
-        newest: the newest version of the metric, which says how often devices report.
-        last_day: the last day with reports.
-        today: the server's day, which is not over.
-    """
-    if last_day is None or (newest.expires is not None and newest.expires < today):
-        return None  # nothing has begun, or devices are not to report any more
-    quiet = (today - last_day).days - 1
-    return last_day + timedelta(1) if quiet >= QUIET_DAYS[newest.spec.every] else None
 
 
 def health_overview(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.health_overview import MetricHealth
-from deniable_aggregator.api.health_overview import health_overview, metric_health, stopped_since
+from deniable_aggregator.answers.silence import stopped_since
+from deniable_aggregator.api.health_overview import health_overview, metric_health
 from deniable_aggregator.api.metric_list import newest_registration
 from deniable_aggregator.api.review import HEALTH_CELLS, LEAST_CELLS
 from deniable_aggregator.api.steady_reading import reads_steadily
@@ -139,4 +140,5 @@ class HealthOverviews:
     def _stopped(self, entries: Sequence[CatalogEntry], last_day: date | None) -> date | None:
         """The first day without reports, if they have stopped."""
         today = day_of(epoch_at(self._clock()))
-        return stopped_since(newest_registration(entries), last_day, today)
+        newest = newest_registration(entries)
+        return stopped_since(newest.spec.every, newest.expires, last_day, today)

@@ -143,6 +143,7 @@ class ServiceSource:
             metrics=names & set(asked.metric) if asked.metric else names,
             measures=asked.measure,
             top=asked.top,
+            brief=asked.brief,
         )
         return EstimateTable(
             application=self.application,

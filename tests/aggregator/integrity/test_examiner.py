@@ -15,7 +15,6 @@ from deniable_aggregator import dates
 from deniable_aggregator.answers.estimates import Shares
 from deniable_aggregator.answers.integrity import Health
 from deniable_aggregator.cli.render.health.day_table import (
-    health_explanation,
     health_notes,
     health_summary,
     health_table,
@@ -24,6 +23,7 @@ from deniable_aggregator.cli.render.share_notes import notes
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange
 from deniable_aggregator.estimation.metric_reports import read_reports
 from deniable_aggregator.integrity.examiner import ALARM_P, Examiner
+from deniable_aggregator.sentences.checks import checks_explained
 from deniable_aggregator.slices.cache import SliceTables
 from deniable_aggregator.statistics.medians import MEDIAN_VARIANCE_FACTOR, medians_of_slices
 from deniable_shared import registry, wire
@@ -164,7 +164,7 @@ def test_the_command_line_says_what_failed_and_for_whom(fleet):
     table = health_table(answer)
     assert table.row_count == 1
     assert health_summary(answer).verdict == "suspicious"
-    lines = [*health_notes(answer), *health_explanation(answer)]
+    lines = [*health_notes(answer), *checks_explained(answer)]
     (poisoned,) = answer.by_day[0].stand_out
     assert any(f"too many or too few ones, key {poisoned}: the oddest" in line for line in lines)
     assert lines[-1] == answer.invisible

@@ -46,6 +46,7 @@ def blueprint(store: Store, catalogue: MetricCatalog, verifier: KeyVerifier) -> 
             metrics=names & set(query.metric) if query.metric else names,
             measures=query.measure,
             top=query.top,
+            brief=query.brief,
         ):
             row["version"] = whole(row["version"])
             yield row

@@ -18,7 +18,6 @@ from deniable_aggregator.cli.render.discovery_table import (
 from deniable_aggregator.cli.render.head import counted, days_line, notice_lines, title
 from deniable_aggregator.cli.render.health.contrast_table import contrast_table
 from deniable_aggregator.cli.render.health.day_table import (
-    health_explanation,
     health_notes,
     health_summary,
     health_table,
@@ -40,6 +39,7 @@ from deniable_aggregator.cli.render.share_notes import explanation, notes, picke
 from deniable_aggregator.cli.render.share_table import share_tables
 from deniable_aggregator.cli.render.version_tables import version_tables
 from deniable_aggregator.sentences import finding
+from deniable_aggregator.sentences.checks import checks_explained
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -163,7 +163,7 @@ def print_health(answer: Health, *, explain: bool = False) -> None:
     if answer.key_contrasts:
         print_lines(["", "Each key against all others, on the same days"])
         print_table(contrast_table(answer, width))
-    _print_below(health_notes(answer), health_explanation(answer), explain=explain)
+    _print_below(health_notes(answer), checks_explained(answer), explain=explain)
 
 
 def print_discovery(answer: FoundStrings, top: int | None = None, *, explain: bool = False) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import bindparam, delete, exists, func, insert, select
+from sqlalchemy import and_, bindparam, delete, exists, func, insert, select
 
 from deniable_aggregator.answers.words import PERIOD_LENGTHS
 from deniable_aggregator.dates import day_of
@@ -143,6 +143,7 @@ class Estimates:
         metrics: Collection[str],
         measures: Collection[str] = (),
         top: int | None = None,
+        brief: bool = False,
     ) -> Iterator[dict[str, Any]]:
         """Yields rows by metric, then by day, each without application, period and position.
 
@@ -155,6 +156,7 @@ class Estimates:
             measures: only these; all of them if empty.
             top: of the shares of all devices, only those of so many values of each metric, the
                 largest in the newest of these periods; no bins and no shares within segments.
+            brief: only the first row of each period.
         """
         # With the names, an index finds the first day of each.
         here = [
@@ -168,6 +170,11 @@ class Estimates:
             here.append(estimates.c.measure.in_(sorted(measures)))
         columns = [column for column in estimates.c if column.name not in _ASKED]
         query = select(*columns).where(*here)
+        if brief:
+            # The first rows lie far apart, so that the periods' names find them sooner than a scan.
+            query = query.where(estimates.c.position == 0).join_from(
+                estimated_periods, estimates, and_(*(estimates.c[e.name] == e for e in _name))
+            )
         if top is not None:
             largest = _largest_values(here, top)
             of_value = (estimates.c.metric == largest.c.metric) & (

@@ -84,6 +84,14 @@ def test_top_chooses_the_values_that_are_largest_in_the_newest_period(service):
     assert len(found) == 3 * (LAST - FIRST + 1)  # and the share of the other metric
 
 
+def test_a_brief_table_has_the_first_row_of_each_metric_and_period(service):
+    firsts = {(row["metric"], row["since"]): row for row in reversed(rows(service))}
+    assert rows(service, "?brief=true") == [firsts[place] for place in sorted(firsts)]
+    weeks = rows(service, "?brief=true&metric=theme&period=week")
+    assert len(weeks) > 1
+    assert all(each["reports"] and each["marks"] is not None for each in weeks)
+
+
 @pytest.mark.parametrize("query", ["?period=year", "?top=0", "?days=3", "?since=2026-02-30"])
 def test_a_malformed_question_is_refused(service, query):
     problem(service.ask(f"/v1/estimates{query}"), 400, "malformed_question")

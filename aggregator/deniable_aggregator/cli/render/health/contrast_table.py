@@ -8,6 +8,7 @@ from deniable_aggregator.answers.days import key_in_words
 from deniable_aggregator.cli.render.health.day_table import SHORT
 from deniable_aggregator.cli.render.layout import Texts, lay_out
 from deniable_aggregator.cli.render.output import UNBROKEN, WIDE, literal_text
+from deniable_aggregator.sentences.checks import contrast_in_words
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -40,9 +41,4 @@ def contrast_table(answer: Health, width: int = UNBROKEN) -> Table:
 
 
 def _contrast(each: KeyContrast) -> str:
-    if each.own is None or each.others is None:
-        return f"all that its devices hold: {each.difference:.0%} apart"
-    if each.kind == "mean":
-        return f"the mean: {each.own:.4g} against {each.others:.4g}"
-    own, others = (min(max(share, 0.0), 1.0) for share in (each.own, each.others))
-    return f"{literal_text(each.value or '')}: {own:.1%} against {others:.1%}"
+    return contrast_in_words(each, literal_text(each.value or ""))

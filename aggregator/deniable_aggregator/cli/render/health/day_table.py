@@ -6,14 +6,19 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_aggregator.answers.common import IntegritySummary, NamedKey
-from deniable_aggregator.answers.days import days_shortly, key_in_words
+from deniable_aggregator.answers.days import key_in_words
 from deniable_aggregator.answers.words import VERDICT_WORDS
 from deniable_aggregator.cli.render.layout import Texts, fits, lay_out
 from deniable_aggregator.cli.render.output import UNBROKEN
+from deniable_aggregator.sentences.checks import (
+    CHECK_WORDS,
+    NO_CHECK_SEES_LIES,
+    checks_of,
+    failed_checks,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import date
 
     from rich.table import Table
 
@@ -24,17 +29,6 @@ if TYPE_CHECKING:
         KeyHealth,
     )
 
-
-CHECK_WORDS: Final = {
-    "bounds": "too frequent answers",
-    "groups": "uneven groups",
-    "levels": "uneven levels",
-    "pairs": "bits that come together",
-    "seeds": "uneven hash seeds",
-    "sizes": "too many or too few ones",
-    "sum": "shares that do not add up",
-}
-"""What the checks look for, in a few words."""
 
 FOLDED: Final = 3
 """From so many rows of honest days on these are one row."""
@@ -169,59 +163,17 @@ def health_notes(answer: Health) -> Iterator[str]:
     Args:
         answer: as above.
     """
-    failed: dict[tuple[str, str], list[tuple[date, CheckResult]]] = {}
-    for day in answer.by_day:
-        for whose, checks in _checks(day):
-            for check in checks:
-                if check.verdict == "suspicious":
-                    name = f"{CHECK_WORDS[check.check]}{whose}"
-                    failed.setdefault((name, day.version), []).append((day.day, check))
-    for (name, _), found in failed.items():
-        worst = min((check for _, check in found), key=lambda check: check.p or 0.0)
-        days = days_shortly(sorted(day for day, _ in found))
-        yield f"{days}: {name}: {worst.found}."
+    yield from failed_checks(answer)
     if answer.days.not_checked:
         yield f"{answer.days.not_checked:,} earlier days were not checked: narrow --until."
-    yield (
-        f"{answer.checks_made:,} checks were made. No check can see devices that lie about their "
-        "value."
-    )
-
-
-def health_explanation(answer: Health) -> Iterator[str]:
-    """What the checks are, and what none can see; a line each.
-
-    Args:
-        answer: as above.
-    """
-    made = [check for day in answer.by_day for _, checks in _checks(day) for check in checks]
-    for name, asks in {check.check: check.asks for check in made}.items():
-        yield f"The check for {CHECK_WORDS[name]}: in honest reports, {asks}."
-    yield (
-        f"p is how often honest reports look at least so odd; a check fails below "
-        f"{answer.alarm.p_below:.2g}, which happens to honest reports in less than one of a "
-        "thousand answers."
-    )
-    yield (
-        "A key differs if one of its shares is more than 20 points from that of the other keys, or "
-        "its mean a fifth of the range, beyond what noise explains, and if it moves the answer by "
-        "a point or more. Devices may really differ: compare with and without the key."
-    )
-    yield answer.invisible
+    yield f"{answer.checks_made:,} checks were made. {NO_CHECK_SEES_LIES}"
 
 
 def _worst(day: DayHealth) -> CheckResult | None:
     made = [
-        (check.p, check) for _, checks in _checks(day) for check in checks if check.p is not None
+        (check.p, check) for _, checks in checks_of(day) for check in checks if check.p is not None
     ]
     return min(made, key=lambda each: each[0])[1] if made else None
-
-
-def _checks(day: DayHealth) -> Iterator[tuple[str, list[CheckResult]]]:
-    """Whose checks, and they."""
-    yield "", day.checks
-    for each in day.keys:
-        yield f", key {_name(each)}", each.checks
 
 
 def _names(day: DayHealth) -> list[str]:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.answers.days import days_shortly, key_in_words
 from deniable_aggregator.answers.words import VERDICT_WORDS
 from deniable_aggregator.cli.render.head import notice_lines
-from deniable_aggregator.cli.render.health.day_table import CHECK_WORDS
 from deniable_aggregator.cli.render.layout import Texts, lay_out
 from deniable_aggregator.cli.render.output import (
     UNBROKEN,
@@ -17,6 +16,7 @@ from deniable_aggregator.cli.render.output import (
     print_lines,
     print_table,
 )
+from deniable_aggregator.sentences.checks import CHECK_WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
