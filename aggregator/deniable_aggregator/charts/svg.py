@@ -38,6 +38,7 @@ def svg(
     theme: ThemeName = "light",
     *,
     columns: int = 1,
+    heading: bool = True,
 ) -> str:
     """A figure, or several on one sheet, as an SVG document.
 
@@ -48,18 +49,22 @@ def svg(
         theme: "light" or "dark" with a background, or "page" for a page whose colours are not
             known: without one, and with texts in its colour.
         columns: how many of several figures stand side by side.
+        heading: whether title, warnings and subtitle are drawn; without them, for a page that says
+            the same, there is no margin either. The SVG's own title and description always have
+            them.
     """
     figures = [figure] if isinstance(figure, Figure) else list(figure)
     colors = THEMES[theme]
     canvas = Canvas(colors)
-    wide = (width - MARGIN * (columns + 1)) / columns
-    y = float(MARGIN)
+    margin = MARGIN if heading else 0
+    wide = (width - 2 * margin - MARGIN * (columns - 1)) / columns
+    y = float(margin)
     for first in range(0, len(figures), columns):
         heights = []
         for column, each in enumerate(figures[first : first + columns]):
-            with canvas.group("figure", move=(MARGIN + column * (wide + MARGIN), y)):
-                heights.append(_draw(canvas, each, wide))
-        y += max(heights) + MARGIN
+            with canvas.group("figure", move=(margin + column * (wide + MARGIN), y)):
+                heights.append(_draw(canvas, each, wide, heading=heading))
+        y += max(heights) + margin
     title = "; ".join(each.title for each in figures)
     said = " ".join(described(each) for each in figures)
     behind = ""
@@ -73,9 +78,9 @@ def svg(
     )
 
 
-def _draw(canvas: Canvas, figure: Figure, width: float) -> float:
+def _draw(canvas: Canvas, figure: Figure, width: float, *, heading: bool) -> float:
     """Draws a figure from y = 0 on; returns how high it is."""
-    y = draw_heading(canvas, figure, width)
+    y = draw_heading(canvas, figure, width) if heading else 0.0
     for panel in figure.panels:
         with canvas.group("panel", move=(0, y)):
             y += _draw_panel(canvas, panel, width) + BETWEEN

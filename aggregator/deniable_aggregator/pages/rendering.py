@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from flask import Response, g
+from flask import Response, g, has_request_context, request
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from deniable_aggregator.charts.alternative import table_of
 from deniable_aggregator.charts.sparkline import sparkline
-from deniable_aggregator.charts.svg import PHONE_WIDTH, svg
+from deniable_aggregator.charts.svg import svg
+from deniable_aggregator.pages.addresses import address, changed
 from deniable_aggregator.pages.static_files import address_of
-from deniable_shared.characters import visible
+from deniable_aggregator.report.document import Table
+from deniable_shared.characters import visible, visible_lines
+
+if TYPE_CHECKING:
+    from deniable_aggregator.charts.figure import Figure
+    from deniable_aggregator.pages.visit import Visit
 
 POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; "
@@ -26,6 +33,19 @@ HEADERS: Final = {
     "Vary": "Cookie",
 }
 
+PAGES: Final = (
+    ("", "Overview"),
+    ("health", "Health"),
+    ("plan", "Plan"),
+    ("privacy", "Privacy"),
+    ("operations", "Operations"),
+)
+"""Paths and titles of the pages that every page leads to."""
+
+WIDE: Final = 560
+NARROW: Final = 296
+"""Widths of drawings, in pixels: their texts are of the page's size in places as wide."""
+
 
 def page(template: str, *, status: int = 200, **shown: Any) -> Response:
     """A page.
@@ -33,10 +53,48 @@ def page(template: str, *, status: int = 200, **shown: Any) -> Response:
     Args:
         template: its name, such as "overview/overview.html.jinja".
         status: the HTTP status.
-        **shown: what the template shows, beside ``visit``, which is None before signing in.
+        **shown: what the template shows, beside ``visit``, which is None before signing in, and
+            ``path``.
     """
-    text = _ENVIRONMENT.get_template(template).render(visit=g.get("visit"), **shown)
+    text = _ENVIRONMENT.get_template(template).render(visit=_visit(), path=_path(), **shown)
     return Response(text, status, HEADERS, content_type="text/html; charset=utf-8")
+
+
+def _visit() -> Visit | None:
+    visit: Visit | None = g.get("visit") if has_request_context() else None
+    return visit
+
+
+def _path() -> str:
+    return request.path if has_request_context() else ""
+
+
+def _here(place: str) -> str:
+    """An address with the application that is shown, where there are several."""
+    visit = _visit()
+    if visit is None or len(visit.applications) == 1:
+        return place
+    return changed(place, application=visit.application)
+
+
+def _carried(method: str) -> list[tuple[str, str]]:
+    """What a form carries unseen, by name."""
+    visit = _visit()
+    if visit is None:
+        return []
+    carried = [("application", visit.application)] if len(visit.applications) > 1 else []
+    if method == "post":
+        carried.append(("form_token", visit.form_token))
+    return carried
+
+
+def _numbers_of(figure: Figure) -> list[Table]:
+    """The numbers of a figure as tables."""
+    tables = []
+    for panel in figure.panels:
+        columns, rows = table_of(panel)
+        tables.append(Table(panel.heading or panel.axis, columns, rows))
+    return tables
 
 
 def _environment() -> Environment:
@@ -47,14 +105,20 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    # A drawing is shown twice: for wide and for narrow windows.
     environment.globals.update(
-        svg=lambda figure: svg(figure, theme="page"),
-        phone_svg=lambda figure: svg(figure, PHONE_WIDTH, "page"),
-        sparkline=sparkline,
+        # A drawing is shown twice: for wide and for narrow places.
+        wide_svg=lambda figure: svg(figure, WIDE, "page", heading=False),
+        narrow_svg=lambda figure: svg(figure, NARROW, "page", heading=False),
+        sparkline=lambda figure: sparkline(figure, 240, 44),
+        numbers_of=_numbers_of,
         static=address_of,
+        address=address,
+        carried=_carried,
+        PAGES=PAGES,
     )
-    environment.filters["visible"] = visible
+    environment.filters.update(
+        visible=visible, visible_lines=visible_lines, here=_here, changed=changed
+    )
     return environment
 
 

@@ -19,6 +19,7 @@ from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.charts.sparkline import sparkline
 from deniable_aggregator.charts.svg import svg
 from tests.aggregator.charts.drawn import SVG, answers, day, marked, of_class, parsed, shares
+from tests.aggregator.contrast import contrast
 
 
 @pytest.fixture(scope="module")
@@ -175,23 +176,16 @@ def test_the_truth_and_adjusted_shares_have_marks_of_their_own():
     assert "adjusted to add up to 100%, without intervals" in adjusted
 
 
-def luminance(color):
-    channels = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def contrast(one, other):
-    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
 @pytest.mark.parametrize("name", THEMES)
 def test_marks_stand_out_from_what_is_behind_them(name):
     """3:1 as the guidelines for pages ask of what is no text, 4.5:1 of texts (WCAG 2.2)."""
     theme = THEMES[name]
     behind = [theme.background] if theme.background else ["#ffffff", "#14181d"]
-    colors = {each.name: getattr(theme, each.name) for each in fields(theme)}
+    # Of a colour that a page may name, the one for pages that name none.
+    colors = {
+        each.name: (getattr(theme, each.name) or "").rstrip(")").rpartition(",")[2]
+        for each in fields(theme)
+    }
     for part in ("band", "core", "unclear", "truth", "adjusted", "warning", "uneven"):
         assert min(contrast(colors[part], each) for each in behind) >= 3, part
     for part in ("ink", "muted"):

@@ -69,16 +69,16 @@ PAGE: Final = Theme(
     background=None,
     ink="currentColor",
     muted="currentColor",
-    band="#5a96c8",
-    core="#2270ad",
-    unclear="#7a838d",
+    band="var(--chart-band,#5a96c8)",
+    core="var(--chart-core,#2270ad)",
+    unclear="var(--chart-unclear,#7a838d)",
     truth="#dc3540",
     adjusted="#a97010",
-    warning="#dc3540",
-    uneven="#b07800",
-    inside="none",
+    warning="var(--chart-warning,#dc3540)",
+    uneven="var(--chart-uneven,#b07800)",
+    inside="var(--chart-inside,none)",
 )
-"""For a page that may be light or dark: texts have its colour, marks are dark enough on white and
-light enough on black."""
+"""For a page that may be light or dark: texts have its colour. Marks have the colours that the page
+names, or else such as are dark enough on white and light enough on black."""
 
 THEMES: Final[dict[ThemeName, Theme]] = {"light": LIGHT, "dark": DARK, "page": PAGE}

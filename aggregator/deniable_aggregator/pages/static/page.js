@@ -1,2 +1,82 @@
-// Pages work without this script. It sends a form as soon as one of its choices changes.
+// Pages work without this script. It sends a form as soon as one of its choices changes, shows the
+// answer in place, copies texts, and shows what sliders stand at.
 "use strict";
+(() => {
+  const root = document.documentElement;
+  const samePage = (url) => url.origin === location.origin && url.pathname === location.pathname;
+  let asked = 0;
+
+  // What a scripted page has more, or less: for the whole page, and again for each new <main>.
+  const prepare = (within) => {
+    for (const button of within.querySelectorAll("button.copy")) button.hidden = !navigator.clipboard;
+  };
+
+  // Fetches a page and shows its <main>; where anything is amiss, the browser goes there instead.
+  const show = async (url, remember) => {
+    const number = ++asked;
+    const focused = document.activeElement?.id;
+    root.classList.add("waiting");
+    try {
+      const response = await fetch(url, { credentials: "same-origin" });
+      const text = await response.text();
+      if (number !== asked) return;
+      const answer = new DOMParser().parseFromString(text, "text/html");
+      const main = answer.querySelector("main");
+      if (!response.ok || !main || !samePage(new URL(response.url))) throw new Error("another page");
+      if (remember) history.pushState({}, "", url);
+      document.querySelector("main").replaceWith(main);
+      document.title = answer.title;
+      prepare(main);
+      document.getElementById(focused)?.focus({ preventScroll: true });
+      const heard = main.querySelector(".finding, .notice, h1");
+      document.getElementById("announced").textContent = heard ? heard.textContent.trim() : answer.title;
+    } catch {
+      if (number === asked) location.assign(url);
+    } finally {
+      if (number === asked) root.classList.remove("waiting");
+    }
+  };
+
+  const send = (form) => {
+    if (!form.reportValidity()) return;
+    const url = new URL(form.getAttribute("action") || location.pathname, location);
+    const given = [...new FormData(form)].filter(([, value]) => value !== "");
+    url.search = new URLSearchParams(given);
+    if (samePage(url) && form.closest("main")) show(url, true);
+    else location.assign(url);
+  };
+
+  document.addEventListener("change", (event) => {
+    const form = event.target.form;
+    if (form?.matches("form.controls")) send(form);
+  });
+  document.addEventListener("submit", (event) => {
+    if (!event.target.matches("form.controls")) return;
+    event.preventDefault();
+    send(event.target);
+  });
+  document.addEventListener("input", (event) => {
+    const output = event.target.parentElement?.querySelector("output");
+    if (output && event.target.type === "range") output.textContent = event.target.value;
+  });
+  document.addEventListener("click", async (event) => {
+    const button = event.target.closest("button.copy");
+    if (button) {
+      await navigator.clipboard.writeText(button.parentElement.querySelector("code").textContent);
+      document.getElementById("announced").textContent = button.textContent = "Copied";
+      return;
+    }
+    const link = event.target.closest("main a[href]");
+    const plain = !event.defaultPrevented && event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
+    if (!link || !plain || link.target || link.download) return;
+    const url = new URL(link.href);
+    if (!samePage(url) || url.search === location.search) return;
+    event.preventDefault();
+    url.hash = "";
+    show(url, true);
+  });
+  addEventListener("popstate", () => show(new URL(location), false));
+
+  root.classList.add("scripted");
+  prepare(document);
+})();
