@@ -18,6 +18,7 @@ from deniable_aggregator.api import (
     trend_routes,
 )
 from deniable_aggregator.api.discoveries.asking import DiscoveryAsker
+from deniable_aggregator.api.discoveries.reader import DiscoveryReader
 from deniable_aggregator.api.discoveries.routes import blueprint as discovery_routes
 from deniable_aggregator.api.discoveries.runs import DiscoveryRuns
 from deniable_aggregator.api.discoveries.service import DiscoveryService
@@ -25,6 +26,7 @@ from deniable_aggregator.api.estimate_table.routes import blueprint as estimate_
 from deniable_aggregator.api.estimate_table.runs import EstimateTableRuns
 from deniable_aggregator.api.readiness import Readiness
 from deniable_aggregator.api.readiness import blueprint as health_routes
+from deniable_aggregator.api.saved_lists import blueprint as saved_list_routes
 from deniable_aggregator.api.service_source import ServiceSource
 from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.config.settings import Settings
@@ -41,6 +43,7 @@ from deniable_aggregator.operations.fold import InboxFold
 from deniable_aggregator.operations.maintenance import Maintenance
 from deniable_aggregator.operations.roll_up import RollUp
 from deniable_aggregator.pages.routes import PageParts, answer_pages, open_pages, server_pages
+from deniable_aggregator.saved_lists import SavedListKeeper
 from deniable_aggregator.security.key_intake import KeyIntake
 from deniable_aggregator.security.key_verifier import KeyVerifier
 from deniable_aggregator.store import Store
@@ -176,7 +179,9 @@ def create_app(
 
     discovery_runs = DiscoveryRuns(opened, settings, clock)
     asker = DiscoveryAsker(opened, catalogue, settings, clock)
-    discoveries = DiscoveryService(opened, asker, discovery_runs)
+    reader = DiscoveryReader(opened, asker)
+    discoveries = DiscoveryService(opened, asker, reader, discovery_runs)
+    lists = SavedListKeeper(opened, settings)
 
     app = _flask(settings)
     add_upload_route(
@@ -189,6 +194,7 @@ def create_app(
     app.register_blueprint(server_pages(pages))
     app.register_blueprint(open_pages())
     app.register_blueprint(discovery_routes(discoveries, verifier, settings))
+    app.register_blueprint(saved_list_routes(lists, verifier, settings, clock))
     app.register_blueprint(status.blueprint(opened, catalogue, receiver, verifier, settings, clock))
     app.register_blueprint(admin_routes.blueprint(opened, catalogue, verifier, clock))
     app.register_blueprint(remote_configuration.blueprint(opened, verifier, clock))

@@ -45,6 +45,8 @@ class AuditAction(enum.StrEnum):
     METRICS_REGISTER = "metrics.register"
     METRICS_REMOVE = "metrics.remove"
     REMOTE_PUBLISH = "remote.publish"
+    LIST_SAVE = "list.save"
+    LIST_DELETE = "list.delete"
     RETENTION_SET = "retention.set"
     STORE_MIGRATE = "store.migrate"
     STORE_BACKUP = "store.backup"

@@ -226,6 +226,8 @@ class Discovery(Struct, kw_only=True):
         state: whether it waits for another run to end, runs, is done or has failed.
         stage: what the run is doing; empty unless it runs.
         progress: how much of the run is done, from 0 to 1.
+        without_key: keys whose reports are left out, as they were named.
+        version: the version of the metric that was named, or null.
         current: of a result, whether nothing has changed since that it depends on, such as
             reports, excluded keys or the deny list. Ask again where it is false.
         failure: why there is no result, and what to do.
@@ -241,6 +243,8 @@ class Discovery(Struct, kw_only=True):
     state: DiscoveryState
     stage: str
     progress: float
+    without_key: list[str]
+    version: VersionStart | None
     current: bool | UnsetType = UNSET
     failure: str | UnsetType = UNSET
     result: FoundStrings | UnsetType = UNSET

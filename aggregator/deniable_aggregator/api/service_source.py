@@ -10,6 +10,7 @@ from deniable_aggregator.answers.estimate_table import EstimateTable, TableRow
 from deniable_aggregator.answers.parsing import MalformedQueryError, parse_query
 from deniable_aggregator.api.discoveries.asking import DiscoveryAsker
 from deniable_aggregator.api.discoveries.messages import Job
+from deniable_aggregator.api.discoveries.reader import DiscoveryReader
 from deniable_aggregator.api.discoveries.work import DiscoveryWork
 from deniable_aggregator.asking.errors import AskingError
 from deniable_aggregator.asking.http_source import query_parameters
@@ -24,6 +25,7 @@ from deniable_aggregator.asking.source import (
 )
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY
 from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.saved_lists import NoSuchListError, SavedListKeeper
 from deniable_shared.characters import visible
 from deniable_shared.periods import epoch_at
 
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.administration import Metrics
     from deniable_aggregator.answers.discoveries import (
+        Discoveries,
+        Discovery,
         DiscoveryLists,
         DiscoveryQuery,
         FoundStrings,
@@ -50,6 +54,7 @@ if TYPE_CHECKING:
         SeriesQuery,
         ValueLists,
     )
+    from deniable_aggregator.answers.saved_lists import SavedList, SavedLists
     from deniable_aggregator.answers.trends import Change, Series
     from deniable_aggregator.api.query_service import QueryService
     from deniable_aggregator.asking.source import OnProgress
@@ -181,6 +186,30 @@ class ServiceSource:
 
         work = DiscoveryWork(self._store, self._catalogue, job, tell)
         return _answered(lambda: work.find(self.application, metric))
+
+    def discoveries(self, metric: str) -> Discoveries:
+        """See `Source.discoveries`."""
+        return _answered(lambda: self._discoveries().list(self.application, metric))
+
+    def discovery(self, metric: str, number: int) -> Discovery:
+        """See `Source.discovery`."""
+        return _answered(lambda: self._discoveries().find(self.application, metric, number))
+
+    def saved_lists(self) -> SavedLists:
+        """See `Source.saved_lists`."""
+        return SavedListKeeper(self._store, self._settings).all(self.application)
+
+    def saved_list(self, name: str) -> SavedList:
+        """See `Source.saved_list`."""
+        try:
+            return SavedListKeeper(self._store, self._settings).find(self.application, name)
+        except NoSuchListError:
+            told = f"There is no saved list {name!r}."
+            raise AskingError(visible(told), "not_found") from None
+
+    def _discoveries(self) -> DiscoveryReader:
+        asker = DiscoveryAsker(self._store, self._catalogue, self._settings, self._clock)
+        return DiscoveryReader(self._store, asker)
 
 
 def _checked(query: Query) -> Query:

@@ -9,12 +9,13 @@ from urllib.parse import quote
 import msgspec
 
 from deniable_aggregator.answers.administration import Metrics
-from deniable_aggregator.answers.discoveries import Discovery, DiscoveryLists
+from deniable_aggregator.answers.discoveries import Discoveries, Discovery, DiscoveryLists
 from deniable_aggregator.answers.estimate_table import EstimateTable
 from deniable_aggregator.answers.estimates import Estimate
 from deniable_aggregator.answers.health_overview import HealthOverview
 from deniable_aggregator.answers.integrity import Health
 from deniable_aggregator.answers.metrics import MetricDetails
+from deniable_aggregator.answers.saved_lists import SavedList, SavedListHead, SavedLists, SaveList
 from deniable_aggregator.answers.trends import Change, Series
 from deniable_aggregator.asking.connection import Connection
 from deniable_aggregator.asking.errors import AskingError
@@ -124,6 +125,46 @@ class HttpSource:
             raise AskingError("the server's answer has no result", "unreadable_answer")
         return ended.result
 
+    def discoveries(self, metric: str) -> Discoveries:
+        """See `Source.discoveries`."""
+        return self.ask(metric, "discoveries").decode(Discoveries)
+
+    def discovery(self, metric: str, number: int) -> Discovery:
+        """See `Source.discovery`."""
+        return self.ask(metric, f"discoveries/{number}").decode(Discovery)
+
+    def saved_lists(self) -> SavedLists:
+        """See `Source.saved_lists`."""
+        return self._connection.request("GET", "/v1/lists").decode(SavedLists)
+
+    def saved_list(self, name: str) -> SavedList:
+        """See `Source.saved_list`."""
+        return self._connection.request("GET", _list_path(name)).decode(SavedList)
+
+    def save_list(self, name: str, values: tuple[str, ...]) -> SavedListHead:
+        """Saves a list of values, in place of one of the same name.
+
+        Args:
+            name: small letters, digits, - and _.
+            values: at least one.
+
+        Raises:
+            AskingError: if the server cannot be reached, or refuses it.
+        """
+        answer = self._connection.request("PUT", _list_path(name), json=SaveList(values=values))
+        return answer.decode(SavedListHead)
+
+    def delete_list(self, name: str) -> None:
+        """Deletes a saved list.
+
+        Args:
+            name: of the list.
+
+        Raises:
+            AskingError: if the server cannot be reached, or has no such list.
+        """
+        self._connection.request("DELETE", _list_path(name))
+
     def ask_about_all(self, question: str, query: msgspec.Struct | None = None) -> ServerAnswer:
         """The answer to a question about all metrics, as it came.
 
@@ -201,6 +242,10 @@ class HttpSource:
         address = f"/v1/metrics/{quote(metric, safe='')}{path}"
         params = [] if query is None else query_parameters(query)
         return self._connection.request(method, address, params=params, json=body)
+
+
+def _list_path(name: str) -> str:
+    return f"/v1/lists/{quote(name, safe='')}"
 
 
 def query_parameters(query: msgspec.Struct) -> list[tuple[str, str]]:

@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deniable_aggregator.answers.administration import Metrics
-    from deniable_aggregator.answers.discoveries import FoundStrings
+    from deniable_aggregator.answers.discoveries import Discoveries, Discovery, FoundStrings
     from deniable_aggregator.answers.estimate_table import EstimateTable
     from deniable_aggregator.answers.estimates import Estimate
     from deniable_aggregator.answers.health_overview import HealthOverview
     from deniable_aggregator.answers.integrity import Health
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.answers.questions import ChangeQuery
+    from deniable_aggregator.answers.saved_lists import SavedList, SavedLists
     from deniable_aggregator.answers.trends import Change, Series
 
     OnProgress = Callable[[float, str], None]
@@ -79,3 +80,15 @@ class Source(Protocol):
         on_progress: OnProgress | None = None,
     ) -> FoundStrings:
         """Popular strings that nobody listed; takes seconds to a minute."""
+
+    def discoveries(self, metric: str) -> Discoveries:
+        """What was asked about the strings of a metric, newest first, without results."""
+
+    def discovery(self, metric: str, number: int) -> Discovery:
+        """How far one of these is, and what it has found."""
+
+    def saved_lists(self) -> SavedLists:
+        """The lists of values that analysts keep, without their values."""
+
+    def saved_list(self, name: str) -> SavedList:
+        """One of these lists, with its values."""

@@ -2,42 +2,111 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 from rich.table import Column
 
 from deniable_aggregator import lists as shipped
-from deniable_aggregator.cli.render.output import close_table, print_table
+from deniable_aggregator.cli.render.output import close_table, literal_text, print_table
+from deniable_aggregator.cli.support.listed_values import SAVED, values_option
 from deniable_aggregator.cli.support.output import json_option, print_json
+from deniable_aggregator.cli.support.server_options import optional_source_options
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from deniable_aggregator.asking import HttpSource
 
 
 @click.command()
-@click.argument("name", required=False, type=click.Choice(shipped.names()))
+@click.argument("name", required=False, metavar="[NAME]")
+@click.option("--saved", is_flag=True, help="The lists that the server keeps.")
+@values_option(
+    "--save",
+    "Keeps values on the server under saved:NAME, in place of what it had: given as to "
+    "--candidates of deniable estimate.",
+)
+@click.option("--delete", is_flag=True, help="Deletes saved:NAME.")
 @json_option
-def lists(name: str | None, as_json: bool) -> None:
-    """Shows the lists of values that come with Deniable, or the values of the list NAME.
+@optional_source_options
+def lists(
+    name: str | None,
+    saved: bool,
+    save: tuple[str, ...],
+    delete: bool,
+    as_json: bool,
+    ask: Callable[[], HttpSource],
+) -> None:
+    """Shows lists of values, or the values of the list NAME.
 
     They are for --candidates: values to look for in a metric of strings, where nobody knows
     beforehand what devices hold. The more values are asked for, the larger a share has to be for a
     value to be told from zero; deniable plan says how large.
 
+    Some come with Deniable. Others the server keeps: lists of your own, for all who may read the
+    application's metrics.
+
     \b
         deniable lists
         deniable estimate emoji --candidates list:emoji --top 20
         deniable lists locales | grep ^de | deniable estimate locale --candidates -
+        deniable lists saved:products --save products.txt
+        deniable estimate search_term --candidates saved:products
+        deniable lists --saved
+        deniable lists saved:products --delete
     """  # noqa: D301  click reads the backslash as a sign
-    if name is not None:
-        values = shipped.load(name)
-        if as_json:
-            print_json(list(values))
-        else:
-            click.echo("".join(f"{value}\n" for value in values), nl=False)
+    of_server = name is not None and name.startswith(SAVED)
+    if (save or delete) and not (of_server and not (save and delete)):
+        raise click.UsageError(f"name one list for --save or --delete, such as {SAVED}products")
+    if name is None:
+        _show(_saved(ask()) if saved else _shipped(), as_json=as_json)
         return
-    found = {each: (len(shipped.load(each)), what) for each, what in shipped.DESCRIPTIONS.items()}
+    if not of_server:
+        if name not in shipped.names():
+            message = f"{name!r} is not one of {', '.join(shipped.names())}, or {SAVED}NAME"
+            raise click.BadParameter(message, param_hint="NAME")
+        _print(shipped.load(name), as_json=as_json)
+        return
+    source, own = ask(), name.removeprefix(SAVED)
+    if save:
+        kept = source.save_list(own, save)
+        click.echo(f"Saved {kept.values:,} values as {SAVED}{own}.")
+    elif delete:
+        source.delete_list(own)
+        click.echo(f"Deleted {SAVED}{own}.")
+    else:
+        _print(source.saved_list(own).values, as_json=as_json)
+
+
+def _shipped() -> dict[str, tuple[int, str]]:
+    """How many values the lists have that come with Deniable, and what these are."""
+    described = shipped.DESCRIPTIONS.items()
+    return {f"list:{name}": (len(shipped.load(name)), what) for name, what in described}
+
+
+def _saved(source: HttpSource) -> dict[str, tuple[int, str]]:
+    found = source.saved_lists().lists
+    return {f"{SAVED}{each.name}": (each.values, f"saved on {each.saved}") for each in found}
+
+
+def _show(found: dict[str, tuple[int, str]], *, as_json: bool) -> None:
     if as_json:
-        print_json({each: {"values": size, "holds": what} for each, (size, what) in found.items()})
+        named = {each.partition(":")[2]: of for each, of in found.items()}
+        print_json({each: {"values": size, "holds": what} for each, (size, what) in named.items()})
+        return
+    if not found:
+        click.echo(f"No list is saved; deniable lists {SAVED}NAME --save FILE saves one.")
         return
     columns = Column("list", no_wrap=True), Column("values", justify="right", no_wrap=True)
     table = close_table(*columns, Column("what it holds", overflow="fold"))
     for each, (size, what) in found.items():
-        table.add_row(f"list:{each}", f"{size:,}", what)
+        table.add_row(literal_text(each), f"{size:,}", what)
     print_table(table)
+
+
+def _print(values: Sequence[str], *, as_json: bool) -> None:
+    if as_json:
+        print_json(list(values))
+    else:
+        click.echo("".join(f"{value}\n" for value in values), nl=False)

@@ -181,7 +181,8 @@ _OF_STATUS: Final = {
     404: (
         "not_found",
         "Check the path: /v1/reports, /v1/metrics, /v1/metrics/NAME/estimate, /v1/health, "
-        "/v1/status, /v1/remote, /v1/keys, /healthz, /readyz; /openapi.json describes them.",
+        "/v1/lists, /v1/status, /v1/remote, /v1/keys, /healthz, /readyz; /openapi.json describes "
+        "them.",
     ),
     405: ("method_not_allowed", "The header Allow lists the methods of this path."),
     413: ("upload_too_large", "Send less in one request."),

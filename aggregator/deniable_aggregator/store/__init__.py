@@ -47,6 +47,7 @@ from deniable_aggregator.store.tables.remote import RemoteDocuments
 from deniable_aggregator.store.tables.removal import Removal
 from deniable_aggregator.store.tables.reported_days import ReportedDays
 from deniable_aggregator.store.tables.rolled import ALL_KEYS, NewPeriod, RolledPeriod, RolledPeriods
+from deniable_aggregator.store.tables.saved_lists import SavedLists, StoredList
 from deniable_aggregator.store.tables.set_aside import SetAsideGroup, SetAsideRows
 from deniable_aggregator.store.tables.settling import DaySettler
 from deniable_aggregator.store.tables.stored_slices import (
@@ -83,6 +84,7 @@ class Store:
         discoveries: questions about unlisted strings, and what was found.
         counted_days: what was counted by day, in figures that tell whether it has changed.
         estimates: estimates of past periods, for programs that ask the database.
+        saved_lists: lists of values that analysts keep.
         audit: what administrators did.
         archive: what an archive has, and what it lacks.
 
@@ -107,6 +109,7 @@ class Store:
         self.discoveries = Discoveries(self._database)
         self.counted_days = CountedDays(self._database)
         self.estimates = Estimates(self._database)
+        self.saved_lists = SavedLists(self._database)
         self.audit = AuditLog(self._database)
         self.archive = Archive(self._database)
 
@@ -190,6 +193,7 @@ __all__ = [
     "RolledDays",
     "RolledPeriod",
     "RolledPeriods",
+    "SavedLists",
     "Sender",
     "SetAsideGroup",
     "SetAsideRows",
@@ -202,6 +206,7 @@ __all__ = [
     "StoreUsage",
     "StoredDiscovery",
     "StoredKey",
+    "StoredList",
     "StoredSlice",
     "Tallies",
     "TallyKey",

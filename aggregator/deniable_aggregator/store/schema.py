@@ -63,6 +63,19 @@ metrics: Final = Table(
     Column("registered", Integer, nullable=False),
 )
 
+# Lists of values that analysts keep, to look for in metrics of strings.
+saved_lists: Final = Table(
+    "saved_lists",
+    metadata,
+    Column("application", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("saved", Integer, nullable=False),  # on which day
+    Column("number", Integer, nullable=False),  # of values
+    Column("size", Integer, nullable=False),  # of the values as text, in bytes
+    Column("body", LargeBinary, nullable=False),  # the text, compressed: a line for each value
+    sqlite_with_rowid=False,
+)
+
 # What is left of a metric that was removed, so that its reports are refused for good.
 removed_metrics: Final = Table(
     "removed_metrics",

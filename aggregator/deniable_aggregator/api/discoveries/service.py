@@ -1,47 +1,43 @@
-"""Answers about unlisted strings: starts a run, or says how far one is and what it has found."""
+"""Questions about unlisted strings: starts a run, or answers with the result that there is."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
-import msgspec
-from msgspec import UNSET
-
-from deniable_aggregator.answers.discoveries import (
-    Discoveries,
-    Discovery,
-    DiscoveryLists,
-    DiscoveryQuery,
-    DiscoveryState,
-    FoundStrings,
-)
-from deniable_aggregator.api.discoveries.deny_list import DenyList
-from deniable_aggregator.api.discoveries.found import still_shown
-from deniable_aggregator.dates import day_of
 from deniable_aggregator.http.problems import RETRY_SECONDS, ProblemError
 
 if TYPE_CHECKING:
+    from deniable_aggregator.answers.discoveries import (
+        Discoveries,
+        Discovery,
+        DiscoveryLists,
+        DiscoveryQuery,
+    )
     from deniable_aggregator.api.discoveries.asking import DiscoveryAsker
+    from deniable_aggregator.api.discoveries.reader import DiscoveryReader
     from deniable_aggregator.api.discoveries.runs import DiscoveryRuns
-    from deniable_aggregator.store import Store, StoredDiscovery
+    from deniable_aggregator.store import Store
 
-MOST_LISTED: Final = 100
 MOST_WAITING: Final = 8
 """So many questions of an application may wait: each may hold a request full of hints."""
 
 
 class DiscoveryService:
-    """Answers about unlisted strings.
+    """Answers about unlisted strings, and has runs that wait worked on.
 
     Args:
         store: has the questions and their results.
         asker: makes questions.
-        runs: works on them.
+        reader: reads answers.
+        runs: works on questions.
     """
 
-    def __init__(self, store: Store, asker: DiscoveryAsker, runs: DiscoveryRuns) -> None:
+    def __init__(
+        self, store: Store, asker: DiscoveryAsker, reader: DiscoveryReader, runs: DiscoveryRuns
+    ) -> None:
         self._store = store
         self._asker = asker
+        self._reader = reader
         self._runs = runs
 
     def ask(
@@ -69,75 +65,21 @@ class DiscoveryService:
             )
         stored = discoveries.ask(new)
         self._runs.wake()
-        return self._answer(stored)
+        return self._reader.answer(stored)
 
     def find(self, application: str, name: str, number: int) -> Discovery:
-        """How far an earlier question is, and its result.
-
-        Args:
-            application: whose metric it is.
-            name: of the metric.
-            number: of the question.
-
-        Raises:
-            ProblemError: if there is no such question.
-        """
-        stored = self._store.discoveries.find(application, name, number)
-        if stored is None:
-            raise ProblemError(
-                "not_found",
-                f"{name} has no discovery {number}, or a newer one has taken its place. GET "
-                f"/v1/metrics/{name}/discoveries lists them.",
-            )
-        self._wake_for(stored)
-        return self._answer(stored)
-
-    def list(self, application: str, name: str) -> Discoveries:
-        """The questions about a metric, newest first, without their results.
-
-        Args:
-            application: whose metric it is.
-            name: of the metric.
-        """
-        found = self._store.discoveries.newest(application, name, MOST_LISTED)
-        for stored in found:
-            self._wake_for(stored)
-        return Discoveries(name, application, [_described(each) for each in found])
-
-    def _wake_for(self, stored: StoredDiscovery) -> None:
-        """Lets somebody work on it, if the server that was asked has ended."""
-        if stored.state in ("waiting", "running"):
-            self._runs.wake()
-
-    def _answer(self, stored: StoredDiscovery) -> Discovery:
-        answer = _described(stored)
-        if stored.state == "done":
-            answer.current = self._asker.is_current(stored)
-            encoded = self._store.discoveries.result(stored.number)
-            try:
-                found = msgspec.json.decode(encoded or b"", type=FoundStrings)
-                # The server's list may have grown since, and the least number of devices.
-                deny = DenyList(self._asker.deny_list())
-                minimum = self._asker.minimum_devices(stored.application, stored.metric)
-                answer.result = still_shown(found, deny, minimum)
-            except msgspec.DecodeError:
-                answer.state, answer.current = "failed", UNSET
-                answer.failure = "The result is one of another version of the server. Ask again."
+        """See `DiscoveryReader.find`."""
+        answer = self._reader.find(application, name, number)
+        self._wake_for(answer)
         return answer
 
+    def list(self, application: str, name: str) -> Discoveries:
+        """See `DiscoveryReader.list`."""
+        answer = self._reader.list(application, name)
+        self._wake_for(*answer.discoveries)
+        return answer
 
-def _described(stored: StoredDiscovery) -> Discovery:
-    answer = Discovery(
-        id=stored.number,
-        metric=stored.metric,
-        application=stored.application,
-        asked=day_of(stored.asked),
-        since=day_of(stored.since),
-        until=day_of(stored.until),
-        state=cast("DiscoveryState", stored.state),
-        stage=stored.stage,
-        progress=stored.progress,
-    )
-    if stored.failure is not None:
-        answer.failure = stored.failure
-    return answer
+    def _wake_for(self, *answers: Discovery) -> None:
+        """Lets somebody work on what is not answered, if the server that was asked has ended."""
+        if any(each.state in ("waiting", "running") for each in answers):
+            self._runs.wake()

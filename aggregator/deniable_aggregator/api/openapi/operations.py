@@ -39,6 +39,12 @@ from deniable_aggregator.answers.questions import (
     SeriesQuery,
     ValueLists,
 )
+from deniable_aggregator.answers.saved_lists import (
+    SavedList,
+    SavedListHead,
+    SavedLists,
+    SaveList,
+)
 from deniable_aggregator.answers.service import Alive, Ready, Status
 from deniable_aggregator.answers.trends import Change, Series
 from deniable_aggregator.answers.words import SCOPES, KeyAction
@@ -253,6 +259,36 @@ _JSON: Final[Mapping[tuple[str, str], Operation]] = {
         formats=True,
         path={"name": str, "number": int},
         problems=_QUESTIONS,
+    ),
+    ("GET", "/v1/lists"): Operation(
+        "savedLists",
+        "The lists of values that analysts keep.",
+        SavedLists,
+        scopes=READ,
+    ),
+    ("GET", "/v1/lists/{name}"): Operation(
+        "savedList",
+        "A list of values.",
+        SavedList,
+        scopes=READ,
+        path={"name": str},
+        problems=("not_found",),
+    ),
+    ("PUT", "/v1/lists/{name}"): Operation(
+        "saveList",
+        "Saves a list of values, in place of one of the same name.",
+        SavedListHead,
+        scopes=READ,
+        path={"name": str},
+        body=Body(SaveList),
+    ),
+    ("DELETE", "/v1/lists/{name}"): Operation(
+        "deleteList",
+        "Deletes a list of values.",
+        scopes=READ,
+        path={"name": str},
+        status=204,
+        problems=("not_found",),
     ),
     ("GET", "/v1/status"): Operation(
         "status",

@@ -1,4 +1,4 @@
-"""Values that a command reads: from a file, from standard input, or from a list that is shipped."""
+"""Values that a command reads: from a file, standard input, or a shipped or saved list."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ import click
 from click.shell_completion import CompletionItem
 
 from deniable_aggregator import lists
+from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.cli.support.server_options import OPTIONS, source_of
+from deniable_aggregator.lists.reading import read_values as read_text
 from deniable_shared.characters import visible
 from deniable_shared.errors import ParameterError
 
@@ -18,16 +21,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _LIST: Final = "list:"
-_UTF_8: Final = "utf-8-sig"
-"""Some programs begin a file with a mark of their own."""
+SAVED: Final = "saved:"
+"""Before the name of a list that the server keeps."""
 
 
-def read_values(given: str) -> tuple[str, ...]:
+def read_values(given: str, ask_saved: Callable[[str], Sequence[str]]) -> tuple[str, ...]:
     """The different values of a file, of standard input ("-"), or of a list ("list:emoji").
+
+    Args:
+        given: which.
+        ask_saved: asks the server for the list of a name, for "saved:products".
 
     Raises:
         click.BadParameter: if they cannot be read, or there are none.
     """
+    if given.startswith(SAVED):
+        try:
+            return tuple(ask_saved(given.removeprefix(SAVED)))
+        except AskingError as error:
+            message = f"{error} deniable lists --saved names those of the server."
+            raise click.BadParameter(message) from error
     if given.startswith(_LIST):
         try:
             return lists.load(given.removeprefix(_LIST))
@@ -36,14 +49,14 @@ def read_values(given: str) -> tuple[str, ...]:
     piped = given == "-"
     shown = "standard input" if piped else visible(given)
     try:
-        text = (sys.stdin.buffer.read() if piped else Path(given).read_bytes()).decode(_UTF_8)
-    except UnicodeDecodeError as error:
-        raise click.BadParameter(f"{shown} must be UTF-8 text: {error}") from error
+        found = read_text(sys.stdin.buffer.read() if piped else Path(given).read_bytes())
+    except ParameterError as error:
+        message = f"{shown} must be {error.constraint}, got {error.value}"
+        raise click.BadParameter(message) from error
     except OSError as error:
         hint = f". The list of this name: {_LIST}{given}" if given in lists.names() else ""
         message = f"{shown} must be a readable file: {error.strerror}{hint}"
         raise click.BadParameter(message) from error
-    found = tuple(dict.fromkeys(line for line in text.splitlines() if line))
     if not found:
         raise click.BadParameter(f"{shown} must hold at least one value, one per line")
     return found
@@ -58,13 +71,19 @@ def values_option(name: str, help_text: str) -> Callable[[Any], Any]:
     """
 
     def read(
-        _context: click.Context, _parameter: click.Parameter, given: Sequence[str]
+        context: click.Context, _parameter: click.Parameter, given: Sequence[str]
     ) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(itertools.chain.from_iterable(map(read_values, given))))
+        def ask_saved(list_name: str) -> Sequence[str]:
+            # Options of the server are read before all others.
+            source = source_of(**{each: context.params.get(each) for each in OPTIONS})
+            return source.saved_list(list_name).values
+
+        every = (read_values(each, ask_saved) for each in given)
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(every)))
 
     return click.option(
         name,
-        metavar="FILE|-|list:NAME",
+        metavar="FILE|-|list:NAME|saved:NAME",
         multiple=True,
         callback=read,
         shell_complete=_completed,
@@ -84,6 +103,7 @@ def _completed(
 
 candidates_option = values_option(
     "--candidates",
-    "Values to look for: a file with one per line, - for standard input, or list:NAME for a list "
-    "that comes with Deniable, such as list:emoji (deniable lists); may be given several times.",
+    "Values to look for: a file with one per line, - for standard input, list:NAME for a list that "
+    "comes with Deniable, such as list:emoji (deniable lists), or saved:NAME for one that the "
+    "server keeps (deniable lists --saved); may be given several times.",
 )

@@ -63,6 +63,20 @@ def optional_connection_options(command: Callable[..., Any]) -> Callable[..., An
     return _add_options(wrapped)
 
 
+def optional_source_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """As `source_options`, for a command that also works without a server.
+
+    The command gets `ask`, a function that makes the source.
+    """
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> Any:
+        options = {name: given.pop(name) for name in OPTIONS}
+        return command(ask=functools.partial(source_of, **options), **given)
+
+    return _add_options(wrapped)
+
+
 def source_of(**options: Any) -> HttpSource:
     """What is asked about metrics.
 
@@ -107,25 +121,30 @@ def _access(
 
 
 def _add_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    # Eager, so that an option that names a list of the server can ask for it.
     options = (
         click.option(
             "--server",
+            is_eager=True,
             metavar="ADDRESS",
             help=f"The aggregator's address; {DEFAULT_SERVER} if nothing says another. Also from "
             "DENIABLE_SERVER.",
         ),
         click.option(
             "--token",
+            is_eager=True,
             help="A key of deniable keys create. Better from DENIABLE_TOKEN, a file or a profile: "
             "other users of a machine can see options.",
         ),
         click.option(
             "--token-file",
+            is_eager=True,
             type=click.Path(path_type=Path, dir_okay=False),
             help="A file with the token, which only you may read. Also from DENIABLE_TOKEN_FILE.",
         ),
         click.option(
             "--profile",
+            is_eager=True,
             metavar="NAME",
             shell_complete=_complete_profiles,
             help="A server and token of ~/.config/deniable/profiles.toml, see deniable profiles. "

@@ -46,6 +46,16 @@ def upgrade() -> None:
         sa.Column("registered", sa.Integer, nullable=False),
     )
     op.create_table(
+        "saved_lists",
+        sa.Column("application", sa.Text, primary_key=True),
+        sa.Column("name", sa.Text, primary_key=True),
+        sa.Column("saved", sa.Integer, nullable=False),
+        sa.Column("number", sa.Integer, nullable=False),
+        sa.Column("size", sa.Integer, nullable=False),
+        sa.Column("body", sa.LargeBinary, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "removed_metrics",
         sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("digest", sa.LargeBinary(32), nullable=False),
