@@ -6,6 +6,7 @@ rounded outward, so that no sentence is surer than the interval behind it.
 
 from deniable_aggregator.sentences.cautions import basis, cautions
 from deniable_aggregator.sentences.change import clear_changes
+from deniable_aggregator.sentences.explaining import explanation, possible_shift
 from deniable_aggregator.sentences.finding import finding, sentence
 from deniable_aggregator.sentences.ranges import (
     difference_ends,
@@ -14,11 +15,13 @@ from deniable_aggregator.sentences.ranges import (
     number_in_words,
     number_range_in_words,
     point_ends,
+    point_in_words,
     points_in_words,
     range_in_words,
     share_ends,
     share_in_words,
 )
+from deniable_aggregator.sentences.shares import untold_in_words
 from deniable_aggregator.sentences.wording import (
     as_sentence,
     counted,
@@ -36,16 +39,20 @@ __all__ = [
     "days_between",
     "difference_ends",
     "difference_in_words",
+    "explanation",
     "finding",
     "number_ends",
     "number_in_words",
     "number_range_in_words",
     "point_ends",
+    "point_in_words",
     "points_in_words",
+    "possible_shift",
     "quantile_in_words",
     "range_in_words",
     "sentence",
     "share_ends",
     "share_in_words",
     "shown_value",
+    "untold_in_words",
 ]

@@ -176,6 +176,18 @@ def number_in_words(number: float, low: float, high: float) -> str:
     return _written(_round(_decimal(number), _step(*_ends(low, high)), ROUND_HALF_EVEN))
 
 
+def point_in_words(change: float, low: float, high: float) -> str:
+    """An estimated difference of shares in points, such as "+10", as its interval is rounded.
+
+    Args:
+        change: the estimate, as a fraction.
+        low: the lower end of the interval.
+        high: the upper end, at least `low`.
+    """
+    step = _step(*_ends(low, high, percent=True))
+    return _signed(_round(_decimal(change).scaleb(2, _EXACT), step, ROUND_HALF_EVEN))
+
+
 def _difference(first: Decimal, last: Decimal, unit: str) -> str:
     if first <= 0 <= last:
         step, most = _step(first, last), max(-first, last)

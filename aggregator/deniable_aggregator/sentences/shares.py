@@ -76,7 +76,7 @@ def _of_values(rows: Sequence[Share]) -> Iterator[str]:
         more = len(found) - MOST_NAMED
         yield f"{counted(more, 'more value')} {'is' if more == 1 else 'are'} above zero"
     if untold:
-        yield _untold(untold, found=bool(found))
+        yield untold_in_words(untold, found=bool(found))
 
 
 def leaders(rows: Sequence[tuple[str, Share | FoundString]]) -> str:
@@ -101,8 +101,13 @@ def leaders(rows: Sequence[tuple[str, Share | FoundString]]) -> str:
     return f"{line}, then {listed(behind)}" if behind else line
 
 
-def _untold(rows: Sequence[Share], *, found: bool) -> str:
-    """The values that can't be told from zero, and how large they can be."""
+def untold_in_words(rows: Sequence[Share], *, found: bool) -> str:
+    """The values that can't be told from zero, and how large they can be.
+
+    Args:
+        rows: these values; at least one.
+        found: whether there are others, which can.
+    """
     largest = max(rows, key=lambda row: max(row.high, (row.high - row.low) / 2))
     most = range_in_words(min(largest.low, 0.0), largest.high)
     if len(rows) == 1:

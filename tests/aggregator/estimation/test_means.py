@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable_aggregator.cli.render.number_tables import number_explanation
 from deniable_aggregator.estimation.numbers.means import estimate_mean
+from deniable_aggregator.sentences import explanation
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (
     DiscreteGaussian,
@@ -119,9 +119,7 @@ def test_answers_from_permanent_noise_say_that_periods_do_not_average_out():
     answer = answer_of(estimate_mean([counted(memoised, [3.0]), counted(bits("1"), [3.0])]))
     assert "the same devices having reported in all" in answer.versions[0].repeated
     assert "repeated" not in as_json(answer)["versions"][1]
-    lines = [
-        line for line in number_explanation(answer) if line.startswith("memoised one-bit mean: the")
-    ]
+    lines = [line for line in explanation(answer) if line.startswith("memoised one-bit mean: the")]
     assert len(lines) == 1
 
 

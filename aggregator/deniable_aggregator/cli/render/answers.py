@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.estimates import Distribution, Mean, SegmentShares, Shares
 from deniable_aggregator.cli.render.change_table import (
-    change_explanation,
     change_notes,
     change_table,
 )
@@ -24,21 +23,19 @@ from deniable_aggregator.cli.render.health.day_table import (
 )
 from deniable_aggregator.cli.render.number_tables import (
     distribution_table,
-    number_explanation,
     number_line,
     number_notes,
     quantiles_table,
 )
 from deniable_aggregator.cli.render.output import literal_console, print_lines, print_table
 from deniable_aggregator.cli.render.series_table import (
-    series_explanation,
     series_notes,
     series_table,
 )
-from deniable_aggregator.cli.render.share_notes import explanation, notes, picked_line
+from deniable_aggregator.cli.render.share_notes import notes, picked_line
 from deniable_aggregator.cli.render.share_table import share_tables
 from deniable_aggregator.cli.render.version_tables import version_tables
-from deniable_aggregator.sentences import finding
+from deniable_aggregator.sentences import explanation, finding
 from deniable_aggregator.sentences.checks import checks_explained
 
 if TYPE_CHECKING:
@@ -79,7 +76,7 @@ def print_estimate(answer: Estimate, *, largest_first: bool = False, explain: bo
         _print_parts(share_tables(answer, width))
     _print_parts(version_tables(answer, width))
     if isinstance(answer, Mean | Distribution):
-        _print_below(number_notes(answer), number_explanation(answer), explain=explain)
+        _print_below(number_notes(answer), explanation(answer), explain=explain)
     else:
         _print_below(notes(answer), explanation(answer), explain=explain)
 
@@ -116,7 +113,7 @@ def print_series(answer: Series, *, explain: bool = False) -> None:
         ]
     )
     print_table(series_table(answer, literal_console().width))
-    _print_below(series_notes(answer), series_explanation(answer), explain=explain)
+    _print_below(series_notes(answer), explanation(answer), explain=explain)
 
 
 def print_change(answer: Change, *, explain: bool = False) -> None:
@@ -139,7 +136,7 @@ def print_change(answer: Change, *, explain: bool = False) -> None:
         ]
     )
     print_table(change_table(answer, literal_console().width))
-    _print_below(change_notes(answer), change_explanation(answer), explain=explain)
+    _print_below(change_notes(answer), explanation(answer), explain=explain)
 
 
 def print_health(answer: Health, *, explain: bool = False) -> None:

@@ -8,12 +8,11 @@ from msgspec import UNSET
 
 from deniable_aggregator.answers.trends import CombinedDifference
 from deniable_aggregator.cli.render.bars import IntervalBar, Scale
-from deniable_aggregator.cli.render.head import repeated, shift_if_fake
 from deniable_aggregator.cli.render.layout import Bars, Texts, lay_out
 from deniable_aggregator.cli.render.output import UNBROKEN, WIDE, literal_text
 from deniable_aggregator.cli.render.rounding import decimals, difference_with_ends, fixed
 from deniable_aggregator.cli.render.share_table import COVERED
-from deniable_aggregator.sentences import quantile_in_words
+from deniable_aggregator.sentences import possible_shift, quantile_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,9 +27,6 @@ MOST_NAMED: Final = 10
 LEAST_P: Final = 1e-6
 """Smaller p-values are written as "<1e-06"."""
 
-ALIKE: Final = 0.995
-"""A ratio of errors above this is not worth a sentence."""
-
 
 def change_notes(answer: Change) -> Iterator[str]:
     """What stands below the table, a line each.
@@ -40,10 +36,7 @@ def change_notes(answer: Change) -> Iterator[str]:
     """
     if answer.shape:
         yield shape_line(answer.shape)
-    shares = answer.kind == "shares"
-    shifts = [row.shift_if_fake * (100 if shares else 1) for row in with_combined(answer)]
-    form = "{:.2g} points" if shares else "{:.2g}"
-    yield shift_if_fake(answer.fakes, shifts, "a change", form)
+    yield possible_shift(answer)
     for known, unknown in (("before", "after"), ("after", "before"), ("neither", "either period")):
         listed = [row.value for row in answer.not_compared if row.known == known]
         if listed:
@@ -52,33 +45,6 @@ def change_notes(answer: Change) -> Iterator[str]:
                 f"Not compared: {names} ({len(listed):,}): some reports of {unknown} do not tell "
                 "them from other values."
             )
-
-
-def change_explanation(answer: Change) -> Iterator[str]:
-    """What the numbers mean, a line each.
-
-    Args:
-        answer: the change.
-    """
-    points = ", in percentage points" if answer.kind == "shares" else ""
-    yield f"Changes: {answer.unit}{points}. Intervals: {answer.interval.meaning}."
-    yield (
-        f"Test at {answer.test.alpha:.0%}: {answer.test.meaning}. No clear change means that the "
-        "reports do not tell, and not that nothing has changed."
-    )
-    if answer.shape:
-        left_out = ""
-        if answer.shape.reports_left_out:
-            left_out = (
-                f" {answer.shape.reports_left_out:,} reports are left out: only one of the periods "
-                "has their version, or no test is known for it."
-            )
-        yield f"Test of the shape: {answer.shape.meaning}.{left_out}"
-    if answer.not_compared:
-        yield "Not compared: a share of all reports that is unknown, which is not 0."
-    yield f"Fake reports: {answer.fakes.meaning}."
-    yield _same_devices(answer)
-    yield from dict.fromkeys(repeated([*answer.before.versions, *answer.after.versions]))
 
 
 def shape_line(shape: ShapeChange) -> str:
@@ -103,25 +69,6 @@ def shape_line(shape: ShapeChange) -> str:
         )
         line += f"; {moved} [{low}, {high}], of which noise alone explains {noise}%"
     return f"{line}."
-
-
-def _same_devices(answer: Change) -> str:
-    """A sentence about devices that may have reported in both periods."""
-    line = (
-        "Devices: nobody can tell how many reported in both periods. Errors and tests assume that "
-        "none did, which is the most careful."
-    )
-    ratios = [
-        row.standard_error_same_devices / row.standard_error
-        for row in answer.changes
-        if row.standard_error_same_devices is not None and row.standard_error > 0
-    ]
-    if ratios and min(ratios) < ALIKE:
-        line += (
-            f" If as many as possible did, what they have in common cancels out, and errors are "
-            f"down to {min(ratios):.2f} times as large."
-        )
-    return line
 
 
 def with_combined(answer: Change) -> list[Difference | CombinedDifference]:

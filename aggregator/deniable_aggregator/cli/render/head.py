@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from deniable_aggregator.answers.common import (
-        FakesNote,
         IntegritySummary,
         MetricVersion,
         NamedKey,
@@ -89,33 +88,6 @@ def mechanisms_of(versions: Iterable[MetricVersion]) -> str:
     titles = [f"{each.title} at epsilon {each.epsilon:.2f}" for each in versions]
     named = ", ".join(dict.fromkeys(titles))
     return f"{named} ({len(titles)} versions)" if len(titles) > 1 else named
-
-
-def repeated(versions: Iterable[MetricVersion]) -> Iterator[str]:
-    """Lines about versions whose devices answer with permanent noise.
-
-    Args:
-        versions: those of an answer.
-    """
-    yield from dict.fromkeys(
-        f"{version.title}: {version.repeated}." for version in versions if version.repeated
-    )
-
-
-def shift_if_fake(fakes: FakesNote, shifts: Sequence[float | None], whose: str, form: str) -> str:
-    """What fake reports could have done, in one line: the largest shift shown.
-
-    Args:
-        fakes: what an answer says of them.
-        shifts: those that are shown; None where there is no bound.
-        whose: what they are about, such as "a share".
-        form: how a shift is written.
-    """
-    bounded = [shift for shift in shifts if shift is not None]
-    far = f"{whose} by up to {form.format(max(bounded, default=0.0))}"
-    if len(bounded) < len(shifts):
-        far = f"{whose} anywhere"
-    return f"Possible shift if {fakes.share:.0%} of reports are fake: {far}."
 
 
 def _keys(keys: Sequence[NamedKey]) -> str:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers.estimates import Distribution
 from deniable_aggregator.cli.render.bars import IntervalBar, Scale
-from deniable_aggregator.cli.render.head import repeated, shift_if_fake
 from deniable_aggregator.cli.render.layout import Bars, Texts, lay_out
 from deniable_aggregator.cli.render.output import UNBROKEN
 from deniable_aggregator.cli.render.rounding import (
@@ -16,7 +15,7 @@ from deniable_aggregator.cli.render.rounding import (
     with_error,
 )
 from deniable_aggregator.cli.render.share_table import share_heading
-from deniable_aggregator.sentences import quantile_in_words
+from deniable_aggregator.sentences import possible_shift, quantile_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -92,24 +91,7 @@ def number_notes(answer: Mean | Distribution) -> Iterator[str]:
         if answer.reports_left_out:
             left_out = f"{answer.reports_left_out:,} reports"
             yield f"{left_out} of versions with other bins or another mechanism are left out."
-    yield shift_if_fake(answer.fakes, [answer.mean.shift_if_fake], "the mean", "{:.2g}")
-
-
-def number_explanation(answer: Mean | Distribution) -> Iterator[str]:
-    """What the numbers mean, a line each.
-
-    Args:
-        answer: as above.
-    """
-    if isinstance(answer, Distribution):
-        yield f"The mean is {answer.mean.meaning}."
-        yield f"Histogram and quantiles: {answer.meaning}."
-    yield f"Intervals: {answer.interval.meaning}."
-    yield f"Fake reports: {answer.fakes.meaning}."
-    for version in answer.versions:
-        if version.delta:
-            yield f"{version.title}, delta {version.delta:.3g}: {version.privacy}."
-    yield from repeated(answer.versions)
+    yield possible_shift(answer)
 
 
 def _not_placed(quantiles: list[Quantile]) -> dict[str, list[str]]:

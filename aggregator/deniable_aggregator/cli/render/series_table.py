@@ -8,12 +8,11 @@ from msgspec import UNSET
 
 from deniable_aggregator.answers.days import MARK_WORDS
 from deniable_aggregator.cli.render.bars import IntervalBar, Scale
-from deniable_aggregator.cli.render.head import repeated, shift_if_fake
 from deniable_aggregator.cli.render.layout import Bars, Texts, lay_out
 from deniable_aggregator.cli.render.output import UNBROKEN, WIDE, literal_text
 from deniable_aggregator.cli.render.rounding import number_with_ends, with_error
 from deniable_aggregator.cli.render.share_table import share_cell, share_heading
-from deniable_aggregator.sentences import quantile_in_words
+from deniable_aggregator.sentences import possible_shift, quantile_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,26 +105,10 @@ def series_notes(answer: Series) -> Iterator[str]:
     Args:
         answer: the series.
     """
-    shares = answer.kind == "shares"
-    shifts = [row.shift_if_fake for period in answer.periods for row in _rows(period)]
-    unit = 100 if shares else 1
-    scaled = [None if shift is None else unit * shift for shift in shifts]
-    whose = "a share of a period" if shares else "an estimate of a period"
-    yield shift_if_fake(answer.fakes, scaled, whose, "{:.2g} points" if shares else "{:.2g}")
+    yield possible_shift(answer)
     if answer.values_asked is not UNSET:
         picked = f"Picked out of {answer.values_asked:,} values"
         yield f"{picked}, by their shares over all of these days."
-
-
-def series_explanation(answer: Series) -> Iterator[str]:
-    """What the numbers mean, a line each.
-
-    Args:
-        answer: the series.
-    """
-    yield f"Unit: {answer.unit}. Intervals: {answer.interval.meaning}."
-    yield f"Fake reports: {answer.fakes.meaning}."
-    yield from repeated(answer.versions)
 
 
 def _days(period: Period, width: int) -> str:

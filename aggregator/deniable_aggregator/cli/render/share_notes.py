@@ -1,13 +1,12 @@
-"""The lines below a table of shares: combined shares, and what the numbers mean."""
+"""The lines below a table of shares: combined shares, segments, and how far fakes could go."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers.estimates import SegmentShares, Shares
-from deniable_aggregator.answers.words import POSTPROCESS_LABELS
-from deniable_aggregator.cli.render.head import repeated, shift_if_fake
 from deniable_aggregator.cli.render.rounding import decimals, fixed, with_error
+from deniable_aggregator.sentences import possible_shift
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,33 +21,7 @@ def notes(answer: Shares | SegmentShares) -> Iterator[str]:
         answer: the shares.
     """
     yield from _parts(answer)
-    shifts = [row.shift_if_fake for row in answer.estimates]
-    points = [None if shift is None else 100 * shift for shift in shifts]
-    line = shift_if_fake(answer.fakes, points, "a share", "{:.2g} points")
-    yield f"{line} {_robust_check(answer.estimates)}".rstrip()
-
-
-def explanation(answer: Shares | SegmentShares) -> Iterator[str]:
-    """What the numbers mean, a line each.
-
-    Args:
-        answer: the shares.
-    """
-    yield f"Shares: {answer.unit}. Intervals: {answer.interval.meaning}"
-    yield f"Above zero: {answer.detection.meaning}."
-    yield f"Fake reports: {answer.fakes.meaning}."
-    if isinstance(answer, Shares):
-        if answer.robust_check:
-            yield f"Robust check: {answer.robust_check.meaning}."
-        if answer.versions_note:
-            yield f"{len(answer.versions)} versions: {answer.versions_note}."
-        if answer.lift_note:
-            yield f"Lifts: {answer.lift_note.meaning}."
-    yield from repeated(answer.versions)
-    if isinstance(answer, Shares) and answer.postprocess:
-        method = answer.postprocess.method
-        label = POSTPROCESS_LABELS.get(method, method)
-        yield f"Shares {label}: {answer.postprocess.meaning}; no interval belongs to them."
+    yield f"{possible_shift(answer)} {_robust_check(answer.estimates)}".rstrip()
 
 
 def picked_line(answer: Shares | SegmentShares) -> str | None:
