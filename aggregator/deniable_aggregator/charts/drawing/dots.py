@@ -152,7 +152,7 @@ def _row(canvas: Canvas, dot: Dot, panel: Dots, scale: Scale, y: float) -> None:
 
 
 def draw_interval(canvas: Canvas, interval: Interval, scale: Scale, y: float) -> None:
-    """A band from end to end, its inner half darker, and the estimate on it."""
+    """A band from end to end, its inner half stronger, and the estimate on it."""
     theme = canvas.theme
     low, high = scale(interval.low), scale(interval.high)
     if interval.told:

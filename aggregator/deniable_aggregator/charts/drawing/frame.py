@@ -54,6 +54,7 @@ def draw_notes(canvas: Canvas, figure: Figure, width: float) -> float:
             draw(canvas)
             canvas.text(SAMPLE + 6, 4, words, size=SMALL, color=canvas.theme.muted)
         x += wide
+    y += 5
     for note in figure.notes:
         for line in wrapped(note, SMALL, width):
             y += SMALL + 4

@@ -33,7 +33,7 @@ def key_of(figure: Figure) -> list[Sample]:
     if any(interval.told for interval, _ in marked):
         what = "clear change: " if any(unit in CHANGES for _, unit in marked) else ""
         key.append(
-            (_band, f"{what}estimate and {figure.level:.0%} interval, darker: its inner half")
+            (_band, f"{what}estimate, inner half, and {figure.level:.0%} interval")
         )
     for unit in dict.fromkeys(unit for interval, unit in marked if not interval.told):
         if unit == "share":
