@@ -10,6 +10,7 @@ from flask import Blueprint, g
 from deniable_aggregator.dates import day_of
 from deniable_aggregator.http.authorization import require_reader
 from deniable_aggregator.pages.overview.routes import add_overview
+from deniable_aggregator.pages.plan.routes import add_plan
 from deniable_aggregator.pages.static_files import PATH as STATIC_PATH
 from deniable_aggregator.pages.static_files import static_file
 from deniable_aggregator.pages.visit import Visit
@@ -54,6 +55,7 @@ def answer_pages(parts: PageParts) -> Blueprint:
     routes = Blueprint("pages of answers", __name__)
     _admit(routes, parts)
     add_overview(routes)
+    add_plan(routes)
     return routes
 
 

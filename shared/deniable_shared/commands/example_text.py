@@ -22,18 +22,23 @@ _TEXT_WIDTH: Final = 24
 
 def example_lines(planned: Plan) -> list[str]:
     """A table with a line for each example, what it means, and what to change."""
-    spec, devices = planned.metric.spec, planned.devices
-    code = spec.letters
-    assert code is not None
-    shares = list(planned.examples[0].devices)
-    heads = ["example", "bits", "level", *(f"of {100 * share:g}%" for share in shares)]
-    rows = [[*heads, f"{devices:,} find"]]
-    rows += [list(map(printable, _cells(each, code.levels))) for each in planned.examples]
+    rows = [list(map(printable, row)) for row in example_table(planned)]
     widths = [max(map(display_width, column)) for column in zip(*rows, strict=True)]
     lines = ["  " + "  ".join(_padded(row, widths)) for row in rows]
-    probability = f"{FOUND:.0%}"
-    lines += ["", *wrapped(_sentences(planned, probability))]
-    return lines
+    return [*lines, "", *wrapped(example_sentences(planned))]
+
+
+def example_table(planned: Plan) -> list[list[str]]:
+    """What becomes of each example: headings, and a row for each.
+
+    Args:
+        planned: a plan with examples.
+    """
+    code = planned.metric.spec.letters
+    assert code is not None
+    shares = [f"of {100 * share:g}%" for share in planned.examples[0].devices]
+    heads = ["example", "bits", "level", *shares, f"{planned.devices:,} find"]
+    return [heads, *(_cells(each, code.levels) for each in planned.examples)]
 
 
 def _padded(row: list[str], widths: list[int]) -> Iterator[str]:
@@ -68,11 +73,16 @@ def _shortened(text: str) -> str:
     return f"{start}..{end}"
 
 
-def _sentences(planned: Plan, probability: str) -> Iterator[str]:
+def example_sentences(planned: Plan) -> Iterator[str]:
+    """What the table of examples means, and what to change.
+
+    Args:
+        planned: a plan with examples.
+    """
     named = " and ".join(f'"of {100 * share:g}%"' for share in planned.examples[0].devices)
     yield (
         f"{named}: how many devices find a string that so many of them "
-        f"hold, with a probability of about {probability}. Last column: the smallest share that "
+        f"hold, with a probability of about {FOUND:.0%}. Last column: the smallest share that "
         f"{planned.devices:,} devices find. All of it is approximate."
     )
     if any(not each.whole for each in planned.examples):

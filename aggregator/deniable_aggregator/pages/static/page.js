@@ -6,9 +6,29 @@
   const samePage = (url) => url.origin === location.origin && url.pathname === location.pathname;
   let asked = 0;
 
+  // A slider stands beside the field that is sent. One over many sizes moves in orders of size.
+  const place = (slider) => {
+    const field = document.getElementById(slider.dataset.of);
+    const log = slider.dataset.scale === "log";
+    if (log && !slider.dataset.low) {
+      Object.assign(slider.dataset, { low: slider.min, high: slider.max });
+      Object.assign(slider, { min: Math.log10(slider.min), max: Math.log10(slider.max) });
+    }
+    const value = Number(field.value.replace(/[,_]/g, ""));
+    if (field.value) slider.value = log ? Math.log10(value) : value;
+    slider.setAttribute("aria-valuetext", field.value);
+  };
+  const pull = (slider) => {
+    let value = Number(slider.value);
+    if (slider.dataset.scale === "log") value = Math.min(Math.max(Number((10 ** value).toPrecision(2)), slider.dataset.low), slider.dataset.high);
+    document.getElementById(slider.dataset.of).value = String(value);
+    slider.setAttribute("aria-valuetext", String(value));
+  };
+
   // What a scripted page has more, or less: for the whole page, and again for each new <main>.
   const prepare = (within) => {
     for (const button of within.querySelectorAll("button.copy")) button.hidden = !navigator.clipboard;
+    for (const slider of within.querySelectorAll("input[data-of]")) place(slider);
   };
 
   // Fetches a page and shows its <main>; where anything is amiss, the browser goes there instead.
@@ -56,6 +76,7 @@
     send(event.target);
   });
   document.addEventListener("input", (event) => {
+    if (event.target.dataset.of) pull(event.target);
     const output = event.target.parentElement?.querySelector("output");
     if (output && event.target.type === "range") output.textContent = event.target.value;
   });

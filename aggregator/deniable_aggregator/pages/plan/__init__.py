@@ -1,0 +1,1 @@
+"""What a metric will show, before anything ships."""
