@@ -21,7 +21,7 @@ PARALLEL := -n $(shell $(PYTHON) -c 'import os; print(min(8, os.cpu_count() * 3 
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test-fast test test-slow test-all test-spark try-superset postgresql check serve field bench bench-accuracy bench-sdk bench-storage bench-discovery soak clean
+.PHONY: help demo test-fast test test-slow test-all test-browser test-spark try-superset postgresql chromium check serve field bench bench-accuracy bench-sdk bench-storage bench-discovery soak clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -41,6 +41,9 @@ test-slow: $(VENV)/.test ## run the slow tests alone; SMALL=1 is their small for
 test-all: $(VENV)/.test ## run every test, slow ones included: 25 minutes
 	@$(BIN)/python -m pytest $(PARALLEL)
 
+test-browser: $(VENV)/.test ## run the tests of pages alone; SCREENSHOTS=folder keeps a picture of every page
+	@$(BIN)/python -m pytest tests/browser
+
 test-spark: $(SPARK)/.spark ## run the tests of Spark, which needs Java 17 and 900 MB; CI does not
 	@$(SPARK)/bin/python -m pytest tests/end_to_end/test_spark.py
 
@@ -49,6 +52,9 @@ try-superset: $(SUPERSET)/.superset ## ask STORE's estimates through Apache Supe
 
 postgresql: ## install PostgreSQL's server, which some tests need, on Debian or Ubuntu
 	@.ci/postgresql
+
+chromium: ## install Chromium, which tests of pages need, on Debian or Ubuntu
+	@.ci/chromium
 
 check: $(VENV)/.dev ## lint, formatting, types and import contracts
 	@$(BIN)/ruff check
