@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -43,7 +44,13 @@ DEVICES: Final = 300
 
 APPLICATIONS: Final = (APPLICATION, "empty")
 FORGER: Final = "partner <script>document.title='owned'</script> עברית"
-FOUND: Final = {"<b>x": 0.3, "שלום": 0.2, "a\u202eb\u0007": 0.2, "=1+1": 0.15, "weather today": 0.15}
+FOUND: Final = {
+    "<b>x": 0.3,
+    "שלום": 0.2,
+    "a\u202eb\u0007": 0.2,
+    "=1+1": 0.15,
+    "weather today": 0.15,
+}
 """Strings that devices report without a list: markup, another direction, control characters, a
 formula, and one of which only the beginning is found."""
 
@@ -89,8 +96,9 @@ def build(folder: Path) -> Deployment:
         ).write()
         # It was looked for in another process in the meantime.
         stored = service.store.discoveries
-        wait_until(lambda: stored.find(APPLICATION, "search_term", number).state != "running")
-        assert stored.find(APPLICATION, "search_term", number).state == "done"
+        run = partial(stored.find, APPLICATION, "search_term", number)
+        wait_until(lambda: run().state in ("done", "failed"))
+        assert run().state == "done"
     finally:
         service.close()
     return Deployment(path, tokens)

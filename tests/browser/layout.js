@@ -30,7 +30,7 @@
         const element = node.parentElement;
         if (!node.data.trim() || element.closest("script, style, title, desc, option, textarea")) continue;
         if (!element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
-        if (element.closest(".visually-hidden, .skip")) continue;
+        if (element.closest(".unseen, .skip")) continue;
         const range = document.createRange();
         range.selectNodeContents(node);
         const box = frame(element);
@@ -52,7 +52,7 @@
     for (const element of document.querySelectorAll("body *")) {
         const style = getComputedStyle(element);
         if (!["hidden", "clip"].includes(style.overflowX) || element instanceof SVGElement) continue;
-        if (element.clientWidth > 1 && element.scrollWidth > element.clientWidth + 1 && shown(element) && !element.closest(".visually-hidden, .skip"))
+        if (element.clientWidth > 1 && element.scrollWidth > element.clientWidth + 1 && shown(element) && !element.closest(".unseen, .skip"))
             problems.push(`cut at its side: ${say(element)}`);
     }
     pieces.sort((one, other) => one.top - other.top);

@@ -1,4 +1,4 @@
-"""Style and script: their addresses change with their content, so browsers keep them for good."""
+"""Style, script and icon: their addresses change with their content, so browsers keep them for good."""
 
 from __future__ import annotations
 
@@ -11,7 +11,11 @@ from flask import Response
 from deniable_aggregator.http.problems import ProblemError
 
 PATH: Final = "/static"
-_TYPES: Final = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
+_TYPES: Final = {
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+}
 
 
 def _load() -> dict[str, tuple[str, bytes]]:
