@@ -11,7 +11,7 @@ import pytest
 from tests.browser import chromium
 from tests.browser.deployment import Deployment, build
 from tests.browser.serving import serving
-from tests.browser.visitor import Tab, tab
+from tests.browser.visitor import tab
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -41,7 +41,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def deployment(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Deployment:
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Deployment:
     """Eight weeks of reports."""
     return build(tmp_path_factory.mktemp("deployment"))
 

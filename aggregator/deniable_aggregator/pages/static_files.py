@@ -1,4 +1,4 @@
-"""Style, script and icon: their addresses change with their content, so browsers keep them for good."""
+"""Style, script and icon: their addresses change with their content, so browsers keep them."""
 
 from __future__ import annotations
 
