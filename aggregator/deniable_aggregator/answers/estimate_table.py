@@ -57,7 +57,13 @@ class TableRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         standard_error: of the estimate.
         low: the lower end of its interval.
         high: the upper end.
-        detected: whether a share is told from zero.
+        possible_low: the least that the share of all reports can be, where not all versions know
+            the value.
+        possible_high: the most that it can be.
+        before: of a difference, the number of the period before.
+        p_value: of a test: that nothing has changed, or that two values are independent.
+        adjusted_p_value: the same, corrected for the number of values.
+        detected: whether a share is told from zero, or a change is clear.
         shift_if_fake: how far fake reports could move the estimate.
         reports: how many reports it is of.
         epsilon: the privacy loss of one report; of several versions, the largest.
@@ -81,6 +87,11 @@ class TableRow(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     standard_error: float | None = None
     low: float | None = None
     high: float | None = None
+    possible_low: float | None = None
+    possible_high: float | None = None
+    before: float | None = None
+    p_value: float | None = None
+    adjusted_p_value: float | None = None
     detected: bool | None = None
     shift_if_fake: float | None = None
     reports: Count | None = None

@@ -247,6 +247,11 @@ estimates: Final = Table(
     Column("standard_error", Float),
     Column("low", Float),
     Column("high", Float),
+    Column("possible_low", Float),
+    Column("possible_high", Float),
+    Column("before", Float),  # of a difference: the number of the period before
+    Column("p_value", Float),
+    Column("adjusted_p_value", Float),
     Column("detected", Boolean),
     Column("shift_if_fake", Float),
     Column("reports", BigInteger),

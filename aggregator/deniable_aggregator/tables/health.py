@@ -29,6 +29,26 @@ def health_rows(answer: Health) -> Iterator[Row]:
         )
 
 
+def reports_row(answer: Health) -> Row:
+    """How many reports there are of all days together, and whether they look like those of devices.
+
+    Args:
+        answer: the health.
+    """
+    days = answer.days
+    return Row(
+        application=answer.application,
+        metric=answer.metric,
+        question="health",
+        measure="reports",
+        since=days.since,
+        until=days.until,
+        reports=sum(day.reports for day in answer.by_day),
+        **from_verdict(answer.verdict),
+        marks=from_marks(days.marks(days.since, days.until)),
+    )
+
+
 def _contrast_row(contrast: KeyContrast, common: Mapping[str, Any]) -> Row:
     return Row(
         **common,

@@ -28,6 +28,7 @@ Measure = Literal[
     "difference in mean",
     "difference in quantile",
     "distance",
+    "reports",
     "day",
     "key",
     "check",

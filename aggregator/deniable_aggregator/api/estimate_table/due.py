@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_aggregator.dates import DayRange, calendar_period, day_of, epoch_of
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.words import PeriodLength
     from deniable_aggregator.catalog import CatalogEntry, MetricCatalog
 
-METHOD: Final = 1
+METHOD: Final = 2
 """Another number whenever the same reports give other rows in the same version of Deniable."""
 
 HALF_BYTES: Final = 12
@@ -38,12 +39,14 @@ class DuePeriod(NamedTuple):
     Attributes:
         name: of the period.
         days: its days.
+        before: the days that they are compared with; None if with none.
         tag: what the estimates depend on.
         final: whether none of its days takes reports any longer.
     """
 
     name: PeriodName
     days: DayRange
+    before: DayRange | None
     tag: bytes
     final: bool
 
@@ -94,19 +97,21 @@ def what_is_due(
         if (application, name) in unreadable:
             continue
         metric = _Metric(application, name, entries, counted)
+        first_kept = kept_since.get((application, name), 0)
         for length in sorted(lengths, key=_ORDER.index):
             for days in metric.periods(length, today):
-                if epoch_of(days.since) < kept_since.get((application, name), 0):
+                if epoch_of(days.since) < first_kept:
                     continue
                 period = PeriodName(application, length, name, days.since)
                 kept.add(period)
                 final = epoch_of(days.until) < today - accept_days
-                tag = metric.tag(days, final=final)
+                compared = metric.compared_with(length, days, first_kept)
+                tag = metric.tag(days, compared, final=final)
                 before, day = written.get(period, (b"", -1))
                 if tag is None or tag == before:
                     continue
                 if final or day != today or tag[:HALF_BYTES] != before[:HALF_BYTES]:
-                    due.append(DuePeriod(period, days, tag, final))
+                    due.append(DuePeriod(period, days, compared, tag, final))
     gone = [
         period
         for period in written
@@ -162,17 +167,52 @@ class _Metric:
                 yield period
             last = period
 
-    def tag(self, days: DayRange, *, final: bool) -> bytes | None:
+    def compared_with(
+        self, length: PeriodLength, days: DayRange, first_kept: int
+    ) -> DayRange | None:
+        """The period before, if all of it can be estimated; days are not compared.
+
+        Args:
+            length: of the period.
+            days: of the period.
+            first_kept: the first day of which reports are kept.
+        """
+        before = calendar_period(length, days.since - timedelta(1))
+        is_whole = epoch_of(before.since) >= first_kept and self._counted(before) is not None
+        return before if is_whole and length != "day" else None
+
+    def tag(self, days: DayRange, before: DayRange | None, *, final: bool) -> bytes | None:
         """What the estimates of a period depend on.
 
         Args:
             days: of the period.
+            before: the days that they are compared with.
             final: whether none of them takes reports any longer.
 
         Returns:
             None where days that became one are only partly in the period, so that it cannot be
             estimated any more: what was written before stays.
         """
+        counted = self._counted(days)
+        if counted is None:
+            return None
+        decided, parts = counted
+        if before is not None:
+            others = self._counted(before) or ([], [])
+            decided, parts = [*decided, before, *others[0]], [*parts, before, *others[1]]
+        since, until = epoch_of(days.since), epoch_of(days.until)
+        # The first days of versions, after the first version of all, are marked.
+        releases = [
+            (day, digest)
+            for day, digest in self._firsts
+            if day > self._first and since <= day <= until
+        ]
+        first = max(self._first - since, 0)
+        halves = (self._about, final, decided), (first, releases, parts)
+        return b"".join(map(_half, halves))
+
+    def _counted(self, days: DayRange) -> tuple[list[object], list[object]] | None:
+        """What administrators decided about some days, and the reports; None as of `tag`."""
         since, until = epoch_of(days.since), epoch_of(days.until)
         decided: list[object] = []
         parts: list[object] = []
@@ -187,15 +227,7 @@ class _Metric:
                     if not since <= rolled.since <= rolled.until <= until:
                         return None
                     parts.append((digest, *rolled))
-        # The first days of versions, after the first version of all, are marked.
-        releases = [
-            (day, digest)
-            for day, digest in self._firsts
-            if day > self._first and since <= day <= until
-        ]
-        first = max(self._first - since, 0)
-        halves = (self._about, final, decided), (first, releases, parts)
-        return b"".join(map(_half, halves))
+        return decided, parts
 
 
 def _half(depends_on: object) -> bytes:

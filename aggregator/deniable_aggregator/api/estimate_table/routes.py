@@ -48,7 +48,7 @@ def blueprint(store: Store, catalogue: MetricCatalog, verifier: KeyVerifier) -> 
             top=query.top,
             brief=query.brief,
         ):
-            row["version"] = whole(row["version"])
+            row["version"] = row["version"] and whole(row["version"])
             yield row
 
     def table(ending: str = "") -> Response:

@@ -6,7 +6,7 @@ import time
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from deniable_aggregator.answers.questions import EstimateQuery
+from deniable_aggregator.answers.questions import ChangeQuery, DaysQuery, EstimateQuery
 from deniable_aggregator.api.asked_versions import SHORT
 from deniable_aggregator.api.estimate_table.due import what_is_due
 from deniable_aggregator.api.query_service import QueryService
@@ -14,7 +14,9 @@ from deniable_aggregator.config.settings import Settings
 from deniable_aggregator.estimation.inputs import NO_LISTS
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.store import PeriodRows
+from deniable_aggregator.tables.health import reports_row
 from deniable_aggregator.tables.rows import rows_of
+from deniable_aggregator.tables.trends import change_rows
 from deniable_shared.periods import SECONDS_PER_EPOCH
 
 if TYPE_CHECKING:
@@ -27,7 +29,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.tables.row import Row
 
 MOST_ROWS: Final = 1_000
-"""Of a metric and period with more numbers, those with the largest estimates are written."""
+"""Of a metric and period with more numbers, those with the largest estimates are written, and of
+more differences those with the smallest p-values."""
 
 MOST_SEGMENTS: Final = 12
 """Shares within segments are written of metrics with at most so many segments."""
@@ -46,6 +49,11 @@ COLUMNS: Final = (
     "standard_error",
     "low",
     "high",
+    "possible_low",
+    "possible_high",
+    "before",
+    "p_value",
+    "adjusted_p_value",
     "detected",
     "shift_if_fake",
     "reports",
@@ -181,9 +189,9 @@ class TableWriter:
 
     def _rows(self, period: DuePeriod) -> Iterator[dict[str, Any]]:
         rows = _largest([*self._estimate(period)])
-        for row in rows:
+        for row in [*rows, *self._change(period)]:
             columns = {name: getattr(row, name) for name in COLUMNS}
-            version = short_versions(row.version or "")
+            version = row.version and short_versions(row.version)
             of_period = {"until": period.days.until, "final": period.final}
             yield {**of_period, "version": version, **columns}
 
@@ -210,8 +218,38 @@ class TableWriter:
         except ProblemError as error:
             if error.code not in _LASTING:
                 raise
+            if error.code == "candidates_needed":
+                yield from self._reports(period)
             return
         yield from rows_of(answer)
+
+    def _reports(self, period: DuePeriod) -> Iterator[Row]:
+        """How many reports a metric has whose values need a list, and whether they look honest."""
+        days, name = period.days, period.name
+        query = DaysQuery(since=days.since, until=days.until)
+        try:
+            answer = self._service.health(name.application, name.metric, query)
+        except ProblemError as error:
+            if error.code not in _LASTING:
+                raise
+            return
+        yield reports_row(answer)
+
+    def _change(self, period: DuePeriod) -> list[Row]:
+        """What differs from the period before."""
+        days, before, name = period.days, period.before, period.name
+        if before is None:
+            return []
+        query = ChangeQuery(
+            before=f"{before.since}..{before.until}", after=f"{days.since}..{days.until}"
+        )
+        try:
+            answer = self._service.change(name.application, name.metric, query, NO_LISTS)
+        except ProblemError as error:
+            if error.code not in _LASTING:
+                raise
+            return []
+        return _clearest([*change_rows(answer)])
 
 
 def short_versions(ids: str) -> str:
@@ -221,6 +259,12 @@ def short_versions(ids: str) -> str:
         ids: with spaces between.
     """
     return " ".join(each[:SHORT] for each in ids.split())
+
+
+def _clearest(rows: list[Row]) -> list[Row]:
+    """At most `MOST_ROWS` of the rows, in their order."""
+    kept = sorted(range(len(rows)), key=lambda place: rows[place].adjusted_p_value or 0.0)
+    return [rows[place] for place in sorted(kept[:MOST_ROWS])]
 
 
 def _largest(rows: list[Row]) -> list[Row]:

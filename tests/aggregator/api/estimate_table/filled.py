@@ -66,7 +66,7 @@ def in_table(rows: Iterable[Row], until: date, *, final: bool) -> list[dict[str,
             **{name: getattr(row, name) for name in names},
             "until": until,
             "final": final,
-            "version": short_versions(row.version or ""),
+            "version": row.version and short_versions(row.version),
         }
         for row in rows
     ]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from datetime import date
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 
 from deniable_aggregator import Settings, Store
-from deniable_aggregator.answers.questions import EstimateQuery
+from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery
 from deniable_aggregator.api.query_service import QueryService
 from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.dates import calendar_period, epoch_of
@@ -27,7 +28,7 @@ from tests.aggregator.api.estimate_table.filled import (
     table,
     write,
 )
-from tests.aggregator.service import REGISTRY, TODAY
+from tests.aggregator.service import REGISTRY, SPECS, TODAY
 from tests.aggregator.stored import (
     KEY,
     add_key,
@@ -39,6 +40,11 @@ from tests.aggregator.stored import (
     rows,
     settle,
 )
+
+if TYPE_CHECKING:
+    from deniable_aggregator.answers.words import PeriodLength
+    from deniable_aggregator.dates import DayRange
+    from deniable_aggregator.tables.row import Row
 
 DAYS = (TODAY - 36, TODAY - 34, TODAY - 25, *range(TODAY - 18, TODAY))
 """With reports: of 4 weeks, the end of August 2024 and September; October is not over."""
@@ -81,9 +87,25 @@ def answered(store: Store, metric: str = "theme", today: int = TODAY) -> dict[st
             with contextlib.suppress(ProblemError):
                 answer = service.estimate(APPLICATION, metric, query, NO_LISTS)
                 final = epoch_of(period.until) < today - ACCEPT_DAYS
-                expected = in_table(rows_of(answer), period.until, final=final)
-                found[length] += [{**row, "since": period.since} for row in expected]
+                expected = [*rows_of(answer)]
+                if length != "day":
+                    expected += differences(service, metric, period, length)
+                named = in_table(expected, period.until, final=final)
+                found[length] += [{**row, "since": period.since} for row in named]
     return found
+
+
+def differences(
+    service: QueryService, metric: str, period: DayRange, length: PeriodLength
+) -> list[Row]:
+    """The rows of the change against the period before; none if that has no reports."""
+    before = calendar_period(length, period.since - timedelta(1))
+    query = ChangeQuery(
+        before=f"{before.since}..{before.until}", after=f"{period.since}..{period.until}"
+    )
+    with contextlib.suppress(ProblemError):
+        return [*rows_of(service.change(APPLICATION, metric, query, NO_LISTS))]
+    return []
 
 
 def in_store(store: Store, metric: str = "theme") -> dict[str, list[object]]:
@@ -97,7 +119,9 @@ def test_past_days_weeks_and_months_have_the_numbers_of_the_answers(store):
     assert finals == {day(epoch): epoch <= LAST for epoch in DAYS}
     days, weeks, months = (len({row["since"] for row in in_store(store)[each]}) for each in LENGTHS)
     assert (days, weeks, months) == (len(DAYS), 4, 2)
-    assert (written.periods, written.rows) == (days + weeks + months, 3 * (days + weeks + months))
+    assert written.periods == days + weeks + months
+    shares = [row for each in in_store(store).values() for row in each if row["measure"] == "share"]
+    assert len(shares) == 3 * written.periods < written.rows
     assert max(row["until"] for row in table(store)) == day(TODAY - 1)
 
 
@@ -195,12 +219,38 @@ def test_another_version_of_a_metric_changes_it_and_no_other(store):
 
 
 @pytest.mark.one_store
-def test_a_string_metric_has_no_rows_and_is_not_tried_again(store):
-    append(store, [decoded(bytes(20), metric="emoji", epoch=LAST)])
+def test_of_strings_whose_values_nobody_lists_the_reports_are_counted(store):
+    width = SPECS["emoji"].mechanism.report_bytes
+    append(store, [decoded(bytes(20 * width), metric="emoji", epoch=TODAY - 1)])
     fold(store)
     write(store)
-    assert table(store, "day", ["emoji"]) == []
+    (row,) = table(store, "day", ["emoji"])
+    assert (row["measure"], row["reports"], row["estimate"]) == ("reports", 20, None)
+    assert row["suspicious"] is not None
     assert write(store) == (0, 0, 0, 0)
+
+
+@pytest.mark.one_store
+def test_a_key_that_is_excluded_from_a_week_changes_what_the_next_one_is_compared_with(store):
+    add_key(store, "beef")
+    append(store, [decoded(bytes([2] * 90), epoch=TODAY - 14)], key="beef")
+    fold(store)
+    write(store)
+    before = differences_in_table(store)
+    key_administrator(store).exclude("beef")
+    write(store)
+    assert in_store(store) == answered(store)
+    changed = [week for week, rows in differences_in_table(store).items() if rows != before[week]]
+    assert len(changed) == 2
+
+
+def differences_in_table(store: Store) -> dict[date, list[object]]:
+    """The rows of what has changed, by week."""
+    found: dict[date, list[object]] = {}
+    for row in table(store, "week"):
+        if row["measure"].startswith("difference"):
+            found.setdefault(row["since"], []).append(row)
+    return found
 
 
 def test_a_removed_metric_has_no_rows(store):
@@ -234,6 +284,10 @@ def test_a_period_goes_with_the_first_of_its_days_and_is_not_written_again(store
     assert min(row["since"] for row in left["day"]) == day(first)
     assert min(row["since"] for row in left["week"]) == day(DAYS[2])
     assert {row["since"] for row in left["month"]} == {date(2024, 9, 1)}
+    # The oldest ones are not compared any longer.
+    assert write(store, keep=keep).deleted == 0
+    assert {row["measure"] for row in in_store(store)["month"]} == {"share"}
+    assert [row for row in in_store(store)["day"]] == left["day"]
     assert write(store, keep=keep) == (0, 0, 0, 0)
     # Nor does anybody write it before it is deleted.
     assert write(store, keep=keep - 1).deleted == 1
@@ -251,7 +305,8 @@ def test_the_newest_day_week_and_month_are_in_a_view(store):
     newest = rows(store, "SELECT period, until, count(*) FROM latest_estimates GROUP BY 1, 2")
     ends = {period: str(max(row["until"] for row in table(store, period))) for period in LENGTHS}
     assert {period: str(until) for period, until, _ in newest} == ends
-    assert {count for *_, count in newest} == {3}
+    # Shares, and what has changed: 3 differences and their distance.
+    assert {period: count for period, _, count in newest} == {"day": 3, "week": 7, "month": 7}
 
 
 def test_one_process_at_a_time_writes(store):

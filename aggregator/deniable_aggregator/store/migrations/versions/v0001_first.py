@@ -14,9 +14,10 @@ CREATE VIEW latest_estimates AS SELECT
     estimates.application, estimates.period, estimates.metric, estimates.since, estimates.until,
     estimates.position, estimates.measure, estimates.value, estimates.quantile,
     estimates.bin_from, estimates.bin_to, estimates.segment, estimates.estimate,
-    estimates.standard_error, estimates.low, estimates.high, estimates.detected,
-    estimates.shift_if_fake, estimates.reports, estimates.epsilon, estimates.version,
-    estimates.suspicious, estimates.marks, estimates.final
+    estimates.standard_error, estimates.low, estimates.high, estimates.possible_low,
+    estimates.possible_high, estimates.before, estimates.p_value, estimates.adjusted_p_value,
+    estimates.detected, estimates.shift_if_fake, estimates.reports, estimates.epsilon,
+    estimates.version, estimates.suspicious, estimates.marks, estimates.final
 FROM (
     SELECT application, period, metric, max(since) AS since FROM estimated_periods
     WHERE numbers > 0 GROUP BY application, period, metric
@@ -181,6 +182,11 @@ def upgrade() -> None:
         sa.Column("standard_error", sa.Float),
         sa.Column("low", sa.Float),
         sa.Column("high", sa.Float),
+        sa.Column("possible_low", sa.Float),
+        sa.Column("possible_high", sa.Float),
+        sa.Column("before", sa.Float),
+        sa.Column("p_value", sa.Float),
+        sa.Column("adjusted_p_value", sa.Float),
         sa.Column("detected", sa.Boolean),
         sa.Column("shift_if_fake", sa.Float),
         sa.Column("reports", sa.BigInteger),
