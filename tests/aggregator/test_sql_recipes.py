@@ -110,9 +110,9 @@ def has_intervals(found):
 def checked(query, found):
     """What each recipe must find, whatever the database."""
     assert found, query
-    if "difference" in found[0]:
+    if "before" in found[0]:
         assert {"dark"} <= {row["value"] for row in found}
-        assert all(row["difference"] == row["estimate"] - row["earlier"] for row in found)
+        assert all(row["low"] <= row["after"] - row["before"] <= row["high"] for row in found)
     elif "suspicious" in query and "DISTINCT" in query:
         assert {str(row["since"]) for row in found} == {str(day(LAST - 2))}
     elif "low" in found[0]:

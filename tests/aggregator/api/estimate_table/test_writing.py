@@ -287,7 +287,7 @@ def test_a_period_goes_with_the_first_of_its_days_and_is_not_written_again(store
     # The oldest ones are not compared any longer.
     assert write(store, keep=keep).deleted == 0
     assert {row["measure"] for row in in_store(store)["month"]} == {"share"}
-    assert [row for row in in_store(store)["day"]] == left["day"]
+    assert in_store(store)["day"] == left["day"]
     assert write(store, keep=keep) == (0, 0, 0, 0)
     # Nor does anybody write it before it is deleted.
     assert write(store, keep=keep - 1).deleted == 1
