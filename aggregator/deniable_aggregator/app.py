@@ -42,10 +42,14 @@ from deniable_aggregator.operations.clock import GuardedClock
 from deniable_aggregator.operations.fold import InboxFold
 from deniable_aggregator.operations.maintenance import Maintenance
 from deniable_aggregator.operations.roll_up import RollUp
-from deniable_aggregator.pages.routes import PageParts, answer_pages, open_pages, server_pages
+from deniable_aggregator.pages.errors import install_error_pages
+from deniable_aggregator.pages.page_parts import PageParts
+from deniable_aggregator.pages.routes import answer_pages, open_pages, server_pages
+from deniable_aggregator.pages.session_cookie import SessionCookie
 from deniable_aggregator.saved_lists import SavedListKeeper
 from deniable_aggregator.security.key_intake import KeyIntake
 from deniable_aggregator.security.key_verifier import KeyVerifier
+from deniable_aggregator.security.sessions import SessionKeeper
 from deniable_aggregator.store import Store
 
 if TYPE_CHECKING:
@@ -68,6 +72,7 @@ class Aggregator:
         background: the thread that runs the two.
         writer: commits uploads.
         key_verifier: verifies tokens.
+        pages: what pages are made with; None if they are not served.
         rate_limiter: limits the uploads of each key.
         receiver: checks and counts uploads.
         readiness: whether the server should be given work.
@@ -82,6 +87,7 @@ class Aggregator:
     background: BackgroundWorker
     writer: GroupCommitWriter
     key_verifier: KeyVerifier
+    pages: PageParts | None
     rate_limiter: RateLimiter
     receiver: UploadReceiver
     readiness: Readiness
@@ -191,8 +197,9 @@ def create_app(
         max_body_bytes=settings.max_body_bytes,
     )
     pages = _add_questions(app, opened, catalogue, verifier, settings, clock)
-    app.register_blueprint(server_pages(pages))
-    app.register_blueprint(open_pages())
+    if pages is not None:
+        app.register_blueprint(server_pages(pages))
+        app.register_blueprint(open_pages(pages))
     app.register_blueprint(discovery_routes(discoveries, verifier, settings))
     app.register_blueprint(saved_list_routes(lists, verifier, settings, clock))
     app.register_blueprint(status.blueprint(opened, catalogue, receiver, verifier, settings, clock))
@@ -207,6 +214,7 @@ def create_app(
         background=background,
         writer=writer,
         key_verifier=verifier,
+        pages=pages,
         rate_limiter=rate_limiter,
         receiver=receiver,
         readiness=readiness,
@@ -243,7 +251,10 @@ def create_question_app(
 def _flask(settings: Settings) -> Flask:
     app = Flask("deniable_aggregator", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
-    problems.register_error_handlers(app)
+    if settings.serves_pages:
+        install_error_pages(app)
+    else:
+        problems.register_error_handlers(app)
     forbid_sniffing(app)
     return app
 
@@ -255,7 +266,8 @@ def _add_questions(
     verifier: KeyVerifier,
     settings: Settings,
     clock: Callable[[], float],
-) -> PageParts:
+) -> PageParts | None:
+    """Adds what answers questions; returns what pages are made with, if they are served."""
     queries = query_service.QueryService(
         store=store,
         catalogue=catalogue,
@@ -265,12 +277,17 @@ def _add_questions(
     app.register_blueprint(estimate_routes.blueprint(queries, verifier, settings))
     app.register_blueprint(trend_routes.blueprint(queries, verifier, settings))
     app.register_blueprint(estimate_table_routes(store, catalogue, verifier))
+    if not settings.serves_pages:
+        return None
     pages = PageParts(
         source_of=lambda application: ServiceSource(
             queries, store, catalogue, settings, clock, application
         ),
         verifier=verifier,
+        sessions=SessionKeeper(store, verifier, clock),
+        cookie=SessionCookie(settings.port),
         clock=clock,
+        longest_form=settings.max_body_bytes,
     )
     app.register_blueprint(answer_pages(pages))
     return pages

@@ -57,6 +57,8 @@ class AuditAction(enum.StrEnum):
     STORE_READER = "store.reader"
     ASIDE_RETRY = "set-aside.retry"
     ASIDE_DISCARD = "set-aside.discard"
+    PAGE_SIGN_IN = "page.sign-in"
+    PAGE_SIGN_OUT = "page.sign-out"
 
 
 class AuditRecord(NamedTuple):

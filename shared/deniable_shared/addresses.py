@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_THIS_MACHINE: Final = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?(/[\w./-]*)?")
+_HOST: Final = r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?"
+_THIS_MACHINE: Final = re.compile(rf"{_HOST}(/[\w./-]*)?")
+_HOST_HERE: Final = re.compile(_HOST, re.ASCII | re.IGNORECASE)
 
 
 def with_scheme(address: str) -> str:
@@ -18,3 +20,12 @@ def with_scheme(address: str) -> str:
         address: such as ``127.0.0.1:8787``; anything else is returned as it is.
     """
     return f"http://{address}" if _THIS_MACHINE.fullmatch(address) else address
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether a host is surely the machine of whoever names it, which no network lies before.
+
+    Args:
+        host: with or without a port, as in addresses: IPv6 in brackets.
+    """
+    return _HOST_HERE.fullmatch(host) is not None

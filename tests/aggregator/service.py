@@ -118,6 +118,14 @@ class Service:
         method = options.pop("method", "GET")
         return self.http.open(path, method=method, headers=bearer(self.read), **options)
 
+    def sign_in(self, key: str | None = None, **form: str) -> TestResponse:
+        """Signs in to pages with a read key; `http` keeps the session."""
+        return self.http.post(
+            "/sign-in",
+            data={"token": self.read if key is None else key, **form},
+            headers={"Origin": "http://localhost"},
+        )
+
     def status(self) -> dict[str, Any]:
         return self.ask("/v1/status").get_json()
 

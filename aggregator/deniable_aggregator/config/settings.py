@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deniable_aggregator.config.constraints import Constraint
 from deniable_aggregator.config.redaction import redact
+from deniable_shared.addresses import is_this_machine
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -61,6 +62,14 @@ class Settings:
         _SERVER,
     )
     port: int = _setting(8_787, "The TCP port to listen on.", _SERVER, minimum=1, maximum=65_535)
+    pages: str = _setting(
+        "auto",
+        "Whether pages for people are served at the address of the server, to whoever signs in "
+        "with a key that may read: on, off, or auto, which is on if the server listens on an "
+        "address of its own machine alone, such as 127.0.0.1.",
+        _SERVER,
+        choices=("auto", "on", "off"),
+    )
     threads: int = _setting(
         8,
         "How many requests are worked on at a time, apart from uploads, which need no threads, and "
@@ -329,6 +338,22 @@ class Settings:
         values = {name: getattr(self, name) for name in CONSTRAINTS}
         for name, constraint in invalid_settings(values):
             raise ParameterError(name, constraint, redacted(name, values[name]))
+
+    @property
+    def origin(self) -> str:
+        """The address of the server as it is written in front of paths."""
+        return f"http://{self._host_in_addresses}:{self.port}"
+
+    @property
+    def serves_pages(self) -> bool:
+        """Whether pages for people are served."""
+        if self.pages == "auto":
+            return is_this_machine(self._host_in_addresses)
+        return self.pages == "on"
+
+    @property
+    def _host_in_addresses(self) -> str:
+        return f"[{self.host}]" if ":" in self.host else self.host
 
 
 CONSTRAINTS: Final[Mapping[str, Constraint]] = {

@@ -157,23 +157,28 @@ def register_error_handlers(app: Flask) -> None:
 
 def problem_response(error: Exception) -> Response:
     """The problem document of any error."""
+    return problem_of(error).response()
+
+
+def problem_of(error: Exception) -> ProblemError:
+    """Any error as a problem; logs those that an operator should know of."""
     if isinstance(error, ProblemError):
-        return error.response()
+        return error
     if isinstance(error, StoreUnavailableError):
         log.error("store unavailable: %s", error)
-        return store_unavailable().response()
+        return store_unavailable()
     if isinstance(error, HTTPException):
         return _http(error)
     return _unexpected(error)
 
 
-def _http(error: HTTPException) -> Response:
+def _http(error: HTTPException) -> ProblemError:
     status = error.code or 500
     headers = {}
     if isinstance(error, MethodNotAllowed):
         headers["Allow"] = ", ".join(sorted(error.valid_methods or ()))
     code, detail = _OF_STATUS.get(status, ("request_refused", error.description or ""))
-    return ProblemError(code, detail, headers=headers, status=status).response()
+    return ProblemError(code, detail, headers=headers, status=status)
 
 
 _OF_STATUS: Final = {
@@ -190,7 +195,7 @@ _OF_STATUS: Final = {
 }
 
 
-def _unexpected(error: Exception) -> Response:
+def _unexpected(error: Exception) -> ProblemError:
     # Log only type and place: the message of an unknown exception may quote a report or a token.
     place = "".join(traceback.format_tb(error.__traceback__))
     log.error("unexpected %s\n%s", type(error).__name__, place)
@@ -198,4 +203,4 @@ def _unexpected(error: Exception) -> Response:
         "internal_error",
         "The request may be sent again. The operator finds the place of the failure in the "
         "server's log; please report it.",
-    ).response()
+    )

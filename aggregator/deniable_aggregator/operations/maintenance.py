@@ -1,4 +1,4 @@
-"""Maintenance of a store: closes and settles days, deletes expired ones."""
+"""Maintenance of a store: closes and settles days, deletes expired ones, ends sessions."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Maintenance:
         tasks: Mapping[str, Callable[[], None]] = {
             "metrics": self._catalogue.renew,
             "retention": self._record_retention,
-            "keys": self._write_key_use,
+            "keys": self._renew_keys,
             "close": self._close_days,
             "compact": lambda: self._compact(stopped),
             "roll-up": lambda: self._roll_up_days_that_are_due(stopped),
@@ -154,11 +154,12 @@ class Maintenance:
             )
             self._retention_recorded = True
 
-    def _write_key_use(self) -> None:
+    def _renew_keys(self) -> None:
         if self._verifier is not None:
             self._verifier.write_last_used()
         if self._intake is not None:
             self._intake.synchronize()
+        self._store.sessions.delete_past(self._today)
 
     def _oldest_open(self) -> int:
         return self._today - self._accept_days
@@ -212,7 +213,7 @@ _FAILURE_MESSAGES: Final = {
     "clock": "checking the clock failed and will be tried again: %s",
     "metrics": "reading the metrics again failed and will be tried again: %s",
     "retention": "recording how long days are kept failed and will be tried again: %s",
-    "keys": "writing the use of keys failed and will be tried again: %s",
+    "keys": "writing the use of keys, or ending sessions, failed and will be tried again: %s",
     "close": "closing days failed and will be tried again: %s",
     "compact": "merging tallies failed and will be tried again: %s",
     "roll-up": "rolling up days failed and will be tried again: %s",

@@ -60,6 +60,15 @@ def page(template: str, *, status: int = 200, **shown: Any) -> Response:
     return Response(text, status, HEADERS, content_type="text/html; charset=utf-8")
 
 
+def go_to(place: str) -> Response:
+    """Sends a visitor to another page of this server.
+
+    Args:
+        place: a path with a query.
+    """
+    return Response(status=303, headers={**HEADERS, "Location": place})
+
+
 def _visit() -> Visit | None:
     visit: Visit | None = g.get("visit") if has_request_context() else None
     return visit

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hmac
-import math
 import threading
 import time
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.security.keys import TOKEN_PATTERN, ExpiredKeyError, Key, hash_token
+from deniable_aggregator.security.known_names import KnownNames
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
 
     from deniable_aggregator.store import Store, StoredKey
 
@@ -20,10 +20,6 @@ CACHE_SECONDS: Final = 2.0
 """A verified key is cached for this long, so a revocation takes effect within two seconds."""
 
 CACHED_KEYS: Final = 1_000
-LOOKUP_BURST: Final = 20
-LOOKUPS_PER_SECOND: Final = 10.0
-"""A server that meets an unknown key id reads the ids of all keys, at most so often. So it knows a
-new key at once, and a flood of made-up tokens costs the store next to nothing."""
 
 
 class KeyVerifier:
@@ -48,10 +44,7 @@ class KeyVerifier:
         # presented tokens, so its timing reveals nothing about a valid one.
         self._valid: dict[bytes, tuple[Key, float]] = {}
         self._stored: dict[str, tuple[StoredKey, float]] = {}
-        self._ids: Collection[str] = frozenset()
-        self._lookup_budget = float(LOOKUP_BURST)
-        self._last_lookup = -math.inf
-        self._lookup_lock = threading.Lock()
+        self._ids = KnownNames(store.keys.ids, monotonic)
         self._lock = threading.Lock()
         self._used: dict[str, int] = {}
 
@@ -65,7 +58,7 @@ class KeyVerifier:
         form = TOKEN_PATTERN.fullmatch(token)
         if form is None:
             return True
-        return form[2] not in self._ids and self._lookups_left(self._monotonic()) < 1
+        return self._ids.surely_lacks(form[2])
 
     def verify(self, token: str) -> Key | None:
         """The key of a token, or None if there is no such key or it was revoked.
@@ -85,6 +78,32 @@ class KeyVerifier:
             return None
         stored, until = found
         self._valid.pop(presented, None)
+        key = self._use(stored)
+        if key is None:
+            return None
+        if len(self._valid) >= CACHED_KEYS:
+            self._valid.clear()
+        self._valid[presented] = (key, until)
+        return key
+
+    def find(self, key_id: str) -> Key | None:
+        """The key with an id, as it was at most two seconds ago; None if it is not valid any more.
+
+        Raises:
+            StoreUnavailableError: if the key is not cached and the store cannot be read.
+        """
+        found = self._find_stored(key_id, self._monotonic())
+        try:
+            return None if found is None else self._use(found[0])
+        except ExpiredKeyError:
+            return None
+
+    def _use(self, stored: StoredKey) -> Key | None:
+        """What a key allows, of which it is remembered that it was used; None if it was revoked.
+
+        Raises:
+            ExpiredKeyError: if it has expired.
+        """
         if stored.revoked is not None:
             return None
         today = epoch_at(self._clock())
@@ -93,36 +112,20 @@ class KeyVerifier:
         if stored.last_used is None or stored.last_used < today:
             with self._lock:
                 self._used[stored.id] = today
-        key = Key(stored.id, stored.scope, stored.application)
-        if len(self._valid) >= CACHED_KEYS:
-            self._valid.clear()
-        self._valid[presented] = (key, until)
-        return key
+        return Key(stored.id, stored.scope, stored.application)
 
     def _find_stored(self, key_id: str, now: float) -> tuple[StoredKey, float] | None:
         """A key as it was at most two seconds ago, and when it must be read again."""
         found = self._stored.get(key_id)
         if found is not None and now < found[1]:
             return found
-        with self._lookup_lock:
-            if key_id not in self._ids and (lookups := self._lookups_left(now)) >= 1:
-                self._ids = self._store.keys.ids()
-                # Update the lookup budget only after a successful read, so that a failing store
-                # never makes a valid token look unknown.
-                self._lookup_budget, self._last_lookup = lookups - 1, now
-        stored = self._store.keys.find(key_id) if key_id in self._ids else None
+        stored = self._store.keys.find(key_id) if self._ids.has(key_id) else None
         if stored is None:
             return None
         if len(self._stored) >= CACHED_KEYS:
             self._stored.clear()
         self._stored[key_id] = stored, now + CACHE_SECONDS
         return stored, now + CACHE_SECONDS
-
-    def _lookups_left(self, now: float) -> float:
-        """How often the ids of all keys may be read now, as a number that grows with time."""
-        return min(
-            LOOKUP_BURST, self._lookup_budget + (now - self._last_lookup) * LOOKUPS_PER_SECOND
-        )
 
     def write_last_used(self) -> None:
         """Writes the day of last use of each key to the store, once a day for each key.

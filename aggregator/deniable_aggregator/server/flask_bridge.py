@@ -1,7 +1,7 @@
 """All requests but uploads: the event loop reads the body, then a thread or a process answers.
 
-So a slow client holds no thread. Who answers does not see the client's address. Questions, which
-may take seconds of a processor, go to processes of their own.
+So a slow client holds no thread. Who answers does not see the client's address. Questions, and
+pages that ask, which may take seconds of a processor, go to processes of their own.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from deniable_aggregator.app import EXTENSION
 from deniable_aggregator.http.authorization import authenticate
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.ingest.rate_limit import RateLimiter
-from deniable_aggregator.pages.routes import is_answer_page
+from deniable_aggregator.pages.errors import Asked, SignedOutError, error_page
+from deniable_aggregator.pages.forms import form_limit, require_form_type
+from deniable_aggregator.pages.paths import is_answer_page, is_page, needs_session, takes_forms
 from deniable_aggregator.server.answer_body import AnswerBody
 from deniable_aggregator.server.deadlines import Deadlines
 from deniable_aggregator.server.questions import QuestionProcesses
 from deniable_aggregator.server.request_body import MemoryBudget, RequestBody
-from deniable_aggregator.server.rsgi_messages import content_length, respond_problem
+from deniable_aggregator.server.rsgi_messages import content_length, respond, respond_problem
 from deniable_aggregator.server.thread_pool import BoundedThreadPool
 from deniable_aggregator.server.wsgi_call import Request, Response, call_wsgi
 from deniable_aggregator.tables.formats import FORMATS
@@ -28,7 +30,8 @@ if TYPE_CHECKING:
     from flask import Flask
 
     from deniable_aggregator.config.settings import Settings
-    from deniable_aggregator.server.granian_adapter import HTTPProtocol, Scope
+    from deniable_aggregator.pages.page_parts import PageParts
+    from deniable_aggregator.server.granian_adapter import Headers, HTTPProtocol, Scope
 
 METRICS_PATH: Final = "/v1/metrics"
 HEALTH_PATH: Final = "/v1/health"
@@ -67,6 +70,7 @@ class FlaskBridge:
     def __init__(self, app: Flask, settings: Settings, checks: BoundedThreadPool) -> None:
         self._wsgi = app.wsgi_app
         self._verifier = app.extensions[EXTENSION].key_verifier
+        self._pages: PageParts | None = app.extensions[EXTENSION].pages
         self._settings = settings
         self._checks = checks
         self._memory = MemoryBudget(max(settings.in_flight_bytes, settings.max_candidates_bytes))
@@ -87,16 +91,33 @@ class FlaskBridge:
         """Answers one request."""
         body = RequestBody(self._memory)
         try:
-            if is_question(scope.method, scope.path) or is_discovery(scope.path):
+            if self._pages is not None and needs_session(scope.path):
+                await self._checks.run(self._admit_visitor, self._pages, scope.headers)
+            elif is_question(scope.method, scope.path) or is_discovery(scope.path):
                 await self._checks.run(self._admit_reader, scope.headers.get("authorization", ""))
             data = await self._read(body, scope, protocol)
             response, content = await self._answer(Request.from_scope(scope), data)
-        except Exception as error:  # noqa: BLE001  every failure has its problem document
-            respond_problem(protocol, error)
+        except Exception as error:  # noqa: BLE001  every failure has its answer
+            self._refuse(scope, protocol, error)
         else:
             content.respond(protocol, response)
         finally:
             body.release()
+
+    def _refuse(self, scope: Scope, protocol: HTTPProtocol, error: Exception) -> None:
+        if self._pages is None or not is_page(scope.path, scope.headers.get("accept", "")):
+            respond_problem(protocol, error)
+            return
+        asked = Asked(method=scope.method, path=scope.path, query=scope.query_string)
+        respond(protocol, error_page(error, asked))
+
+    def _admit_visitor(self, pages: PageParts, headers: Headers) -> None:
+        """Refuses a request for a page by somebody who has not signed in, or asks too often."""
+        cookie = pages.cookie.read(headers.get("cookie", ""), headers.get("host", ""))
+        session = pages.sessions.verify(cookie)
+        if session is None:
+            raise SignedOutError
+        self._limiter.hit(session.keys[0].id)
 
     def _admit_reader(self, authorization: str) -> None:
         """Refuses a question that has no key for it, or one that asks too often."""
@@ -104,7 +125,10 @@ class FlaskBridge:
         self._limiter.hit(key.id)
 
     async def _answer(self, request: Request, data: bytes) -> tuple[Response, AnswerBody]:
-        if self.questions is not None and is_question(request.method, request.path):
+        asks = is_question(request.method, request.path) or (
+            self._pages is not None and is_shown(request.method, request.path)
+        )
+        if self.questions is not None and asks:
             return await self.questions.answer(request, data)
         threads = self._health_threads if request.path in HEALTH_PATHS else self._threads
         return await threads.run(self._answer_here, request, data)
@@ -117,12 +141,27 @@ class FlaskBridge:
         length = content_length(scope.headers)
         if length == 0:
             return b""
+        if self._pages is not None and takes_forms(scope.path):
+            return await self._read_form(body, scope, protocol, length)
         limit, scopes = self._settings.max_body_bytes, SCOPES
         if _without_format(scope.path).endswith(LIST_PATHS):
             limit, scopes = self._settings.max_candidates_bytes, QUESTION_SCOPES
         # No body is read for a request without a key.
         authorization = scope.headers.get("authorization", "")
         await self._checks.run(authenticate, self._verifier, authorization, *scopes)
+        return await self._read_up_to(limit, body, protocol, length)
+
+    async def _read_form(
+        self, body: RequestBody, scope: Scope, protocol: HTTPProtocol, length: int | None
+    ) -> bytes:
+        """Reads a form, whose sender has a session, or is about to sign in."""
+        require_form_type(scope.headers.get("content-type", ""))
+        limit = form_limit(scope.path, self._settings.max_body_bytes)
+        return await self._read_up_to(limit, body, protocol, length)
+
+    async def _read_up_to(
+        self, limit: int, body: RequestBody, protocol: HTTPProtocol, length: int | None
+    ) -> bytes:
         data = None
         if length is None or length <= limit:
             data = await body.read(protocol, length=length, limit=limit, deadlines=self._deadlines)
@@ -142,11 +181,16 @@ def is_question(method: str, path: str) -> bool:
     """Whether a request is a question about metrics, which only keys that may read can ask."""
     path = _without_format(path)
     if method in ("GET", "HEAD"):
-        if path in (METRICS_PATH, HEALTH_PATH, ESTIMATES_PATH) or is_answer_page(path):
+        if path in (METRICS_PATH, HEALTH_PATH, ESTIMATES_PATH):
             return True
         below = path.removeprefix(f"{METRICS_PATH}/")
         return below != path and ("/" not in below or below.endswith(QUESTION_PATHS))
     return method == "POST" and path.startswith(METRICS_PATH) and path.endswith(LIST_PATHS)
+
+
+def is_shown(method: str, path: str) -> bool:
+    """Whether a request is for a page that is made where questions are answered."""
+    return method in ("GET", "HEAD") and is_answer_page(path)
 
 
 def _without_format(path: str) -> str:

@@ -31,7 +31,8 @@ from deniable_aggregator.store import StoreError
 from deniable_aggregator.store.backends.opening import require_existing
 
 if TYPE_CHECKING:
-    from flask import Flask, Response
+    from flask import Flask
+    from flask.typing import ResponseReturnValue
 
     from deniable_aggregator.server.wsgi_call import Request
 
@@ -115,14 +116,17 @@ class QuestionThreads:
             self._out_of_memory |= isinstance(error, MemoryError)
             log.error("an answer broke off: %s", type(error).__name__)
 
-    def _refuse(self, _: Exception) -> Response:
+    def _refuse(self, _: Exception) -> ResponseReturnValue:
         self._out_of_memory = True
         log.error("a question needed more memory than question_memory_bytes allows")
-        return ProblemError(
-            "estimate_refused",
-            f"It needs more memory than question_memory_bytes, which is {self._memory_bytes:,}. "
-            "Ask about fewer days, keys or values; the operator can raise the limit.",
-        ).response()
+        return self._app.handle_user_exception(
+            ProblemError(
+                "estimate_refused",
+                "It needs more memory than question_memory_bytes, which is "
+                f"{self._memory_bytes:,}. Ask about fewer days, keys or values; the operator can "
+                "raise the limit.",
+            )
+        )
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ from deniable_aggregator.http.problems import MEDIA_TYPE, ProblemError, problem_
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from werkzeug import Response
+
     from deniable_aggregator.server.granian_adapter import Headers, HTTPProtocol
 
 
@@ -36,7 +38,19 @@ def respond_problem(
         headers = [("content-type", MEDIA_TYPE), NO_SNIFFING, *error.headers.items(), *more]
         protocol.response_bytes(error.status, headers, error.body())
         return
-    response = problem_response(error)
+    respond(protocol, problem_response(error), more)
+
+
+def respond(
+    protocol: HTTPProtocol, response: Response, more: Iterable[tuple[str, str]] = ()
+) -> None:
+    """Answers a request with a response that was made here.
+
+    Args:
+        protocol: of the request.
+        response: the answer.
+        more: further headers of it.
+    """
     headers = [(name.lower(), value) for name, value in response.headers.to_wsgi_list()]
     headers += [NO_SNIFFING, *more]
     protocol.response_bytes(response.status_code, headers, response.get_data())

@@ -61,9 +61,9 @@ def load_application(parent: int, settings: Settings) -> RsgiApplication:
     gc.collect()
     gc.freeze()
     # Logged only now: the store is open, and the parent has bound the port.
-    host = f"[{settings.host}]" if ":" in settings.host else settings.host
-    store = redacted("store", settings.store)
-    log.info("serving %s on http://%s:%d", store, host, settings.port)
+    log.info("serving %s on %s", redacted("store", settings.store), settings.origin)
+    if settings.serves_pages:
+        log.info("what is popular, in a browser: %s/", settings.origin)
     return application
 
 

@@ -48,6 +48,7 @@ from deniable_aggregator.store.tables.removal import Removal
 from deniable_aggregator.store.tables.reported_days import ReportedDays
 from deniable_aggregator.store.tables.rolled import ALL_KEYS, NewPeriod, RolledPeriod, RolledPeriods
 from deniable_aggregator.store.tables.saved_lists import SavedLists, StoredList
+from deniable_aggregator.store.tables.sessions import Sessions, StoredSession
 from deniable_aggregator.store.tables.set_aside import SetAsideGroup, SetAsideRows
 from deniable_aggregator.store.tables.settling import DaySettler
 from deniable_aggregator.store.tables.stored_slices import (
@@ -80,6 +81,7 @@ class Store:
         rolled: counted reports of days that became one.
         metrics: the registered metrics.
         keys: who may write and read.
+        sessions: who is signed in to pages.
         remote: signed remote configurations.
         discoveries: questions about unlisted strings, and what was found.
         counted_days: what was counted by day, in figures that tell whether it has changed.
@@ -105,6 +107,7 @@ class Store:
         self.rolled = RolledPeriods(self._database)
         self.metrics = Metrics(self._database)
         self.keys = Keys(self._database)
+        self.sessions = Sessions(self._database)
         self.remote = RemoteDocuments(self._database)
         self.discoveries = Discoveries(self._database)
         self.counted_days = CountedDays(self._database)
@@ -195,6 +198,7 @@ __all__ = [
     "RolledPeriods",
     "SavedLists",
     "Sender",
+    "Sessions",
     "SetAsideGroup",
     "SetAsideRows",
     "Slice",
@@ -207,6 +211,7 @@ __all__ = [
     "StoredDiscovery",
     "StoredKey",
     "StoredList",
+    "StoredSession",
     "StoredSlice",
     "Tallies",
     "TallyKey",

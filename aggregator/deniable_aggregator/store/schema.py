@@ -105,6 +105,16 @@ keys: Final = Table(
     Column("intake_bytes", BigInteger, nullable=False),
 )
 
+# Who is signed in to pages. What a browser holds cannot be made from this.
+sessions: Final = Table(
+    "sessions",
+    metadata,
+    Column("hash", LargeBinary(32), primary_key=True),  # SHA-256 of the whole cookie
+    Column("key_ids", Text, nullable=False),  # with spaces between them, the newest first
+    Column("until", Integer, nullable=False),  # the last day on which it may be valid
+    sqlite_with_rowid=False,
+)
+
 epochs: Final = Table(
     "epochs",
     metadata,

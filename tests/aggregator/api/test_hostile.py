@@ -16,8 +16,9 @@ from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange
 from deniable_aggregator.estimation.metric_reports import read_reports
 from deniable_aggregator.integrity import examiner as examiner_module
 from deniable_aggregator.integrity.examiner import Examiner
-from deniable_aggregator.security.key_verifier import LOOKUP_BURST, LOOKUPS_PER_SECOND, KeyVerifier
+from deniable_aggregator.security.key_verifier import KeyVerifier
 from deniable_aggregator.security.keys import create_key
+from deniable_aggregator.security.known_names import READ_BURST, READS_PER_SECOND
 from deniable_aggregator.slices.cache import SliceTables
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_aggregator.store.backends.sqlite_connections import READERS
@@ -106,7 +107,7 @@ def test_a_flood_of_made_up_tokens_is_refused_without_asking_the_store(target):
     store = Store(target)
     verifier = KeyVerifier(store, monotonic=lambda: 0.0)
     token = create_key(store, scope="write", application="flightdeck", label="", today=TODAY)
-    assert all(verifier.verify(made_up(number)) is None for number in range(LOOKUP_BURST))
+    assert all(verifier.verify(made_up(number)) is None for number in range(READ_BURST))
     store.close()
     assert all(verifier.verify(made_up(number)) is None for number in range(100))
     assert verifier.is_surely_unknown(made_up(0))
@@ -131,12 +132,12 @@ def test_a_new_key_is_known_soon_also_during_a_flood(target):
     store = Store(target)
     now = [0.0]
     verifier = KeyVerifier(store, monotonic=lambda: now[0])
-    for number in range(LOOKUP_BURST // 2):
+    for number in range(READ_BURST // 2):
         token = create_key(store, scope="write", application="flightdeck", label="", today=TODAY)
         assert verifier.verify(token) is not None
         assert verifier.verify(made_up(number)) is None
     token = create_key(store, scope="write", application="flightdeck", label="", today=TODAY)
-    now[0] += 1 / LOOKUPS_PER_SECOND
+    now[0] += 1 / READS_PER_SECOND
     assert not verifier.is_surely_unknown(token)
     assert verifier.verify(token) is not None
     store.close()

@@ -6,8 +6,9 @@ import pytest
 
 from deniable_aggregator import Store
 from deniable_aggregator.dates import format_day
-from deniable_aggregator.security.key_verifier import CACHE_SECONDS, LOOKUP_BURST, KeyVerifier
+from deniable_aggregator.security.key_verifier import CACHE_SECONDS, KeyVerifier
 from deniable_aggregator.security.keys import ExpiredKeyError, create_key
+from deniable_aggregator.security.known_names import READ_BURST
 from deniable_aggregator.store import StoreUnavailableError
 from deniable_shared.errors import ParameterError
 from tests.aggregator.service import TODAY, Clock, problem, upload
@@ -196,7 +197,7 @@ def test_a_store_that_cannot_be_read_makes_no_key_unknown(store, monkeypatch):
     verifier = KeyVerifier(store, monotonic)
     with monkeypatch.context() as away:
         away.setattr(type(store.keys), "ids", refuse)
-        for _ in range(2 * LOOKUP_BURST):
+        for _ in range(2 * READ_BURST):
             with pytest.raises(StoreUnavailableError):
                 verifier.verify(token)
             assert not verifier.is_surely_unknown(token)

@@ -7,6 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from sqlalchemy import delete
+
 from deniable_aggregator.audit import AuditAction, record_from_command_line
 from deniable_aggregator.store.backends.creation import revision_of
 from deniable_aggregator.store.backends.opening import open_database, require_existing
@@ -14,7 +16,7 @@ from deniable_aggregator.store.backends.urls import is_url, parse_url
 from deniable_aggregator.store.errors import StoreRefusedError, StoreUnavailableError
 from deniable_aggregator.store.maintenance.atomic_file import atomic_file
 from deniable_aggregator.store.maintenance.postgresql_programs import run_program
-from deniable_aggregator.store.schema import LATEST_ESTIMATES, REVISION, metadata
+from deniable_aggregator.store.schema import LATEST_ESTIMATES, REVISION, metadata, sessions
 from deniable_aggregator.store.tables.audit import append, append_if_possible
 
 if TYPE_CHECKING:
@@ -124,6 +126,8 @@ def _record_restore(connection: Connection, name: str) -> None:
     if found is None:
         raise StoreRefusedError(f"{name}: is empty, and not a backup of a store")
     if found == REVISION:
+        # Somebody may have signed out since the backup.
+        connection.execute(delete(sessions))
         append(connection, record_from_command_line(AuditAction.STORE_RESTORE))
 
 

@@ -11,7 +11,7 @@ from deniable_aggregator.audit import AuditAction, record_from_command_line
 from deniable_aggregator.store.backends.opening import open_database, require_existing
 from deniable_aggregator.store.errors import StoreRefusedError
 from deniable_aggregator.store.maintenance.atomic_file import atomic_file
-from deniable_aggregator.store.schema import metadata, revision, tallies
+from deniable_aggregator.store.schema import metadata, revision, sessions, tallies
 from deniable_aggregator.store.tables.audit import append, append_if_possible
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def copy_store(
     progress: Callable[[int, int], None],
     act: AuditAction | None = None,
 ) -> int:
-    """Copies all tables into an empty store.
+    """Copies all tables into an empty store; only sessions stay behind, so people sign in again.
 
     That includes the upload ids and keys of open days, so that an upload that is sent again after
     the move counts once.
@@ -89,7 +89,7 @@ def copy_store(
     Returns:
         How many rows were copied.
     """
-    tables = [table for table in metadata.sorted_tables if table is not revision]
+    tables = [each for each in metadata.sorted_tables if each not in (revision, sessions)]
     origin = open_database(source)
     try:
         destination = open_database(target)

@@ -79,6 +79,13 @@ def upgrade() -> None:
         sa.Column("intake_bytes", sa.BigInteger, nullable=False),
     )
     op.create_table(
+        "sessions",
+        sa.Column("hash", sa.LargeBinary(32), primary_key=True),
+        sa.Column("key_ids", sa.Text, nullable=False),
+        sa.Column("until", sa.Integer, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "epochs",
         sa.Column("epoch", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("key", sa.LargeBinary(32)),

@@ -1,0 +1,82 @@
+"""Who may see a page: whoever has a session with a key of the application."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flask import g, request
+
+from deniable_aggregator.dates import day_of
+from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.pages.errors import SignedOutError
+from deniable_aggregator.pages.forms import (
+    form_limit,
+    require_form_token,
+    require_form_type,
+    require_own_page,
+)
+from deniable_aggregator.pages.visit import Visit
+from deniable_shared.periods import epoch_at
+
+if TYPE_CHECKING:
+    from flask import Blueprint
+
+    from deniable_aggregator.pages.page_parts import PageParts
+    from deniable_aggregator.security.keys import Key
+    from deniable_aggregator.security.sessions import Session
+
+
+def admit_visitors(routes: Blueprint, parts: PageParts) -> None:
+    """Lets nobody see the pages of a blueprint, or send their forms, without a session.
+
+    Args:
+        routes: the pages.
+        parts: what they are made with.
+    """
+
+    def admit() -> None:
+        host = request.headers.get("Host", "")
+        cookie = parts.cookie.read(request.headers.get("Cookie", ""), host)
+        session = parts.sessions.verify(cookie)
+        if session is None:
+            raise SignedOutError
+        if request.method not in ("GET", "HEAD"):
+            _require_own_form(session, parts.longest_form)
+        key = _chosen_key(session)
+        g.visit = Visit(
+            application=key.application,
+            applications=tuple(sorted(each.application for each in session.keys)),
+            key=key,
+            source=parts.source_of(key.application),
+            today=day_of(epoch_at(parts.clock())),
+            form_token=session.form_token,
+        )
+
+    routes.before_request(admit)
+
+
+def _require_own_form(session: Session, longest_form: int) -> None:
+    limit = form_limit(request.path, longest_form)
+    request.max_content_length = request.max_form_memory_size = limit
+    require_own_page(request.headers)
+    require_form_type(request.content_type or "")
+    require_form_token(session.form_token)
+
+
+def _chosen_key(session: Session) -> Key:
+    """The key of the application that the address or the form names, or of the newest one.
+
+    Raises:
+        ProblemError: ``wrong_scope``, whether there is such an application or not.
+    """
+    name = request.values.get("application")
+    if name is None:
+        return session.keys[0]
+    for key in session.keys:
+        if key.application == name:
+            return key
+    raise ProblemError(
+        "wrong_scope",
+        "You are not signed in to this application. Sign in with the token of one of its keys; you "
+        "stay signed in to the others.",
+    )
