@@ -44,7 +44,7 @@ class KeyVerifier:
         # presented tokens, so its timing reveals nothing about a valid one.
         self._valid: dict[bytes, tuple[Key, float]] = {}
         self._stored: dict[str, tuple[StoredKey, float]] = {}
-        self._ids = KnownNames(store.keys.ids, monotonic)
+        self._ids = KnownNames(lambda: store.keys.ids(), monotonic)
         self._lock = threading.Lock()
         self._used: dict[str, int] = {}
 

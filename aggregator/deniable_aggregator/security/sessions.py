@@ -70,7 +70,7 @@ class SessionKeeper:
         self._verifier = verifier
         self._clock = clock
         self._monotonic = monotonic
-        self._hashes = KnownNames(store.sessions.hashes, monotonic)
+        self._hashes = KnownNames(lambda: store.sessions.hashes(), monotonic)
         self._key_ids: dict[bytes, tuple[tuple[str, ...], float]] = {}
 
     def verify(self, cookie: str) -> Session | None:
