@@ -64,9 +64,18 @@ def field_names(cls: type) -> tuple[str, ...]:
 
 
 class _StandardFields:
-    """The fields as `dataclasses` wants them, made when one of its functions asks."""
+    """The fields as `dataclasses` wants them, made when one of its functions first asks."""
+
+    def __init__(self) -> None:
+        self._made: dict[type, dict[str, Field[Any]]] = {}
 
     def __get__(self, _instance: object, owner: type) -> dict[str, Field[Any]]:
+        if owner not in self._made:
+            self._made[owner] = self._make(owner)
+        return self._made[owner]
+
+    @staticmethod
+    def _make(owner: type) -> dict[str, Field[Any]]:
         from dataclasses import field, make_dataclass
 
         defaults = getattr(owner, _DEFAULTS)

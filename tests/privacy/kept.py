@@ -13,7 +13,7 @@ from deniable.randomizers import randomizer_for
 from deniable.randomizers.permanent import CLASS_LABEL
 from deniable_shared.device_classes import CLASSES, groups_of_classes
 from deniable_shared.exact_bounds import SCALE
-from tests.privacy.conformance import SAMPLES, secret_of, seeded
+from tests.privacy.conformance import secret_of, seeded
 from tests.privacy.walk import distribution
 
 if TYPE_CHECKING:
@@ -103,11 +103,11 @@ class OverDevices:
             lambda walk: randomizer_for(spec, walk, drawn_by(walk, spec)).report(item, SECRET)
         )
 
-    def sampled(self, spec: Spec, value: object) -> dict[bytes, int]:
+    def sampled(self, spec: Spec, value: object, samples: int) -> dict[bytes, int]:
         """By the shipped keyed hash."""
         randomizer, item = randomizer_for(spec, seeded("sampler")), spec.encode(value)
         counts: dict[bytes, int] = {}
-        for device in range(SAMPLES):
+        for device in range(samples):
             report = randomizer.report(item, secret_of(device))
             counts[report] = counts.get(report, 0) + 1
         return counts

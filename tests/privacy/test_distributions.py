@@ -28,7 +28,7 @@ class TestSquareWave(MeanConformance):
         for size, epsilon in [(2, "0.5"), (8, "1"), (16, "2"), (32, "3"), (64, "5"), (300, "1")]
     ]
     spec = histogram(SquareWave.for_epsilon(32, Fraction("1.5")))
-    population = [middles(32)[20]] * 200
+    population = [middles(32)[20]] * 100
     items = ["mean"]
 
     @classmethod
@@ -57,7 +57,7 @@ class TestSquareWave(MeanConformance):
 class BinsConformance(OverDevices, MechanismConformance):
     """Bits about a few of ten bins; groups, and what else is permanent, are drawn with the rest."""
 
-    population = [0.05] * 300 + [0.55] * 150 + [0.95] * 50
+    population = [0.05] * 150 + [0.55] * 75 + [0.95] * 25
     items = [str(index) for index in range(10)]
     repetitions = 400
 

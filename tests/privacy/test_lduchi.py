@@ -56,7 +56,7 @@ class TestMemoizedOneBitMean(OverDevices, MeanConformance):
         ]
     ]
     spec = memoised("1", "2", 4)
-    population = [0.8] * 200
+    population = [0.8] * 100
     items = ["mean"]
 
     @classmethod
@@ -75,7 +75,7 @@ class TestMemoizedOneBitMeanBetweenTheGridPoints(TestMemoizedOneBitMean):
     """The noise of a value that all devices round to either end, at the same variance."""
 
     spec = memoised("1", "2", 1)
-    population = [0.45] * 200
+    population = [0.45] * 100
 
 
 @pytest.mark.parametrize("steps", [1, 4, 256])

@@ -55,7 +55,7 @@ class TestAFlag(MemoizedConformance):
     permanent = ("4",)
     tiny = boolean(mechanism(2, "0.25", "4"))
     spec = boolean(mechanism(2, "1", "2"))
-    population = [True] * 130 + [False] * 70
+    population = [True] * 65 + [False] * 35
     items = ["true", "false"]
 
     @classmethod

@@ -70,7 +70,7 @@ class TestOneBitMean(MeanConformance):
         for epsilon in ("0.5", "1", "3", "5")
     ]
     spec = number(OneBitMean.for_epsilon(Fraction(1)))
-    population = [0.8] * 200
+    population = [0.8] * 100
     items = ["mean"]
 
     @classmethod
@@ -87,7 +87,7 @@ class TestPiecewise(MeanConformance):
         for size, window, epsilon in [(9, 5, "1"), (2, 1, "0.5"), (5, 9, "2")]
     ] + [(number(Piecewise.for_epsilon(Fraction(1))), Fraction(1), (*ENDS, 0.5))]
     spec = number(Piecewise.for_epsilon(Fraction("1.5")))
-    population = [0.7] * 200
+    population = [0.7] * 100
     items = ["mean"]
 
     @classmethod
@@ -110,7 +110,7 @@ class TestHybrid(MeanConformance):
         for epsilon in ("0.7", "1", "3")
     ]
     spec = number(Hybrid.for_epsilon(Fraction("1.5")))
-    population = [0.25] * 200
+    population = [0.25] * 100
     items = ["mean"]
 
     @classmethod
@@ -147,8 +147,8 @@ class NoiseConformance(MeanConformance):
     def value_of(cls, spec, report):
         return int.from_bytes(report, "big", signed=True) / spec.mechanism.steps
 
-    def sampled(self, spec, value):
-        return self.centred(spec, super().sampled(spec, value))
+    def sampled(self, spec, value, samples):
+        return self.centred(spec, super().sampled(spec, value, samples))
 
     def p_value(self, counts, exact):
         return super().p_value(counts, exact) if counts.keys() <= exact.keys() else 0.0

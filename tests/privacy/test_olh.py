@@ -45,10 +45,10 @@ class TestOptimizedLocalHashing(MechanismConformance):
 
         return distribution(run)
 
-    def sampled(self, spec, value):
+    def sampled(self, spec, value, samples):
         randomizer = randomizer_for(spec, FewSeeds(seeded("sampler")))
         item, counts = spec.encode(value), {}
-        for _ in range(60_000):
+        for _ in range(samples):
             report = randomizer.report(item, secret_of(1))
             counts[report] = counts.get(report, 0) + 1
         return counts

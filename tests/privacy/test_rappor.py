@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -10,7 +11,7 @@ import pytest
 from deniable._randomness import Randomness, keyed_randomness
 from deniable.randomizers import randomizer_for
 from deniable_shared import hashing
-from deniable_shared.exact_bounds import exp_lower, log_upper
+from deniable_shared.exact_bounds import SCALE, exp_lower, log_upper
 from deniable_shared.mechanisms import Rappor
 from tests.privacy.conformance import MechanismConformance, secret_of
 from tests.privacy.specs import string
@@ -60,7 +61,7 @@ class TestRappor(MechanismConformance):
         (PAPER, Fraction(PAPER.mechanism.epsilon), VALUES[:3]),
     ]
     spec = rappor("4", "8", bits=32, hashes=2, cohorts=4)
-    population = ["ant"] * 200 + ["bee"] * 120 + ["cat"] * 60 + ["unlisted"] * 20
+    population = ["ant"] * 50 + ["bee"] * 30 + ["cat"] * 15 + ["unlisted"] * 5
     items = ["ant", "bee", "cat", "nobody has this"]
 
     @classmethod
@@ -71,6 +72,27 @@ class TestRappor(MechanismConformance):
             for report, probability in cls.instantaneous(spec, permanent).items():
                 total[report] = total.get(report, 0) + weight * probability
         return total
+
+    @classmethod
+    def claimed(cls, spec, value):
+        """All bits are independent: of every one, what both rounds make of the filter's."""
+        mechanism = spec.mechanism
+        bloom = max(permanent_channel(spec, value).items(), key=lambda state: state[1])[0]
+        flip, p, q = (Fraction(each, SCALE) for each in (mechanism.flip, mechanism.p, mechanism.q))
+        ones = [
+            (1 - lie) * q + lie * p
+            for lie in (1 - flip if bloom >> place & 1 == 0 else flip for place in range(8))
+        ]
+        return {
+            bytes((0, 0, report)): math.prod(
+                one if report >> place & 1 else 1 - one for place, one in enumerate(ones)
+            )
+            for report in range(256)
+        }
+
+    def test_the_claimed_probabilities_are_those_of_the_shipped_code(self):
+        spec, _, values = self.small[0]
+        assert self.claimed(spec, values[0]) == self.channel(spec, values[0])
 
     cache = {}
 
@@ -91,12 +113,12 @@ class TestRappor(MechanismConformance):
             cohorts=mechanism.cohorts,
         ).mechanism
 
-    def sampled(self, spec, value):
+    def sampled(self, spec, value, samples):
         """Samples over devices, whose permanent responses differ, all in one cohort."""
         randomizer = randomizer_for(spec, Randomness())
         item = spec.encode(value)
         counts = {}
-        for device in range(60_000):
+        for device in range(samples):
             report = randomizer.report(item, secret_of(device))
             counts[report] = counts.get(report, 0) + 1
         return counts

@@ -16,7 +16,6 @@ class TestRandomizedResponse(MechanismConformance):
     spec = rr("1")
     population = [True] * 30 + [False] * 70
     items = ["true"]
-    repetitions = 2_400  # one item only
 
     @classmethod
     def with_noise(cls, mechanism, factor):

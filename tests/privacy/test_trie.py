@@ -30,7 +30,7 @@ class TestTrie(MechanismConformance):
     ]
     spec = trie(levels=3, epsilon="2", rows=32, deeper_bits=5)
     repetitions = 400
-    population = ["1"] * 100 + ["3.9"] * 60 + ["7.20.1"] * 30 + ["7.20.30"] * 10
+    population = ["1"] * 50 + ["3.9"] * 30 + ["7.20.1"] * 15 + ["7.20.30"] * 5
     items = ["1", "3.9", "7.20.1", "5.0.2"]
 
     @classmethod
