@@ -149,11 +149,12 @@ def _difference(row: Difference, *, shares: bool) -> list[str]:
     return [name, before, after, *ends(row.low, row.high), "yes" if row.changed else "no"]
 
 
-def found_tables(answer: FoundStrings) -> Iterator[Table]:
+def found_tables(answer: FoundStrings, most: int = MOST_ROWS) -> Iterator[Table]:
     """The strings that were found, and the first letters of longer ones.
 
     Args:
         answer: what was found.
+        most: rows of each table.
     """
     level = f"{answer.interval.level:.0%} interval"
     for heading, name, found in (
@@ -161,13 +162,14 @@ def found_tables(answer: FoundStrings) -> Iterator[Table]:
         ("Longer strings, of which the first letters were found", "begins with", answer.prefixes),
     ):
         if found:
-            more = len(found) - MOST_ROWS
-            rows = [_found(each, dated=answer.earlier is not None) for each in found[:MOST_ROWS]]
-            columns = (name, "share", *ENDS, *(["new?"] if answer.earlier is not None else []))
+            more = len(found) - most
+            rows = [_found(each, dated=answer.earlier is not None) for each in found[:most]]
+            new = ["new?"] if answer.earlier is not None else []
+            columns = (name, "share", *ENDS, "evidence", *new)
             left_out = f"{more:,} more" if more > 0 else ""
             yield Table(f"{heading}, {level}", columns, rows, left_out)
 
 
 def _found(each: FoundString, *, dated: bool) -> list[str]:
     seen = ["new" if each.seen == "new" else ""] if dated else []
-    return [visible(each.shown), *_share(each.share, each.low, each.high), *seen]
+    return [visible(each.shown), *_share(each.share, each.low, each.high), each.evidence, *seen]

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.estimates import Distribution
 from deniable_aggregator.sentences.ranges import number_range_in_words
-from deniable_aggregator.sentences.wording import listed, quantile_in_words
+from deniable_aggregator.sentences.wording import counted, listed, quantile_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from deniable_aggregator.answers.common import Number, Quantile
     from deniable_aggregator.answers.estimates import Mean
@@ -52,6 +52,34 @@ def placed(each: Quantile) -> str:
     if each.estimate is None:
         return f"the {name} is anywhere in {where}"
     return f"the {name} is {where}"
+
+
+def not_placed(answer: Distribution) -> Iterator[str]:
+    """The quantiles without an estimate and why there is none, a line for each reason.
+
+    Args:
+        answer: the distribution.
+    """
+    found: dict[str, list[str]] = {}
+    for row in answer.quantiles:
+        if row.estimate is None and row.reason:
+            found.setdefault(row.reason, []).append(quantile_in_words(row.quantile))
+    for reason, names in found.items():
+        yield f"Not placed: {', '.join(names)}: {reason}."
+
+
+def bins_in_words(answer: Distribution) -> str:
+    """How wide the bins of a histogram are, and what is said of values within one.
+
+    Args:
+        answer: the distribution.
+    """
+    widths = {round(each.end - each.start, 12) for each in answer.bins}
+    wide = f" of {min(widths):.4g}" if len(widths) == 1 else ""
+    return (
+        f"{counted(len(answer.bins), 'bin')}{wide}. Where in a bin values lie is not known, so a "
+        f"quantile is placed to within one bin at best. Shares of bins are {answer.label}."
+    )
 
 
 def _chosen(quantiles: Sequence[Quantile]) -> Sequence[Quantile]:

@@ -10,7 +10,6 @@ from deniable_aggregator.answers.discoveries import FoundStrings
 from deniable_aggregator.asking import http_source
 from deniable_aggregator.asking.connection import Connection, ServerAnswer
 from deniable_aggregator.cli.render.discovery_table import (
-    discovery_explanation,
     discovery_notes,
     discovery_tables,
 )

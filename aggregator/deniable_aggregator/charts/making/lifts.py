@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.charts.figure import Dot, Dots, interval_of
 from deniable_aggregator.sentences import counted
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deniable_aggregator.answers.estimates import Lift
+
+HEADING: Final = "Together more or less often than by chance"
 
 
 def lifts_panel(lifts: Sequence[Lift], level: float, most: int) -> Dots:
@@ -45,7 +47,7 @@ def lifts_panel(lifts: Sequence[Lift], level: float, most: int) -> Dots:
     if len(lifts) > len(known):
         said.append(f"{counted(len(lifts) - len(known), 'pair')} too rare to tell")
     return Dots(
-        heading="Together more or less often than by chance",
+        heading=HEADING,
         axis="how many times as often as if they were independent",
         unit="ratio",
         reference=1.0,

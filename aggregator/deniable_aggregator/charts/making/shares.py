@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET
 
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from deniable_aggregator.answers.estimates import CombinedShare, Share, Shares
+
+BOTH: Final = "Both of a pair"
+"""The heading of shares of pairs."""
 
 
 def shares_figure(
@@ -64,11 +67,11 @@ def _panels(
     if any(version.mechanism.get("name") in RECORDS for version in answer.versions):
         single = [row for row in ordered if PAIR not in row.value]
         pairs = [row for row in ordered if PAIR in row.value]
-        groups = [("Attributes", single), ("Both of a pair", pairs)]
+        groups = [("Attributes", single), (BOTH, pairs)]
     not_shown = answer.values_asked - len(answer.estimates)
     for heading, rows in groups:
         dots = [_dot(row, answer, truth) for row in rows[:most]]
-        if heading != "Both of a pair":
+        if heading != BOTH:
             dots = [*(_combined(each, answer) for each in _combinations(answer)), *dots]
         if dots or not heading:
             yield Dots(

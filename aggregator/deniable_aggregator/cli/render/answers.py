@@ -10,7 +10,6 @@ from deniable_aggregator.cli.render.change_table import (
     change_table,
 )
 from deniable_aggregator.cli.render.discovery_table import (
-    discovery_explanation,
     discovery_notes,
     discovery_tables,
 )
@@ -37,6 +36,7 @@ from deniable_aggregator.cli.render.share_table import share_tables
 from deniable_aggregator.cli.render.version_tables import version_tables
 from deniable_aggregator.sentences import explanation, finding
 from deniable_aggregator.sentences.checks import checks_explained
+from deniable_aggregator.sentences.discoveries import discovery_explanation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

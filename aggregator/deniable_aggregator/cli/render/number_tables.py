@@ -16,13 +16,13 @@ from deniable_aggregator.cli.render.rounding import (
 )
 from deniable_aggregator.cli.render.share_table import share_heading
 from deniable_aggregator.sentences import possible_shift, quantile_in_words
+from deniable_aggregator.sentences.numbers import not_placed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.table import Table
 
-    from deniable_aggregator.answers.common import Quantile
     from deniable_aggregator.answers.estimates import Mean
 
 
@@ -86,18 +86,8 @@ def number_notes(answer: Mean | Distribution) -> Iterator[str]:
         answer: as above.
     """
     if isinstance(answer, Distribution):
-        for reason, names in _not_placed(answer.quantiles).items():
-            yield f"Not placed: {', '.join(names)}: {reason}."
+        yield from not_placed(answer)
         if answer.reports_left_out:
             left_out = f"{answer.reports_left_out:,} reports"
             yield f"{left_out} of versions with other bins or another mechanism are left out."
     yield possible_shift(answer)
-
-
-def _not_placed(quantiles: list[Quantile]) -> dict[str, list[str]]:
-    """The quantiles without an estimate, by the reason."""
-    found: dict[str, list[str]] = {}
-    for row in quantiles:
-        if row.estimate is None and row.reason:
-            found.setdefault(row.reason, []).append(quantile_in_words(row.quantile))
-    return found

@@ -1,0 +1,1 @@
+"""The page of saved lists of values."""

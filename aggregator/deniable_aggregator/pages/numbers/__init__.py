@@ -1,0 +1,1 @@
+"""The part of a page about the distribution of a number."""

@@ -1,0 +1,240 @@
+"""Strings that nobody listed: the newest result about some days, and how far a run is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.charts.figure_of import figure_of
+from deniable_aggregator.pages.addresses import address
+from deniable_aggregator.report.numbers import found_tables
+from deniable_aggregator.sentences import basis, cautions, days_between, finding
+from deniable_aggregator.sentences.discoveries import (
+    discovery_explanation,
+    hidden_strings,
+    missing_strings,
+    planted_strings,
+    smallest_shares,
+)
+from deniable_shared.characters import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import date
+
+    from deniable_aggregator.answers.discoveries import Discovery, FoundStrings
+    from deniable_aggregator.asking.source import Source
+    from deniable_aggregator.charts.figure import Figure
+    from deniable_aggregator.report.document import Table
+
+MOST_ROWS: Final = 100
+"""Of a table; the file has all strings."""
+
+MOST_DRAWN: Final = 20
+AGAIN_SECONDS: Final = 3
+"""After so long the page looks how far a run is."""
+
+GOING_ON: Final = ("waiting", "running")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedStrings:
+    """The question about strings that a page shows.
+
+    Attributes:
+        metric: its name.
+        since: the first day; None for the first with reports.
+        until: the last day; None for the last with reports.
+        without_key: keys whose reports are left out.
+        version: one version of the metric, or None.
+    """
+
+    metric: str
+    since: date | None = None
+    until: date | None = None
+    without_key: tuple[str, ...] = ()
+    version: str | None = None
+
+    def fits(self, other: Discovery) -> bool:
+        """Whether an earlier question is about some of these days, and the same keys and version.
+
+        Args:
+            other: the earlier question.
+        """
+        first, last = self.since or other.since, self.until or other.until
+        return self.alike(other) and first <= other.since and other.until <= last
+
+    def alike(self, other: Discovery) -> bool:
+        """Whether an earlier question is about the same keys and version.
+
+        Args:
+            other: the earlier question.
+        """
+        return set(other.without_key) == set(self.without_key) and other.version == self.version
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What is known of a question.
+
+    Attributes:
+        run: a run that goes on or has failed; None if there is none.
+        found: the newest result about most of the days, or else about other days; None if there is
+            none.
+        fits: whether that is about days of the question.
+    """
+
+    run: Discovery | None
+    found: Discovery | None
+    fits: bool
+
+
+def look(source: Source, asked: AskedStrings) -> Looked:
+    """Looks for a run and a result; starts nothing.
+
+    Args:
+        source: answers questions.
+        asked: the question.
+    """
+    every = [each for each in source.discoveries(asked.metric).discoveries if asked.alike(each)]
+    fitting = [each for each in every if asked.fits(each)]
+    newest = fitting[0] if fitting else None
+    run = next((each for each in fitting if each.state in GOING_ON), None)
+    if run is None and newest is not None and newest.state == "failed":
+        run = newest
+    done = [each for each in fitting if each.state == "done"]
+    if done:
+        best = max(done, key=lambda each: (each.until - each.since, each.id))
+    else:
+        best = next((each for each in every if each.state == "done"), None)
+    found = None if best is None else source.discovery(asked.metric, best.id)
+    if found is not None and found.state == "failed":  # one of another version of the server
+        run, found = run or found, None
+    return Looked(run, found, bool(done))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunView:
+    """A run that goes on.
+
+    Attributes:
+        percent: how much is done.
+        stage: what is being done.
+        again_seconds: after so long the page is asked for again.
+    """
+
+    percent: int
+    stage: str
+    again_seconds: int = AGAIN_SECONDS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscoveredView:
+    """What the page shows of strings that nobody listed.
+
+    Attributes:
+        place: where the form that looks for strings is sent.
+        hidden: what that form carries unseen, by name.
+        button: its words.
+        run: how far a run is; None if none goes on.
+        failure: why the last run has no result; empty if it has one.
+        days: the days that the result is about; empty if there is none.
+        notes: why the result may not be what was asked for, a sentence each.
+        cautions: what to know before the result.
+        finding: the result in a sentence.
+        basis: the reports that it is of.
+        figure: a picture of it; None if nothing was found.
+        tables: whole strings, and the first letters of longer ones.
+        missing: what is gone or not found again, a line each.
+        unseen: what is not shown or cannot be found, a line each.
+        explanation: what the numbers mean, a line each.
+        file: the address of all of it as a file; empty if there is no result.
+    """
+
+    place: str
+    hidden: Sequence[tuple[str, str]]
+    button: str
+    run: RunView | None = None
+    failure: str = ""
+    days: str = ""
+    notes: Sequence[str] = ()
+    cautions: Sequence[str] = ()
+    finding: str = ""
+    basis: str = ""
+    figure: Figure | None = None
+    tables: Sequence[Table] = ()
+    missing: Sequence[str] = ()
+    unseen: Sequence[str] = ()
+    explanation: Sequence[str] = ()
+    file: str = ""
+
+
+def discovered_view(looked: Looked, asked: AskedStrings) -> DiscoveredView:
+    """What the page shows.
+
+    Args:
+        looked: what is known of the question.
+        asked: the question.
+    """
+    found, run = looked.found, looked.run
+    going_on = run is not None and run.state in GOING_ON
+    common = {
+        "place": address("metric", asked.metric, "discover"),
+        "hidden": _hidden(asked),
+        "button": "Look for strings" if found is None else "Look again",
+        "run": _run(run) if run is not None and going_on else None,
+        "failure": "" if run is None or going_on else visible(run.failure or ""),
+    }
+    if found is None or not found.result:
+        return DiscoveredView(**common)
+    result: FoundStrings = found.result
+    some = bool(result.strings or result.prefixes)
+    return DiscoveredView(
+        **common,
+        days=days_between(found.since, found.until),
+        notes=tuple(_notes(looked, found)),
+        cautions=tuple(cautions(result)),
+        finding=finding(result),
+        basis=basis(result),
+        figure=figure_of(result, most=MOST_DRAWN) if some else None,
+        tables=tuple(found_tables(result, MOST_ROWS)),
+        missing=tuple(missing_strings(result)),
+        unseen=(*hidden_strings(result), smallest_shares(result), planted_strings(result)),
+        explanation=tuple(discovery_explanation(result)),
+        file=address("metric", asked.metric, "discoveries", f"{found.id}.csv"),
+    )
+
+
+def _hidden(asked: AskedStrings) -> list[tuple[str, str]]:
+    """The question as fields of a form."""
+    fields = [
+        (name, str(value))
+        for name, value in (
+            ("since", asked.since),
+            ("until", asked.until),
+            ("version", asked.version),
+        )
+        if value is not None
+    ]
+    return [*fields, *(("without_key", key) for key in asked.without_key)]
+
+
+def _run(run: Discovery) -> RunView:
+    waits = run.state == "waiting"
+    stage = "waits for another run to end" if waits else visible(run.stage) or "begins"
+    return RunView(percent=round(100 * run.progress), stage=stage)
+
+
+def _notes(looked: Looked, found: Discovery) -> list[str]:
+    notes = []
+    if not looked.fits:
+        notes.append(
+            "Nobody has looked for strings in the days that you chose. This is the newest result "
+            f"about other days: {days_between(found.since, found.until)}."
+        )
+    elif found.current is False:
+        notes.append(
+            "Something has changed since: reports came, or keys or the deny list are others. Look "
+            "again to see what that makes of it."
+        )
+    return notes
