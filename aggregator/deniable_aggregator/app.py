@@ -198,7 +198,7 @@ def create_app(
     )
     pages = _add_questions(app, opened, catalogue, verifier, settings, clock)
     if pages is not None:
-        app.register_blueprint(server_pages(pages))
+        app.register_blueprint(server_pages(pages, keeper=lists, discover=discoveries.ask))
         app.register_blueprint(open_pages(pages))
     app.register_blueprint(discovery_routes(discoveries, verifier, settings))
     app.register_blueprint(saved_list_routes(lists, verifier, settings, clock))
@@ -251,6 +251,7 @@ def create_question_app(
 def _flask(settings: Settings) -> Flask:
     app = Flask("deniable_aggregator", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
+    app.config["MAX_FORM_MEMORY_SIZE"] = settings.max_body_bytes
     if settings.serves_pages:
         install_error_pages(app)
     else:

@@ -78,8 +78,12 @@ def _path() -> str:
     return request.path if has_request_context() else ""
 
 
-def _here(place: str) -> str:
-    """An address with the application that is shown, where there are several."""
+def here(place: str) -> str:
+    """An address with the application that is shown, where there are several.
+
+    Args:
+        place: made by `addresses`.
+    """
     visit = _visit()
     if visit is None or len(visit.applications) == 1:
         return place
@@ -126,7 +130,7 @@ def _environment() -> Environment:
         PAGES=PAGES,
     )
     environment.filters.update(
-        visible=visible, visible_lines=visible_lines, here=_here, changed=changed
+        visible=visible, visible_lines=visible_lines, here=here, changed=changed
     )
     return environment
 

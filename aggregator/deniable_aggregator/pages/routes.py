@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING
 from flask import Blueprint
 
 from deniable_aggregator.pages.admission import admit_visitors
+from deniable_aggregator.pages.lists.routes import add_lists
 from deniable_aggregator.pages.overview.routes import add_overview
 from deniable_aggregator.pages.plan.routes import add_plan
 from deniable_aggregator.pages.sign_in.routes import add_sign_in
 from deniable_aggregator.pages.static_files import PATH as STATIC_PATH
 from deniable_aggregator.pages.static_files import static_file
+from deniable_aggregator.pages.strings.routes import add_discovering, add_found_files
 
 if TYPE_CHECKING:
     from deniable_aggregator.pages.page_parts import PageParts
+    from deniable_aggregator.pages.strings.routes import Discover
+    from deniable_aggregator.saved_lists import SavedListKeeper
 
 
 def answer_pages(parts: PageParts) -> Blueprint:
@@ -23,13 +27,22 @@ def answer_pages(parts: PageParts) -> Blueprint:
     admit_visitors(routes, parts)
     add_overview(routes)
     add_plan(routes)
+    add_found_files(routes)
     return routes
 
 
-def server_pages(parts: PageParts) -> Blueprint:
-    """All other pages: those that need what only the server's own process has."""
+def server_pages(parts: PageParts, *, keeper: SavedListKeeper, discover: Discover) -> Blueprint:
+    """All other pages: those that need what only the server's own process has.
+
+    Args:
+        parts: what pages are made with.
+        keeper: keeps saved lists of values.
+        discover: starts runs that look for strings that nobody listed.
+    """
     routes = Blueprint("pages of the server", __name__)
     admit_visitors(routes, parts)
+    add_lists(routes, keeper)
+    add_discovering(routes, discover)
     return routes
 
 

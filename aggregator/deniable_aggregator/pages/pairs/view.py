@@ -67,12 +67,11 @@ def pairs_view(answer: Shares) -> PairsView | None:
     pairs = counted(len(answer.lifts), "pair")
     more = len(clear) - MOST_SAID
     said = [lift_in_words(each) + "." for each in clear[:MOST_SAID]]
+    if more > 0:
+        said.append(f"{counted(more, 'more pair')} with a clear answer.")
     return PairsView(
         asked=f"{pairs} compared with chance: 1 is what chance gives, 2 is twice as often.",
-        clear=(
-            *said,
-            *([f"{counted(more, 'more pair')} with a clear answer."] if more > 0 else ()),
-        ),
+        clear=tuple(said),
         matrix=_matrix(answer.lifts, answer.interval.level),
         lifts=replace(figure, panels=(panels[LIFTS],)) if LIFTS in panels else None,
         unclear=f"{counted(len(unclear), 'pair')} can't be told from chance" if unclear else "",

@@ -29,6 +29,20 @@
   const prepare = (within) => {
     for (const button of within.querySelectorAll("button.copy")) button.hidden = !navigator.clipboard;
     for (const slider of within.querySelectorAll("input[data-of]")) place(slider);
+    for (const part of within.querySelectorAll("[data-again]")) setTimeout(lookAgain, 1000 * part.dataset.again, part);
+  };
+
+  // Shows how far something is that the server works on, in the place of what was shown of it.
+  const lookAgain = async (part) => {
+    if (!part.isConnected) return;
+    const response = await fetch(location, { credentials: "same-origin" }).catch(() => null);
+    const answer = response?.ok && new DOMParser().parseFromString(await response.text(), "text/html");
+    const now = answer && answer.getElementById(part.id);
+    if (!now) return location.reload();
+    part.replaceWith(now);
+    prepare(now.parentElement);
+    const heard = now.querySelector("[role=status], .finding");
+    if (heard) document.getElementById("announced").textContent = heard.textContent.trim();
   };
 
   // Fetches a page and shows its <main>; where anything is amiss, the browser goes there instead.

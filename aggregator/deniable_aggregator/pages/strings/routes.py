@@ -1,0 +1,80 @@
+"""Routes of strings that nobody listed: starts a run, and gives a result as a file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from flask import Response, redirect, request
+
+from deniable_aggregator.answers.discoveries import DiscoveryLists, DiscoveryQuery
+from deniable_aggregator.answers.parsing import MalformedQueryError, parse_query
+from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.pages.addresses import address
+from deniable_aggregator.pages.rendering import here
+from deniable_aggregator.pages.visit import current_visit
+from deniable_aggregator.tables.formats import FORMATS, encode
+from deniable_aggregator.tables.rows import rows_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from flask import Blueprint
+    from werkzeug.wrappers import Response as AnyResponse
+
+    from deniable_aggregator.answers.discoveries import Discovery
+
+    Discover = Callable[[str, str, DiscoveryQuery, DiscoveryLists], Discovery]
+    """Starts a run about the strings of an application's metric, or finds its result."""
+
+FILE = "csv"
+FIELDS = DiscoveryQuery.__struct_fields__
+
+
+def add_discovering(routes: Blueprint, discover: Discover) -> None:
+    """Adds ``POST /metric/NAME/discover``.
+
+    Args:
+        routes: pages of the server's own process, which runs what is started.
+        discover: starts a run.
+    """
+
+    def start(name: str) -> AnyResponse:
+        given = [each for each in request.form.items(multi=True) if each[0] in FIELDS]
+        try:
+            query = parse_query(DiscoveryQuery, given)
+        except MalformedQueryError as error:
+            raise ProblemError("malformed_question", f"{error}.") from None
+        discover(current_visit().application, name, query, DiscoveryLists())
+        shown = address(
+            "metric",
+            name,
+            since=None if query.since is None else str(query.since),
+            until=None if query.until is None else str(query.until),
+            without_key=query.without_key,
+            version=query.version,
+        )
+        return redirect(f"{here(shown)}#discovered", 303)
+
+    routes.add_url_rule("/metric/<name>/discover", "discover", start, methods=["POST"])
+
+
+def add_found_files(routes: Blueprint) -> None:
+    """Adds ``/metric/NAME/discoveries/NUMBER.csv``.
+
+    Args:
+        routes: pages that ask.
+    """
+
+    def file(name: str, number: int) -> Response:
+        found = current_visit().source.discovery(name, number)
+        if not found.result:
+            raise ProblemError("no_result", f"Discovery {number} is {found.state}.")
+        response = Response(
+            encode(rows_of(found.result), FILE), content_type=FORMATS[FILE].content_type
+        )
+        file_name = f"{name}-discovery-{number}.{FILE}"
+        response.headers.set("Content-Disposition", "attachment", filename=file_name)
+        return response
+
+    path = f"/metric/<name>/discoveries/<int(max={(1 << 63) - 1}):number>.{FILE}"
+    routes.add_url_rule(path, "found strings", file)
