@@ -142,7 +142,8 @@ def test_a_query_is_read_as_it_was_written(query):
 def discovery(**more):
     known = {"id": 7, "metric": "search", "application": "flightdeck", "asked": "2026-01-15"}
     days = {"since": "2026-01-08", "until": "2026-01-14"}
-    return {**known, **days, "state": "done", "stage": "", "progress": 1.0, **more}
+    asked = {"without_key": [], "version": None}
+    return {**known, **days, **asked, "state": "done", "stage": "", "progress": 1.0, **more}
 
 
 @pytest.fixture

@@ -106,7 +106,7 @@ def discovery(**more):
     """The answer of a server."""
     known = {"id": 7, "metric": "search", "application": "flightdeck", "asked": "2026-01-15"}
     days = {"since": "2026-01-08", "until": "2026-01-14"}
-    state = {"state": "done", "stage": "", "progress": 1.0}
+    state = {"state": "done", "stage": "", "progress": 1.0, "without_key": [], "version": None}
     return ServerAnswer(msgspec.json.encode({**known, **days, **state, **more}))
 
 
