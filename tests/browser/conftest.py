@@ -14,7 +14,7 @@ from tests.browser.serving import serving
 from tests.browser.visitor import tab
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from playwright.sync_api import Browser
 
@@ -64,12 +64,22 @@ def screenshots() -> Path | None:
     return folder
 
 
+@pytest.fixture(scope="package")
+def sessions(browser: Browser, home: str, deployment: Deployment) -> Mapping[str, Any]:
+    """What a browser keeps of those who have signed in, by the name of their token."""
+    kept: dict[str, Any] = {"": None}
+    for name in deployment.tokens:
+        with tab(browser, home) as signing_in:
+            signing_in.sign_in(deployment.tokens[name])
+            kept[name] = signing_in.page.context.storage_state()
+    return kept
+
+
 @pytest.fixture
-def signed_in(browser: Browser, home: str, deployment: Deployment) -> Callable[..., Any]:
-    """Opens a tab of somebody who has signed in with the token of that name."""
+def visit(browser: Browser, home: str, sessions: Mapping[str, Any]) -> Callable[..., Any]:
+    """Opens a tab of somebody who has signed in with the token of that name, or of nobody."""
 
     def open_tab(token: str = "read", **options: Any) -> Any:
-        headers = {"Authorization": f"Bearer {deployment.tokens[token]}"} if token else {}
-        return tab(browser, home, extra_http_headers=headers, **options)
+        return tab(browser, home, storage_state=sessions[token], **options)
 
     return open_tab

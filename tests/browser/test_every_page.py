@@ -5,15 +5,21 @@ from __future__ import annotations
 import pytest
 
 PAGES = {
+    "sign-in": ("/sign-in", "", 200),
+    "sign-in-again": ("/sign-in", "read", 200),
+    "unknown-page": ("/nothing", "read", 404),
+    "unknown-metric": ("/metric/%3Cscript%3Ealert(1)%3C%2Fscript%3E", "read", 404),
     "overview": ("/", "read", 200),
     "overview-empty": ("/", "empty", 200),
+    "plan": ("/plan", "read", 200),
+    "plan-wrong": ("/plan?epsilon=-1", "read", 200),
 }
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_fits_every_window_and_has_no_barrier(signed_in, screenshots, name):
+def test_a_page_fits_every_window_and_has_no_barrier(visit, screenshots, name):
     path, token, status = PAGES[name]
-    with signed_in(token) as tab:
+    with visit(token) as tab:
         tab.open(path, status)
         tab.check_layout(screenshots, name)
         tab.check_access()

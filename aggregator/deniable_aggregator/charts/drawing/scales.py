@@ -137,7 +137,7 @@ def _log_ticks(low: float, high: float, about: int) -> list[float]:
     decades = [10.0**power for power in powers]
     inside = [each for each in decades if low <= each <= high]
     if len(inside) > 2:
-        every = -(-len(inside) // max(about, 1))
-        return inside[::every]
+        most = (len(inside) - 1) // (LEAST_TICKS - 1)
+        return inside[:: min(-(-len(inside) // max(about, 1)), most)]
     fine = [power * each for power in decades for each in (1.0, 2.0, 5.0)]
     return [each for each in fine if low <= each <= high]
