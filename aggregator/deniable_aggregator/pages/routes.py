@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from flask import Blueprint
 
 from deniable_aggregator.pages.admission import admit_visitors
+from deniable_aggregator.pages.health.routes import add_health
 from deniable_aggregator.pages.lists.routes import add_lists
 from deniable_aggregator.pages.overview.routes import add_overview
 from deniable_aggregator.pages.plan.routes import add_plan
@@ -26,6 +27,7 @@ def answer_pages(parts: PageParts) -> Blueprint:
     routes = Blueprint("pages of answers", __name__)
     admit_visitors(routes, parts)
     add_overview(routes)
+    add_health(routes)
     add_plan(routes)
     add_found_files(routes)
     return routes

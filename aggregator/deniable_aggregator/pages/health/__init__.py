@@ -1,0 +1,1 @@
+"""Whether the reports of all metrics, or of one, can be trusted."""

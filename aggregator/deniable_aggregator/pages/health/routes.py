@@ -1,0 +1,112 @@
+"""The routes of the pages about health: of all metrics, and of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from flask import request
+
+from deniable_aggregator.answers.estimate_table import EstimateTableQuery
+from deniable_aggregator.answers.questions import DaysQuery
+from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.pages.health.asked import read_days
+from deniable_aggregator.pages.health.grid import metric_days, not_in_table
+from deniable_aggregator.pages.health.look import metric_look
+from deniable_aggregator.pages.health.metric_view import metric_health_view
+from deniable_aggregator.pages.health.view import health_view
+from deniable_aggregator.pages.rendering import page
+from deniable_aggregator.pages.states import failed, no_metrics
+from deniable_aggregator.pages.visit import current_visit
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from flask import Blueprint, Response
+
+    from deniable_aggregator.answers.integrity import Health
+    from deniable_aggregator.asking.source import Source
+    from deniable_aggregator.dates import DayRange
+
+MOST_LOOKS: Final = 3
+"""Of so many metrics with failed checks it is said at once what failed."""
+
+MOST_CHECKED: Final = 6
+"""So many metrics are checked while the page is made, if the table of estimates has none of their
+days: each takes a good part of a second in a store of a year."""
+
+MOST_DAYS_OF_ONE: Final = 3_660
+
+
+def add_health(routes: Blueprint) -> None:
+    """Adds ``/health``."""
+    routes.add_url_rule("/health", "health", health_page)
+
+
+def health_page() -> Response:
+    """Whether the reports of all metrics, or of one, can be trusted."""
+    name = request.args.get("metric", "")
+    return _of_metric(name) if name else _of_all()
+
+
+def _of_all() -> Response:
+    visit = current_visit()
+    source = visit.source
+    asked = read_days(request.args, visit.today)
+    days = asked.days
+    metrics = source.metrics().metrics
+    if not metrics:
+        return page(
+            "health/health.html.jinja",
+            asked=asked,
+            health=None,
+            empty=no_metrics(visit.application),
+        )
+    rows = source.estimates(EstimateTableQuery(since=days.since, until=days.until, brief=True)).rows
+    missing = not_in_table(metrics, rows, days)
+    looked_at = _looked_at(source, missing[:MOST_CHECKED], days)
+    found = metric_days(metrics, rows, looked_at, days, visit.today)
+    odd = [each.metric for each in found if each.worst in ("suspicious", "uneven")][:MOST_LOOKS]
+    looked_at |= _looked_at(source, (name for name in odd if name not in looked_at), days)
+    descriptions = {each.metric: each.description for each in found}
+    view = health_view(
+        found,
+        [metric_look(looked_at[n], descriptions[n], days) for n in odd if n in looked_at],
+        days,
+        checked_now=len(missing[:MOST_CHECKED]),
+        not_checked=len(missing[MOST_CHECKED:]),
+    )
+    return page("health/health.html.jinja", asked=asked, health=view, empty=None)
+
+
+def _looked_at(source: Source, names: Iterable[str], days: DayRange) -> dict[str, Health]:
+    """The health of metrics that can be looked at, by name."""
+    found = {}
+    for name in names:
+        try:
+            found[name] = source.health(name, DaysQuery(since=days.since, until=days.until))
+        except AskingError:  # no reports of these days that count, or this server cannot read them
+            continue
+    return found
+
+
+def _of_metric(name: str) -> Response:
+    visit = current_visit()
+    asked = read_days(request.args, visit.today, MOST_DAYS_OF_ONE)
+    without = request.args.get("without_key", "")
+    details = visit.source.metric(name)
+    query = DaysQuery(
+        since=asked.days.since,
+        until=asked.days.until,
+        without_key=(without,) if without else (),
+    )
+    try:
+        health, problem = visit.source.health(name, query), None
+    except AskingError as error:
+        health, problem = None, failed(str(error))
+    return page(
+        "health/metric.html.jinja",
+        asked=asked,
+        without=without,
+        health=metric_health_view(details, health, asked.days, without),
+        problem=problem,
+    )

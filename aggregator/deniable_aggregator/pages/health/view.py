@@ -1,0 +1,228 @@
+"""What the page about the health of all metrics shows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.pages.addresses import address
+from deniable_aggregator.pages.health.grid import CELL_WORDS, days_of
+from deniable_aggregator.pages.parts import Badge
+from deniable_aggregator.sentences import counted, days_between
+from deniable_aggregator.sentences.wording import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from datetime import date
+
+    from deniable_aggregator.dates import DayRange
+    from deniable_aggregator.pages.health.grid import CellKind, MetricDays
+    from deniable_aggregator.pages.health.look import MetricLook
+    from deniable_aggregator.pages.parts import BadgeKind
+
+MOST_NAMED: Final = 3
+"""Of metrics in the sentence at the top."""
+
+OLD_DAYS: Final = 7
+OLDER_DAYS: Final = 15
+"""Days of so long ago are not shown in narrow windows."""
+
+_BADGES: Final[dict[str, tuple[BadgeKind, str]]] = {
+    "suspicious": ("suspicious", "a check fails"),
+    "uneven": ("uneven", "keys differ"),
+    "stopped": ("stopped", "stopped"),
+    "ok": ("ok", "no check fails"),
+    "unknown": ("unknown", "not checked"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GridCell:
+    """A metric's day.
+
+    Attributes:
+        kind: what is known of it, as of `grid.CellKind`.
+        words: the same in words.
+        address: where more is said; empty if there is no more.
+    """
+
+    kind: str
+    words: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridLine:
+    """A metric's row.
+
+    Attributes:
+        title: what it is for, or its name.
+        name: what it is called in registries, if that is not the title.
+        numbers: the address of its numbers of these days.
+        badge: what is worst of these days.
+        look: the address of a closer look at its reports.
+        aside: what else there is to know; may be empty.
+        cells: one per day.
+    """
+
+    title: str
+    name: str
+    numbers: str
+    badge: Badge
+    look: str
+    aside: str
+    cells: Sequence[GridCell]
+
+
+@dataclass(frozen=True, slots=True)
+class GridColumn:
+    """A day.
+
+    Attributes:
+        day: the day.
+        begins: whether a week begins with it, so that its whole date is shown.
+        age: "old" or "older" of days that narrow windows do not show.
+    """
+
+    day: date
+    begins: bool
+    age: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HealthView:
+    """The health of all metrics.
+
+    Attributes:
+        answer: whether these days can be trusted, in a few words.
+        finding: why, in a sentence or two.
+        worst: what is worst of all metrics.
+        columns: a day each.
+        lines: a row for each metric, the worst first.
+        legend: the kinds of days that there are, with words.
+        looks: closer looks at the worst metrics.
+        checked_now: how many metrics were checked just now, as the table has nothing of them.
+        not_checked: how many were not, as that takes long.
+    """
+
+    answer: str
+    finding: str
+    worst: str
+    columns: Sequence[GridColumn]
+    lines: Sequence[GridLine]
+    legend: Sequence[GridCell]
+    looks: Sequence[MetricLook]
+    checked_now: int
+    not_checked: int
+
+
+def health_view(
+    metrics: Sequence[MetricDays],
+    looks: Sequence[MetricLook],
+    days: DayRange,
+    *,
+    checked_now: int,
+    not_checked: int,
+) -> HealthView:
+    """What the page shows.
+
+    Args:
+        metrics: a row for each, the worst first.
+        looks: closer looks at some.
+        days: as they were asked for.
+        checked_now: how many metrics were checked just now.
+        not_checked: how many were not.
+    """
+    answer, finding = _answer(metrics, days)
+    seen = {kind for each in metrics for kind in each.cells}
+    return HealthView(
+        answer=answer,
+        finding=finding,
+        worst=metrics[0].worst if metrics else "unknown",
+        columns=list(_columns(days)),
+        lines=[_line(each, days) for each in metrics],
+        legend=[GridCell(kind, words, "") for kind, words in CELL_WORDS.items() if kind in seen],
+        looks=looks,
+        checked_now=checked_now,
+        not_checked=not_checked,
+    )
+
+
+def _columns(days: DayRange) -> Iterator[GridColumn]:
+    listed_days = days_of(days)
+    for place, day in enumerate(listed_days):
+        ago = len(listed_days) - 1 - place
+        age = "older" if ago >= OLDER_DAYS else "old" if ago >= OLD_DAYS else ""
+        yield GridColumn(day, day.weekday() == 0, age)
+
+
+def _answer(metrics: Sequence[MetricDays], days: DayRange) -> tuple[str, str]:
+    """Whether these days can be trusted, and why."""
+    by_worst = {kind: [m for m in metrics if m.worst == kind] for kind in _BADGES}
+    suspicious, uneven, stopped = (by_worst[kind] for kind in ("suspicious", "uneven", "stopped"))
+    checked = [each for each in metrics if {"ok", "suspicious", "uneven"} & {*each.cells}]
+    parts = []
+    if suspicious:
+        parts.append(f"The reports of {_named(suspicious)} are not all those of honest devices.")
+    if uneven:
+        parts.append(f"A key answers differently from the others in {_named(uneven)}.")
+    if stopped:
+        parts.append(f"No reports arrive any more of {_named(stopped)}.")
+    unknown = [each for each in metrics if "unknown" in each.cells and each not in checked]
+    fine = len(checked) - len(suspicious) - len(uneven)
+    span = days_between(days.since, days.until)
+    if not checked:
+        return "There is nothing to check.", f"No reports of {span} were checked."
+    if not suspicious and not uneven:
+        parts.insert(0, f"No check fails in the reports of {counted(fine, 'metric')} from {span}.")
+    elif fine:
+        parts.append(f"No check fails in the other {counted(fine, 'metric')}.")
+    if unknown:
+        were = "was" if len(unknown) == 1 else "were"
+        parts.append(f"{counted(len(unknown), 'metric')} {were} not checked.")
+    if suspicious:
+        return "Not all of them.", " ".join(parts)
+    return ("With care." if uneven else "Yes, as far as checks can see."), " ".join(parts)
+
+
+def _named(metrics: Sequence[MetricDays]) -> str:
+    """Metrics in a sentence, such as "theme, browser and 4 more"."""
+    names = [each.metric for each in metrics]
+    more = len(names) - MOST_NAMED
+    return listed([*names[:MOST_NAMED], f"{more:,} more"] if more > 0 else names)
+
+
+def _line(each: MetricDays, days: DayRange) -> GridLine:
+    span = {"since": str(days.since), "until": str(days.until)}
+    kind, words = _BADGES[each.worst]
+    asides = []
+    counts = Counter(each.cells)
+    if each.worst in ("suspicious", "uneven"):
+        words = f"{words} on {counted(counts[each.worst], 'day')}"
+    if each.worst == "stopped":
+        words = f"stopped, last reports {each.last_day}"
+    elif each.stopped_since is not None:
+        asides.append(f"no reports from {each.stopped_since} on")
+    if each.worst == "unknown" and each.last_day is None:
+        words = "no reports yet"
+    if each.excluded_reports:
+        asides.append(f"{counted(each.excluded_reports, 'report')} of excluded keys left out")
+    return GridLine(
+        title=each.description or each.metric,
+        name=each.metric if each.description else "",
+        numbers=address("metric", each.metric, **span),
+        badge=Badge(kind, words),
+        look=address("health", metric=each.metric, **span),
+        aside="; ".join(asides),
+        cells=[
+            _cell(each.metric, cell, day)
+            for cell, day in zip(each.cells, days_of(days), strict=True)
+        ],
+    )
+
+
+def _cell(metric: str, kind: CellKind, day: date) -> GridCell:
+    odd = kind in ("suspicious", "uneven")
+    place = address("health", metric=metric, since=str(day), until=str(day)) if odd else ""
+    return GridCell(kind, CELL_WORDS[kind], place)
