@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from deniable_aggregator.answers.days import days_in_words, key_in_words
 from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.pages.addresses import address
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.charts.figure import Figure
     from deniable_aggregator.dates import DayRange
     from deniable_aggregator.pages.health.look import MetricLook
+
+_SAID_ANYWAY: Final = ("suspicious_reports", "uneven_key")
 
 MOST_KEYS: Final = 20
 """So many keys are drawn."""
@@ -84,7 +88,7 @@ def metric_health_view(
         numbers=address("metric", details.name, without_key=without, **span),
         all_metrics=address("health", **span),
         days="" if health is None else days_in_words(health.days),
-        cautions=[] if health is None else cautions(health),
+        cautions=[] if health is None else _other_cautions(health),
         look=None if health is None else metric_look(health, details.description, days, None),
         figure=None if health is None else figure_of(health, most=MOST_KEYS),
         keys=_keys(details, health, span),
@@ -98,6 +102,12 @@ def metric_health_view(
         explained=[] if health is None else list(checks_explained(health)),
         command=command + (f" --without-key {without}" if without else ""),
     )
+
+
+def _other_cautions(health: Health) -> list[str]:
+    """What to know first beside what the page is about."""
+    others = [each for each in health.notices if each.code not in _SAID_ANYWAY]
+    return cautions(replace(health, notices=others))
 
 
 def _keys(details: MetricDetails, health: Health | None, span: dict[str, str]) -> Table:
