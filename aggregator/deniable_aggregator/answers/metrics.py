@@ -54,6 +54,7 @@ class VersionDetails(Struct, kw_only=True):
         last_day: the last day with reports, or null.
         reports: how many reports were counted.
         every: how often a device reports.
+        report_bytes: how many bytes a report has.
         values: of a category, in the order of the registry; of a flag, false and true; else none.
         other: the value that all others count as, or null.
         absent: the value of devices that recorded nothing, or null.
@@ -77,6 +78,7 @@ class VersionDetails(Struct, kw_only=True):
     last_day: date | None
     reports: Count
     every: str
+    report_bytes: Count
     values: list[str]
     other: str | None
     absent: str | None

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 from flask import Response, request
 
-from deniable_aggregator.api.formats import VARY, asked_format, table_response
+from deniable_aggregator.api.formats import VARY, asked_format
 from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.http.json import json_response
+from deniable_aggregator.http.tables import table_response
 from deniable_aggregator.tables.rows import rows_of
 from deniable_shared import __version__
 

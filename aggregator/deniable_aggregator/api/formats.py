@@ -1,21 +1,15 @@
-"""Answers in a format of the long table: which one a request wants, and the response."""
+"""Answers in a format of the long table: which one a request wants."""
 
 from __future__ import annotations
 
-from itertools import chain
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from flask import Response, request
+from flask import request
 
 from deniable_aggregator.extras import MissingExtraError
 from deniable_aggregator.http.json import MEDIA_TYPE as JSON
 from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.tables.formats import FORMATS, encode, require_format
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from deniable_aggregator.tables.row import Row
+from deniable_aggregator.tables.formats import FORMATS, require_format
 
 OTHER_NAMES: Final = {"application/x-ndjson": "jsonl", "application/x-parquet": "parquet"}
 """Media types that programs also ask for."""
@@ -56,27 +50,6 @@ def asked_format(ending: str = "") -> str | None:
     other = wanted.best_match(offered)
     why = f"On the server, {_missing(offered[other] or '')}. " if other is not None else ""
     raise ProblemError("not_acceptable", why + _CHOICE)
-
-
-def table_response(
-    rows: Iterable[Row], name: str, file_name: str, headers: Mapping[str, str] | None = None
-) -> Response:
-    """The HTTP response that carries rows, which are encoded while they are sent.
-
-    Args:
-        rows: of the long table.
-        name: of the format.
-        file_name: what a browser calls the file, without its ending.
-        headers: further headers.
-    """
-    pieces = encode(rows, name)
-    # What fails before is answered with a problem document. Of no rows there may be no piece.
-    first = next(pieces, b"")
-    response = Response(
-        chain((first,), pieces), headers=headers, content_type=FORMATS[name].content_type
-    )
-    response.headers.set("Content-Disposition", "attachment", filename=f"{file_name}.{name}")
-    return response
 
 
 def _missing(name: str) -> str:

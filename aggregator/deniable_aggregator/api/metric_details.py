@@ -80,6 +80,7 @@ def _version(entry: CatalogEntry, listed: Metric) -> VersionDetails:
         last_day=listed.last_day,
         reports=listed.reports,
         every=spec.every,
+        report_bytes=spec.mechanism.report_bytes,
         values=list(FLAG if spec.type == "boolean" else values),
         other=spec.other if of is None else of.other,
         absent=spec.absent,

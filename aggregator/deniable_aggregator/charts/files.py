@@ -33,7 +33,16 @@ def check_picture(path: Path) -> None:
     if path.suffix.lower() not in SUFFIXES:
         raise ParameterError("picture", f"a file ending in {', '.join(SUFFIXES)}", str(path))
     if path.suffix.lower() == ".png":
-        require("charts", "vl_convert")
+        require_png()
+
+
+def require_png() -> None:
+    """Checks that what draws images is installed.
+
+    Raises:
+        MissingExtraError: with the command that installs it.
+    """
+    require("charts", "vl_convert")
 
 
 def save(figure: Figure | Sequence[Figure], path: Path, *, columns: int = 1) -> str | None:

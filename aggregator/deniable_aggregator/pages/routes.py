@@ -9,6 +9,7 @@ from flask import Blueprint
 from deniable_aggregator.pages.admission import admit_visitors
 from deniable_aggregator.pages.health.routes import add_health
 from deniable_aggregator.pages.lists.routes import add_lists
+from deniable_aggregator.pages.metric.routes import add_metric
 from deniable_aggregator.pages.overview.routes import add_overview
 from deniable_aggregator.pages.plan.routes import add_plan
 from deniable_aggregator.pages.sign_in.routes import add_sign_in
@@ -30,6 +31,7 @@ def answer_pages(parts: PageParts) -> Blueprint:
     add_health(routes)
     add_plan(routes)
     add_found_files(routes)
+    add_metric(routes)
     return routes
 
 

@@ -61,7 +61,7 @@ def compose(report: Report) -> Document:
         warnings=list(_warnings(report, anchors)),
         changes=None if report.before is None else _changes(report, anchors),
         unchanged=_unchanged(report),
-        sections=[_section(each, anchors[each.metric.name]) for each in answered],
+        sections=[section_of(each, anchors[each.metric.name]) for each in answered],
         health=_health(report),
         not_answered=list(_not_answered(report)),
         method=list(method(report)),
@@ -159,7 +159,13 @@ def _unchanged(report: Report) -> str:
     return f"No clear change in {counted(len(others), 'metric')}: {names}."
 
 
-def _section(answers: MetricAnswers, anchor: str) -> Section:
+def section_of(answers: MetricAnswers, anchor: str = "") -> Section:
+    """What a report says of one metric.
+
+    Args:
+        answers: about it.
+        anchor: names the section within its document.
+    """
     metric = answers.metric
     title = visible(metric.description) or visible(metric.name)
     section = Section(anchor, visible(metric.name), title)

@@ -25,6 +25,15 @@ def markdown(document: Document) -> str:
     return "\n".join(_lines(document)).rstrip("\n") + "\n"
 
 
+def section_markdown(section: Section) -> str:
+    """What a report says of one metric, as Markdown.
+
+    Args:
+        section: of a document.
+    """
+    return "\n".join(_section(section)).rstrip("\n") + "\n"
+
+
 def escaped(text: str) -> str:
     """A text that stands in Markdown for itself, in one line.
 

@@ -5,7 +5,7 @@ rounded outward, so that no sentence is surer than the interval behind it.
 """
 
 from deniable_aggregator.sentences.cautions import basis, cautions
-from deniable_aggregator.sentences.change import clear_changes
+from deniable_aggregator.sentences.change import clear_changes, unclear_changes
 from deniable_aggregator.sentences.explaining import explanation, possible_shift
 from deniable_aggregator.sentences.finding import finding, sentence
 from deniable_aggregator.sentences.ranges import (
@@ -54,5 +54,6 @@ __all__ = [
     "share_ends",
     "share_in_words",
     "shown_value",
+    "unclear_changes",
     "untold_in_words",
 ]

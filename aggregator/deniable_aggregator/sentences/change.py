@@ -31,7 +31,7 @@ def change_finding(answer: Change) -> str:
     """
     clear = clear_changes(answer)
     said = [f"clear change{'s' if clear[1:] else ''}: {'; '.join(clear)}"] if clear else []
-    return "; ".join([*said, *_unclear(answer)]) or "nothing can be compared"
+    return "; ".join([*said, *unclear_changes(answer)]) or "nothing can be compared"
 
 
 def clear_changes(answer: Change) -> list[str]:
@@ -41,6 +41,15 @@ def clear_changes(answer: Change) -> list[str]:
         answer: the change.
     """
     return list(_clear(answer))
+
+
+def unclear_changes(answer: Change) -> list[str]:
+    """What has not clearly changed, and how far it can have moved.
+
+    Args:
+        answer: the change.
+    """
+    return list(_unclear(answer))
 
 
 def _clear(answer: Change) -> Iterator[str]:

@@ -8,11 +8,12 @@ import msgspec
 from flask import Blueprint, Response, request
 
 from deniable_aggregator.answers.discoveries import DiscoveryLists, DiscoveryQuery
-from deniable_aggregator.api.formats import VARY, asked_format, table_response
+from deniable_aggregator.api.formats import VARY, asked_format
 from deniable_aggregator.api.parameters import read_body, read_query
 from deniable_aggregator.http.authorization import require_reader
 from deniable_aggregator.http.json import MEDIA_TYPE
 from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.http.tables import table_response
 from deniable_aggregator.tables.rows import rows_of
 from deniable_shared.characters import visible_json
 

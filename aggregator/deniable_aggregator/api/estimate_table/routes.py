@@ -9,11 +9,12 @@ from flask import Blueprint
 
 from deniable_aggregator.answers.estimate_table import EstimateTable, EstimateTableQuery, TableRow
 from deniable_aggregator.api.asked_versions import SHORT
-from deniable_aggregator.api.formats import VARY, asked_format, table_response
+from deniable_aggregator.api.formats import VARY, asked_format
 from deniable_aggregator.api.parameters import read_query
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY
 from deniable_aggregator.http.authorization import require_reader
 from deniable_aggregator.http.json import json_response
+from deniable_aggregator.http.tables import table_response
 from deniable_aggregator.tables.row import Row
 
 if TYPE_CHECKING:

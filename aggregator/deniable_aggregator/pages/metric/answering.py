@@ -1,0 +1,147 @@
+"""Asks all that the page shows; what has no answer is part of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery, SeriesQuery
+from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.source import NO_LISTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deniable_aggregator.answers.estimates import Estimate
+    from deniable_aggregator.answers.metrics import MetricDetails
+    from deniable_aggregator.answers.questions import ValueLists
+    from deniable_aggregator.answers.trends import Change, Series
+    from deniable_aggregator.asking.source import Source
+    from deniable_aggregator.dates import DayRange
+    from deniable_aggregator.pages.metric.choices import Choices
+
+MOST_FOLLOWED: Final = 6
+"""Values that are followed over time, if the metric has more."""
+
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Questions:
+    """The questions of a page, as a server is asked them.
+
+    Attributes:
+        metric: its name.
+        estimate: about the days that are shown.
+        change: against the days before; None if nothing is compared.
+        series: period by period.
+        lists: the values that are asked about.
+    """
+
+    metric: str
+    estimate: EstimateQuery
+    change: ChangeQuery | None
+    series: SeriesQuery
+    lists: ValueLists = NO_LISTS
+
+
+@dataclass
+class Answers:
+    """What was answered about one metric.
+
+    Attributes:
+        details: what the metric is.
+        questions: what was asked.
+        estimate: over the days that are shown.
+        change: against the days before.
+        series: period by period.
+        failures: why a question has no answer, by its name.
+    """
+
+    details: MetricDetails
+    questions: Questions
+    estimate: Estimate | None = None
+    change: Change | None = None
+    series: Series | None = None
+    failures: dict[str, AskingError] = field(default_factory=dict)
+
+
+def questions(details: MetricDetails, choices: Choices, lists: ValueLists = NO_LISTS) -> Questions:
+    """What the choices of a visitor come to.
+
+    Intervals of values that are shown because they are the largest are those of picked values: only
+    so do they cover as often as they say.
+
+    Args:
+        details: of the metric.
+        choices: of the visitor.
+        lists: the values that are asked about; none for all.
+    """
+    listed = len(lists.candidates) if lists.candidates else len(details.versions[0].values)
+    picks = choices.top if choices.top is not None and listed > choices.top else None
+    by_change = choices.sort == "change" and choices.both is not None
+    change = None
+    if choices.both is not None:
+        change = ChangeQuery(
+            before=_pair(choices.both.before),
+            after=_pair(choices.both.after),
+            top=picks if by_change else None,
+            segment=choices.segment,
+            version=choices.version,
+            without_key=choices.without_key,
+        )
+    return Questions(
+        metric=details.name,
+        estimate=EstimateQuery(
+            since=choices.days.since,
+            until=choices.days.until,
+            top=None if by_change or choices.sort == "listed" else picks,
+            segment=choices.segment,
+            version=choices.version,
+            without_key=choices.without_key,
+        ),
+        change=change,
+        series=SeriesQuery(
+            since=choices.followed.since,
+            until=choices.followed.until,
+            by=choices.by,
+            top=MOST_FOLLOWED if listed > MOST_FOLLOWED else None,
+            segment=choices.segment,
+            version=choices.version,
+            without_key=choices.without_key,
+        ),
+        lists=lists,
+    )
+
+
+def ask(source: Source, details: MetricDetails, asked: Questions) -> Answers:
+    """Asks the questions of a page.
+
+    Args:
+        source: answers them.
+        details: of the metric.
+        asked: the questions.
+    """
+    answers = Answers(details, asked)
+
+    def answer(question: str, ask_it: Callable[[], Answer]) -> Answer | None:
+        try:
+            return ask_it()
+        except AskingError as error:
+            answers.failures[question] = error
+            return None
+
+    metric, change = asked.metric, asked.change
+    answers.estimate = answer(
+        "estimate", lambda: source.estimate(metric, asked.estimate, asked.lists)
+    )
+    if answers.estimate is None:
+        return answers
+    if change is not None:
+        answers.change = answer("change", lambda: source.change(metric, change, asked.lists))
+    answers.series = answer("series", lambda: source.series(metric, asked.series, asked.lists))
+    return answers
+
+
+def _pair(days: DayRange) -> str:
+    return f"{days.since}..{days.until}"

@@ -1,0 +1,197 @@
+"""What somebody chose, read from the page's address; what is wrong is said, the rest is kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast, get_args
+
+from deniable_aggregator.answers.days import key_in_words
+from deniable_aggregator.answers.words import PERIOD_LENGTHS
+from deniable_aggregator.pages.metric.periods import (
+    DEFAULT_COMPARISON,
+    DEFAULT_PERIOD,
+    Compared,
+    Known,
+    compared,
+    days_of,
+    followed,
+    length_for,
+)
+from deniable_shared.errors import ParameterError
+from deniable_shared.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import date
+
+    from werkzeug.datastructures import MultiDict
+
+    from deniable_aggregator.answers.metrics import MetricDetails
+    from deniable_aggregator.answers.words import PeriodLength
+    from deniable_aggregator.dates import DayRange
+
+Sort = Literal["share", "change", "value", "listed"]
+_SORTS: Final = tuple(sign + each for each in get_args(Sort) for sign in ("", "-"))
+TOPS: Final = ("10", "25", "100", "all")
+DEFAULT_TOP: Final = "25"
+DEFAULT_SORT: Final = "-share"
+_QUOTED: Final = 100
+
+Read = TypeVar("Read")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """What is asked, and how it is shown.
+
+    Attributes:
+        typed: what the form held, by the names of its fields; to be shown again.
+        problems: what is wrong, by the names of fields. A default stands for each of them.
+        known: when the metric had reports.
+        days: that are shown.
+        both: what is compared; None for nothing.
+        by: how long the periods of the series are.
+        followed: the days of the series.
+        segment: only devices of this one; None for all.
+        version: only this version of the metric; None for all.
+        without_key: ids of keys whose reports are left out.
+        top: so many values are shown; None for all.
+        sort: by what they are sorted.
+        descending: whether the largest comes first.
+    """
+
+    typed: Mapping[str, str]
+    problems: Mapping[str, str]
+    known: Known
+    days: DayRange
+    both: Compared | None
+    by: PeriodLength
+    followed: DayRange
+    segment: str | None
+    version: str | None
+    without_key: tuple[str, ...]
+    top: int | None
+    sort: Sort
+    descending: bool
+
+
+FIELDS: Final = (
+    "period", "since", "until", "compare", "before", "by", "segment", "version", "top", "sort",
+)  # fmt: skip
+"""Of the form, each of which has one value; `without_key` may have several."""
+
+
+def read_choices(form: MultiDict[str, str], details: MetricDetails, today: date) -> Choices:
+    """The choices of an address.
+
+    Args:
+        form: its parameters; unknown ones are left alone.
+        details: of the metric.
+        today: the server's day.
+    """
+    typed = {name: form.get(name, "").strip()[:_QUOTED] for name in FIELDS}
+    if not typed["period"]:
+        typed["period"] = "own" if typed["since"] or typed["until"] else DEFAULT_PERIOD
+    if not typed["compare"]:
+        typed["compare"] = "own" if typed["before"] else DEFAULT_COMPARISON
+    reader = _Reader()
+    known = Known.of(details, today)
+    days = reader.read(
+        lambda: days_of(typed["period"], known, since=typed["since"], until=typed["until"]),
+        days_of(DEFAULT_PERIOD, known),
+    )
+    both = reader.read(
+        lambda: compared(
+            typed["compare"], days, today, before=typed["before"], whole=typed["period"] == "all"
+        ),
+        None,
+    )
+    shown = days if both is None else both.after
+    by = reader.one_of("by", typed["by"], PERIOD_LENGTHS, "")
+    length = cast("PeriodLength", by) or length_for(followed(shown, both, "day", known))
+    top = reader.one_of("top", typed["top"], TOPS, DEFAULT_TOP)
+    sort = reader.one_of("sort", typed["sort"], _SORTS, DEFAULT_SORT)
+    return Choices(
+        typed=typed,
+        known=known,
+        days=shown,
+        both=both,
+        by=length,
+        followed=followed(shown, both, length, known),
+        segment=reader.one_of("segment", typed["segment"], segments_of(details), "") or None,
+        version=reader.read(lambda: _version(typed["version"], details), None),
+        without_key=reader.read(lambda: _keys(form.getlist("without_key"), details), ()),
+        top=None if top == "all" else int(top),
+        sort=cast("Sort", sort.removeprefix("-")),
+        descending=sort.startswith("-"),
+        problems=reader.problems,
+    )
+
+
+class _Reader:
+    """Reads fields, and keeps what is wrong with them."""
+
+    def __init__(self) -> None:
+        self.problems: dict[str, str] = {}
+
+    def read(self, field: Callable[[], Read], otherwise: Read) -> Read:
+        try:
+            return field()
+        except ParameterError as error:
+            self.problems.setdefault(error.name, f"{error}.{_hint(error)}")
+            return otherwise
+
+    def one_of(self, name: str, value: str, choices: tuple[str, ...], default: str) -> str:
+        if not value or value in choices:
+            return value or default
+        return self.read(lambda: _refuse(name, value, choices), default)
+
+
+def _refuse(name: str, value: str, choices: tuple[str, ...]) -> str:
+    meant = did_you_mean(value, choices).strip()
+    constraint = f"one of {', '.join(choices)}" if choices else "left out: there is none"
+    raise ParameterError(name, f"{constraint} ({meant})" if meant else constraint, value)
+
+
+def _hint(error: ParameterError) -> str:
+    return " The answer below is about the default." if error.name in ("since", "until") else ""
+
+
+def segments_of(details: MetricDetails) -> tuple[str, ...]:
+    """What devices of a metric can be told apart by; empty for nothing.
+
+    Args:
+        details: of the metric.
+    """
+    return tuple(
+        dict.fromkeys(
+            value for each in details.versions if each.segments for value in each.segments.values
+        )
+    )
+
+
+def _version(typed: str, details: MetricDetails) -> str | None:
+    if not typed:
+        return None
+    found = [each.version for each in details.versions if each.version.startswith(typed.lower())]
+    if len(found) != 1 or len(typed) < 4:
+        ids = ", ".join(each.version[:8] for each in details.versions)
+        raise ParameterError("version", f"the first letters of one of {ids}", typed)
+    return found[0]
+
+
+def _keys(typed: list[str], details: MetricDetails) -> tuple[str, ...]:
+    """Ids of keys by their ids, the first letters of these, or their labels."""
+    found = []
+    for name in filter(None, typed):
+        keys = [each for each in details.keys if each.key]
+        exact = [each for each in keys if name in (each.key, each.label)]
+        fits = exact or [each for each in keys if each.key.startswith(name)]
+        if len(fits) != 1:
+            listed = ", ".join(key_in_words(each.key, each.label) for each in keys[:10])
+            raise ParameterError(
+                "without_key", f"one of the metric's keys: {listed or 'there are none'}",
+                name[:_QUOTED],
+            )  # fmt: skip
+        found.append(fits[0].key)
+    return tuple(dict.fromkeys(found))

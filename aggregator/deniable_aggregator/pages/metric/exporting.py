@@ -1,0 +1,104 @@
+"""Files of the page's answers, and the same questions for the command line."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.asking.http_source import query_parameters
+from deniable_aggregator.charts.files import require_png
+from deniable_aggregator.extras import MissingExtraError
+from deniable_aggregator.pages.addresses import changed
+from deniable_aggregator.pages.parts import Link
+from deniable_aggregator.tables.formats import require_format
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import msgspec
+
+    from deniable_aggregator.pages.metric.answering import Answers
+
+TABLE_NAMES: Final = {"csv": "CSV", "jsonl": "JSON lines", "parquet": "Parquet", "arrow": "Arrow"}
+TITLES: Final = {
+    "estimate": "The values of these days",
+    "change": "What has changed",
+    "series": "Over time",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Export:
+    """One answer as files, and as a command.
+
+    Attributes:
+        title: what the answer is.
+        links: a file each.
+        command: that asks the same.
+    """
+
+    title: str
+    links: Sequence[Link]
+    command: str
+
+
+def exports(answers: Answers, address: str) -> Iterator[Export]:
+    """Files of all answers that there are.
+
+    Args:
+        answers: of the page.
+        address: of the page, with its choices.
+    """
+    path, _, chosen = address.partition("?")
+    asked = answers.questions
+    for question, answer, query in (
+        ("estimate", answers.estimate, asked.estimate),
+        ("change", answers.change, asked.change),
+        ("series", answers.series, asked.series),
+    ):
+        if answer is not None and query is not None:
+            links = [
+                Link(name, changed(f"{path}/export.{ending}?{chosen}", question=question))
+                for ending, name in _files()
+            ]
+            yield Export(
+                title=TITLES[question],
+                links=links,
+                command=command_line(question, asked.metric, query),
+            )
+
+
+def command_line(question: str, metric: str, query: msgspec.Struct) -> str:
+    """The command that asks a question.
+
+    Args:
+        question: such as "estimate".
+        metric: its name.
+        query: how to answer.
+    """
+    words = ["deniable", question, metric]
+    for name, value in query_parameters(query):
+        words += [f"--{name.replace('_', '-')}", value]
+    return shlex.join(words)
+
+
+def _files() -> Iterator[tuple[str, str]]:
+    """How names of files end, and what people call them; those that need nothing else."""
+    yield "json", "JSON"
+    for name, title in TABLE_NAMES.items():
+        if _is_there(partial(require_format, name)):
+            yield name, title
+    yield "md", "Markdown"
+    yield "svg", "SVG"
+    if _is_there(require_png):
+        yield "png", "PNG"
+
+
+def _is_there(check: Callable[[], None]) -> bool:
+    try:
+        check()
+    except MissingExtraError:
+        return False
+    return True

@@ -1,0 +1,227 @@
+"""From the answers about a metric to what its page shows, in the order in which it is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.answers.estimates import Distribution, SegmentShares, Shares
+from deniable_aggregator.charts.figure_of import figure_of
+from deniable_aggregator.pages import states
+from deniable_aggregator.pages.addresses import address as address_of
+from deniable_aggregator.pages.addresses import changed
+from deniable_aggregator.pages.metric.controls import Controls, controls
+from deniable_aggregator.pages.metric.details import Detail, details, key_links
+from deniable_aggregator.pages.metric.exporting import Export, exports
+from deniable_aggregator.pages.metric.headline import Headline, headline
+from deniable_aggregator.pages.metric.rows import ValueTables, value_tables
+from deniable_aggregator.pages.parts import Link, State
+from deniable_aggregator.report.numbers import change_table, estimate_tables
+from deniable_aggregator.sentences import (
+    as_sentence,
+    basis,
+    cautions,
+    clear_changes,
+    finding,
+    unclear_changes,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deniable_aggregator.charts.figure import Figure
+    from deniable_aggregator.charts.figure_of import Drawn
+    from deniable_aggregator.pages.metric.answering import Answers
+    from deniable_aggregator.pages.metric.choices import Choices
+    from deniable_aggregator.report.document import Table
+
+MOST_DRAWN: Final = 12
+"""Values of a picture; the table has more."""
+
+LEAST_DRAWN: Final = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Picture:
+    """A drawing.
+
+    Attributes:
+        figure: what is drawn.
+        caption: what it is.
+    """
+
+    figure: Figure
+    caption: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricView:
+    """What the page shows.
+
+    Attributes:
+        name: of the metric.
+        title: what it is for, or its name.
+        address: of the page, with its choices.
+        controls: the form.
+        state: why there is no answer; None if there is one.
+        warnings: what must be known before the numbers.
+        keys: leads to the page without keys that stand out.
+        finding: what is there, in a sentence.
+        changes: what has clearly changed, a line each.
+        unchanged: what has not, and how far it can have moved.
+        basis: which reports that is based on.
+        asides: what else was not answered, and why.
+        headline: the one number of a flag or a mean.
+        pictures: of the answer.
+        tables: of values.
+        numbers: other tables.
+        trend: over time.
+        trend_sentence: the same in words.
+        details: parts that open.
+        exports: files of the answers.
+    """
+
+    name: str
+    title: str
+    address: str
+    controls: Controls
+    state: State | None = None
+    warnings: Sequence[str] = ()
+    keys: Sequence[Link] = ()
+    finding: str = ""
+    changes: Sequence[str] = ()
+    unchanged: Sequence[str] = ()
+    basis: str = ""
+    asides: Sequence[str] = ()
+    headline: Headline | None = None
+    pictures: Sequence[Picture] = ()
+    tables: ValueTables | None = None
+    numbers: Sequence[Table] = ()
+    trend: Picture | None = None
+    trend_sentence: str = ""
+    details: Sequence[Detail] = ()
+    exports: Sequence[Export] = ()
+
+
+def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
+    """What the page shows.
+
+    Args:
+        answers: about the metric.
+        choices: of the visitor.
+        address: of the page, with its choices.
+    """
+    metric = answers.details
+    form = controls(metric, choices)
+    title = metric.description.strip() or metric.name
+    if answers.estimate is None:
+        return MetricView(
+            name=metric.name,
+            title=title,
+            address=address,
+            controls=form,
+            state=_state(answers, choices, address),
+            exports=(),
+        )
+    estimate, change, series = answers.estimate, answers.change, answers.series
+    shares = isinstance(estimate, Shares | SegmentShares)
+    one = headline(estimate, change)
+    drawn = series is not None and len(series.periods) > 1
+    return MetricView(
+        name=metric.name,
+        title=title,
+        address=address,
+        controls=form,
+        warnings=list(_warnings(answers)),
+        keys=list(key_links(answers, choices, address)),
+        finding="" if one is not None else finding(estimate),
+        changes=_lines(clear_changes(change)) if change is not None else [],
+        unchanged=_lines(unclear_changes(change)) if change is not None else [],
+        basis=basis(change if change is not None else estimate),
+        asides=list(_asides(answers)),
+        headline=one,
+        pictures=[] if one is not None else list(_pictures(answers)),
+        tables=value_tables(estimate, change, choices, address)
+        if isinstance(estimate, Shares | SegmentShares)
+        else None,
+        numbers=list(_numbers(answers, shares=shares)),
+        trend=_picture(series, "Over time") if series is not None and drawn else None,
+        trend_sentence=finding(series) if series is not None and drawn else "",
+        details=list(details(answers, choices, address)),
+        exports=list(exports(answers, address)),
+    )
+
+
+def _lines(clauses: Sequence[str]) -> list[str]:
+    return [as_sentence(each) for each in clauses]
+
+
+def _warnings(answers: Answers) -> Iterator[str]:
+    """Of all answers, each once."""
+    said: list[str] = []
+    for answer in (answers.estimate, answers.change):
+        if answer is not None:
+            for text in cautions(answer):
+                plain = text.removeprefix("Before: ").removeprefix("After: ")
+                if plain not in said:
+                    said.append(plain if text.startswith("After: ") else text)
+    yield from dict.fromkeys(said)
+
+
+def _asides(answers: Answers) -> Iterator[str]:
+    """Why nothing is compared, or no series is drawn."""
+    for question, what in (("change", "Nothing is compared"), ("series", "No series is drawn")):
+        if question in answers.failures:
+            yield f"{what}. {answers.failures[question]}"
+
+
+def _pictures(answers: Answers) -> Iterator[Picture]:
+    estimate, change = answers.estimate, answers.change
+    if isinstance(estimate, Shares | SegmentShares):
+        told = sum(row.detected for row in estimate.estimates)
+        most = max(LEAST_DRAWN, min(MOST_DRAWN, told))
+        yield _picture(estimate, "Share of reports", most)
+        if change is not None and change.changes:
+            yield _picture(change, "Change in points", most)
+    elif isinstance(estimate, Distribution):
+        yield _picture(estimate, "How the numbers are spread")
+
+
+def _picture(answer: Drawn, caption: str, most: int = MOST_DRAWN) -> Picture:
+    return Picture(figure=figure_of(answer, most=most), caption=caption)
+
+
+def _numbers(answers: Answers, *, shares: bool) -> Iterator[Table]:
+    if answers.estimate is None:
+        return
+    if not shares:
+        yield from estimate_tables(answers.estimate)
+        if answers.change is not None:
+            yield change_table(answers.change)
+    elif isinstance(answers.estimate, Shares):
+        yield from list(estimate_tables(answers.estimate))[1:]
+
+
+def _state(answers: Answers, choices: Choices, address: str) -> State:
+    """Why there is no answer about these days."""
+    error, metric, known = answers.failures["estimate"], answers.details, choices.known
+    if error.code != "no_reports":
+        return states.failed(str(error))
+    if known.first is None or known.last is None:
+        if metric.excluded_reports:
+            return states.all_excluded()
+        return states.no_reports()
+    last, days = known.last, choices.days
+    if choices.without_key or choices.segment or choices.version:
+        everything = changed(address, without_key=None, segment=None, version=None)
+        return State("No reports are left", str(error), link=Link("Count all of them", everything))
+    since = last - timedelta((days.until - days.since).days)
+    link = Link(
+        f"Show the last days with reports, {since} to {last}",
+        address_of("metric", metric.name, since=str(since), until=str(last)),
+    )
+    if last < days.since:
+        stopped = states.stopped(last + timedelta(1))
+        return State(stopped.title, stopped.text, stopped.commands, link, stopped.kind)
+    return State("No reports in these days", str(error), link=link)
