@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.charts.figure_of import figure_of
@@ -178,19 +178,19 @@ def discovered_view(looked: Looked, asked: AskedStrings) -> DiscoveredView:
     """
     found, run = looked.found, looked.run
     going_on = run is not None and run.state in GOING_ON
-    common = {
-        "place": address("metric", asked.metric, "discover"),
-        "hidden": _hidden(asked),
-        "button": "Look for strings" if found is None else "Look again",
-        "run": _run(run) if run is not None and going_on else None,
-        "failure": "" if run is None or going_on else visible(run.failure or ""),
-    }
+    view = DiscoveredView(
+        place=address("metric", asked.metric, "discover"),
+        hidden=_hidden(asked),
+        button="Look for strings" if found is None else "Look again",
+        run=_run(run) if run is not None and going_on else None,
+        failure="" if run is None or going_on else visible(run.failure or ""),
+    )
     if found is None or not found.result:
-        return DiscoveredView(**common)
+        return view
     result: FoundStrings = found.result
     some = bool(result.strings or result.prefixes)
-    return DiscoveredView(
-        **common,
+    return replace(
+        view,
         days=days_between(found.since, found.until),
         notes=tuple(_notes(looked, found)),
         cautions=tuple(cautions(result)),
