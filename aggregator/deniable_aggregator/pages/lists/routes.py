@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Final
 
-from flask import Response, redirect, request
+from flask import Response, request
 
 from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.lists.reading import read_values
 from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.pages.lists.view import lists_view, one_list_view
-from deniable_aggregator.pages.rendering import here, page
+from deniable_aggregator.pages.rendering import go_to, here, page
 from deniable_aggregator.pages.visit import current_visit
 from deniable_aggregator.saved_lists import NoSuchListError
 from deniable_shared.characters import visible
@@ -19,7 +19,6 @@ from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from flask import Blueprint
-    from werkzeug.wrappers import Response as AnyResponse
 
     from deniable_aggregator.saved_lists import SavedListKeeper
 
@@ -64,12 +63,14 @@ class _Lists:
         response.headers.set("Content-Disposition", "attachment", filename=f"{name}.txt")
         return response
 
-    def save(self) -> AnyResponse:
+    def save(self) -> Response:
         """Saves what was typed, pasted or uploaded."""
         visit = current_visit()
         name, typed = request.form.get("name", "").strip(), request.form.get("values", "")
-        uploaded = request.files.get("file")
-        content = uploaded.read() if uploaded is not None and uploaded.filename else b""
+        content = b""
+        if (uploaded := request.files.get("file")) is not None:
+            with closing(uploaded):
+                content = uploaded.read()
         try:
             self._keeper.save(
                 visit.application,
@@ -82,16 +83,16 @@ class _Lists:
             shown = typed if len(typed) <= _LARGEST_SHOWN_AGAIN else ""
             problem = visible(f"{error}.")
             return self._page(status=400, name=name[:100], values=shown, problem=problem)
-        return redirect(here(address("lists", done="saved")), 303)
+        return go_to(here(address("lists", done="saved")))
 
-    def delete(self, name: str) -> AnyResponse:
+    def delete(self, name: str) -> Response:
         """Deletes a list; one that is not there any more is deleted already."""
         visit = current_visit()
         with suppress(NoSuchListError):
             self._keeper.delete(
                 visit.application, name, today=epoch_of(visit.today), actor=visit.key.id
             )
-        return redirect(here(address("lists", done="deleted")), 303)
+        return go_to(here(address("lists", done="deleted")))
 
     def _page(self, *, status: int = 200, **shown: str) -> Response:
         lists = self._keeper.all(current_visit().application)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flask import Response, redirect, request
+from flask import Response, request
 
 from deniable_aggregator.answers.discoveries import DiscoveryLists, DiscoveryQuery
 from deniable_aggregator.answers.parsing import MalformedQueryError, parse_query
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.pages.addresses import address
-from deniable_aggregator.pages.rendering import here
+from deniable_aggregator.pages.rendering import go_to, here
 from deniable_aggregator.pages.visit import current_visit
 from deniable_aggregator.tables.formats import FORMATS, encode
 from deniable_aggregator.tables.rows import rows_of
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from flask import Blueprint
-    from werkzeug.wrappers import Response as AnyResponse
 
     from deniable_aggregator.answers.discoveries import Discovery
 
@@ -38,7 +37,7 @@ def add_discovering(routes: Blueprint, discover: Discover) -> None:
         discover: starts a run.
     """
 
-    def start(name: str) -> AnyResponse:
+    def start(name: str) -> Response:
         given = [each for each in request.form.items(multi=True) if each[0] in FIELDS]
         try:
             query = parse_query(DiscoveryQuery, given)
@@ -53,7 +52,7 @@ def add_discovering(routes: Blueprint, discover: Discover) -> None:
             without_key=query.without_key,
             version=query.version,
         )
-        return redirect(f"{here(shown)}#discovered", 303)
+        return go_to(f"{here(shown)}#discovered")
 
     routes.add_url_rule("/metric/<name>/discover", "discover", start, methods=["POST"])
 
