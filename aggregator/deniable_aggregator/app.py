@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Final, cast
 
 from flask import Flask
 
+from deniable_aggregator.annotations import AnnotationKeeper
 from deniable_aggregator.api import (
     admin_routes,
+    annotation_routes,
     estimate_routes,
     openapi,
     query_service,
@@ -201,6 +203,7 @@ def create_app(
         app.register_blueprint(server_pages(pages, keeper=lists, discover=discoveries.ask))
         app.register_blueprint(open_pages(pages))
     app.register_blueprint(discovery_routes(discoveries, verifier, settings))
+    app.register_blueprint(annotation_routes.blueprint(AnnotationKeeper(opened), verifier, clock))
     app.register_blueprint(saved_list_routes(lists, verifier, settings, clock))
     app.register_blueprint(status.blueprint(opened, catalogue, receiver, verifier, settings, clock))
     app.register_blueprint(admin_routes.blueprint(opened, catalogue, verifier, clock))

@@ -47,6 +47,8 @@ class AuditAction(enum.StrEnum):
     REMOTE_PUBLISH = "remote.publish"
     LIST_SAVE = "list.save"
     LIST_DELETE = "list.delete"
+    ANNOTATION_WRITE = "annotation.write"
+    ANNOTATION_DELETE = "annotation.delete"
     RETENTION_SET = "retention.set"
     STORE_MIGRATE = "store.migrate"
     STORE_BACKUP = "store.backup"

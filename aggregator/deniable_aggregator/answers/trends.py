@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from deniable_aggregator.answers.annotations import Annotation
 from deniable_aggregator.answers.common import (
     DetectionNote,
     FakesNote,
@@ -66,6 +67,7 @@ class Series(Head, kw_only=True):
         interval: what intervals mean.
         versions: the versions of the metric whose reports were counted.
         values_asked: out of how many values those shown were picked.
+        annotations: what happened in these days, such as a release.
         periods: one entry per period.
     """
 
@@ -79,6 +81,7 @@ class Series(Head, kw_only=True):
     interval: IntervalNote
     versions: list[MetricVersion]
     values_asked: Count | UnsetType = UNSET
+    annotations: list[Annotation] = field(default_factory=list)
     periods: list[Period]
 
 

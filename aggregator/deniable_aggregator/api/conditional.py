@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import msgspec
 from flask import Response, request
 
+from deniable_aggregator.answers.questions import SeriesQuery
 from deniable_aggregator.api.formats import VARY, asked_format
 from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.http.json import json_response
@@ -101,6 +102,8 @@ def validity_of(
         sorted(store.tallies.first_days(digests, asked.without).items()),
         store.rolled.stamp(digests),
         [each for each in store.inbox.backlog(digests) if each.is_left_out],
+        # Only series say what happened when.
+        store.annotations.all(asked.application) if isinstance(question[0], SeriesQuery) else (),
         [
             sorted(store.tallies.stamps(digest, epoch_of(days.since), epoch_of(days.until)).items())
             for digest in digests

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
+from deniable_aggregator.annotations import AnnotationKeeper
 from deniable_aggregator.answers.administration import Metrics
 from deniable_aggregator.answers.common import ordered_notices
 from deniable_aggregator.answers.estimates import RobustCheckNote, Shares
@@ -83,6 +84,7 @@ class QueryService:
         self._reader = MetricReader(store, catalogue)
         self._reviewer = Reviewer(store, settings.accept_days, clock)
         self._medians = SliceMedians()
+        self._annotations = AnnotationKeeper(store)
         self._overviews = HealthOverviews(store, catalogue, self._reader, self._reviewer, clock)
 
     def metrics(self, application: str) -> Metrics:
@@ -217,7 +219,9 @@ class QueryService:
         review = self._reviewer.review(reported)
         first, last = periods[0].since, periods[-1].until
         head = review.head(application, first, last, self._reader.pending(asked))
-        return found.answer(head.with_notices(said))
+        answer = found.answer(head.with_notices(said))
+        answer.annotations = self._annotations.between(application, first, last)
+        return answer
 
     @reads_steadily
     def change(self, application: str, name: str, query: ChangeQuery, lists: ValueLists) -> Change:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
+from deniable_aggregator.annotations import AnnotationKeeper
 from deniable_aggregator.answers.estimate_table import EstimateTable, TableRow
 from deniable_aggregator.answers.parsing import MalformedQueryError, parse_query
 from deniable_aggregator.api.discoveries.asking import DiscoveryAsker
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     import msgspec
 
     from deniable_aggregator.answers.administration import Metrics
+    from deniable_aggregator.answers.annotations import Annotations
     from deniable_aggregator.answers.discoveries import (
         Discoveries,
         Discovery,
@@ -206,6 +208,10 @@ class ServiceSource:
         except NoSuchListError:
             told = f"There is no saved list {name!r}."
             raise AskingError(visible(told), "not_found") from None
+
+    def annotations(self) -> Annotations:
+        """See `Source.annotations`."""
+        return AnnotationKeeper(self._store).all(self.application)
 
     def _discoveries(self) -> DiscoveryReader:
         asker = DiscoveryAsker(self._store, self._catalogue, self._settings, self._clock)

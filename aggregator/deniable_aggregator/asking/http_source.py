@@ -9,6 +9,7 @@ from urllib.parse import quote
 import msgspec
 
 from deniable_aggregator.answers.administration import Metrics
+from deniable_aggregator.answers.annotations import Annotate, Annotation, Annotations
 from deniable_aggregator.answers.discoveries import Discoveries, Discovery, DiscoveryLists
 from deniable_aggregator.answers.estimate_table import EstimateTable
 from deniable_aggregator.answers.estimates import Estimate
@@ -31,6 +32,8 @@ from deniable_aggregator.asking.source import (
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
+    from datetime import date
+
     from deniable_aggregator.answers.discoveries import DiscoveryQuery, FoundStrings
     from deniable_aggregator.answers.estimate_table import EstimateTableQuery
     from deniable_aggregator.answers.questions import (
@@ -164,6 +167,34 @@ class HttpSource:
             AskingError: if the server cannot be reached, or has no such list.
         """
         self._connection.request("DELETE", _list_path(name))
+
+    def annotations(self) -> Annotations:
+        """See `Source.annotations`."""
+        return self._connection.request("GET", "/v1/annotations").decode(Annotations)
+
+    def annotate(self, day: date, text: str) -> Annotation:
+        """Says what happened on a day, in place of what was said of it.
+
+        Args:
+            day: when it happened.
+            text: a line of at most 60 characters.
+
+        Raises:
+            AskingError: if the server cannot be reached, or refuses it.
+        """
+        answer = self._connection.request("PUT", f"/v1/annotations/{day}", json=Annotate(text=text))
+        return answer.decode(Annotation)
+
+    def remove_annotation(self, day: date) -> None:
+        """Says nothing of a day any more.
+
+        Args:
+            day: of the annotation.
+
+        Raises:
+            AskingError: if the server cannot be reached, or nothing was said of the day.
+        """
+        self._connection.request("DELETE", f"/v1/annotations/{day}")
 
     def ask_about_all(self, question: str, query: msgspec.Struct | None = None) -> ServerAnswer:
         """The answer to a question about all metrics, as it came.

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deniable_aggregator.answers.administration import Metrics
+    from deniable_aggregator.answers.annotations import Annotations
     from deniable_aggregator.answers.discoveries import Discoveries, Discovery, FoundStrings
     from deniable_aggregator.answers.estimate_table import EstimateTable
     from deniable_aggregator.answers.estimates import Estimate
@@ -92,3 +93,6 @@ class Source(Protocol):
 
     def saved_list(self, name: str) -> SavedList:
         """One of these lists, with its values."""
+
+    def annotations(self) -> Annotations:
+        """What happened on which day, such as a release, the newest first."""

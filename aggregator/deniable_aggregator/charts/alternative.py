@@ -80,6 +80,8 @@ def panel_in_words(panel: Panel, most: int = MOST_SAID) -> Iterator[str]:
         yield from (row_in_words(row, panel) for row in panel.rows)
     else:
         yield from _curves_in_words(panel)
+    if isinstance(panel, Lines):
+        yield from (f"{event.day}: {event.text}" for event in panel.events)
     if isinstance(panel, Dots | Lines | Grid) and panel.left_out:
         yield panel.left_out
 

@@ -146,6 +146,19 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """What happened on a day, such as a release.
+
+    Attributes:
+        day: when.
+        text: what; a text of an administrator.
+    """
+
+    day: date
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Lines:
     """Numbers over time, a small picture for each, all over the same periods.
 
@@ -156,6 +169,7 @@ class Lines:
         by: how long a period is: "day", "week" or "month".
         marks: what is special about each period, as of `answers.days.Mark`.
         lines: at least one.
+        events: what happened in these periods, by day; a rule with a number is drawn for each.
         left_out: what is said of lines that are not drawn.
     """
 
@@ -165,6 +179,7 @@ class Lines:
     by: str
     marks: tuple[tuple[str, ...], ...]
     lines: tuple[Line, ...]
+    events: tuple[Event, ...] = ()
     left_out: str = ""
 
 

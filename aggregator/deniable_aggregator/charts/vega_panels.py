@@ -9,6 +9,7 @@ from deniable_aggregator.charts.alternative import dot_in_words, moment_in_words
 from deniable_aggregator.charts.drawing.lines import scales_differ
 from deniable_aggregator.charts.drawing.palette import LIGHT
 from deniable_aggregator.charts.words import MARKS, VERDICTS, in_words
+from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -194,6 +195,13 @@ def _line_panel(line: Line, panel: Lines, y: dict[str, Any]) -> dict[str, Any]:
                     "encoding": across,
                 }
             )
+    if panel.events:
+        happened = [
+            {"day": each.day.isoformat(), "said": f"{each.day}: {visible(each.text)}"}
+            for each in panel.events
+        ]
+        rule = {"type": "rule", "color": LIGHT.ink, "strokeDash": [1, 3]}
+        layers.append({"data": {"values": happened}, "mark": rule, "encoding": across})
     if panel.unit == "share":
         layers += _rule(0.0, "y")
     layers.append(

@@ -17,6 +17,7 @@ from deniable_aggregator.store.errors import (
     StoreRefusedError,
     StoreUnavailableError,
 )
+from deniable_aggregator.store.tables.annotations import StoredAnnotation, StoredAnnotations
 from deniable_aggregator.store.tables.archived import Archive, ArchivedFile
 from deniable_aggregator.store.tables.audit import AuditLog
 from deniable_aggregator.store.tables.batch import Batch, TallyKey
@@ -87,6 +88,7 @@ class Store:
         counted_days: what was counted by day, in figures that tell whether it has changed.
         estimates: estimates of past periods, for programs that ask the database.
         saved_lists: lists of values that analysts keep.
+        annotations: what happened on a day, in an administrator's words.
         audit: what administrators did.
         archive: what an archive has, and what it lacks.
 
@@ -113,6 +115,7 @@ class Store:
         self.counted_days = CountedDays(self._database)
         self.estimates = Estimates(self._database)
         self.saved_lists = SavedLists(self._database)
+        self.annotations = StoredAnnotations(self._database)
         self.audit = AuditLog(self._database)
         self.archive = Archive(self._database)
 
@@ -208,6 +211,7 @@ __all__ = [
     "StoreRefusedError",
     "StoreUnavailableError",
     "StoreUsage",
+    "StoredAnnotation",
     "StoredDiscovery",
     "StoredKey",
     "StoredList",

@@ -76,6 +76,16 @@ saved_lists: Final = Table(
     sqlite_with_rowid=False,
 )
 
+# What happened on a day, such as a release, in an administrator's words.
+annotated_days: Final = Table(
+    "annotations",
+    metadata,
+    Column("application", Text, primary_key=True),
+    Column("day", Integer, primary_key=True, autoincrement=False),
+    Column("text", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 # What is left of a metric that was removed, so that its reports are refused for good.
 removed_metrics: Final = Table(
     "removed_metrics",

@@ -44,6 +44,10 @@ COMMANDS: Final = {
         "deniable._disclosure.command",
         "Shows what this device has said to an application.",
     ),
+    "annotations": Command(
+        "deniable_aggregator.cli.annotations:annotations_group",
+        "Says what happened on which day, such as a release.",
+    ),
     "archive": Command(
         "deniable_aggregator.cli.archive:archive",
         "Writes the reports of closed days into Parquet files.",

@@ -21,6 +21,7 @@ from deniable_aggregator.answers.administration import (
     RotateKey,
     SignedDocument,
 )
+from deniable_aggregator.answers.annotations import Annotate, Annotation, Annotations
 from deniable_aggregator.answers.discoveries import (
     Discoveries,
     Discovery,
@@ -289,6 +290,29 @@ _JSON: Final[Mapping[tuple[str, str], Operation]] = {
         path={"name": str},
         status=204,
         problems=("not_found",),
+    ),
+    ("GET", "/v1/annotations"): Operation(
+        "listAnnotations",
+        "What happened on which day, such as a release, the newest first.",
+        Annotations,
+        scopes=READ,
+    ),
+    ("PUT", "/v1/annotations/{day}"): Operation(
+        "annotate",
+        "Says what happened on a day, in place of what was said of it.",
+        Annotation,
+        scopes=ADMIN,
+        path={"day": str},
+        body=Body(Annotate),
+        problems=("malformed_request",),
+    ),
+    ("DELETE", "/v1/annotations/{day}"): Operation(
+        "removeAnnotation",
+        "Says nothing of a day any more.",
+        scopes=ADMIN,
+        path={"day": str},
+        status=204,
+        problems=("malformed_request", "not_found"),
     ),
     ("GET", "/v1/status"): Operation(
         "status",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.charts.alternative import moment_in_words
 from deniable_aggregator.charts.drawing.canvas import SMALL, TEXT
 from deniable_aggregator.charts.drawing.dots import PHONE, RADIUS, SMALLEST_DOT
+from deniable_aggregator.charts.drawing.events import draw_event_texts, draw_events
 from deniable_aggregator.charts.drawing.marks import MARK_ROW, draw_mark, draw_marked_day
 from deniable_aggregator.charts.drawing.scales import Scale, scale_over, tick_words
 from deniable_aggregator.charts.drawing.texts import text_width
@@ -62,6 +63,7 @@ def draw_lines(canvas: Canvas, panel: Lines, width: float) -> float:
             with canvas.group("line", move=(column * (wide + _GAP), y)):
                 _draw_line(canvas, line, panel, scale, wide, high)
         y += high + 60 + (MARK_ROW if any(panel.marks) else 0)
+    y += draw_event_texts(canvas, panel, width, y - 6)
     if panel.left_out:
         y += canvas.paragraph(y - 6, panel.left_out, width)
     return y - 8
@@ -118,6 +120,7 @@ def _draw_line(
                 canvas.line((left, y), (width, y), theme.ink, opacity=_FADED)
             canvas.text(left - 6, y + 4, said, size=SMALL, anchor="end", color=theme.muted)
         draw_moments(canvas, line, panel, scale, across)
+        draw_events(canvas, panel, across, height)
         base = height + 4
         for first, last, marks in _marked(panel, apart=across(1) - across(0) >= LEAST_STEP):
             middle = (across(first) + across(last + 1)) / 2

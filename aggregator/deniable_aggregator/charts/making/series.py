@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET
 
-from deniable_aggregator.charts.figure import Figure, Interval, Line, Lines, Moment, interval_of
+from deniable_aggregator.charts.figure import (
+    Event,
+    Figure,
+    Interval,
+    Line,
+    Lines,
+    Moment,
+    interval_of,
+)
 from deniable_aggregator.charts.making.heading import (
     WHOSE,
     head_lines,
@@ -54,6 +62,7 @@ def series_figure(answer: Series, most: int) -> Figure:
                 by=answer.by,
                 marks=tuple(_marks(period) for period in answer.periods),
                 lines=tuple(_line(label, answer.periods, found) for label in drawn),
+                events=tuple(Event(day=each.day, text=each.text) for each in answer.annotations),
                 left_out=f"the {len(drawn)} largest of {len(labels)} values" if left else "",
             ),
         ),

@@ -105,6 +105,8 @@ def series_notes(answer: Series) -> Iterator[str]:
     Args:
         answer: the series.
     """
+    for each in answer.annotations:
+        yield f"{each.day}: {literal_text(each.text)}"
     yield possible_shift(answer)
     if answer.values_asked is not UNSET:
         picked = f"Picked out of {answer.values_asked:,} values"

@@ -57,6 +57,13 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "annotations",
+        sa.Column("application", sa.Text, primary_key=True),
+        sa.Column("day", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("text", sa.Text, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "removed_metrics",
         sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("digest", sa.LargeBinary(32), nullable=False),
