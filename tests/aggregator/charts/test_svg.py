@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import re
 from dataclasses import fields
+from dataclasses import replace as plain_replace
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.charts.drawing.palette import THEMES
 from deniable_aggregator.charts.drawing.texts import ellipsed, text_width, wrapped
-from deniable_aggregator.charts.figure import Dot, Dots, Figure, Placed, interval_of
+from deniable_aggregator.charts.figure import Dot, Dots, Event, Figure, Placed, interval_of
 from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.charts.sparkline import sparkline
 from deniable_aggregator.charts.svg import svg
@@ -277,3 +278,42 @@ def test_a_sparkline_is_small_and_says_the_same():
     assert len(of_class(root, "interval")) == 2
     assert "suspicious reports" in root.find(f"{SVG}desc").text
     assert len(text) < 6_000
+
+
+HAPPENED = (Event(day=day(2), text="Version 3.2"), Event(day=day(5), text="<b>\u202eparty</b>"))
+
+
+@pytest.mark.parametrize("periods", [12, 200])
+def test_what_happened_has_a_rule_at_its_day_and_its_text_below(periods):
+    figure = figure_of(answers(2, periods)[0])
+    panel = plain_replace(figure.panels[0], events=HAPPENED)
+    root = parsed(svg(plain_replace(figure, panels=(panel,)), 360))
+    for plot in of_class(root, "plot"):
+        rules = [float(each.get("x1")) for each in of_class(plot, "event-day")]
+        last, whole = float(of_class(plot, "zero")[0].get("x2")), of_class(plot, "zero")[0]
+        step = (last - float(whole.get("x1"))) / periods
+        assert rules == pytest.approx([last - step * (periods - at) for at in (2, 5)], abs=0.02)
+    texts = ["".join(each.itertext()) for each in root.iter(f"{SVG}text")]
+    assert f"1: {day(2)}, Version 3.2" in texts
+    assert f"2: {day(5)}, <b><U+202E>party</b>" in texts
+    assert f"{day(2)}: Version 3.2." in root.find(f"{SVG}desc").text
+
+
+def test_of_many_events_the_newest_have_their_texts():
+    figure = figure_of(answers(2, 12)[0])
+    events = tuple(Event(day=day(number), text=f"v{number}") for number in range(12))
+    panel = plain_replace(figure.panels[0], events=events)
+    root = parsed(svg(plain_replace(figure, panels=(panel,))))
+    said = [text for each in root.iter(f"{SVG}text") if re.search(r", v\d", text := each.text)]
+    assert said == [f"{number + 1}: {day(number)}, v{number}" for number in range(4, 12)]
+    assert "and 4 before" in "".join(root.itertext())
+
+
+def test_a_figure_without_its_heading_still_says_it_to_who_cannot_see_it(answer):
+    figure = plain_replace(figure_of(answer), warnings=("careful",))
+    root = parsed(svg(figure, theme="page", heading=False))
+    drawn = "".join("".join(each.itertext()) for each in root.iter(f"{SVG}text"))
+    assert figure.title not in drawn
+    assert "careful" not in drawn
+    assert root.find(f"{SVG}title").text == figure.title
+    assert "Warning: careful" in root.find(f"{SVG}desc").text
