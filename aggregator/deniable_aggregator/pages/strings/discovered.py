@@ -103,10 +103,12 @@ def look(source: Source, asked: AskedStrings) -> Looked:
     if run is None and newest is not None and newest.state == "failed":
         run = newest
     done = [each for each in fitting if each.state == "done"]
+    best: Discovery | None
     if done:
         best = max(done, key=lambda each: (each.until - each.since, each.id))
     else:
         best = next((each for each in every if each.state == "done"), None)
+    found: Discovery | None
     found = None if best is None else source.discovery(asked.metric, best.id)
     if found is not None and found.state == "failed":  # one of another version of the server
         run, found = run or found, None
