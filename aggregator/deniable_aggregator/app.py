@@ -253,6 +253,8 @@ def create_question_app(
 
 def _flask(settings: Settings) -> Flask:
     app = Flask("deniable_aggregator", static_folder=None)
+    # A redirect to the path without double slashes would name whatever host a request names.
+    app.url_map.merge_slashes = False
     app.config["MAX_CONTENT_LENGTH"] = settings.max_body_bytes
     app.config["MAX_FORM_MEMORY_SIZE"] = settings.max_body_bytes
     if settings.serves_pages:

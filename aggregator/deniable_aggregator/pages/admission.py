@@ -15,11 +15,12 @@ from deniable_aggregator.pages.forms import (
     require_form_type,
     require_own_page,
 )
+from deniable_aggregator.pages.rendering import HEADERS
 from deniable_aggregator.pages.visit import Visit
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    from flask import Blueprint
+    from flask import Blueprint, Response
 
     from deniable_aggregator.pages.page_parts import PageParts
     from deniable_aggregator.security.keys import Key
@@ -52,7 +53,14 @@ def admit_visitors(routes: Blueprint, parts: PageParts) -> None:
             form_token=session.form_token,
         )
 
+    def protect(response: Response) -> Response:
+        for name, value in HEADERS.items():
+            response.headers.setdefault(name, value)
+        return response
+
     routes.before_request(admit)
+    # Also files and redirects, which nobody else may keep or frame.
+    routes.after_request(protect)
 
 
 def _require_own_form(session: Session, longest_form: int) -> None:

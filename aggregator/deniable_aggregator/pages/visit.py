@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from flask import g
 
+from deniable_aggregator.http.problems import ProblemError
+
 if TYPE_CHECKING:
     from datetime import date
 
@@ -38,6 +40,23 @@ class Visit:
     def administers(self) -> bool:
         """Whether forms for administrators are shown."""
         return self.key.scope == "admin"
+
+
+def require_administrator() -> Visit:
+    """The visit of Flask's current request, by somebody who may administer.
+
+    Raises:
+        ProblemError: ``wrong_scope``.
+    """
+    visit = current_visit()
+    if not visit.administers:
+        raise ProblemError(
+            "wrong_scope",
+            "Only an administrator may change this, and nothing was changed. Sign in with the "
+            "token of an admin key: deniable keys create --scope admin --application "
+            f"{visit.application}",
+        )
+    return visit
 
 
 def current_visit() -> Visit:

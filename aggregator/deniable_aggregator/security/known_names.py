@@ -50,6 +50,11 @@ class KnownNames(Generic[Name]):
                 self._budget.spend()
             return name in self._names
 
+    def learn(self, name: Name) -> None:
+        """Adds a name that the table has by now."""
+        with self._lock:
+            self._names = frozenset((*self._names, name))
+
     def surely_lacks(self, name: Name) -> bool:
         """Whether the table lacks a name, as far as that is known; never asks the store."""
         return name not in self._names and not self._budget.allows()

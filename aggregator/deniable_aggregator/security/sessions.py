@@ -80,7 +80,7 @@ class SessionKeeper:
             StoreUnavailableError: if it is not cached and the store cannot be read.
         """
         form = _COOKIE.fullmatch(cookie)
-        if form is None or not self._clock() < int(form[1]) <= self._clock() + SESSION_SECONDS:
+        if form is None or not self._clock() < int(form[1]):
             return None
         found = (self._verifier.find(key_id) for key_id in self._keys_of(_hash(cookie)))
         keys = tuple(key for key in found if key is not None)
@@ -109,14 +109,12 @@ class SessionKeeper:
         ]
         ends = int(now) + SESSION_SECONDS
         begun = f"{secrets.token_urlsafe(SECRET_BYTES)}.{ends}"
+        key_ids = (key.id, *others)[:MOST_APPLICATIONS]
+        session = StoredSession(_hash(begun), key_ids, epoch_at(float(ends)))
         replaced = None if before is None else _hash(cookie)
-        self._store.sessions.add(
-            StoredSession(
-                _hash(begun), (key.id, *others)[:MOST_APPLICATIONS], epoch_at(float(ends))
-            ),
-            _record(AuditAction.PAGE_SIGN_IN, key, epoch_at(now)),
-            replaced=replaced,
-        )
+        record = _record(AuditAction.PAGE_SIGN_IN, key, epoch_at(now))
+        self._store.sessions.add(session, record, replaced=replaced)
+        self._hashes.learn(session.hash)
         if replaced is not None:
             self._key_ids.pop(replaced, None)
         return begun

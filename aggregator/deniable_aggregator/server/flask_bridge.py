@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from werkzeug.exceptions import NotFound
+
 from deniable_aggregator.answers.words import SCOPES
 from deniable_aggregator.api.readiness import PATHS as HEALTH_PATHS
 from deniable_aggregator.app import EXTENSION
@@ -91,6 +93,8 @@ class FlaskBridge:
         """Answers one request."""
         body = RequestBody(self._memory)
         try:
+            if scope.path.startswith("//"):  # the application would take it for another path
+                raise NotFound
             if self._pages is not None and needs_session(scope.path):
                 await self._checks.run(self._admit_visitor, self._pages, scope.headers)
             elif is_question(scope.method, scope.path) or is_discovery(scope.path):
