@@ -54,9 +54,8 @@ def shared(tmp_path_factory):
 
 @pytest.fixture
 def service(shared):
-    """A service that others have used, a browser that has not, and a key of its own."""
+    """A service that others have used, and a browser that has not."""
     shared.http = shared.app.test_client()
-    shared.read = shared.key("read")
     return shared
 
 
