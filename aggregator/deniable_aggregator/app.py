@@ -295,5 +295,9 @@ def _add_questions(
         clock=clock,
         longest_form=settings.max_body_bytes,
     )
-    app.register_blueprint(answer_pages(pages))
+    app.register_blueprint(
+        answer_pages(
+            pages, settings=settings, last_entry=lambda: next(iter(store.audit.last(1)), None)
+        )
+    )
     return pages

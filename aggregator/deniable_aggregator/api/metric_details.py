@@ -15,8 +15,8 @@ from deniable_aggregator.answers.metrics import (
 )
 from deniable_aggregator.api.metric_list import list_metrics
 from deniable_aggregator.estimation.shares.domains import FLAG, value_type
+from deniable_aggregator.sentences.privacy import what_reports_reveal
 from deniable_shared.mechanisms import GroupedBins, SquareWave
-from deniable_shared.planning.disclosure_figures import posterior_from_even_odds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,7 +89,7 @@ def _version(entry: CatalogEntry, listed: Metric) -> VersionDetails:
         epsilon_permanent=listed.epsilon_permanent,
         epsilon_total=listed.epsilon_total,
         delta=listed.delta,
-        privacy=_privacy(spec),
+        privacy=what_reports_reveal(listed.epsilon, listed.epsilon_permanent, listed.delta),
         range=UNSET if spec.range is None else (float(spec.range[0]), float(spec.range[1])),
         bins=_bins(spec),
         attributes=[_domain(each) for each in spec.attributes] or UNSET,
@@ -112,19 +112,3 @@ def _domain(attribute: Attribute) -> Domain:
         values=list(attribute.domain),
         other=attribute.other,
     )
-
-
-def _privacy(spec: Spec) -> str:
-    """What one report gives away, and all of them about the same value."""
-    mechanism = spec.mechanism
-    sure = f"{posterior_from_even_odds(mechanism.epsilon):.1%}"
-    text = (
-        "Whoever reads one report, and thought two values equally likely before, is at most "
-        f"{sure} sure of one of them afterwards."
-    )
-    if mechanism.epsilon_permanent is not None:
-        most = f"{posterior_from_even_odds(mechanism.epsilon_permanent):.1%}"
-        text += f" From all reports of a device about the same value it is at most {most}."
-    if mechanism.delta:
-        text += f" A report may reveal more with a probability of at most {mechanism.delta:.3g}."
-    return text

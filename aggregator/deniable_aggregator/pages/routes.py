@@ -12,24 +12,38 @@ from deniable_aggregator.pages.lists.routes import add_lists
 from deniable_aggregator.pages.metric.routes import add_metric
 from deniable_aggregator.pages.overview.routes import add_overview
 from deniable_aggregator.pages.plan.routes import add_plan
+from deniable_aggregator.pages.privacy.routes import add_privacy
 from deniable_aggregator.pages.sign_in.routes import add_sign_in
 from deniable_aggregator.pages.static_files import PATH as STATIC_PATH
 from deniable_aggregator.pages.static_files import static_file
 from deniable_aggregator.pages.strings.routes import add_discovering, add_found_files
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deniable_aggregator.audit import AuditEntry
+    from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.pages.page_parts import PageParts
     from deniable_aggregator.pages.strings.routes import Discover
     from deniable_aggregator.saved_lists import SavedListKeeper
 
 
-def answer_pages(parts: PageParts) -> Blueprint:
-    """The pages of `paths.ANSWER_PAGES`."""
+def answer_pages(
+    parts: PageParts, *, settings: Settings, last_entry: Callable[[], AuditEntry | None]
+) -> Blueprint:
+    """The pages of `paths.ANSWER_PAGES`.
+
+    Args:
+        parts: what pages are made with.
+        settings: say for how long the server keeps what.
+        last_entry: returns the last entry of the audit log.
+    """
     routes = Blueprint("pages of answers", __name__)
     admit_visitors(routes, parts)
     add_overview(routes)
     add_health(routes)
     add_plan(routes)
+    add_privacy(routes, settings, last_entry)
     add_found_files(routes)
     add_metric(routes)
     return routes

@@ -1,0 +1,53 @@
+"""The route of the page about privacy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deniable_aggregator.pages.privacy.view import Keeping, privacy_view
+from deniable_aggregator.pages.rendering import page
+from deniable_aggregator.pages.states import no_metrics
+from deniable_aggregator.pages.visit import current_visit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from flask import Blueprint, Response
+
+    from deniable_aggregator.audit import AuditEntry
+    from deniable_aggregator.config.settings import Settings
+
+
+def add_privacy(
+    routes: Blueprint, settings: Settings, last_entry: Callable[[], AuditEntry | None]
+) -> None:
+    """Adds ``/privacy``.
+
+    Args:
+        routes: the pages.
+        settings: say for how long the server keeps what.
+        last_entry: returns the last entry of the audit log.
+    """
+    keeping = Keeping(
+        accept_days=settings.accept_days,
+        retention_days=settings.retention_days,
+        archive_days=settings.archive_days,
+        roll_up_days=settings.roll_up_days,
+        roll_up_by=settings.roll_up_by,
+    )
+
+    def privacy() -> Response:
+        visit = current_visit()
+        source, last = visit.source, last_entry()
+        names = sorted({each.name for each in source.metrics().metrics})
+        view = privacy_view(
+            visit.application,
+            [source.metric(name) for name in names],
+            keeping,
+            (0, "") if last is None else (last.sequence, last.hash.hex()),
+            visit.today,
+        )
+        empty = None if names else no_metrics(visit.application)
+        return page("privacy/privacy.html.jinja", privacy=view, empty=empty)
+
+    routes.add_url_rule("/privacy", "privacy", privacy)

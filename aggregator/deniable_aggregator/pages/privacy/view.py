@@ -1,0 +1,270 @@
+"""What the page about privacy shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.pages.parts import Column, Table
+from deniable_aggregator.sentences import counted
+from deniable_aggregator.sentences.privacy import every_in_words, what_repeats_cost
+from deniable_aggregator.sentences.wording import listed, shown_value
+from deniable_shared.planning.budget import epsilon_of_day
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import date
+
+    from deniable_aggregator.answers.metrics import Domain, MetricDetails, VersionDetails
+
+MOST_VALUES: Final = 12
+"""Of a category are named; a page of its own has all of them."""
+
+SHOWN_OF_VERSION: Final = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keeping:
+    """For how long a server keeps what, as its settings say.
+
+    Attributes:
+        accept_days: for how many days a day stays open for reports.
+        retention_days: after how many days sums are deleted; 0 for never.
+        archive_days: for how many days after that reports are kept for an archive; 0 for none.
+        roll_up_days: after how many days the days of a period become one; 0 for never.
+        roll_up_by: how long such periods are.
+    """
+
+    accept_days: int
+    retention_days: int
+    archive_days: int
+    roll_up_days: int
+    roll_up_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricPrivacy:
+    """What one metric asks of devices.
+
+    Attributes:
+        title: what it is for, or its name.
+        name: what it is called in registries.
+        collected: what a device reports and how often, in a sentence.
+        reveals: what one report gives away.
+        repeats: what reporting again costs.
+        epsilon: of one report.
+        facts: labels and texts: mechanism, version, owners, how long it is kept.
+        expired: whether devices do not report it any more.
+    """
+
+    title: str
+    name: str
+    collected: str
+    reveals: str
+    repeats: str
+    epsilon: str
+    facts: Sequence[tuple[str, str]]
+    expired: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetPart:
+    """A metric's part of what a day may cost a device.
+
+    Attributes:
+        name: of the metric.
+        part: of the largest of all metrics, from 0 to 1.
+        says: the epsilon.
+    """
+
+    name: str
+    part: float
+    says: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivacyView:
+    """What devices give away, and what is kept of it.
+
+    Attributes:
+        application: whose metrics these are.
+        today: the server's day.
+        count: how many metrics there are, in words.
+        metrics: each of them, by name.
+        day: the epsilon of a day on which every metric reports.
+        parts: what each metric adds to it, the largest first.
+        kept: what the server stores and for how long.
+        head: the hash of the last entry of the audit log; empty if there is none.
+        entries: how many entries it has.
+    """
+
+    application: str
+    today: date
+    count: str
+    metrics: Sequence[MetricPrivacy]
+    day: str
+    parts: Sequence[BudgetPart]
+    kept: Table
+    head: str
+    entries: int
+
+
+def privacy_view(
+    application: str,
+    metrics: Sequence[MetricDetails],
+    keeping: Keeping,
+    head: tuple[int, str],
+    today: date,
+) -> PrivacyView:
+    """What the page shows.
+
+    Args:
+        application: whose metrics these are.
+        metrics: all of them.
+        keeping: for how long the server keeps what.
+        head: how many entries the audit log has, and the hash of the last one.
+        today: the server's day.
+    """
+    asked = [each for each in metrics if not _expired(each, today)]
+    costs = {
+        each.name: epsilon_of_day(
+            each.versions[0].epsilon,
+            each.versions[0].every,
+            reports_absence=each.versions[0].absent is not None,
+        )
+        for each in asked
+    }
+    largest = max(costs.values(), default=1.0)
+    return PrivacyView(
+        application=application,
+        today=today,
+        count=counted(len(metrics), "metric"),
+        metrics=[_metric(each, keeping, today) for each in metrics],
+        day=f"{sum(costs.values()):.4g}",
+        parts=[
+            BudgetPart(name, cost / largest, f"{cost:.4g}")
+            for name, cost in sorted(costs.items(), key=lambda each: (-each[1], each[0]))
+        ],
+        kept=_kept(keeping),
+        head=head[1],
+        entries=head[0],
+    )
+
+
+def _expired(metric: MetricDetails, today: date) -> bool:
+    return metric.expires is not None and metric.expires < today
+
+
+def _metric(metric: MetricDetails, keeping: Keeping, today: date) -> MetricPrivacy:
+    newest, *earlier = metric.versions
+    facts = [
+        ("mechanism", newest.mechanism),
+        ("version", f"{newest.version[:SHOWN_OF_VERSION]}, since {newest.registered}"),
+    ]
+    if earlier:
+        told = [f"{each.version[:SHOWN_OF_VERSION]} since {each.registered}" for each in earlier]
+        facts.append(("earlier versions", ", ".join(told)))
+    if metric.owners:
+        facts.append(("asked for by", ", ".join(metric.owners)))
+    if metric.expires is not None:
+        facts.append(("ends", str(metric.expires)))
+    days = [each for each in (metric.retention_days, keeping.retention_days) if each]
+    facts.append(("sums are kept", f"for {counted(min(days), 'day')}" if days else "for ever"))
+    return MetricPrivacy(
+        title=metric.description or metric.name,
+        name=metric.name,
+        collected=_collected(newest),
+        reveals=newest.privacy,
+        repeats=what_repeats_cost(
+            newest.every, newest.epsilon, newest.epsilon_permanent, newest.epsilon_total
+        ),
+        epsilon=f"{newest.epsilon:.4g}",
+        facts=facts,
+        expired=_expired(metric, today),
+    )
+
+
+def _collected(version: VersionDetails) -> str:
+    """What a device reports, and how often."""
+    text = f"A device reports {every_in_words(version.every)}: {_what(version)}"
+    if version.segments:
+        text += f", together with {_domain(version.segments)}"
+    text += "."
+    if version.other is not None:
+        text += f" All other values count as {shown_value(version.other)}."
+    if version.absent is not None:
+        text += (
+            f" Where nothing was recorded it reports {shown_value(version.absent)}, so that "
+            "silence says nothing."
+        )
+    return text
+
+
+def _what(version: VersionDetails) -> str:
+    if version.letters:
+        return (
+            f"a part of a text of about {version.letters.longest} characters, which is shown "
+            f"if at least {version.letters.minimum_devices or 0:,} devices surely have it"
+        )
+    if version.attributes:
+        return f"a record of {'; '.join(_domain(each) for each in version.attributes)}"
+    if version.range:
+        low, high = version.range
+        bins = f", in {version.bins} parts" if version.bins else ""
+        return f"a number from {low:g} to {high:g}{bins}, where numbers outside count as its ends"
+    if version.type == "string":
+        return "a text, of which only values that somebody asks for by name can be counted"
+    if version.type == "boolean":
+        return "yes or no"
+    return f"one of {_values(version.values)}"
+
+
+def _domain(domain: Domain) -> str:
+    if domain.type == "boolean":
+        return f"{domain.name} (yes or no)"
+    return f"{domain.name}, one of {_values(domain.values)}"
+
+
+def _values(values: Sequence[str]) -> str:
+    more = len(values) - MOST_VALUES
+    named = [shown_value(each) for each in values[:MOST_VALUES]]
+    said = f"{', '.join(named)} and {more:,} more" if more > 0 else listed(named)
+    return f"{counted(len(values), 'value')} ({said})"
+
+
+def _kept(keeping: Keeping) -> Table:
+    open_days = counted(keeping.accept_days, "day")
+    sums = (
+        f"{counted(keeping.retention_days, 'day')}, or as a metric says"
+        if keeping.retention_days
+        else "for ever, or as a metric says"
+    )
+    reports = (
+        f"until a day has closed ({open_days}), and {counted(keeping.archive_days, 'day')} more "
+        "for an archive"
+        if keeping.archive_days
+        else "until they are added to the sums; of few reports the sorted reports are smaller than "
+        "their sums, and are kept as these are"
+    )
+    rows = [
+        ("randomized reports, without sender and order", reports),
+        ("sums of reports by metric, day and write key", sums),
+        ("keyed hashes of upload ids, so that none counts twice", f"{open_days}, then unreadable"),
+        ("keys: hash of the token, label, day of last use, bytes of that day", "for ever"),
+        ("what administrators did, chained by hashes", "for ever"),
+        ("addresses, user agents, device numbers, times finer than a day", "never stored"),
+    ]
+    if keeping.roll_up_days:
+        rows.insert(
+            2,
+            (
+                f"days of a {keeping.roll_up_by}, as one sum over all keys",
+                f"instead of days after {counted(keeping.roll_up_days, 'day')}",
+            ),
+        )
+    return Table(
+        name="kept",
+        caption="What this server stores, and for how long",
+        columns=(Column("What"), Column("For how long", words=True)),
+        rows=rows,
+    )
