@@ -49,15 +49,25 @@ def estimate_tables(answer: Estimate) -> Iterator[Table]:
         yield _shares(answer, level)
         if isinstance(answer, Shares):
             if answer.segments:
-                rows = [
-                    [visible(f"{each.name}={each.value}"), *_share(each.share, each.low, each.high)]
-                    for each in answer.segments
-                ]
-                yield Table(f"Size of segments, {level}", ("segment", "share", *ENDS), rows)
+                yield segments_table(answer)
             if answer.lifts:
                 yield _lifts(answer.lifts, level)
         return
     yield _numbers(answer, level)
+
+
+def segments_table(answer: Shares) -> Table:
+    """How large the segments of a metric are.
+
+    Args:
+        answer: shares with segments.
+    """
+    rows = [
+        [visible(f"{each.name}={each.value}"), *_share(each.share, each.low, each.high)]
+        for each in answer.segments or ()
+    ]
+    level = f"{answer.interval.level:.0%} interval"
+    return Table(f"Size of segments, {level}", ("segment", "share", *ENDS), rows)
 
 
 def _shares(answer: Shares | SegmentShares, level: str) -> Table:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.asking.source import Source
     from deniable_aggregator.dates import DayRange
     from deniable_aggregator.pages.metric.choices import Choices
+    from deniable_aggregator.pages.metric.strings import Strings
 
 MOST_FOLLOWED: Final = 6
 """Values that are followed over time, if the metric has more."""
@@ -55,6 +56,7 @@ class Answers:
         estimate: over the days that are shown.
         change: against the days before.
         series: period by period.
+        strings: what is looked for in a metric of strings; None of all others.
         failures: why a question has no answer, by its name.
     """
 
@@ -63,6 +65,7 @@ class Answers:
     estimate: Estimate | None = None
     change: Change | None = None
     series: Series | None = None
+    strings: Strings | None = None
     failures: dict[str, AskingError] = field(default_factory=dict)
 
 
@@ -114,15 +117,20 @@ def questions(details: MetricDetails, choices: Choices, lists: ValueLists = NO_L
     )
 
 
-def ask(source: Source, details: MetricDetails, asked: Questions) -> Answers:
-    """Asks the questions of a page.
+def ask(
+    source: Source, details: MetricDetails, asked: Questions, strings: Strings | None = None
+) -> Answers:
+    """Asks the questions of a page. Without values to look for there is none about strings.
 
     Args:
         source: answers them.
         details: of the metric.
         asked: the questions.
+        strings: what is looked for in a metric of strings.
     """
-    answers = Answers(details, asked)
+    answers = Answers(details, asked, strings=strings)
+    if strings is not None and not strings.chosen.any:
+        return answers
 
     def answer(question: str, ask_it: Callable[[], Answer]) -> Answer | None:
         try:

@@ -14,6 +14,7 @@ from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.http.tables import table_response
 from deniable_aggregator.pages.metric.answering import ask, questions
 from deniable_aggregator.pages.metric.choices import read_choices
+from deniable_aggregator.pages.metric.strings import lists_of, strings_of
 from deniable_aggregator.pages.rendering import HEADERS
 from deniable_aggregator.pages.visit import current_visit
 from deniable_aggregator.report.composing import section_of
@@ -56,9 +57,10 @@ def export(name: str, ending: str) -> Response:
     choices = read_choices(request.args, details, visit.today)
     if choices.problems:
         raise ProblemError("malformed_question", " ".join(choices.problems.values()))
-    asked = questions(details, choices)
+    strings = strings_of(visit.source, details, choices, request.args)
+    asked = questions(details, choices, lists_of(strings))
     if ending == "md":
-        return _markdown(name, visit.source, ask(visit.source, details, asked))
+        return _markdown(name, visit.source, ask(visit.source, details, asked, strings))
     answer = _answer(question, visit.source, asked)
     file_name = f"{name}-{question}"
     try:

@@ -12,6 +12,7 @@ from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.pages.metric.answering import ask, questions
 from deniable_aggregator.pages.metric.choices import read_choices
 from deniable_aggregator.pages.metric.files import export
+from deniable_aggregator.pages.metric.strings import lists_of, strings_of
 from deniable_aggregator.pages.metric.view import metric_view
 from deniable_aggregator.pages.parts import Link, State
 from deniable_aggregator.pages.rendering import page
@@ -43,7 +44,8 @@ def metric(name: str) -> Response:
             raise
         return _unknown(name, [each.name for each in visit.source.metrics().metrics])
     choices = read_choices(request.args, details, visit.today)
-    answers = ask(visit.source, details, questions(details, choices))
+    strings = strings_of(visit.source, details, choices, request.args)
+    answers = ask(visit.source, details, questions(details, choices, lists_of(strings)), strings)
     view = metric_view(answers, choices, _address(name))
     return page("metric/metric.html.jinja", status=400 if choices.problems else 200, shown=view)
 

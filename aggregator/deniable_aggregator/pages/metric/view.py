@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.answers.estimates import Distribution, SegmentShares, Shares
+from deniable_aggregator.answers.estimates import Distribution, Mean, SegmentShares, Shares
 from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.pages import states
 from deniable_aggregator.pages.addresses import address as address_of
@@ -16,8 +16,10 @@ from deniable_aggregator.pages.metric.details import Detail, details, key_links
 from deniable_aggregator.pages.metric.exporting import Export, exports
 from deniable_aggregator.pages.metric.headline import Headline, headline
 from deniable_aggregator.pages.metric.rows import ValueTables, value_tables
+from deniable_aggregator.pages.numbers.view import DistributionView, distribution_view
+from deniable_aggregator.pages.pairs.view import PairsView, pairs_view
 from deniable_aggregator.pages.parts import Link, State
-from deniable_aggregator.report.numbers import change_table, estimate_tables
+from deniable_aggregator.report.numbers import change_table, estimate_tables, segments_table
 from deniable_aggregator.sentences import (
     as_sentence,
     basis,
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.charts.figure_of import Drawn
     from deniable_aggregator.pages.metric.answering import Answers
     from deniable_aggregator.pages.metric.choices import Choices
+    from deniable_aggregator.pages.strings.discovered import DiscoveredView
+    from deniable_aggregator.pages.strings.values import ValuesView
     from deniable_aggregator.report.document import Table
 
 MOST_DRAWN: Final = 12
@@ -61,6 +65,8 @@ class MetricView:
 
     Attributes:
         name: of the metric.
+        values: what can be looked for in a metric of strings; None of all others.
+        discovered: strings that nobody listed; None of metrics that cannot find any.
         title: what it is for, or its name.
         address: of the page, with its choices.
         controls: the form.
@@ -80,12 +86,16 @@ class MetricView:
         trend_sentence: the same in words.
         details: parts that open.
         exports: files of the answers.
+        distribution: of numbers; None of all other metrics.
+        pairs: which attributes go together; None of all other metrics.
     """
 
     name: str
     title: str
     address: str
     controls: Controls
+    values: ValuesView | None = None
+    discovered: DiscoveredView | None = None
     state: State | None = None
     warnings: Sequence[str] = ()
     keys: Sequence[Link] = ()
@@ -102,6 +112,8 @@ class MetricView:
     trend_sentence: str = ""
     details: Sequence[Detail] = ()
     exports: Sequence[Export] = ()
+    distribution: DistributionView | None = None
+    pairs: PairsView | None = None
 
 
 def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
@@ -115,17 +127,21 @@ def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
     metric = answers.details
     form = controls(metric, choices)
     title = metric.description.strip() or metric.name
+    strings = answers.strings
+    values = None if strings is None else strings.values(answers.estimate)
+    discovered = None if strings is None else strings.discovered(address)
     if answers.estimate is None:
         return MetricView(
             name=metric.name,
             title=title,
             address=address,
             controls=form,
-            state=_state(answers, choices, address),
-            exports=(),
+            values=values,
+            discovered=discovered,
+            state=_state(answers, choices, address) if answers.failures else None,
         )
     estimate, change, series = answers.estimate, answers.change, answers.series
-    shares = isinstance(estimate, Shares | SegmentShares)
+    pairs = pairs_view(estimate) if isinstance(estimate, Shares) else None
     one = headline(estimate, change)
     drawn = series is not None and len(series.periods) > 1
     return MetricView(
@@ -133,6 +149,8 @@ def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
         title=title,
         address=address,
         controls=form,
+        values=values,
+        discovered=discovered,
         warnings=list(_warnings(answers)),
         keys=list(key_links(answers, choices, address)),
         finding="" if one is not None else finding(estimate),
@@ -141,15 +159,19 @@ def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
         basis=basis(change if change is not None else estimate),
         asides=list(_asides(answers)),
         headline=one,
-        pictures=[] if one is not None else list(_pictures(answers)),
+        pictures=[] if one is not None else list(_pictures(answers, pairs)),
         tables=value_tables(estimate, change, choices, address)
         if isinstance(estimate, Shares | SegmentShares)
         else None,
-        numbers=list(_numbers(answers, shares=shares)),
+        numbers=list(_numbers(answers)),
         trend=_picture(series, "Over time") if series is not None and drawn else None,
         trend_sentence=finding(series) if series is not None and drawn else "",
         details=list(details(answers, choices, address)),
         exports=list(exports(answers, address)),
+        distribution=distribution_view(estimate, change)
+        if isinstance(estimate, Distribution)
+        else None,
+        pairs=pairs,
     )
 
 
@@ -176,31 +198,29 @@ def _asides(answers: Answers) -> Iterator[str]:
             yield f"{what}. {answers.failures[question]}"
 
 
-def _pictures(answers: Answers) -> Iterator[Picture]:
+def _pictures(answers: Answers, pairs: PairsView | None) -> Iterator[Picture]:
     estimate, change = answers.estimate, answers.change
-    if isinstance(estimate, Shares | SegmentShares):
+    if pairs is not None:
+        yield Picture(figure=pairs.single, caption="Share of reports")
+    elif isinstance(estimate, Shares | SegmentShares):
         told = sum(row.detected for row in estimate.estimates)
         most = max(LEAST_DRAWN, min(MOST_DRAWN, told))
         yield _picture(estimate, "Share of reports", most)
         if change is not None and change.changes:
             yield _picture(change, "Change in points", most)
-    elif isinstance(estimate, Distribution):
-        yield _picture(estimate, "How the numbers are spread")
 
 
 def _picture(answer: Drawn, caption: str, most: int = MOST_DRAWN) -> Picture:
     return Picture(figure=figure_of(answer, most=most), caption=caption)
 
 
-def _numbers(answers: Answers, *, shares: bool) -> Iterator[Table]:
-    if answers.estimate is None:
-        return
-    if not shares:
+def _numbers(answers: Answers) -> Iterator[Table]:
+    if isinstance(answers.estimate, Mean):
         yield from estimate_tables(answers.estimate)
         if answers.change is not None:
             yield change_table(answers.change)
-    elif isinstance(answers.estimate, Shares):
-        yield from list(estimate_tables(answers.estimate))[1:]
+    elif isinstance(answers.estimate, Shares) and answers.estimate.segments:
+        yield segments_table(answers.estimate)
 
 
 def _state(answers: Answers, choices: Choices, address: str) -> State:

@@ -33,6 +33,7 @@ class PairsView:
     """What the page shows of pairs of attributes.
 
     Attributes:
+        single: a picture of the attributes by themselves.
         asked: how many pairs were asked about, and what a lift is.
         clear: pairs that clearly go together or exclude each other, the surest first, a line each.
         matrix: lifts of every two; None if there are too many to be read.
@@ -42,6 +43,7 @@ class PairsView:
         both: a picture of how large the shares of pairs are; None if there are none.
     """
 
+    single: Figure
     asked: str
     clear: Sequence[str]
     matrix: Table | None
@@ -61,6 +63,8 @@ def pairs_view(answer: Shares) -> PairsView | None:
         return None
     figure = figure_of(answer)
     panels = {panel.heading: panel for panel in figure.panels}
+    of_pairs = {LIFTS, BOTH}
+    single = tuple(panel for panel in figure.panels if panel.heading not in of_pairs)
     ordered = sorted(answer.lifts, key=lambda each: each.p_value)
     clear = [each for each in ordered if each.association != "unclear"]
     unclear = [each for each in ordered if each.association == "unclear"]
@@ -70,6 +74,7 @@ def pairs_view(answer: Shares) -> PairsView | None:
     if more > 0:
         said.append(f"{counted(more, 'more pair')} with a clear answer.")
     return PairsView(
+        single=replace(figure, panels=single),
         asked=f"{pairs} compared with chance: 1 is what chance gives, 2 is twice as often.",
         clear=tuple(said),
         matrix=_matrix(answer.lifts, answer.interval.level),

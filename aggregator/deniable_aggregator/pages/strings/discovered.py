@@ -34,6 +34,9 @@ MOST_DRAWN: Final = 20
 AGAIN_SECONDS: Final = 3
 """After so long the page looks how far a run is."""
 
+SHOWN: Final = "shown"
+"""What the form that starts a run calls the choices of the page that it is on."""
+
 GOING_ON: Final = ("waiting", "running")
 
 
@@ -171,18 +174,19 @@ class DiscoveredView:
     file: str = ""
 
 
-def discovered_view(looked: Looked, asked: AskedStrings) -> DiscoveredView:
+def discovered_view(looked: Looked, asked: AskedStrings, address_: str = "") -> DiscoveredView:
     """What the page shows.
 
     Args:
         looked: what is known of the question.
         asked: the question.
+        address_: of the page, to which whoever starts a run comes back.
     """
     found, run = looked.found, looked.run
     going_on = run is not None and run.state in GOING_ON
     view = DiscoveredView(
         place=address("metric", asked.metric, "discover"),
-        hidden=_hidden(asked),
+        hidden=[*_hidden(asked), (SHOWN, address_.partition("?")[2])],
         button="Look for strings" if found is None else "Look again",
         run=_run(run) if run is not None and going_on else None,
         failure="" if run is None or going_on else visible(run.failure or ""),

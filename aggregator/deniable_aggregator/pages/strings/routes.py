@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from flask import Response, request
+from flask import request
 
 from deniable_aggregator.answers.discoveries import DiscoveryLists, DiscoveryQuery
 from deniable_aggregator.answers.parsing import MalformedQueryError, parse_query
 from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.pages.addresses import address
-from deniable_aggregator.pages.rendering import go_to, here
+from deniable_aggregator.http.tables import table_response
+from deniable_aggregator.pages.addresses import address, changed
+from deniable_aggregator.pages.rendering import HEADERS, go_to, here
+from deniable_aggregator.pages.strings.discovered import SHOWN
 from deniable_aggregator.pages.visit import current_visit
-from deniable_aggregator.tables.formats import FORMATS, encode
 from deniable_aggregator.tables.rows import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from flask import Blueprint
+    from flask import Blueprint, Response
 
     from deniable_aggregator.answers.discoveries import Discovery
 
@@ -44,15 +45,8 @@ def add_discovering(routes: Blueprint, discover: Discover) -> None:
         except MalformedQueryError as error:
             raise ProblemError("malformed_question", f"{error}.") from None
         discover(current_visit().application, name, query, DiscoveryLists())
-        shown = address(
-            "metric",
-            name,
-            since=None if query.since is None else str(query.since),
-            until=None if query.until is None else str(query.until),
-            without_key=query.without_key,
-            version=query.version,
-        )
-        return go_to(f"{here(shown)}#discovered")
+        shown = changed(f"{address('metric', name)}?{request.form.get(SHOWN, '')}")
+        return go_to(here(f"{shown}#discovered"))
 
     routes.add_url_rule("/metric/<name>/discover", "discover", start, methods=["POST"])
 
@@ -68,12 +62,7 @@ def add_found_files(routes: Blueprint) -> None:
         found = current_visit().source.discovery(name, number)
         if not found.result:
             raise ProblemError("no_result", f"Discovery {number} is {found.state}.")
-        response = Response(
-            encode(rows_of(found.result), FILE), content_type=FORMATS[FILE].content_type
-        )
-        file_name = f"{name}-discovery-{number}.{FILE}"
-        response.headers.set("Content-Disposition", "attachment", filename=file_name)
-        return response
+        return table_response(rows_of(found.result), FILE, f"{name}-discovery-{number}", HEADERS)
 
     path = f"/metric/<name>/discoveries/<int(max={(1 << 63) - 1}):number>.{FILE}"
     routes.add_url_rule(path, "found strings", file)

@@ -119,7 +119,7 @@ class ValuesView:
         problems: what cannot be looked for, and why.
         cost: how many values were asked for, and from which share on one is seen; empty before
             anything was asked.
-        any: whether there is a value to look for.
+        open: whether the fields are seen at first.
     """
 
     options: Sequence[ListOption]
@@ -127,7 +127,7 @@ class ValuesView:
     most_typed: int
     problems: Sequence[str]
     cost: str
-    any: bool
+    open: bool
 
 
 def values_view(
@@ -159,7 +159,7 @@ def values_view(
         most_typed=MOST_TYPED,
         problems=chosen.problems,
         cost=_cost(answer) if isinstance(answer, Shares) else "",
-        any=chosen.any,
+        open=chosen.any or bool(chosen.problems) or found is None,
     )
 
 
