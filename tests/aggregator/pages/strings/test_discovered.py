@@ -110,7 +110,7 @@ def test_a_run_shows_how_far_it_is_beside_the_last_result():
 def test_nobody_has_looked():
     shown = view()
     assert (shown.finding, shown.run, shown.button) == ("", None, "Look for strings")
-    assert dict(shown.hidden) == {"since": "2026-01-01", "until": "2026-01-28"}
+    assert dict(shown.hidden) == {"since": "2026-01-01", "until": "2026-01-28", "shown": ""}
     assert shown.place == "/metric/search/discover"
 
 
