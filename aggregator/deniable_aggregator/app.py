@@ -190,6 +190,7 @@ def create_app(
     reader = DiscoveryReader(opened, asker)
     discoveries = DiscoveryService(opened, asker, reader, discovery_runs)
     lists = SavedListKeeper(opened, settings)
+    annotator = AnnotationKeeper(opened)
 
     app = _flask(settings)
     add_upload_route(
@@ -200,10 +201,12 @@ def create_app(
     )
     pages = _add_questions(app, opened, catalogue, verifier, settings, clock)
     if pages is not None:
-        app.register_blueprint(server_pages(pages, keeper=lists, discover=discoveries.ask))
+        app.register_blueprint(
+            server_pages(pages, keeper=lists, annotator=annotator, discover=discoveries.ask)
+        )
         app.register_blueprint(open_pages(pages))
     app.register_blueprint(discovery_routes(discoveries, verifier, settings))
-    app.register_blueprint(annotation_routes.blueprint(AnnotationKeeper(opened), verifier, clock))
+    app.register_blueprint(annotation_routes.blueprint(annotator, verifier, clock))
     app.register_blueprint(saved_list_routes(lists, verifier, settings, clock))
     app.register_blueprint(status.blueprint(opened, catalogue, receiver, verifier, settings, clock))
     app.register_blueprint(admin_routes.blueprint(opened, catalogue, verifier, clock))

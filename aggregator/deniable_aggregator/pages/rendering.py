@@ -38,6 +38,8 @@ PAGES: Final = (
     ("health", "Health"),
     ("plan", "Plan"),
     ("privacy", "Privacy"),
+    ("annotations", "Annotations"),
+    ("lists", "Lists"),
     ("operations", "Operations"),
 )
 """Paths and titles of the pages that every page leads to."""

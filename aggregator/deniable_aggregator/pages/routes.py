@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from flask import Blueprint
 
 from deniable_aggregator.pages.admission import admit_visitors
+from deniable_aggregator.pages.annotations.routes import add_annotations
 from deniable_aggregator.pages.health.routes import add_health
 from deniable_aggregator.pages.lists.routes import add_lists
 from deniable_aggregator.pages.metric.routes import add_metric
@@ -21,6 +22,7 @@ from deniable_aggregator.pages.strings.routes import add_discovering, add_found_
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from deniable_aggregator.annotations import AnnotationKeeper
     from deniable_aggregator.audit import AuditEntry
     from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.pages.page_parts import PageParts
@@ -49,17 +51,21 @@ def answer_pages(
     return routes
 
 
-def server_pages(parts: PageParts, *, keeper: SavedListKeeper, discover: Discover) -> Blueprint:
+def server_pages(
+    parts: PageParts, *, keeper: SavedListKeeper, annotator: AnnotationKeeper, discover: Discover
+) -> Blueprint:
     """All other pages: those that need what only the server's own process has.
 
     Args:
         parts: what pages are made with.
         keeper: keeps saved lists of values.
+        annotator: keeps annotations.
         discover: starts runs that look for strings that nobody listed.
     """
     routes = Blueprint("pages of the server", __name__)
     admit_visitors(routes, parts)
     add_lists(routes, keeper)
+    add_annotations(routes, annotator)
     add_discovering(routes, discover)
     return routes
 

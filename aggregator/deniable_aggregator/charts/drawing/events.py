@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 MOST_SAID: Final = 8
 """Events whose texts stand below a picture: the newest; all have a rule."""
 
+NUMBER_ROW: Final = 8.0
+"""How much higher the room above a plot is for the numbers, in pixels."""
+
+_BELOW: Final = 6.0
 ABOVE: Final = 3.0
 """How far above the plot numbers stand, in pixels."""
 
@@ -56,7 +60,7 @@ def draw_event_texts(canvas: Canvas, panel: Lines, width: float, y: float) -> fl
     top = y
     for line in event_lines(panel):
         y += canvas.paragraph(y, line, width)
-    return y - top
+    return y - top + (_BELOW if y > top else 0)
 
 
 def event_lines(panel: Lines) -> Iterator[str]:

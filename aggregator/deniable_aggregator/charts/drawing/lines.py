@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.charts.alternative import moment_in_words
 from deniable_aggregator.charts.drawing.canvas import SMALL, TEXT
 from deniable_aggregator.charts.drawing.dots import PHONE, RADIUS, SMALLEST_DOT
-from deniable_aggregator.charts.drawing.events import draw_event_texts, draw_events
+from deniable_aggregator.charts.drawing.events import NUMBER_ROW, draw_event_texts, draw_events
 from deniable_aggregator.charts.drawing.marks import MARK_ROW, draw_mark, draw_marked_day
 from deniable_aggregator.charts.drawing.scales import Scale, scale_over, tick_words
 from deniable_aggregator.charts.drawing.texts import text_width
@@ -62,7 +62,7 @@ def draw_lines(canvas: Canvas, panel: Lines, width: float) -> float:
             scale = scale_over(numbers, high, 0.0, pad=0.04)
             with canvas.group("line", move=(column * (wide + _GAP), y)):
                 _draw_line(canvas, line, panel, scale, wide, high)
-        y += high + 60 + (MARK_ROW if any(panel.marks) else 0)
+        y += high + 60 + (MARK_ROW if any(panel.marks) else 0) + (NUMBER_ROW if panel.events else 0)
     y += draw_event_texts(canvas, panel, width, y - 6)
     if panel.left_out:
         y += canvas.paragraph(y - 6, panel.left_out, width)
@@ -108,7 +108,7 @@ def _draw_line(
     step = ticks[1] - ticks[0] if len(ticks) > 1 else 1.0
     words = [tick_words(tick, step, panel.unit) for tick in ticks]
     left = max((text_width(each, SMALL) for each in words), default=0.0) + 8
-    with canvas.group("plot", move=(0, 24)):
+    with canvas.group("plot", move=(0, 24 + (NUMBER_ROW if panel.events else 0))):
         across = Scale(0, max(len(line.moments), 1), left, width)
         for number, marks in enumerate(panel.marks):
             draw_marked_day(canvas, marks, across(number), across(number + 1), height)

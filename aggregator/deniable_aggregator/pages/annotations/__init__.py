@@ -1,0 +1,1 @@
+"""The page of annotations: what happened on which day."""
