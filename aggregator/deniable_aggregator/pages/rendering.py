@@ -46,6 +46,7 @@ PAGES: Final = (
 
 WIDE: Final = 560
 NARROW: Final = 296
+BROAD: Final = 1120
 """Widths of drawings, in pixels: their texts are of the page's size in places as wide."""
 
 
@@ -121,8 +122,9 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
     )
     environment.globals.update(
-        # A drawing is shown twice: for wide and for narrow places.
+        # A drawing is there for wide and for narrow places; one of several parts, for broad ones.
         wide_svg=lambda figure: svg(figure, WIDE, "page", heading=False),
+        broad_svg=lambda figure: svg(figure, BROAD, "page", heading=False),
         narrow_svg=lambda figure: svg(figure, NARROW, "page", heading=False),
         sparkline=lambda figure: sparkline(figure, 240, 44),
         numbers_of=_numbers_of,

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 HEIGHT: Final = 150.0
 ALONE_HEIGHT: Final = 220.0
+LEAST_WIDTH: Final = 240.0
+"""Of a small picture, in pixels, where there are more than two beside one another."""
+
+MOST_COLUMNS: Final = 4
 LEAST_STEP: Final = 9.0
 """Where periods are closer to each other, in pixels, intervals are a band instead of marks."""
 
@@ -44,7 +48,8 @@ def draw_lines(canvas: Canvas, panel: Lines, width: float) -> float:
         panel: the lines.
         width: of the panel, in pixels.
     """
-    columns = 1 if len(panel.lines) == 1 or width < PHONE else 2
+    columns = 1 if width < PHONE else max(2, min(MOST_COLUMNS, int(width / LEAST_WIDTH)))
+    columns = min(columns, len(panel.lines)) or 1
     wide = (width - _GAP * (columns - 1)) / columns
     high = ALONE_HEIGHT if len(panel.lines) == 1 else HEIGHT
     y = 0.0

@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from deniable_aggregator.pages.metric.choices import Choices
     from deniable_aggregator.pages.metric.strings import Strings
 
-MOST_FOLLOWED: Final = 6
-"""Values that are followed over time, if the metric has more."""
+MOST_FOLLOWED: Final = 4
+"""Values that are followed over time, if the metric has many."""
+
+FEW_VALUES: Final = 8
+"""So many are all followed."""
 
 Answer = TypeVar("Answer")
 
@@ -108,7 +111,7 @@ def questions(details: MetricDetails, choices: Choices, lists: ValueLists = NO_L
             since=choices.followed.since,
             until=choices.followed.until,
             by=choices.by,
-            top=MOST_FOLLOWED if listed > MOST_FOLLOWED else None,
+            top=MOST_FOLLOWED if listed > FEW_VALUES else None,
             segment=choices.segment,
             version=choices.version,
             without_key=choices.without_key,

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 LEAST_FOLDED: Final = 2
 """So many values that can't be told from zero become one line."""
 
-CLEAR: Final = Badge("changed", "clear change")
-NOT_CLEAR: Final = Badge("unchanged", "no clear change")
+CLEAR: Final = Badge("changed", "clear")
+NOT_CLEAR: Final = Badge("unchanged", "not clear")
 
 
 class ValueTables(NamedTuple):
@@ -80,7 +80,11 @@ def value_tables(
         Column(level),
     ]
     if change is not None:
-        columns += [Column("Change in points", "change"), Column(level), Column("", words=True)]
+        columns += [
+            Column("Change in points", "change"),
+            Column(level),
+            Column("Change is", words=True),
+        ]
 
     def table(name: str, caption: str, rows: Iterable[Sequence[Cell]], left_out: str = "") -> Table:
         return Table(

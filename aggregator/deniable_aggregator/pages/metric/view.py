@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from msgspec import UNSET
+from msgspec.structs import replace
+
 from deniable_aggregator.answers.estimates import Distribution, Mean, SegmentShares, Shares
 from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.pages import states
@@ -83,7 +86,7 @@ class MetricView:
         tables: of values.
         numbers: other tables.
         trend: over time.
-        trend_sentence: the same in words.
+        trend_sentence: the same in words, if it is of one number; several are a broad picture.
         details: parts that open.
         exports: files of the answers.
         distribution: of numbers; None of all other metrics.
@@ -165,7 +168,7 @@ def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
         else None,
         numbers=list(_numbers(answers)),
         trend=_picture(series, "Over time") if series is not None and drawn else None,
-        trend_sentence=finding(series) if series is not None and drawn else "",
+        trend_sentence=finding(series) if series is not None and drawn and one else "",
         details=list(details(answers, choices, address)),
         exports=list(exports(answers, address)),
         distribution=distribution_view(estimate, change)
@@ -199,15 +202,23 @@ def _asides(answers: Answers) -> Iterator[str]:
 
 
 def _pictures(answers: Answers, pairs: PairsView | None) -> Iterator[Picture]:
+    """Shares, and clear changes; the table has those that are not clear."""
     estimate, change = answers.estimate, answers.change
     if pairs is not None:
         yield Picture(figure=pairs.single, caption="Share of reports")
     elif isinstance(estimate, Shares | SegmentShares):
         told = sum(row.detected for row in estimate.estimates)
         most = max(LEAST_DRAWN, min(MOST_DRAWN, told))
-        yield _picture(estimate, "Share of reports", most)
-        if change is not None and change.changes:
-            yield _picture(change, "Change in points", most)
+        yield _picture(_raw(estimate), "Share of reports", most)
+        clear = sum(row.changed for row in change.changes) if change is not None else 0
+        if change is not None and clear:
+            yield _picture(change, "Change in points", max(LEAST_DRAWN, min(MOST_DRAWN, clear)))
+
+
+def _raw(estimate: Shares | SegmentShares) -> Shares | SegmentShares:
+    """The same without adjusted shares, of which the page says nothing else."""
+    rows = [replace(row, adjusted=UNSET) for row in estimate.estimates]
+    return replace(estimate, estimates=rows)
 
 
 def _picture(answer: Drawn, caption: str, most: int = MOST_DRAWN) -> Picture:
@@ -216,7 +227,8 @@ def _picture(answer: Drawn, caption: str, most: int = MOST_DRAWN) -> Picture:
 
 def _numbers(answers: Answers) -> Iterator[Table]:
     if isinstance(answers.estimate, Mean):
-        yield from estimate_tables(answers.estimate)
+        if answers.change is None:
+            yield from estimate_tables(answers.estimate)
         if answers.change is not None:
             yield change_table(answers.change)
     elif isinstance(answers.estimate, Shares) and answers.estimate.segments:
