@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from flask import Blueprint, Response
 
     from deniable_aggregator.pages.page_parts import PageParts
-    from deniable_aggregator.security.keys import Key
     from deniable_aggregator.security.sessions import Session
 
 
@@ -43,7 +42,8 @@ def admit_visitors(routes: Blueprint, parts: PageParts) -> None:
             raise SignedOutError
         if request.method not in ("GET", "HEAD"):
             _require_own_form(session, parts.longest_form)
-        key = _chosen_key(session)
+        name = request.values.get("application", session.keys[0].application)
+        key = next((each for each in session.keys if each.application == name), session.keys[0])
         g.visit = Visit(
             application=key.application,
             applications=tuple(sorted(each.application for each in session.keys)),
@@ -52,6 +52,12 @@ def admit_visitors(routes: Blueprint, parts: PageParts) -> None:
             today=day_of(epoch_at(parts.clock())),
             form_token=session.form_token,
         )
+        if name != key.application:  # whether there is such an application or not
+            raise ProblemError(
+                "wrong_scope",
+                "You are not signed in to this application. Sign in with the token of one of its "
+                "keys; you stay signed in to the others.",
+            )
 
     def protect(response: Response) -> Response:
         for name, value in HEADERS.items():
@@ -69,22 +75,3 @@ def _require_own_form(session: Session, longest_form: int) -> None:
     require_own_page(request.headers)
     require_form_type(request.content_type or "")
     require_form_token(session.form_token)
-
-
-def _chosen_key(session: Session) -> Key:
-    """The key of the application that the address or the form names, or of the newest one.
-
-    Raises:
-        ProblemError: ``wrong_scope``, whether there is such an application or not.
-    """
-    name = request.values.get("application")
-    if name is None:
-        return session.keys[0]
-    for key in session.keys:
-        if key.application == name:
-            return key
-    raise ProblemError(
-        "wrong_scope",
-        "You are not signed in to this application. Sign in with the token of one of its keys; you "
-        "stay signed in to the others.",
-    )

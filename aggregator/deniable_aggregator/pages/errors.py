@@ -127,13 +127,19 @@ def _view(error: Exception, asked: Asked) -> tuple[ErrorView, Mapping[str, str]]
         return view, {}
     problem = _problem(error)
     code = problem.code
-    title, text = _WORDS.get(code, (problem.document.title, problem.document.detail))
+    title, text = _WORDS.get(code, (problem.document.title, ""))
     link, link_text = "/", "To the overview"
     if code == "wrong_scope":
         link, link_text = sign_in_address(asked.address), "Sign in"
     elif asked.reads and code in _PASSING:
         link, link_text = asked.address, "Try again"
-    view = ErrorView(status=problem.status, title=title, text=text, link=link, link_text=link_text)
+    view = ErrorView(
+        status=problem.status,
+        title=title,
+        text=text or problem.document.detail,
+        link=link,
+        link_text=link_text,
+    )
     return view, problem.headers
 
 
@@ -157,6 +163,7 @@ _PASSING: Final = (
 )
 
 _WORDS: Final[Mapping[str, tuple[str, str]]] = {
+    "wrong_scope": ("This needs another key", ""),
     "not_found": (
         "There is no such page",
         "Check the address, or begin at the overview.",
@@ -193,4 +200,4 @@ _WORDS: Final[Mapping[str, tuple[str, str]]] = {
         "the server finds the place in its log.",
     ),
 }
-"""Title and text of codes whose problem documents speak to programs."""
+"""Title and text of codes whose problem documents speak to programs; without a text, theirs."""

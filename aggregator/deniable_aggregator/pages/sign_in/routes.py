@@ -128,6 +128,7 @@ class SignIn:
             else (),
             refusal=refusal,
             form_token=session.form_token if session else "",
+            create_command=view.create_command(),
         )
         status = 200 if refusal is None else refusal.status
         return page("sign_in/sign_in.html.jinja", status=status, sign_in=shown)

@@ -31,12 +31,14 @@ class SignInView:
         applications: those the visitor is signed in to already.
         refusal: why the last token was refused; None if there was none.
         form_token: of the session; empty if there is none.
+        create_command: makes a key with which to sign in.
     """
 
     next_page: str
     applications: tuple[str, ...]
     refusal: Refusal | None
     form_token: str
+    create_command: str
 
 
 def create_command(application: str = "APPLICATION") -> str:
