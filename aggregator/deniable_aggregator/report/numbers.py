@@ -167,19 +167,29 @@ def found_tables(answer: FoundStrings, most: int = MOST_ROWS) -> Iterator[Table]
         most: rows of each table.
     """
     level = f"{answer.interval.level:.0%} interval"
-    for heading, name, found in (
-        ("Strings that were found", "string", answer.strings),
-        ("Longer strings, of which the first letters were found", "begins with", answer.prefixes),
-    ):
-        if found:
-            more = len(found) - most
-            rows = [_found(each, dated=answer.earlier is not None) for each in found[:most]]
-            new = ["new?"] if answer.earlier is not None else []
-            columns = (name, "share", *ENDS, "evidence", *new)
-            left_out = f"{more:,} more" if more > 0 else ""
-            yield Table(f"{heading}, {level}", columns, rows, left_out)
+    dated = answer.earlier is not None
+    new = ["new?"] if dated else []
+    if answer.strings:
+        rows = [
+            [visible(each.shown), *_share(each.share, each.low, each.high), *_evidence(each, dated)]
+            for each in answer.strings[:most]
+        ]
+        columns = ["string", "share", *ENDS, "evidence", *new]
+        yield Table(f"Strings that were found, {level}", columns, rows, _more(answer.strings, most))
+    if answer.prefixes:
+        # More may begin so than the upper end of the interval allows.
+        rows = [
+            [visible(each.shown), share_ends(each.low, each.high)[0], *_evidence(each, dated)]
+            for each in answer.prefixes[:most]
+        ]
+        columns = ["begins with", "share, at least", "evidence", *new]
+        heading = "Longer strings, of which the first letters were found"
+        yield Table(heading, columns, rows, _more(answer.prefixes, most))
 
 
-def _found(each: FoundString, *, dated: bool) -> list[str]:
-    seen = ["new" if each.seen == "new" else ""] if dated else []
-    return [visible(each.shown), *_share(each.share, each.low, each.high), each.evidence, *seen]
+def _evidence(each: FoundString, dated: bool) -> list[str]:
+    return [each.evidence, *(["new" if each.seen == "new" else ""] if dated else ())]
+
+
+def _more(found: Sequence[FoundString], most: int) -> str:
+    return f"{len(found) - most:,} more" if len(found) > most else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from deniable_aggregator.answers.discoveries import OVERWHELMING_SCORE, STRONG_SCORE
 from deniable_aggregator.sentences.ranges import range_in_words
 from deniable_aggregator.sentences.shares import leaders
 from deniable_aggregator.sentences.wording import counted, days_between, shown_value
@@ -46,6 +47,15 @@ def _clauses(answer: FoundStrings) -> Iterator[str]:
         gone = sum(each.verdict == "gone" for each in earlier.missing)
         days = days_between(earlier.since, earlier.until)
         yield f"{new:,} new and {gone:,} gone since {days}"
+
+
+def evidence_in_words() -> str:
+    """What the words for evidence mean."""
+    return (
+        "Evidence: how far the reports are from those of devices that do not hold a string. Enough "
+        f"passes the test, strong is above {STRONG_SCORE:g} standard deviations, overwhelming "
+        f"above {OVERWHELMING_SCORE:g}."
+    )
 
 
 def smallest_shares(answer: FoundStrings) -> str:

@@ -77,8 +77,8 @@ def bins_in_words(answer: Distribution) -> str:
     widths = {round(each.end - each.start, 12) for each in answer.bins}
     wide = f" of {min(widths):.4g}" if len(widths) == 1 else ""
     return (
-        f"{counted(len(answer.bins), 'bin')}{wide}. Where in a bin values lie is not known, so a "
-        f"quantile is placed to within one bin at best. Shares of bins are {answer.label}."
+        f"{counted(len(answer.bins), 'bin')}{wide}. Where in a bin values lie is not known: a "
+        "quantile is placed to within one bin at best."
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.charts.figure import Dot, Dots, Figure, interval_of
 from deniable_aggregator.charts.making.heading import (
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.discoveries import FoundString, FoundStrings
 
+AXIS: Final = "share of the devices that reported"
+
 
 def discovery_figure(answer: FoundStrings, most: int) -> Figure:
     """The strings that were found.
@@ -27,27 +29,33 @@ def discovery_figure(answer: FoundStrings, most: int) -> Figure:
     """
     level = answer.interval.level
     groups = [
-        ("Whole strings", answer.strings),
-        ("First letters of longer strings", answer.prefixes),
+        ("Whole strings", AXIS, answer.strings),
+        (
+            "First letters of longer strings",
+            f"{AXIS}, at least: more may begin so than the upper end allows",
+            answer.prefixes,
+        ),
     ]
     return Figure(
         title=title_of(answer.metric, answer.description),
         warnings=warnings_of(answer.notices),
         subtitle=tuple(head_lines(answer, answer.metric, answer.reports, [answer.version])),
-        panels=tuple(_panel(heading, found, level, most) for heading, found in groups if found),
+        panels=tuple(
+            _panel(heading, axis, found, level, most) for heading, axis, found in groups if found
+        ),
         notes=(
             intervals_in_words(answer.interval),
-            *(() if any(found for _, found in groups) else ("No string was found.",)),
+            *(() if any(found for *_, found in groups) else ("No string was found.",)),
         ),
         level=level,
     )
 
 
-def _panel(heading: str, found: Sequence[FoundString], level: float, most: int) -> Dots:
+def _panel(heading: str, axis: str, found: Sequence[FoundString], level: float, most: int) -> Dots:
     more = len(found) - most
     return Dots(
         heading=heading,
-        axis="share of the devices that reported",
+        axis=axis,
         unit="share",
         dots=tuple(
             Dot(

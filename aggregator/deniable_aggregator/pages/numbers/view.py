@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deniable_aggregator.charts.figure_of import figure_of
-from deniable_aggregator.report.document import Table
-from deniable_aggregator.report.numbers import ENDS, estimate_tables
+from deniable_aggregator.pages.parts import Badge, Column, Table
+from deniable_aggregator.report.numbers import estimate_tables
 from deniable_aggregator.sentences import (
     difference_ends,
     number_in_words,
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.estimates import Distribution
     from deniable_aggregator.answers.trends import Change, QuantileDifference
     from deniable_aggregator.charts.figure import Figure
+    from deniable_aggregator.pages.parts import Cell
+    from deniable_aggregator.report.document import Table as TextTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +39,7 @@ class DistributionView:
 
     figure: Figure
     bins: str
-    quantiles: Table
+    quantiles: TextTable
     not_placed: Sequence[str]
     changes: Table | None
 
@@ -64,25 +66,33 @@ def _changes(change: Change) -> Table | None:
     rows = [_quantile(each) for each in change.quantiles or ()]
     for each in change.changes:
         half = (each.high - each.low) / 2
-        numbers = [
-            number_in_words(one, one - half, one + half) for one in (each.before, each.after)
-        ]
-        ends = difference_ends(each.low, each.high)
-        rows.append(["mean", *numbers, *ends, _CLEAR[each.changed]])
+        both = [number_in_words(one, one - half, one + half) for one in (each.before, each.after)]
+        rows.append(_row("mean", both, each.low, each.high, changed=each.changed))
     if not rows:
         return None
-    caption = f"Change in the metric's own unit, {change.interval.level:.0%} interval"
-    return Table(caption, ("", "before", "after", *ENDS, ""), rows)
+    level = f"{change.interval.level:.0%} interval"
+    columns = [
+        Column("", words=True),
+        Column("before"),
+        Column("after"),
+        Column(f"difference, {level}"),
+        Column("", words=True),
+    ]
+    caption = "What has changed, in the metric's own unit"
+    return Table(name="changed-numbers", caption=caption, columns=columns, rows=rows)
 
 
-_CLEAR = {True: "clear change", False: "no clear change"}
-
-
-def _quantile(each: QuantileDifference) -> list[str]:
+def _quantile(each: QuantileDifference) -> list[Cell]:
     half = (each.high - each.low) / 2
-    before, after = (
+    both = [
         "can't place" if one is None else number_in_words(one, one - half, one + half)
         for one in (each.before, each.after)
-    )
-    ends = difference_ends(each.low, each.high)
-    return [quantile_in_words(each.quantile), before, after, *ends, _CLEAR[each.changed]]
+    ]
+    name = quantile_in_words(each.quantile)
+    return _row(name, both, each.low, each.high, changed=each.changed)
+
+
+def _row(name: str, both: list[str], low: float, high: float, *, changed: bool) -> list[Cell]:
+    """A number before and after, the ends of its difference, and whether that is clear."""
+    said = Badge("changed", "clear change") if changed else Badge("unchanged", "no clear change")
+    return [name, *both, " to ".join(difference_ends(low, high)), said]

@@ -11,6 +11,7 @@ from deniable_aggregator.report.numbers import found_tables
 from deniable_aggregator.sentences import basis, cautions, days_between, finding
 from deniable_aggregator.sentences.discoveries import (
     discovery_explanation,
+    evidence_in_words,
     hidden_strings,
     missing_strings,
     planted_strings,
@@ -143,7 +144,6 @@ class DiscoveredView:
         button: its words.
         run: how far a run is; None if none goes on.
         failure: why the last run has no result; empty if it has one.
-        days: the days that the result is about; empty if there is none.
         notes: why the result may not be what was asked for, a sentence each.
         cautions: what to know before the result.
         finding: the result in a sentence.
@@ -161,7 +161,6 @@ class DiscoveredView:
     button: str
     run: RunView | None = None
     failure: str = ""
-    days: str = ""
     notes: Sequence[str] = ()
     cautions: Sequence[str] = ()
     finding: str = ""
@@ -197,7 +196,6 @@ def discovered_view(looked: Looked, asked: AskedStrings, address_: str = "") -> 
     some = bool(result.strings or result.prefixes)
     return replace(
         view,
-        days=days_between(found.since, found.until),
         notes=tuple(_notes(looked, found)),
         cautions=tuple(cautions(result)),
         finding=finding(result),
@@ -206,7 +204,7 @@ def discovered_view(looked: Looked, asked: AskedStrings, address_: str = "") -> 
         tables=tuple(found_tables(result, MOST_ROWS)),
         missing=tuple(missing_strings(result)),
         unseen=(*hidden_strings(result), smallest_shares(result), planted_strings(result)),
-        explanation=tuple(discovery_explanation(result)),
+        explanation=(evidence_in_words(), *discovery_explanation(result)),
         file=address("metric", asked.metric, "discoveries", f"{found.id}.csv"),
     )
 
@@ -235,8 +233,8 @@ def _notes(looked: Looked, found: Discovery) -> list[str]:
     notes = []
     if not looked.fits:
         notes.append(
-            "Nobody has looked for strings in the days that you chose. This is the newest result "
-            f"about other days: {days_between(found.since, found.until)}."
+            f"This is about {days_between(found.since, found.until)}: nobody has looked for "
+            "strings in the days that you chose."
         )
     elif found.current is False:
         notes.append(

@@ -93,7 +93,7 @@ def test_results_about_other_keys_or_versions_are_others():
 
 def test_of_other_days_the_page_says_so():
     other = view(run(3, since=1, until=5), asked=replace(ASKED, since=date(2026, 1, 10)))
-    assert "newest result about other days: 2026-01-01 to 2026-01-05" in other.notes[0]
+    assert "This is about 2026-01-01 to 2026-01-05: nobody has looked" in other.notes[0]
     assert not view(run(3)).notes
     assert "Look again" in view(run(3), current=False).notes[0]
 
