@@ -26,6 +26,7 @@ from deniable_aggregator.api.discoveries.runs import DiscoveryRuns
 from deniable_aggregator.api.discoveries.service import DiscoveryService
 from deniable_aggregator.api.estimate_table.routes import blueprint as estimate_table_routes
 from deniable_aggregator.api.estimate_table.runs import EstimateTableRuns
+from deniable_aggregator.api.operations import OperationsReader, ServerParts
 from deniable_aggregator.api.readiness import Readiness
 from deniable_aggregator.api.readiness import blueprint as health_routes
 from deniable_aggregator.api.saved_lists import blueprint as saved_list_routes
@@ -45,6 +46,7 @@ from deniable_aggregator.operations.fold import InboxFold
 from deniable_aggregator.operations.maintenance import Maintenance
 from deniable_aggregator.operations.roll_up import RollUp
 from deniable_aggregator.pages.errors import install_error_pages
+from deniable_aggregator.pages.keys.acts import KeyActs
 from deniable_aggregator.pages.page_parts import PageParts
 from deniable_aggregator.pages.routes import answer_pages, open_pages, server_pages
 from deniable_aggregator.pages.session_cookie import SessionCookie
@@ -78,6 +80,7 @@ class Aggregator:
         rate_limiter: limits the uploads of each key.
         receiver: checks and counts uploads.
         readiness: whether the server should be given work.
+        operations: how it is doing.
         discovery_runs: looks for strings that nobody listed.
         estimate_runs: keeps the SQL table of estimates as the reports are.
         owns_store: whether `close` closes the store.
@@ -93,6 +96,7 @@ class Aggregator:
     rate_limiter: RateLimiter
     receiver: UploadReceiver
     readiness: Readiness
+    operations: OperationsReader
     discovery_runs: DiscoveryRuns
     estimate_runs: EstimateTableRuns
     owns_store: bool
@@ -191,6 +195,19 @@ def create_app(
     discoveries = DiscoveryService(opened, asker, reader, discovery_runs)
     lists = SavedListKeeper(opened, settings)
     annotator = AnnotationKeeper(opened)
+    status_reader = status.StatusReader(opened, catalogue, receiver, settings, clock)
+    operations = OperationsReader(
+        ServerParts(
+            store=opened,
+            status=status_reader,
+            readiness=readiness,
+            inbox_fold=inbox_fold,
+            maintenance=maintenance,
+            writer=writer,
+        ),
+        settings,
+        clock,
+    )
 
     app = _flask(settings)
     add_upload_route(
@@ -202,13 +219,20 @@ def create_app(
     pages = _add_questions(app, opened, catalogue, verifier, settings, clock)
     if pages is not None:
         app.register_blueprint(
-            server_pages(pages, keeper=lists, annotator=annotator, discover=discoveries.ask)
+            server_pages(
+                pages,
+                keeper=lists,
+                annotator=annotator,
+                discover=discoveries.ask,
+                operations=operations.operations,
+                key_acts=KeyActs(opened, catalogue, clock),
+            )
         )
         app.register_blueprint(open_pages(pages))
     app.register_blueprint(discovery_routes(discoveries, verifier, settings))
     app.register_blueprint(annotation_routes.blueprint(annotator, verifier, clock))
     app.register_blueprint(saved_list_routes(lists, verifier, settings, clock))
-    app.register_blueprint(status.blueprint(opened, catalogue, receiver, verifier, settings, clock))
+    app.register_blueprint(status.blueprint(status_reader, verifier))
     app.register_blueprint(admin_routes.blueprint(opened, catalogue, verifier, clock))
     app.register_blueprint(remote_configuration.blueprint(opened, verifier, clock))
     app.register_blueprint(health_routes(readiness))
@@ -224,6 +248,7 @@ def create_app(
         rate_limiter=rate_limiter,
         receiver=receiver,
         readiness=readiness,
+        operations=operations,
         discovery_runs=discovery_runs,
         estimate_runs=estimate_runs,
         owns_store=opened is not store,

@@ -26,50 +26,71 @@ if TYPE_CHECKING:
     from deniable_aggregator.store import Store
 
 
-def blueprint(
-    store: Store,
-    catalogue: MetricCatalog,
-    ingest: UploadReceiver,
-    verifier: KeyVerifier,
-    settings: Settings,
-    clock: Callable[[], float],
-) -> Blueprint:
-    """The route.
+class StatusReader:
+    """Reads how uploads and counting are doing.
 
     Args:
         store: has the inbox.
         catalogue: the registered metrics.
         ingest: knows how many uploads were accepted and refused.
-        verifier: verifies keys.
         settings: for how long days stay open.
         clock: seconds since 1970.
     """
-    routes = Blueprint("status", __name__)
 
-    def status() -> Response:
-        application = require_reader(verifier).application
-        entries = catalogue.for_application(application)
+    def __init__(
+        self,
+        store: Store,
+        catalogue: MetricCatalog,
+        ingest: UploadReceiver,
+        settings: Settings,
+        clock: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._catalogue = catalogue
+        self._ingest = ingest
+        self._settings = settings
+        self._clock = clock
+
+    def status(self, application: str) -> Status:
+        """How an application's uploads are doing.
+
+        Args:
+            application: its name.
+        """
+        entries = self._catalogue.for_application(application)
         digests = [entry.spec.digest for entry in entries]
-        backlog = store.inbox.backlog(digests)
-        counts = dict(ingest.outcome_counts(application))
-        answer = Status(
+        backlog = self._store.inbox.backlog(digests)
+        counts = dict(self._ingest.outcome_counts(application))
+        return Status(
             application,
-            today=day_of(epoch_at(clock())),
-            accept_days=settings.accept_days,
+            today=day_of(epoch_at(self._clock())),
+            accept_days=self._settings.accept_days,
             since_start=UploadCounts(
                 accepted=counts.pop("accepted", 0),
                 duplicate=counts.pop("duplicate", 0),
                 refused=dict(sorted(counts.items())),
-                refused_without_key=sum(ingest.outcome_counts(NO_APPLICATION).values()),
+                refused_without_key=sum(self._ingest.outcome_counts(NO_APPLICATION).values()),
             ),
             inbox=Inbox(
                 rows=sum(each.rows for each in backlog),
                 bytes=sum(each.payload_bytes for each in backlog),
-                reports=sum(waiting_by_version(store, entries).values()),
-                rows_set_aside=store.inbox.count_set_aside(digests),
+                reports=sum(waiting_by_version(self._store, entries).values()),
+                rows_set_aside=self._store.inbox.count_set_aside(digests),
             ),
         )
-        return json_response(answer)
+
+
+def blueprint(reader: StatusReader, verifier: KeyVerifier) -> Blueprint:
+    """The route.
+
+    Args:
+        reader: reads the status.
+        verifier: verifies keys.
+    """
+    routes = Blueprint("status", __name__)
+
+    def status() -> Response:
+        return json_response(reader.status(require_reader(verifier).application))
 
     routes.add_url_rule("/v1/status", view_func=status)
     return routes

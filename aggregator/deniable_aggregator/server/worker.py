@@ -50,6 +50,7 @@ def load_application(parent: int, settings: Settings) -> RsgiApplication:
     application = RsgiApplication(
         app, settings, on_start=partial(_install_drain, aggregator, settings)
     )
+    aggregator.operations.questions = application.questions
     if settings.metrics_port:
         uploads = application.uploads.memory
         collector = PrometheusCollector(

@@ -1,0 +1,1 @@
+"""Leaving the reports of a key out of all answers, and taking them back."""

@@ -1,0 +1,1 @@
+"""How the server is doing, for whoever runs it."""
