@@ -45,15 +45,18 @@ def _warning_sign(canvas: Canvas, y: float) -> None:
 
 def draw_notes(canvas: Canvas, figure: Figure, width: float) -> float:
     """The key and the notes; returns how high they are."""
-    x, y = 0.0, 14.0
+    x, y, beside = 0.0, 14.0, SAMPLE + 6
     for draw, words in key_of(figure):
-        wide = SAMPLE + 6 + text_width(words, SMALL) + 18
+        wide = beside + text_width(words, SMALL) + 18
         if x and x + wide > width + 18:
             x, y = 0.0, y + 17
         with canvas.group("key", move=(x, y - 4)):
             draw(canvas)
-            canvas.text(SAMPLE + 6, 4, words, size=SMALL, color=canvas.theme.muted)
-        x += wide
+            lines = wrapped(words, SMALL, width - beside)
+            for number, line in enumerate(lines):
+                base = 4 + 14 * number
+                canvas.text(beside, base, line, size=SMALL, color=canvas.theme.muted)
+        x, y = x + wide, y + 14 * (len(lines) - 1)
     y += 5
     for note in figure.notes:
         for line in wrapped(note, SMALL, width):
