@@ -43,8 +43,8 @@ class Asked:
 
     @property
     def address(self) -> str:
-        """The address that was asked for."""
-        return quote(self.path) + (f"?{self.query}" if self.query else "")
+        """The address that was asked for, on this server: two slashes would begin another host."""
+        return "/" + quote(self.path.lstrip("/")) + (f"?{self.query}" if self.query else "")
 
     @property
     def reads(self) -> bool:
@@ -164,6 +164,7 @@ _PASSING: Final = (
 
 _WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "wrong_scope": ("This needs another key", ""),
+    "upload_too_large": ("This form is too long", ""),
     "not_found": (
         "There is no such page",
         "Check the address, or begin at the overview.",

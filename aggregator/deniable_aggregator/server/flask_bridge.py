@@ -18,7 +18,13 @@ from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.ingest.rate_limit import RateLimiter
 from deniable_aggregator.pages.errors import Asked, SignedOutError, error_page
 from deniable_aggregator.pages.forms import form_limit, require_form_type
-from deniable_aggregator.pages.paths import is_answer_page, is_page, needs_session, takes_forms
+from deniable_aggregator.pages.paths import (
+    SIGN_IN,
+    is_answer_page,
+    is_page,
+    needs_session,
+    takes_forms,
+)
 from deniable_aggregator.server.answer_body import AnswerBody
 from deniable_aggregator.server.deadlines import Deadlines
 from deniable_aggregator.server.questions import QuestionProcesses
@@ -84,6 +90,10 @@ class FlaskBridge:
         self._limiter = RateLimiter(
             settings.read_rate_limit, settings.rate_limit_store, "ask {}. Ask again later."
         )
+        # So a flood of tokens keeps nobody from what others ask.
+        self._sign_in_thread = BoundedThreadPool(
+            "deniable-sign-in", threads=1, waiting=MAX_WAITING_REQUESTS
+        )
         # Health has threads of its own: it is answered while all others wait for the store.
         self._health_threads = BoundedThreadPool(
             "deniable-health", threads=HEALTH_THREADS, waiting=MAX_WAITING_PROBES
@@ -134,7 +144,11 @@ class FlaskBridge:
         )
         if self.questions is not None and asks:
             return await self.questions.answer(request, data)
-        threads = self._health_threads if request.path in HEALTH_PATHS else self._threads
+        threads = self._threads
+        if request.path in HEALTH_PATHS:
+            threads = self._health_threads
+        elif request.path == SIGN_IN:
+            threads = self._sign_in_thread
         return await threads.run(self._answer_here, request, data)
 
     def _answer_here(self, request: Request, data: bytes) -> tuple[Response, AnswerBody]:
@@ -177,6 +191,7 @@ class FlaskBridge:
         """Ends the threads when they have answered what waits, and the processes."""
         self._threads.close()
         self._health_threads.close()
+        self._sign_in_thread.close()
         if self.questions is not None:
             self.questions.close()
 

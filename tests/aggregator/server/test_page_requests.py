@@ -178,13 +178,21 @@ def test_a_path_that_looks_like_a_page_to_the_application_alone_is_nothing(serve
 
 
 def test_errors_of_the_event_loop_are_pages_for_people_and_documents_for_programs(server):
-    server.bridge._threads = BoundedThreadPool("none", threads=1, waiting=-1)
+    full = BoundedThreadPool("none", threads=1, waiting=-1)
+    server.bridge._threads = server.bridge._sign_in_thread = full
     page, document = server.ask("GET", "/sign-in"), server.ask("GET", "/v1/status")
     assert (page.status, document.status) == (429, 429)
     assert "The server is busy" in page.body
     assert page.headers["content-type"] == "text/html; charset=utf-8"
     assert page.headers["retry-after"] == "2"
     assert document.headers["content-type"] == "application/problem+json"
+
+
+def test_a_flood_of_tokens_keeps_nobody_from_other_pages(server, service):
+    server.sign_in(service.read)
+    server.bridge._sign_in_thread = BoundedThreadPool("none", threads=1, waiting=-1)
+    assert server.ask("POST", "/sign-in", b"token=x", **FORM).status == 429
+    assert server.ask("GET", "/lists").status == 200
 
 
 def test_without_pages_nothing_is_redirected(tmp_path):
