@@ -40,6 +40,20 @@ def least_expected(alpha: float) -> float:
     return MIN_EXPECTED_SUPPORTERS * max(1.0, z_for_alpha(alpha) / z_for_alpha(0.05)) ** 2
 
 
+def log_probabilities(
+    counts: NDArray[np.int64], trials: int, probability: float
+) -> NDArray[np.float64]:
+    """Logarithms of the probabilities of so many successes: float64, like the counts.
+
+    ``scipy.stats`` has it too, and takes longer to import than all of the server.
+    """
+    others = trials - counts
+    ways = special.gammaln(trials + 1) - special.gammaln(counts + 1) - special.gammaln(others + 1)
+    return np.asarray(
+        ways + special.xlogy(counts, probability) + special.xlog1py(others, -probability)
+    )
+
+
 def clopper_pearson_limits(
     counted: SupportCounts, alpha: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
-from scipy import special
 
+from deniable_aggregator.statistics.binomial import log_probabilities
 from deniable_aggregator.statistics.tail_bounds import ExtremeCounts, bennett_exponent
 
 if TYPE_CHECKING:
@@ -33,12 +33,7 @@ def ones_distribution(bits: int, own: int, support: Support) -> NDArray[np.float
 
 def _binomial(trials: int, probability: float) -> NDArray[np.float64]:
     """The law of a number of successes: float64, (trials + 1,)."""
-    # scipy.stats has it too, and takes longer to import than all of the server.
-    ones = np.arange(trials + 1)
-    zeros = trials - ones
-    ways = special.gammaln(trials + 1) - special.gammaln(ones + 1) - special.gammaln(zeros + 1)
-    logarithm = ways + special.xlogy(ones, probability) + special.xlog1py(zeros, -probability)
-    return np.asarray(np.exp(logarithm))
+    return np.asarray(np.exp(log_probabilities(np.arange(trials + 1), trials, probability)))
 
 
 def bit_pairs_test(

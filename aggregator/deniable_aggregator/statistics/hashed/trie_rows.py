@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-from scipy import stats
 
+from deniable_aggregator.statistics.binomial import log_probabilities
 from deniable_aggregator.statistics.hashed.sum_law import SumLaw, frequencies
 
 if TYPE_CHECKING:
@@ -191,7 +191,7 @@ def _binomial(trials: int, q: float) -> tuple[NDArray[np.float64], NDArray[np.fl
     mean, deviation = trials * q, math.sqrt(trials * q * (1 - q)) + 1
     low, high = max(0, int(mean - _BELOW * deviation)), min(trials, int(mean + _ABOVE * deviation))
     counts = np.unique(np.linspace(low, high, min(high - low + 1, _STEPS)).astype(np.int64))
-    logs = stats.binom.logpmf(counts, trials, q)
+    logs = log_probabilities(counts, trials, q)
     weights = np.exp(logs - logs.max())
     if counts.size > 1:
         weights *= np.gradient(counts.astype(np.float64))

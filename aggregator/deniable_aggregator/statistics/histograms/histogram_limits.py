@@ -21,7 +21,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy import linalg, optimize
+from scipy import linalg
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,6 +130,8 @@ class _Merged:
 
     def _closest(self) -> NDArray[np.bool_]:
         """Which bins are above zero in the histogram that contradicts the raw shares least."""
+        from scipy import optimize  # of few answers only, and imports for longer than all else here
+
         root = linalg.cholesky(self._precision)
         weight = _SUM_WEIGHT * np.sqrt(np.trace(self._precision))
         rows = np.vstack([root, np.full((1, self._share.size), weight)])
