@@ -32,14 +32,14 @@ demo: $(VENV)/.demo ## run the whole road on real data; KEEP=1 leaves the server
 test-fast: $(VENV)/.test ## run the tests that take moments: under a minute
 	@$(BIN)/python -m pytest $(PARALLEL) -m "not (service or statistics or slow)"
 
-test: $(VENV)/.test ## run those, statistics, and tests of servers and processes: six minutes
+test: $(VENV)/.test ## run those, statistics, and tests of servers and processes: seven minutes
 	@$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
 
-test-slow: $(VENV)/.test ## run the slow tests alone; SMALL=1 is their small form, as CI runs it
+test-slow: $(VENV)/.test ## run the slow tests alone; SMALL=1 repeats less
 	@$(if $(SMALL),DENIABLE_SMALL_TESTS=1 )$(BIN)/python -m pytest $(PARALLEL) -m slow
 
-test-all: $(VENV)/.test ## run every test, slow ones included: 25 minutes
-	@$(BIN)/python -m pytest $(PARALLEL)
+test-all: $(VENV)/.test ## run every test, slow ones included: 25 minutes; SMALL=1 as CI runs them
+	@$(if $(SMALL),DENIABLE_SMALL_TESTS=1 )$(BIN)/python -m pytest $(PARALLEL)
 
 test-browser: $(VENV)/.test ## run the tests of pages alone; SCREENSHOTS=folder keeps a picture of every page
 	@$(BIN)/python -m pytest tests/browser

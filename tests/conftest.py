@@ -52,12 +52,16 @@ sys.addaudithook(_refuse_processes)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests of the running server, and those that ask for a costly fixture."""
+    """Marks the tests of the running server, and those that ask for a costly fixture.
+
+    Slow ones come first, so that at the end no process waits for another that has just begun one.
+    """
     for item in items:
         if END_TO_END in item.path.parents:
             item.add_marker("service")
         for fixture in COSTLY_FIXTURES.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(COSTLY_FIXTURES[fixture])
+    items.sort(key=lambda item: not any(item.iter_markers("slow")))
 
 
 @pytest.hookimpl(wrapper=True)

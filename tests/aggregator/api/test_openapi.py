@@ -23,6 +23,11 @@ def app(tmp_path_factory):
     made.extensions[EXTENSION].close()
 
 
+@pytest.fixture(scope="module")
+def described(app):
+    return document(app)
+
+
 def test_every_route_is_described_and_nothing_else_is(app):
     assert routes(app) == set(OPERATIONS)
 
@@ -40,10 +45,9 @@ def test_the_document_of_the_documentation_is_the_one_that_is_served():
 
 
 @pytest.mark.parametrize(("method", "path"), OPERATIONS, ids=lambda word: word.strip("/"))
-def test_an_operation_names_problems_that_exist_and_says_so_for_each(app, method, path):
+def test_an_operation_names_problems_that_exist_and_says_so_for_each(described, method, path):
     operation = OPERATIONS[method, path]
     assert set(operation.problems) <= set(CODES)
-    described = document(app)
     answers = described["paths"][path][method.lower()]["responses"]
     for code in operation.codes():
         name = answers[str(CODES[code][0])]["$ref"].rpartition("/")[2]
@@ -53,8 +57,7 @@ def test_an_operation_names_problems_that_exist_and_says_so_for_each(app, method
         assert CODES[code][1] in said["description"]
 
 
-def test_every_field_of_an_answer_and_every_parameter_is_described(app):
-    described = document(app)
+def test_every_field_of_an_answer_and_every_parameter_is_described(described):
     for name, schema in described["components"]["schemas"].items():
         for field, said in schema["properties"].items():
             fixed = len(said.get("enum", [])) == 1  # which kind of answer it is

@@ -7,12 +7,20 @@ import pytest
 from deniable_aggregator.answers.words import LARGEST_TOP
 from deniable_aggregator.api.openapi.operation import CLOSED_QUERY
 from deniable_aggregator.api.openapi.operations import OPERATIONS
-from tests.aggregator.service import problem, upload
+from tests.aggregator.service import problem, serving, upload
 
 ASKING = {key: operation for key, operation in OPERATIONS.items() if operation.query is not None}
 GETTING = [path for method, path in ASKING if method == "GET"]
 ESTIMATE = "/v1/metrics/{name}/estimate"
 CHANGE = "/v1/metrics/{name}/change"
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    """One for all: what a query may say depends on no store, and none of these change it."""
+    with serving(tmp_path_factory.mktemp("parameters") / "store.db") as running:
+        assert running.register().status_code == 200
+        yield running
 
 
 def ask(service, path, query, method="GET"):

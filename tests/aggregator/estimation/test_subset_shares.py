@@ -26,7 +26,8 @@ from tests.privacy.conformance import secret_of, seeded
 from tests.privacy.specs import category, sketch, string
 from tests.privacy.walk import distribution
 
-REPETITIONS = 700
+REPETITIONS = 500
+"""Their mean square has a standard deviation of 6.3%: the limits are four of them away."""
 
 
 def neighbours_in_space():
@@ -73,7 +74,7 @@ def outcomes(request):
 
 def fits(outcomes, claimed):
     errors, stated = outcomes
-    return abs(np.mean(errors**2) / np.mean((claimed * stated) ** 2) - 1) < 0.2
+    return abs(np.mean(errors**2) / np.mean((claimed * stated) ** 2) - 1) < 0.25
 
 
 def test_the_variance_of_a_sum_is_right_and_no_other(outcomes):
