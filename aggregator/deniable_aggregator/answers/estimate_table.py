@@ -20,6 +20,7 @@ class EstimateTableQuery(Struct, frozen=True, kw_only=True, forbid_unknown_field
         metric: one of the metrics; may come several times. Left out for all.
         measure: one of the measures, such as share or mean; may come several times. Left out for
             all.
+        value: of shares, only those of this value; may come several times. Left out for all.
         top: of shares, only those of so many values of each metric, the largest in the newest of
             these periods; no bins and no shares within segments.
         brief: only the first row of each metric and period: how many reports it has, and what is
@@ -31,6 +32,7 @@ class EstimateTableQuery(Struct, frozen=True, kw_only=True, forbid_unknown_field
     period: PeriodLength = "day"
     metric: tuple[str, ...] = ()
     measure: tuple[str, ...] = ()
+    value: tuple[str, ...] = ()
     top: Top | None = None
     brief: bool = False
 

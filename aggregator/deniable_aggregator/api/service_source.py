@@ -149,6 +149,7 @@ class ServiceSource:
             until=asked.until or LAST_DAY,
             metrics=names & set(asked.metric) if asked.metric else names,
             measures=asked.measure,
+            values=asked.value,
             top=asked.top,
             brief=asked.brief,
         )

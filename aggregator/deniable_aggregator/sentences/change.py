@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from deniable_aggregator.answers.trends import Change, CombinedDifference, Difference
+    from deniable_aggregator.sentences.shares import Ranged
 
 MOST_CHANGES: Final = 3
 
@@ -76,7 +77,7 @@ def _unclear(answer: Change) -> Iterator[str]:
     if others:
         yield _excluded(others, shares=shares)
     if answer.combined and not answer.combined.changed:
-        most = _at_most(answer.combined, shares=True)
+        most = at_most(answer.combined, shares=True)
         yield f"no clear change of {together(answer.combined.values)} together ({most})"
     if answer.shape and not shares and not answer.shape.changed:
         yield "no clear change of the distribution as a whole"
@@ -89,25 +90,48 @@ def _moved(name: str, row: Difference | CombinedDifference, *, shares: bool) -> 
     half = (row.high - row.low) / 2
     before, after = (number(each, each - half, each + half) for each in (row.before, row.after))
     verb = "rose" if row.change > 0 else "fell"
-    far = in_words(row.low, row.high)
     if row.low <= 0 <= row.high:
+        far = in_words(row.low, row.high)
         return f"a test finds that {name} {verb}, though its interval has no change inside ({far})"
-    far = far.removeprefix("up ").removeprefix("down ")
-    return f"{name} {verb} from {before} to {after}, by {far}"
+    return f"{name} {verb} from {before} to {after}, by {how_far(row, shares=shares)}"
+
+
+def how_far(row: Ranged, *, shares: bool) -> str:
+    """By how much something has changed, such as "8 to 12 points".
+
+    Args:
+        row: of a change with an interval on one side of zero.
+        shares: whether it is a share's.
+    """
+    far = (points_in_words if shares else difference_in_words)(row.low, row.high)
+    return far.removeprefix("up ").removeprefix("down ")
 
 
 def _excluded(rows: Sequence[Difference], *, shares: bool) -> str:
     """Values without a clear change, and how much they can have changed."""
-    widest = max(rows, key=lambda row: max(-row.low, row.high))
-    most = _at_most(widest, shares=shares)
+    most = at_most(max(rows, key=reach), shares=shares)
     if len(rows) == 1:
         of = "" if is_flag([rows[0].value or ""]) else f" of {_name(rows[0])}"
         return f"no clear change{of} ({most})"
     return f"no clear change of {counted(len(rows), 'value')} (each {most})"
 
 
-def _at_most(row: Difference | CombinedDifference, *, shares: bool) -> str:
-    """How large a change can be that is not clear."""
+def reach(row: Ranged) -> float:
+    """How far from zero the interval of a difference goes.
+
+    Args:
+        row: of a change.
+    """
+    return max(-row.low, row.high)
+
+
+def at_most(row: Ranged, *, shares: bool) -> str:
+    """How large a change can be that is not clear, such as "less than 2 points either way".
+
+    Args:
+        row: of a change.
+        shares: whether it is a share's.
+    """
     far = max(abs(row.low), abs(row.high))
     low, high = (row.low, row.high) if row.low <= 0 <= row.high else (-far, far)
     return (points_in_words if shares else difference_in_words)(low, high)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from deniable_aggregator.answers.estimates import SegmentShares
 from deniable_aggregator.sentences.ranges import number_ends, range_in_words
@@ -11,8 +11,20 @@ from deniable_aggregator.sentences.wording import counted, listed, shown_value, 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from deniable_aggregator.answers.discoveries import FoundString
     from deniable_aggregator.answers.estimates import CombinedShare, Lift, Share, Shares
+
+
+class Ranged(Protocol):
+    """What has an interval, such as a share of any answer."""
+
+    @property
+    def low(self) -> float:
+        """The lower end."""
+
+    @property
+    def high(self) -> float:
+        """The upper end."""
+
 
 PAIR: Final = " & "
 """Between the two attributes of a pair."""
@@ -79,15 +91,24 @@ def _of_values(rows: Sequence[Share]) -> Iterator[str]:
         yield untold_in_words(untold, found=bool(found))
 
 
-def leaders(rows: Sequence[tuple[str, Share | FoundString]]) -> str:
+def contenders(rows: Sequence[tuple[str, Ranged]]) -> list[tuple[str, Ranged]]:
+    """Those that may have the largest share: one if it surely leads.
+
+    Args:
+        rows: as of `leaders`.
+    """
+    least = ends_of(rows[0][1])[0]
+    return [each for each in rows if ends_of(each[1])[1] >= least]
+
+
+def leaders(rows: Sequence[tuple[str, Ranged]]) -> str:
     """The largest shares, and whether the first one surely leads.
 
     Args:
         rows: what a row is called, and it; the largest estimate first, at least one.
     """
-    least = _ends(rows[0][1])[0]
-    level = [each for each in rows if _ends(each[1])[1] >= least]
-    others = [each for each in rows if _ends(each[1])[1] < least]
+    level = contenders(rows)
+    others = [each for each in rows if each not in level]
     shown = [f"{name} with {_range(row)}" for name, row in level[:MOST_NAMED]]
     shown[0] += " of reports"
     if len(rows) == 1:
@@ -168,12 +189,16 @@ def lift_in_words(each: Lift) -> str:
     return f"{text} ({bottom} to {top} times as often as if independent)"
 
 
-def _range(row: Share | FoundString) -> str:
-    return range_in_words(*_ends(row))
+def _range(row: Ranged) -> str:
+    return range_in_words(*ends_of(row))
 
 
-def _ends(row: Share | FoundString) -> tuple[float, float]:
-    """Between which ends a share of all reports is."""
+def ends_of(row: Ranged) -> tuple[float, float]:
+    """Between which ends a share of all reports is.
+
+    Args:
+        row: a share with its interval.
+    """
     possible = getattr(row, "possible", None)
     return (possible.low, possible.high) if possible else (row.low, row.high)
 

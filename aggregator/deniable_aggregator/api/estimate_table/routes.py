@@ -46,6 +46,7 @@ def blueprint(store: Store, catalogue: MetricCatalog, verifier: KeyVerifier) -> 
             until=query.until or LAST_DAY,
             metrics=names & set(query.metric) if query.metric else names,
             measures=query.measure,
+            values=query.value,
             top=query.top,
             brief=query.brief,
         ):

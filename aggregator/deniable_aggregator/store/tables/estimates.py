@@ -142,6 +142,7 @@ class Estimates:
         until: date,
         metrics: Collection[str],
         measures: Collection[str] = (),
+        values: Collection[str] = (),
         top: int | None = None,
         brief: bool = False,
     ) -> Iterator[dict[str, Any]]:
@@ -154,6 +155,7 @@ class Estimates:
             until: periods that end after it are left out.
             metrics: names; the ones without rows do no harm.
             measures: only these; all of them if empty.
+            values: of what has a value, only these; all of them if empty.
             top: of the shares of all devices, only those of so many values of each metric, the
                 largest in the newest of these periods; no bins and no shares within segments.
             brief: only the first row of each period.
@@ -168,6 +170,9 @@ class Estimates:
         ]
         if measures:
             here.append(estimates.c.measure.in_(sorted(measures)))
+        if values:
+            is_wanted = estimates.c.value.in_(sorted(values))
+            here.append(estimates.c.value.is_(None) | is_wanted)
         columns = [column for column in estimates.c if column.name not in _ASKED]
         query = select(*columns).where(*here)
         if brief:
