@@ -25,7 +25,7 @@ from deniable_aggregator.api.discoveries.routes import blueprint as discovery_ro
 from deniable_aggregator.api.discoveries.runs import DiscoveryRuns
 from deniable_aggregator.api.discoveries.service import DiscoveryService
 from deniable_aggregator.api.estimate_table.routes import blueprint as estimate_table_routes
-from deniable_aggregator.api.estimate_table.runs import EstimateTableRuns
+from deniable_aggregator.api.estimate_table.runs import EstimateTableRuns, period_lengths
 from deniable_aggregator.api.operations import OperationsReader, ServerParts
 from deniable_aggregator.api.readiness import Readiness
 from deniable_aggregator.api.readiness import blueprint as health_routes
@@ -322,6 +322,7 @@ def _add_questions(
         cookie=SessionCookie(settings.port),
         clock=clock,
         longest_form=settings.max_body_bytes,
+        weekly="week" in period_lengths(settings.estimate_periods),
     )
     app.register_blueprint(
         answer_pages(

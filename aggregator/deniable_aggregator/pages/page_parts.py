@@ -25,6 +25,7 @@ class PageParts:
         cookie: what a browser keeps of a session.
         clock: seconds since 1970.
         longest_form: how many bytes a form with a list of values may have.
+        weekly: whether the table of estimates has weeks.
     """
 
     source_of: Callable[[str], Source]
@@ -33,3 +34,4 @@ class PageParts:
     cookie: SessionCookie
     clock: Callable[[], float]
     longest_form: int
+    weekly: bool

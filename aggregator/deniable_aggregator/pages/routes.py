@@ -47,7 +47,7 @@ def answer_pages(
     """
     routes = Blueprint("pages of answers", __name__)
     admit_visitors(routes, parts)
-    add_overview(routes)
+    add_overview(routes, weekly=parts.weekly)
     add_health(routes)
     add_plan(routes)
     add_privacy(routes, settings, last_entry)

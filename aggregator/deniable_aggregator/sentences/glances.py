@@ -12,6 +12,7 @@ from deniable_aggregator.sentences.wording import counted, listed, quantile_in_w
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from deniable_aggregator.answers.discoveries import FoundString, FoundStrings
     from deniable_aggregator.answers.estimate_table import TableRow
 
 MOST_CLEAR: Final = 2
@@ -108,6 +109,24 @@ def _of_shares(rows: Sequence[_Row], *, records: bool) -> Glance:
 
 def _value(each: _Row) -> str:
     return TRUE if each.name == TRUE else shown_value(each.name)
+
+
+def found_at_a_glance(answer: FoundStrings) -> Glance | None:
+    """The most popular of the strings that nobody listed; None if none was found.
+
+    Args:
+        answer: what was found.
+    """
+    found = sorted(answer.strings, key=lambda each: -each.share)
+    if not found:
+        return None
+    others = [f"{shown_value(each.shown)} {_share_range(each)}" for each in found[1:MOST_NAMED]]
+    more = f"then {listed(others)}" if others else ""
+    return Glance(_share_range(found[0]), shown_value(found[0].shown), more, None)
+
+
+def _share_range(each: FoundString) -> str:
+    return range_in_words(each.low, each.high)
 
 
 def _size(each: _Row) -> float:

@@ -1,0 +1,202 @@
+"""A metric as a card: its newest number, what has changed, and whether it can be relied on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final, Literal
+
+from deniable_aggregator.answers.silence import stopped_since
+from deniable_aggregator.charts.making.trends import trend_figure
+from deniable_aggregator.dates import calendar_period
+from deniable_aggregator.pages.addresses import address
+from deniable_aggregator.pages.parts import Badge, Card
+from deniable_aggregator.sentences import counted, days_between
+from deniable_aggregator.sentences.glances import (
+    changes_at_a_glance,
+    clear_rows,
+    found_at_a_glance,
+    no_change_at_a_glance,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import date
+
+    from deniable_aggregator.pages.overview.reading import MetricWeek, Weeks
+
+WIDE: Final = 0.5
+"""An interval of a share that is as wide says next to nothing."""
+
+_WEEK_DAYS: Final = 7
+
+HealthKind = Literal["suspicious", "uneven", "stopped", "unknown", "ok"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricCard:
+    """A card, and by what it is sorted.
+
+    Attributes:
+        card: what is shown.
+        name: of the metric.
+        health: whether its reports can be relied on.
+        clear: how clear its clearest change is, in standard errors; 0 if none is clear.
+        has_number: whether there is a number.
+        change: the change in words.
+    """
+
+    card: Card
+    name: str
+    health: HealthKind
+    clear: float
+    has_number: bool
+    change: Badge | None
+
+
+def metric_card(of: MetricWeek, weeks: Weeks, today: date) -> MetricCard:
+    """A metric as a card.
+
+    Args:
+        of: the metric in its newest week.
+        weeks: of all metrics.
+        today: the server's day.
+    """
+    metric = of.metric
+    stopped = stopped_since(metric.every, metric.expires, metric.last_day, today)
+    health = _health(of, stopped=stopped is not None)
+    change = _change(of, weeks)
+    seen = of.glance if of.found is None else found_at_a_glance(of.found)
+    card = Card(
+        title=metric.description or metric.name,
+        name=metric.name,
+        address=address("metric", metric.name),
+        headline="" if seen is None else seen.number,
+        of="" if seen is None else seen.of,
+        figure=trend_figure(metric.name, "week", weeks.drawn, of.trend) if of.trend else None,
+        badges=[*([change] if change else ()), *_badges(of, health, stopped)],
+        asides=[
+            *([seen.more] if seen is not None and seen.more else ()),
+            *_asides(of, weeks, today),
+        ],
+    )
+    return MetricCard(
+        card=card,
+        name=metric.name,
+        health=health,
+        clear=_clearness(of),
+        has_number=seen is not None,
+        change=change,
+    )
+
+
+def _health(of: MetricWeek, *, stopped: bool) -> HealthKind:
+    if of.suspicious:
+        return "suspicious"
+    if stopped:
+        return "stopped"
+    if "uneven" in of.marks:
+        return "uneven"
+    return "ok" if of.rows else "unknown"
+
+
+def _badges(of: MetricWeek, health: HealthKind, stopped: date | None) -> Iterator[Badge]:
+    if health == "suspicious":
+        yield Badge("suspicious", "suspicious reports")
+    elif health == "uneven":
+        yield Badge("uneven", "keys differ")
+    elif health == "ok":
+        yield Badge("ok", "reports look right")
+    if stopped is not None:
+        yield Badge("stopped", f"no reports since {stopped}")
+    if "release" in of.marks:
+        yield Badge("unknown", "new version that week")
+
+
+def _change(of: MetricWeek, weeks: Weeks) -> Badge | None:
+    """What has changed since the week before, or why that is not known."""
+    if of.glance is None or of.rows[0].since != weeks.week.since:
+        return None
+    said = changes_at_a_glance(of.changes)
+    if said:
+        return Badge("changed", "; ".join(said))
+    unchanged = no_change_at_a_glance(of.changes)
+    if unchanged:
+        return Badge("unchanged", unchanged)
+    if of.suspicious:
+        return Badge("untold", "change not known: suspicious reports")
+    before = weeks.week.since - timedelta(_WEEK_DAYS)
+    known = any(row.since == before for row in of.trend)
+    why = "the weeks cannot be compared" if known else "no reports in the week before"
+    return Badge("untold", f"can't tell what changed: {why}")
+
+
+def _clearness(of: MetricWeek) -> float:
+    errors = [
+        abs(row.estimate) / row.standard_error
+        for row in clear_rows(of.changes)
+        if row.estimate is not None and row.standard_error
+    ]
+    return max(errors, default=1.0 if changes_at_a_glance(of.changes) else 0.0)
+
+
+def _asides(of: MetricWeek, weeks: Weeks, today: date) -> Iterator[str]:
+    metric = of.metric
+    if not metric.reports:
+        yield from _without_reports(of)
+        return
+    if of.glance is not None and _says_nothing(of):
+        yield "Too few reports yet: the range covers more than half of all that is possible."
+    if of.found is not None:
+        days = of.found.days
+        yield f"Found in reports of {days_between(days.since, days.until)}; nobody had listed it."
+    elif metric.discovers:
+        yield "Nobody has looked for popular strings yet: its page does."
+    elif metric.type == "string":
+        yield "Choose the values to look for on its page."
+    elif of.glance is None:
+        yield _not_in_a_week(metric.first_day, weeks, today)
+    if of.rows:
+        yield _reports(of, weeks)
+    elif metric.last_day is not None:
+        yield f"Last reports on {metric.last_day}."
+
+
+def _without_reports(of: MetricWeek) -> Iterator[str]:
+    metric = of.metric
+    if metric.excluded_reports:
+        yield f"All {counted(metric.excluded_reports, 'report')} are excluded with their keys."
+    elif metric.pending_reports:
+        yield f"{counted(metric.pending_reports, 'report')} wait to be counted."
+    else:
+        yield f"No reports yet; registered on {metric.registered}."
+
+
+def _says_nothing(of: MetricWeek) -> bool:
+    row = None if of.glance is None else of.glance.row
+    if row is None or row.measure != "share" or row.low is None or row.high is None:
+        return False
+    return row.high - row.low >= WIDE
+
+
+def _not_in_a_week(first: date | None, weeks: Weeks, today: date) -> str:
+    """Why a metric with reports is in no week of the table."""
+    if first is None or first <= weeks.week.until:
+        return "Its page has the numbers: they are in no week here yet."
+    ready = calendar_period("week", today).until + timedelta(1)
+    return f"First reports on {first}. Here from {ready} on, when its first week is over."
+
+
+def _reports(of: MetricWeek, weeks: Weeks) -> str:
+    """How many reports a day, and of which week if that is not the newest."""
+    reports = max(row.reports or 0 for row in of.rows)
+    since, until = of.rows[0].since, of.rows[0].until
+    a_day = round(reports / ((until - since).days + 1))
+    many = (
+        f"{counted(a_day, 'report')} a day" if a_day else f"{counted(reports, 'report')} that week"
+    )
+    if since != weeks.week.since:
+        return f"{many} in the week of {days_between(since, until)}."
+    if "missing" in of.marks:
+        return f"{many}, some days without any."
+    return f"{many}."

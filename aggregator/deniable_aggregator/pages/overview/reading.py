@@ -1,0 +1,259 @@
+"""What the overview is made from: the metrics, and weeks of the table of estimates."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from deniable_aggregator.answers.estimate_table import EstimateTableQuery
+from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.dates import DayRange, calendar_period
+from deniable_aggregator.report.clear_changes import rows_at_report_level
+from deniable_aggregator.sentences.glances import Glance, clear_rows, glance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import date
+
+    from deniable_aggregator.answers.administration import Metric
+    from deniable_aggregator.answers.discoveries import FoundStrings
+    from deniable_aggregator.answers.estimate_table import TableRow
+    from deniable_aggregator.asking.source import Source
+
+WEEKS: Final = 12
+"""So many are drawn."""
+
+NUMBERS: Final = ("share", "mean", "quantile", "reports")
+CHANGES: Final = (
+    "difference in share",
+    "difference in mean",
+    "difference in quantile",
+    "distance",
+)
+MOST_SHARES: Final = 3
+"""Of a metric without numbers in the newest week, so many values are read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricWeek:
+    """One metric in its newest week.
+
+    Attributes:
+        metric: its newest version, with the days and reports of all.
+        rows: the numbers of that week, of all devices together; empty if it is in no week.
+        glance: the first of these numbers, in words.
+        changes: what has changed since the week before, clear at the level of all metrics; empty
+            if that is not known, or reports of either week are suspicious.
+        trend: the number that is drawn, week by week.
+        found: what was found last of strings that nobody listed.
+    """
+
+    metric: Metric
+    rows: Sequence[TableRow] = ()
+    glance: Glance | None = None
+    changes: Sequence[TableRow] = ()
+    trend: Sequence[TableRow] = ()
+    found: FoundStrings | None = None
+
+    @property
+    def marks(self) -> frozenset[str]:
+        """What is special about its week."""
+        return frozenset(mark for row in self.rows for mark in (row.marks or "").split())
+
+    @property
+    def suspicious(self) -> bool:
+        """Whether some of the week's reports do not look like those of devices."""
+        return any(row.suspicious for row in self.rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weeks:
+    """What the overview is made from.
+
+    Attributes:
+        week: the newest that is over.
+        drawn: that one and those before, in their order.
+        metrics: by name.
+    """
+
+    week: DayRange
+    drawn: Sequence[DayRange]
+    metrics: Sequence[MetricWeek] = field(default_factory=list)
+
+
+def read_weeks(source: Source, today: date) -> Weeks:
+    """Asks for what the overview shows: two or three questions, whatever there is.
+
+    Args:
+        source: is asked.
+        today: the server's day.
+    """
+    week = calendar_period("week", today - timedelta(7))
+    drawn = [
+        DayRange(week.since - timedelta(7 * ago), week.until - timedelta(7 * ago))
+        for ago in reversed(range(WEEKS))
+    ]
+    metrics = newest_versions(source.metrics().metrics)
+    newest = _by_metric(_ask(source, week.since, week, (*NUMBERS, *CHANGES)))
+    changes = clear_changes(newest)
+    late = [each.name for each in metrics if each.reports and each.name not in newest]
+    if late:
+        older = _by_metric(
+            _ask(source, drawn[0].since, week, NUMBERS, metric=tuple(late), top=MOST_SHARES)
+        )
+        newest |= {name: _of_last_week(rows) for name, rows in older.items()}
+    glances = {
+        each.name: glance(_numbers(newest.get(each.name, ())), records=each.type == "attributes")
+        for each in metrics
+    }
+    drawn_rows = {
+        name: row
+        for name, seen in glances.items()
+        if (row := _drawn_row(seen, newest.get(name, ()), changes.get(name, ()))) is not None
+    }
+    trends = _trends(source, drawn, week, drawn_rows)
+    return Weeks(
+        week=week,
+        drawn=drawn,
+        metrics=[
+            MetricWeek(
+                metric=each,
+                rows=_numbers(newest.get(each.name, ())),
+                glance=glances[each.name],
+                changes=changes.get(each.name, ()),
+                trend=trends.get(each.name, ()),
+                found=_found(source, each) if each.discovers and each.reports else None,
+            )
+            for each in metrics
+        ],
+    )
+
+
+def newest_versions(versions: Iterable[Metric]) -> list[Metric]:
+    """The newest version of each metric, with the days and reports of all versions; by name.
+
+    Args:
+        versions: of all metrics.
+    """
+    of_name: defaultdict[str, list[Metric]] = defaultdict(list)
+    for each in versions:
+        of_name[each.name].append(each)
+    return [
+        replace(
+            max(of_name[name], key=lambda each: each.registered),
+            first_day=min((m.first_day for m in of_name[name] if m.first_day), default=None),
+            last_day=max((m.last_day for m in of_name[name] if m.last_day), default=None),
+            reports=sum(m.reports for m in of_name[name]),
+            pending_reports=sum(m.pending_reports for m in of_name[name]),
+            excluded_reports=sum(m.excluded_reports for m in of_name[name]),
+        )
+        for name in sorted(of_name)
+    ]
+
+
+def clear_changes(
+    newest: Mapping[str, Sequence[TableRow]],
+) -> dict[str, list[TableRow]]:
+    """What has changed in metrics that can be relied on, clear at the level of all of them.
+
+    Args:
+        newest: the rows of the newest week, by metric.
+    """
+    compared = {
+        name: [row for row in rows if row.measure in CHANGES] for name, rows in newest.items()
+    }
+    return rows_at_report_level(
+        {
+            name: rows
+            for name, rows in compared.items()
+            if rows and not any(row.suspicious for row in rows)
+        }
+    )
+
+
+def _ask(
+    source: Source,
+    since: date,
+    week: DayRange,
+    measures: Sequence[str],
+    *,
+    metric: tuple[str, ...] = (),
+    value: tuple[str, ...] = (),
+    top: int | None = None,
+) -> list[TableRow]:
+    query = EstimateTableQuery(
+        period="week",
+        since=since,
+        until=week.until,
+        measure=tuple(measures),
+        metric=metric,
+        value=value,
+        top=top,
+    )
+    return source.estimates(query).rows
+
+
+def _by_metric(rows: Iterable[TableRow]) -> dict[str, list[TableRow]]:
+    found: defaultdict[str, list[TableRow]] = defaultdict(list)
+    for row in rows:
+        if row.segment is None:
+            found[row.metric].append(row)
+    return dict(found)
+
+
+def _numbers(rows: Sequence[TableRow]) -> list[TableRow]:
+    return [row for row in rows if row.measure in NUMBERS]
+
+
+def _of_last_week(rows: Sequence[TableRow]) -> list[TableRow]:
+    last = max(row.since for row in rows)
+    return [row for row in rows if row.since == last]
+
+
+def _drawn_row(
+    seen: Glance | None, rows: Sequence[TableRow], changes: Sequence[TableRow]
+) -> TableRow | None:
+    """The number that is drawn: the one that has changed most clearly, or else the first."""
+    for change in clear_rows(changes):
+        for row in rows:
+            same = row.value == change.value and row.quantile == change.quantile
+            if same and row.measure == change.measure.removeprefix("difference in "):
+                return row
+    return None if seen is None else seen.row
+
+
+def _trends(
+    source: Source, drawn: Sequence[DayRange], week: DayRange, rows: Mapping[str, TableRow]
+) -> dict[str, list[TableRow]]:
+    """The rows of the same numbers in all weeks that are drawn."""
+    if not rows:
+        return {}
+    values = tuple(sorted({row.value for row in rows.values() if row.value is not None}))
+    found: defaultdict[str, list[TableRow]] = defaultdict(list)
+    asked = _ask(source, drawn[0].since, week, NUMBERS[:3], value=values)
+    for each in asked:
+        row = rows.get(each.metric)
+        if row is not None and each.segment is None and _key(each) == _key(row):
+            found[each.metric].append(each)
+    return dict(found)
+
+
+def _key(row: TableRow) -> tuple[object, ...]:
+    return row.measure, row.value, row.quantile
+
+
+def _found(source: Source, metric: Metric) -> FoundStrings | None:
+    """What was found last, if anybody has asked."""
+    try:
+        done = [
+            each for each in source.discoveries(metric.name).discoveries if each.state == "done"
+        ]
+        result = source.discovery(metric.name, done[0].id).result if done else UNSET
+    except AskingError:  # it was removed meanwhile, or nothing can be asked about it any more
+        return None
+    return result or None

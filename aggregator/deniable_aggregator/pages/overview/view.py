@@ -1,0 +1,215 @@
+"""What the overview shows: a sentence, warnings, and first the metrics that have changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.pages.addresses import address
+from deniable_aggregator.pages.overview.cards import metric_card
+from deniable_aggregator.pages.parts import Badge, Column, Link, State, Table
+from deniable_aggregator.sentences import counted, days_between
+from deniable_aggregator.sentences.wording import listed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import date
+
+    from deniable_aggregator.pages.overview.cards import MetricCard
+    from deniable_aggregator.pages.overview.reading import Weeks
+    from deniable_aggregator.pages.parts import Card, Cell
+
+MOST_CARDS: Final = 60
+"""Of more metrics, those first are cards, and the others rows of a table."""
+
+FIRST_CARDS: Final = 36
+
+MOST_NAMED: Final = 3
+"""Of metrics in a sentence."""
+
+SORTS: Final = {"changed": "Clearest change", "name": "Name", "health": "Health"}
+_WORST_FIRST: Final = ("suspicious", "uneven", "stopped", "unknown", "ok")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What a visitor has chosen.
+
+    Attributes:
+        sort: one of `SORTS`.
+        find: only metrics with this text in their name or description; empty for all.
+    """
+
+    sort: str = "changed"
+    find: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overview:
+    """What the page shows.
+
+    Attributes:
+        finding: what has changed, in a sentence.
+        days: which days it is about.
+        warnings: metrics that cannot be relied on, or have stopped.
+        state: why there are no numbers; None if there are.
+        choice: what the visitor has chosen.
+        cards: the first metrics.
+        others: the rest, a row each; None if all are cards.
+        none_found: what is said if no metric has the text.
+    """
+
+    finding: str
+    days: str
+    warnings: Sequence[str]
+    state: State | None
+    choice: Choice
+    cards: Sequence[Card]
+    others: Table | None
+    none_found: str
+
+    @property
+    def sorts(self) -> Sequence[tuple[str, str]]:
+        """What metrics may be sorted by: values and words."""
+        return [*SORTS.items()]
+
+
+def overview_view(weeks: Weeks, choice: Choice, today: date, *, weekly: bool) -> Overview:
+    """What the page shows.
+
+    Args:
+        weeks: of all metrics.
+        choice: what the visitor has chosen.
+        today: the server's day.
+        weekly: whether the server writes weeks into the table of estimates.
+    """
+    found = [metric_card(each, weeks, today) for each in weeks.metrics]
+    wanted = choice.find.casefold()
+    shown = [
+        each
+        for each in sorted(found, key=_ORDERS[choice.sort])
+        if wanted in each.name.casefold() or wanted in each.card.title.casefold()
+    ]
+    first = shown if len(shown) <= MOST_CARDS else shown[:FIRST_CARDS]
+    return Overview(
+        finding=_finding(found),
+        days=_days(weeks),
+        warnings=list(_warnings(found)),
+        state=_state(weeks, weekly=weekly),
+        choice=choice,
+        cards=[each.card for each in first],
+        others=_table(shown[len(first) :]) if len(first) < len(shown) else None,
+        none_found="" if shown else f"No metric has {choice.find!r} in its name or description.",
+    )
+
+
+_ORDERS: Final = {
+    "changed": lambda each: (-each.clear, not each.has_number, each.name),
+    "name": lambda each: each.name,
+    "health": lambda each: (_WORST_FIRST.index(each.health), each.name),
+}
+
+
+def _finding(found: Sequence[MetricCard]) -> str:
+    """How many metrics have changed, and which most clearly."""
+    compared = [each for each in found if each.change is not None and each.change.kind != "untold"]
+    clear = sorted((each for each in compared if each.clear), key=lambda each: -each.clear)
+    if not compared:
+        return ""
+    if not clear:
+        return f"No clear change in {counted(len(compared), 'metric')} since the week before."
+    names = listed([each.name for each in clear[:MOST_NAMED]])
+    more = len(clear) - MOST_NAMED
+    changed = "changed clearly since the week before"
+    which = f"{names} and {more:,} more" if more > 0 else names
+    return f"{len(clear):,} of {counted(len(compared), 'metric')} {changed}: {which}."
+
+
+def _days(weeks: Weeks) -> str:
+    """Which days the page is about."""
+    said = f"The week of {days_between(weeks.week.since, weeks.week.until)}."
+    rows = [row for each in weeks.metrics for row in each.rows if row.since == weeks.week.since]
+    if any(not row.final for row in rows):
+        said += " Late reports may still move its numbers a little."
+    return said
+
+
+def _warnings(found: Sequence[MetricCard]) -> list[str]:
+    suspicious = [each.name for each in found if each.health == "suspicious"]
+    stopped = [each.name for each in found if each.health == "stopped"]
+    said = []
+    if suspicious:
+        said.append(f"Not all reports of {_named(suspicious)} are those of honest devices.")
+    if stopped:
+        said.append(f"No reports arrive any more of {_named(stopped)}.")
+    return said
+
+
+def _named(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return listed([*names[:MOST_NAMED], f"{more:,} more"] if more > 0 else names)
+
+
+def _state(weeks: Weeks, *, weekly: bool) -> State | None:
+    """Why there are no numbers although there are reports."""
+    if any(each.rows for each in weeks.metrics):
+        return None
+    firsts = [each.metric.first_day for each in weeks.metrics if each.metric.first_day]
+    if not firsts:
+        return None
+    if not weekly:
+        return State(
+            "The server keeps no weeks",
+            "This page is made from the weeks of the table of estimates, which the setting "
+            "estimate_periods leaves out. The page of each metric works without it.",
+            ('deniable serve --estimate-periods "day,week,month"',),
+        )
+    if min(firsts) > weeks.week.until:
+        ready = weeks.week.until + timedelta(8)
+        return State(
+            "The first week is not over",
+            f"Reports have come since {min(firsts)}. Numbers of their first week appear here on "
+            f"{ready}. The page of each metric has those of the days that there are.",
+        )
+    return State(
+        "The table of estimates is being written",
+        "There are reports of weeks that are over, and their numbers are worked out beside the "
+        "server within minutes. Look again then. If nothing comes, this command says why.",
+        ("deniable store estimates --store STORE",),
+    )
+
+
+def _table(cards: Sequence[MetricCard]) -> Table:
+    """Metrics that are no cards."""
+    rows: list[list[Cell]] = [
+        [
+            Link(each.card.title, each.card.address),
+            f"{each.card.headline} {each.card.of}".strip(),
+            each.change or "",
+            Badge(each.health, _HEALTH[each.health]),
+        ]
+        for each in cards
+    ]
+    columns = [
+        Column("Metric", words=True),
+        Column("Newest week", words=True),
+        Column("Change", words=True),
+        Column("Reports", words=True),
+    ]
+    return Table(
+        name="others",
+        caption=f"{counted(len(cards), 'more metric')}",
+        columns=columns,
+        rows=rows,
+        address=address(),
+    )
+
+
+_HEALTH: Final = {
+    "suspicious": "suspicious",
+    "uneven": "keys differ",
+    "stopped": "stopped",
+    "unknown": "none yet",
+    "ok": "look right",
+}
