@@ -106,7 +106,7 @@ def _badges(of: MetricWeek, health: HealthKind, stopped: date | None) -> Iterato
     elif health == "uneven":
         yield Badge("uneven", "keys differ")
     elif health == "ok":
-        yield Badge("ok", "reports look right")
+        yield Badge("ok", "no check fails")
     if stopped is not None:
         yield Badge("stopped", f"no reports since {stopped}")
     if "release" in of.marks:

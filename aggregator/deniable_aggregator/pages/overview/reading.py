@@ -77,7 +77,7 @@ class Weeks:
 
     Attributes:
         week: the newest that is over.
-        drawn: that one and those before, in their order.
+        drawn: that one and those before, in their order, from the first with numbers on.
         metrics: by name.
     """
 
@@ -117,9 +117,10 @@ def read_weeks(source: Source, today: date) -> Weeks:
         if (row := _drawn_row(seen, newest.get(name, ()), changes.get(name, ()))) is not None
     }
     trends = _trends(source, drawn, week, drawn_rows)
+    first = min((row.since for rows in trends.values() for row in rows), default=week.since)
     return Weeks(
         week=week,
-        drawn=drawn,
+        drawn=[each for each in drawn if each.since >= first],
         metrics=[
             MetricWeek(
                 metric=each,

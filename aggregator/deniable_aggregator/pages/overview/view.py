@@ -211,5 +211,5 @@ _HEALTH: Final = {
     "uneven": "keys differ",
     "stopped": "stopped",
     "unknown": "none yet",
-    "ok": "look right",
+    "ok": "no check fails",
 }
