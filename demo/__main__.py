@@ -17,13 +17,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from demo import clients, discovery, fleet
+from demo.calendar import Calendar
 from demo.population import REGISTRY, Population, draw
-from demo.server import Server
+from demo.server import FORGER, Server
 from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.charts.files import SUFFIXES, save
 from deniable_aggregator.cli.render.head import counted
 from deniable_aggregator.cli.render.output import print_lines, print_table
 from deniable_aggregator.cli.render.share_table import estimate_table
+from deniable_shared.periods import epoch_at
 from deniable_shared.registry import load
 
 if TYPE_CHECKING:
@@ -48,9 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     server, keep = None, False
     try:
         console.print("[bold]Starting the aggregator[/bold] with a fresh store")
-        server = Server(directory, keep=options.keep)
-        population = draw(options.devices + CLIENTS)
-        lines = _collect(console, population, server, directory)
+        calendar = Calendar(epoch_at(time.time()))
+        server = Server(directory, calendar.days[0])
+        population = draw(options.devices, CLIENTS, calendar)
+        lines = _collect(console, population, calendar, server, directory, keep=options.keep)
         _report(console, population, server, options.picture)
         for line in lines:
             console.print(line)
@@ -89,27 +92,43 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _collect(
-    console: Console, population: Population, server: Server, directory: Path
+    console: Console,
+    population: Population,
+    calendar: Calendar,
+    server: Server,
+    directory: Path,
+    *,
+    keep: bool,
 ) -> list[str]:
     """Runs all devices; returns lines of text about what they sent and what is stored."""
-    relayed = population.devices[:-CLIENTS]
+    relayed = {day: population.days[day] for day in calendar.days}
+    count = sum(map(len, relayed.values()))
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     )  # fmt: skip
-    sent = 0
+    sent = forged = 0
     with Progress(*columns, console=console) as progress:
-        task = progress.add_task("devices randomized and relayed over HTTP", total=len(relayed))
-        for devices, size in fleet.run(relayed, server.endpoint, server.keys["write"]):
-            sent += size
-            progress.advance(task, devices)
+        task = progress.add_task("devices randomized and relayed over HTTP", total=count)
+        for batch in fleet.run(relayed):
+            server.send(batch.body, batch.day)
+            sent += len(batch.body)
+            if batch.day in calendar.forged:
+                reports = round(fleet.FORGED_PART * batch.devices)
+                server.send(fleet.forged(batch.day, reports), batch.day, FORGER)
+                forged += reports
+            progress.advance(task, batch.devices)
+        server.read_the_systems_clock(keep=keep)
         task = progress.add_task("whole clients: record, store, upload", total=CLIENTS)
         own = clients.run(
-            population.devices[-CLIENTS:], directory, server.endpoint, server.keys["write"]
+            population.days[calendar.today], directory, server.endpoint, server.keys["write"]
         )
         progress.advance(task, CLIENTS)
-    specs = [metric.spec for metric in load(REGISTRY).metrics.values()]
+    metrics = load(REGISTRY).metrics
     return [
-        f"Each device sent {len(specs)} reports, {sent / len(relayed):.0f} bytes of noise in all.",
+        f"{count:,} devices reported in {len(calendar.days)} days up to yesterday: each sent "
+        f"{len(metrics)} reports, {sent / count:.0f} bytes of noise in all.",
+        f'Somebody sent {forged:,} forged reports of {fleet.FORGED_METRIC} with the key "{FORGER}": '
+        "the table above leaves them out, and the page shows when they came.",
         f"{CLIENTS} whole clients recorded {own.recorded} values and sent {own.sent} reports; "
         f"each keeps {own.directory_bytes / 1024:.0f} KiB on its own disk.",
         "The aggregator keeps no row for any device, and of each day and metric the smaller of its "
@@ -124,10 +143,12 @@ def _report(console: Console, population: Population, server: Server, picture: P
     with ThreadPoolExecutor() as pool:
         # The aggregator looks for unlisted strings in another process, while it answers the rest.
         found = {name: pool.submit(server.discover, name) for name in discovered}
+        written = pool.submit(server.write_estimates)
         listed = [name for name in metrics if name not in found]
         covered, asked = _report_listed(console, population, server, listed, picture)
         with console.status("looking for strings that nobody listed"):
             answers = {name: future.result() for name, future in found.items()}
+            written.result()
     for name, answer in answers.items():
         discovery.report(console, metrics[name], answer, population.truth(name))
     console.print(
@@ -149,7 +170,7 @@ def _report_listed(
     for name in metrics:
         answer = server.estimate(name, population.candidates.get(name))
         counts = _grouped(population, name, answer)
-        truth = {item: count / len(population.devices) for item, count in counts.items()}
+        truth = {item: count / population.size for item, count in counts.items()}
         rows = sorted(answer.estimates, key=lambda row: -row.share)
         covered += sum(row.low <= truth[row.value] <= row.high for row in rows)
         asked += len(rows)
@@ -176,7 +197,7 @@ def _grouped(population: Population, metric: str, answer: Shares) -> dict[str, i
     grouped = {item: counts[item] for item in items}
     other = load(REGISTRY).metrics[metric].spec.other
     if other is not None:
-        grouped[other] = len(population.devices) - sum(
+        grouped[other] = population.size - sum(
             count for item, count in grouped.items() if item != other
         )
     return grouped
@@ -185,20 +206,21 @@ def _grouped(population: Population, metric: str, answer: Shares) -> dict[str, i
 def _explore(console: Console, server: Server, directory: Path, *, keep: bool) -> None:
     if not keep:
         console.print(
-            "Everything was deleted again. [bold]make demo KEEP=1[/bold] leaves the server running "
-            "and shows what to type to explore further."
+            "Everything was deleted again. [bold]make demo KEEP=1[/bold] leaves the server running: "
+            "look at its page."
         )
         return
     binary = Path(sys.executable).with_name("deniable")
     console.print(
         f"The server is still running (process {server.pid}), with its data in {directory}.\n"
         f"  export DENIABLE_SERVER={server.endpoint} DENIABLE_TOKEN={server.keys['read']}\n"
-        f"  {binary} estimate carrier\n"
-        f"  {binary} estimate late --json\n"
-        f"  printf 'ORD\\nATL\\nJFK\\n' > airports.txt\n"
-        f"  {binary} estimate destination --candidates airports.txt\n"
+        f"  {binary} estimate theme\n"
+        f"  {binary} series theme --by week\n"
+        f"  {binary} health browser\n"
         f"  {binary} discover unlisted_browser\n"
-        f"  kill {server.pid} && rm -r {directory}",
+        f"  kill {server.pid} && rm -r {directory}\n\n"
+        f"[bold]Its page: {server.endpoint}/[/bold]\n"
+        f"To sign in, paste this token: {server.keys['read']}",
         soft_wrap=True,
     )
 

@@ -1,47 +1,56 @@
-"""Hundreds of thousands of devices: randomized in worker processes, and sent over HTTP."""
+"""Hundreds of thousands of devices, which worker processes randomize, and somebody who forges."""
 
 from __future__ import annotations
 
 import os
 import signal
-import time
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Final
-
-import httpx
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from demo.population import REGISTRY
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_shared import wire
-from deniable_shared.periods import epoch_at
 from deniable_shared.registry import load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from demo.population import Device
 
-BATCH_DEVICES: Final = 2_000
+BATCH_DEVICES: Final = 4_000
 SECRET_BYTES: Final = 32
-ATTEMPTS: Final = 10
-TIMEOUT_SECONDS: Final = 30.0
+FORGED_METRIC: Final = "browser"
+FORGED_VALUE: Final = "Firefox"
+FORGED_PART: Final = 0.12
+"""Forged reports of a day, relative to its devices."""
 
 
-def run(devices: Sequence[Device], endpoint: str, key: str) -> Iterator[tuple[int, int]]:
-    """Randomizes and uploads all devices; yields (devices, bytes sent) after each batch.
+class Batch(NamedTuple):
+    """What is sent in one upload.
+
+    Attributes:
+        day: on which it is sent, in days since 1970-01-01.
+        devices: how many devices it has reports of.
+        body: its bytes.
+    """
+
+    day: int
+    devices: int
+    body: bytes
+
+
+def run(days: Mapping[int, Sequence[Device]]) -> Iterator[Batch]:
+    """Randomizes all devices; yields their uploads day by day.
 
     Args:
-        devices: true values, which stay in the worker processes.
-        endpoint: the aggregator's address.
-        key: the application's write key.
-
-    Raises:
-        RuntimeError: if a batch is not accepted.
+        days: true values, which only the worker processes see.
     """
     batches = [
-        devices[start : start + BATCH_DEVICES] for start in range(0, len(devices), BATCH_DEVICES)
+        (day, devices[start : start + BATCH_DEVICES])
+        for day, devices in days.items()
+        for start in range(0, len(devices), BATCH_DEVICES)
     ]
     workers = os.cpu_count() or 1
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
@@ -49,18 +58,18 @@ def run(devices: Sequence[Device], endpoint: str, key: str) -> Iterator[tuple[in
         # first moment on, and the parent ends them.
         unblocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
-            futures = [pool.submit(relay, batch, endpoint, key) for batch in batches]
+            futures = [pool.submit(randomized, *batch) for batch in batches]
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, unblocked)
         try:
-            for future in as_completed(futures):
+            for future in futures:
                 yield future.result()
         finally:
             pool.shutdown(cancel_futures=True)
 
 
-def relay(devices: Sequence[Device], endpoint: str, key: str) -> tuple[int, int]:
-    """Randomizes the values of one batch of devices, and sends all their reports in one upload.
+def randomized(day: int, devices: Sequence[Device]) -> Batch:
+    """Randomizes the values of one batch of devices, into one upload.
 
     The upload does not keep a device's reports together: it has one payload for each metric, which
     holds that metric's reports of all devices.
@@ -74,26 +83,18 @@ def relay(devices: Sequence[Device], endpoint: str, key: str) -> tuple[int, int]
             randomizer.report(spec.encode(device[name]), secret)
             for device, secret in zip(devices, secrets, strict=True)
         )
-        parts.append(wire.Part(spec.digest, epoch_at(time.time()), payload))
-    body = wire.encode(wire.Upload(os.urandom(wire.ID_BYTES), tuple(parts)))
-    _send(body, endpoint, key)
-    return len(devices), len(body)
+        parts.append(wire.Part(spec.digest, day, payload))
+    return Batch(day, len(devices), _upload(parts))
 
 
-def _send(body: bytes, endpoint: str, key: str) -> None:
-    """Sends an upload until it is accepted; a retry sends the same bytes, so it is counted once."""
-    headers = {"Authorization": f"Bearer {key}", "Content-Type": wire.CONTENT_TYPE}
-    for attempt in range(ATTEMPTS):
-        try:
-            answer = httpx.post(
-                f"{endpoint}/v1/reports", content=body, headers=headers, timeout=TIMEOUT_SECONDS
-            )
-        except httpx.TransportError:
-            time.sleep(0.1 * 2**attempt)
-            continue
-        if answer.status_code == httpx.codes.NO_CONTENT:
-            return
-        if answer.status_code not in (429, 503):
-            raise RuntimeError(f"the aggregator answered {answer.status_code}: {answer.text}")
-        time.sleep(float(answer.headers.get("Retry-After", 1)))
-    raise RuntimeError(f"the aggregator did not accept a batch in {ATTEMPTS} attempts")
+def forged(day: int, reports: int) -> bytes:
+    """An upload of one valid report, again and again: what a script with a write key can send."""
+    spec = load(REGISTRY).metrics[FORGED_METRIC].spec
+    report = randomizer_for(spec, Randomness()).report(
+        spec.encode(FORGED_VALUE), os.urandom(SECRET_BYTES)
+    )
+    return _upload([wire.Part(spec.digest, day, report * reports)])
+
+
+def _upload(parts: Sequence[wire.Part]) -> bytes:
+    return wire.encode(wire.Upload(os.urandom(wire.ID_BYTES), tuple(parts)))
