@@ -16,15 +16,16 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from demo import clients, discovery, fleet
+from demo import clients, discovery, fleet, screenshot
 from demo.calendar import Calendar
 from demo.population import REGISTRY, Population, draw
-from demo.server import FORGER, Server
+from demo.server import PARTNER_KEY, READ, RELEASE_KEY, Server
 from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.charts.files import SUFFIXES, save
 from deniable_aggregator.cli.render.head import counted
 from deniable_aggregator.cli.render.output import print_lines, print_table
 from deniable_aggregator.cli.render.share_table import estimate_table
+from deniable_aggregator.dates import day_of
 from deniable_shared.periods import epoch_at
 from deniable_shared.registry import load
 
@@ -37,6 +38,7 @@ DEVICES: Final = 200_000
 CLIENTS: Final = 24
 TABLE_ROWS: Final = 10
 CHART_ROWS: Final = 12
+RELEASE: Final = "Version 2.0 offers a dark theme"
 PICTURE: Final = Path("demo.svg")
 INTERRUPTED: Final = 130
 
@@ -58,6 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for line in lines:
             console.print(line)
         console.print(f"Everything took {time.monotonic() - started:.0f} seconds.\n")
+        if options.screenshot is not None:
+            for file in screenshot.take(server, options.screenshot):
+                console.print(f"Screenshot: [bold]{file}[/bold]")
         _explore(console, server, directory, keep=options.keep)
         keep = options.keep
     except KeyboardInterrupt:
@@ -79,11 +84,14 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--devices", type=int, default=DEVICES, help="default: %(default)s")
     parser.add_argument("--picture", type=Path, default=PICTURE, help="default: %(default)s")
     parser.add_argument("--keep", action="store_true", help="leave the server running")
+    parser.add_argument("--screenshot", type=Path, help="draw the page into this file, a .png")
     options = parser.parse_args(arguments)
     if not options.devices >= 1:
         parser.error(f"--devices must be at least 1, got {options.devices}")
     if options.picture.suffix.lower() not in SUFFIXES:
         parser.error(f"--picture must end in {', '.join(SUFFIXES)}, got {options.picture}")
+    if options.screenshot is not None and not screenshot.can_be_taken():
+        parser.error(screenshot.NEEDED)
     folder = options.picture.absolute().parent
     if not os.access(options.picture if options.picture.exists() else folder, os.W_OK):
         # Checked now, not after two minutes of work.
@@ -110,25 +118,27 @@ def _collect(
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("devices randomized and relayed over HTTP", total=count)
         for batch in fleet.run(relayed):
-            server.send(batch.body, batch.day)
+            server.send(batch)
             sent += len(batch.body)
-            if batch.day in calendar.forged:
+            if batch.day in calendar.forged and batch.key == RELEASE_KEY:
                 reports = round(fleet.FORGED_PART * batch.devices)
-                server.send(fleet.forged(batch.day, reports), batch.day, FORGER)
+                server.send(fleet.forged(batch.day, reports))
                 forged += reports
             progress.advance(task, batch.devices)
         server.read_the_systems_clock(keep=keep)
+        released = f"/v1/annotations/{day_of(calendar.release)}"
+        server.administer("PUT", released, json={"text": RELEASE})
         task = progress.add_task("whole clients: record, store, upload", total=CLIENTS)
         own = clients.run(
-            population.days[calendar.today], directory, server.endpoint, server.keys["write"]
+            population.days[calendar.today], directory, server.endpoint, server.keys[RELEASE_KEY]
         )
         progress.advance(task, CLIENTS)
     metrics = load(REGISTRY).metrics
     return [
         f"{count:,} devices reported in {len(calendar.days)} days up to yesterday: each sent "
         f"{len(metrics)} reports, {sent / count:.0f} bytes of noise in all.",
-        f'Somebody sent {forged:,} forged reports of {fleet.FORGED_METRIC} with the key "{FORGER}": '
-        "the table above leaves them out, and the page shows when they came.",
+        f"{forged:,} forged reports of {fleet.FORGED_METRIC} came with the write key of the "
+        f"{PARTNER_KEY}: the table above is without it, and the page shows what it did.",
         f"{CLIENTS} whole clients recorded {own.recorded} values and sent {own.sent} reports; "
         f"each keeps {own.directory_bytes / 1024:.0f} KiB on its own disk.",
         "The aggregator keeps no row for any device, and of each day and metric the smaller of its "
@@ -168,7 +178,8 @@ def _report_listed(
     """
     covered, asked, figures = 0, 0, []
     for name in metrics:
-        answer = server.estimate(name, population.candidates.get(name))
+        forged = PARTNER_KEY if name == fleet.FORGED_METRIC else ""
+        answer = server.estimate(name, population.candidates.get(name), forged)
         counts = _grouped(population, name, answer)
         truth = {item: count / population.size for item, count in counts.items()}
         rows = sorted(answer.estimates, key=lambda row: -row.share)
@@ -206,21 +217,21 @@ def _grouped(population: Population, metric: str, answer: Shares) -> dict[str, i
 def _explore(console: Console, server: Server, directory: Path, *, keep: bool) -> None:
     if not keep:
         console.print(
-            "Everything was deleted again. [bold]make demo KEEP=1[/bold] leaves the server running: "
-            "look at its page."
+            "Everything was deleted again. [bold]make demo KEEP=1[/bold] leaves a server running, "
+            "with a page to look at."
         )
         return
     binary = Path(sys.executable).with_name("deniable")
     console.print(
         f"The server is still running (process {server.pid}), with its data in {directory}.\n"
-        f"  export DENIABLE_SERVER={server.endpoint} DENIABLE_TOKEN={server.keys['read']}\n"
+        f"  export DENIABLE_SERVER={server.endpoint} DENIABLE_TOKEN={server.keys[READ]}\n"
         f"  {binary} estimate theme\n"
         f"  {binary} series theme --by week\n"
         f"  {binary} health browser\n"
         f"  {binary} discover unlisted_browser\n"
         f"  kill {server.pid} && rm -r {directory}\n\n"
         f"[bold]Its page: {server.endpoint}/[/bold]\n"
-        f"To sign in, paste this token: {server.keys['read']}",
+        f"To sign in, paste this token: {server.keys[READ]}",
         soft_wrap=True,
     )
 

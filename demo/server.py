@@ -1,4 +1,4 @@
-"""The real server, set up with the commands that an operator would type; and its clock."""
+"""The real server, as ``deniable serve`` starts it, and its clock."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 import msgspec
@@ -23,20 +23,22 @@ from field.clocked_server import FileClock
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from demo.fleet import Batch
+
 HOST: Final = "127.0.0.1"
 APPLICATION: Final = "flightdeck"
-FORGER: Final = "partner build"
-"""The label of the write key that forged reports are sent with."""
-
-PERIODS: Final = "week"
-"""Estimates of days would take longer than everything else, and nothing here shows them."""
+READ: Final = "read"
+ADMIN: Final = "admin"
+RELEASE_KEY: Final = "release build"
+PARTNER_KEY: Final = "partner build"
+"""Labels of the two write keys."""
 
 START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 10.0
 TIMEOUT_SECONDS: Final = 60.0
 ASK_AGAIN_SECONDS: Final = 0.2
 ATTEMPTS: Final = 10
-_PERIODS: Final = ("--estimate-periods", PERIODS)
+_NO_TABLE: Final = ("--estimate-periods", "")
 _ENDING: Final = ("--end-with", str(os.getpid()))
 
 
@@ -52,7 +54,7 @@ class Server:
     Attributes:
         endpoint: the server's base URL.
         store: the store's SQLite file.
-        keys: tokens, by scope; under `FORGER` that of a second write key.
+        keys: tokens of the keys `READ`, `ADMIN`, `RELEASE_KEY` and `PARTNER_KEY`.
         pid: the server's process id.
 
     Raises:
@@ -72,13 +74,13 @@ class Server:
         self._move_clock(day)
         self._http = httpx.Client(base_url=self.endpoint, timeout=TIMEOUT_SECONDS)
         # A process of its own would read the system's clock.
-        options = ("--fold-seconds", "1", "--question-processes", "0", "--estimate-periods", "")
-        self._start("field.clocked_server", str(clock), "serve", *options, *_ENDING)
+        options = ("--fold-seconds", "1", "--question-processes", "0", *_NO_TABLE, *_ENDING)
+        self._start("field.clocked_server", str(clock), "serve", *options)
         try:
-            self.keys = {scope: self._key(scope) for scope in ("write", "read", "admin")}
-            self.keys[FORGER] = self._key("write", "--label", FORGER)
-            _run("metrics", "register", str(REGISTRY), "--server", self.endpoint,
-                 token=self.keys["admin"])  # fmt: skip
+            self.keys = {ADMIN: self._first_key()}
+            self.keys[READ] = self._key("read", "analyst")
+            self.keys |= {label: self._key("write", label) for label in (RELEASE_KEY, PARTNER_KEY)}
+            self.administer("POST", "/v1/metrics", content=REGISTRY.read_bytes())
         except BaseException:
             self.stop()
             raise
@@ -90,24 +92,31 @@ class Server:
             keep: whether it goes on when this process has ended.
         """
         self._end()
-        self._start("deniable_aggregator", "serve", *_PERIODS, *(() if keep else _ENDING))
+        self._start("deniable_aggregator", "serve", *(() if keep else _ENDING))
 
-    def send(self, body: bytes, day: int, key: str = "write") -> None:
+    def administer(self, method: str, path: str, **content: Any) -> Any:
+        """What the server answers to an administrator.
+
+        Raises:
+            httpx.HTTPStatusError: if it refuses.
+        """
+        headers = {"Authorization": f"Bearer {self.keys[ADMIN]}"}
+        answer = self._http.request(method, path, headers=headers, **content)
+        answer.raise_for_status()
+        return answer.json()
+
+    def send(self, batch: Batch) -> None:
         """Sends an upload until it is accepted; a retry sends the same bytes and counts once.
-
-        Args:
-            body: the upload.
-            day: on which it is sent.
-            key: which of `keys` it is sent with.
 
         Raises:
             RuntimeError: if it is not accepted.
         """
-        self._move_clock(day)
-        headers = {"Authorization": f"Bearer {self.keys[key]}", "Content-Type": wire.CONTENT_TYPE}
+        self._move_clock(batch.day)
+        token = self.keys[batch.key]
+        headers = {"Authorization": f"Bearer {token}", "Content-Type": wire.CONTENT_TYPE}
         for attempt in range(ATTEMPTS):
             try:
-                answer = self._http.post("/v1/reports", content=body, headers=headers)
+                answer = self._http.post("/v1/reports", content=batch.body, headers=headers)
             except httpx.TransportError:
                 time.sleep(0.1 * 2**attempt)
                 continue
@@ -119,7 +128,7 @@ class Server:
         raise RuntimeError(f"the aggregator did not accept a batch in {ATTEMPTS} attempts")
 
     def write_estimates(self) -> None:
-        """Waits until the table of estimates, which the first page shows, has all weeks."""
+        """Waits until the table of estimates, which the first page shows, is written."""
         _run("store", "estimates", "--store", str(self.store))
 
     def stop(self) -> None:
@@ -135,14 +144,20 @@ class Server:
             self._process.kill()
             self._process.wait()
 
-    def estimate(self, metric: str, candidates: list[str] | None) -> Shares:
-        """The estimate of a metric, as an analyst gets it over HTTP, without the forger's key."""
+    def estimate(self, metric: str, candidates: list[str] | None, without_key: str = "") -> Shares:
+        """The estimate of a metric, as an analyst gets it over HTTP.
+
+        Args:
+            metric: its name.
+            candidates: the values to look for; None for those that it lists.
+            without_key: the label of a write key whose reports are left out; "" for none.
+        """
         answer = self._http.request(
             "GET" if candidates is None else "POST",
             f"/v1/metrics/{metric}/estimate",
-            params={"without_key": FORGER},
+            params={"without_key": without_key} if without_key else None,
             json=None if candidates is None else {"candidates": candidates},
-            headers={"Authorization": f"Bearer {self.keys['read']}"},
+            headers={"Authorization": f"Bearer {self.keys[READ]}"},
         )
         answer.raise_for_status()
         return msgspec.json.decode(answer.content, type=Shares)
@@ -154,7 +169,7 @@ class Server:
             RuntimeError: if the run fails, with its reason.
         """
         url = f"/v1/metrics/{metric}/discoveries"
-        headers = {"Authorization": f"Bearer {self.keys['read']}"}
+        headers = {"Authorization": f"Bearer {self.keys[READ]}"}
         asked = partial(self._http.request, headers=headers)
         answer = asked("POST", url, json={})
         while True:
@@ -199,15 +214,20 @@ class Server:
                 time.sleep(0.05)
         raise RuntimeError(f"the server did not start:\n{self._output.read_text()}")
 
-    def _key(self, scope: str, *options: str) -> str:
-        return _run("keys", "create", "--store", str(self.store), "--scope", scope,
-                    "--application", APPLICATION, *options).strip()  # fmt: skip
+    def _first_key(self) -> str:
+        return _run("keys", "create", "--store", str(self.store), "--scope", ADMIN,
+                    "--application", APPLICATION).strip()  # fmt: skip
+
+    def _key(self, scope: str, label: str) -> str:
+        token: str = self.administer("POST", "/v1/keys", json={"scope": scope, "label": label})[
+            "token"
+        ]
+        return token
 
 
-def _run(*arguments: str, token: str = "") -> str:
+def _run(*arguments: str) -> str:
     result = subprocess.run(
         [sys.executable, "-m", "deniable_aggregator", *arguments],
-        env={**os.environ, "DENIABLE_TOKEN": token, "DENIABLE_ESTIMATE_PERIODS": PERIODS},
         capture_output=True,
         text=True,
         check=False,
