@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from deniable_aggregator.charts.figure import Figure
 
 BadgeKind = Literal[
-    "ok", "suspicious", "uneven", "stopped", "unknown", "changed", "unchanged", "untold"
+    "ok",
+    "suspicious",
+    "uneven",
+    "stopped",
+    "unknown",
+    "changed",
+    "risen",
+    "fallen",
+    "unchanged",
+    "untold",
 ]
 """What a badge says; each kind has a sign of its own, so that none is told by its colour alone."""
 
@@ -60,11 +69,18 @@ class Column:
         title: its heading.
         key: what it is called in addresses that sort by it; empty if nothing sorts by it.
         words: whether it holds words, which begin at its left; numbers end at its right.
+        minor: whether phones can do without it.
     """
 
     title: str
     key: str = ""
     words: bool = False
+    minor: bool = False
+
+    @property
+    def css_class(self) -> str:
+        """How its cells look."""
+        return " ".join(name for name in ("words", "minor") if getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

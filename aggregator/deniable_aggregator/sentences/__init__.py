@@ -5,7 +5,7 @@ rounded outward, so that no sentence is surer than the interval behind it.
 """
 
 from deniable_aggregator.sentences.cautions import basis, cautions
-from deniable_aggregator.sentences.change import clear_changes, unclear_changes
+from deniable_aggregator.sentences.change import clear_changes, unclear_changes, ways_of_change
 from deniable_aggregator.sentences.explaining import explanation, possible_shift
 from deniable_aggregator.sentences.finding import finding, sentence
 from deniable_aggregator.sentences.ranges import (
@@ -56,4 +56,5 @@ __all__ = [
     "shown_value",
     "unclear_changes",
     "untold_in_words",
+    "ways_of_change",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from msgspec import UNSET
 
@@ -35,8 +35,29 @@ def change_finding(answer: Change) -> str:
     return "; ".join([*said, *unclear_changes(answer)]) or "nothing can be compared"
 
 
+class ClearChange(NamedTuple):
+    """A clear change.
+
+    Attributes:
+        text: the same in words.
+        way: 1 for a rise, -1 for a fall, 0 for neither.
+    """
+
+    text: str
+    way: Literal[-1, 0, 1]
+
+
 def clear_changes(answer: Change) -> list[str]:
     """Each clear change in words, the largest first; of many values only some.
+
+    Args:
+        answer: the change.
+    """
+    return [each.text for each in ways_of_change(answer)]
+
+
+def ways_of_change(answer: Change) -> list[ClearChange]:
+    """The same, with the way that each went.
 
     Args:
         answer: the change.
@@ -53,22 +74,28 @@ def unclear_changes(answer: Change) -> list[str]:
     return list(_unclear(answer))
 
 
-def _clear(answer: Change) -> Iterator[str]:
+def _clear(answer: Change) -> Iterator[ClearChange]:
     shares = answer.kind == "shares"
     clear = sorted((row for row in answer.changes if row.changed), key=lambda row: -abs(row.change))
     for row in clear[:MOST_CHANGES]:
-        yield _moved(_name(row), row, shares=shares)
+        yield ClearChange(_moved(_name(row), row, shares=shares), _way(row.change))
     if len(clear) > MOST_CHANGES:
         more = len(clear) - MOST_CHANGES
-        yield f"{counted(more, 'more value')} changed"
+        yield ClearChange(f"{counted(more, 'more value')} changed", 0)
     if answer.combined and answer.combined.changed:
-        yield _moved(f"{together(answer.combined.values)} together", answer.combined, shares=True)
+        text = _moved(f"{together(answer.combined.values)} together", answer.combined, shares=True)
+        yield ClearChange(text, _way(answer.combined.change))
     if answer.shape and answer.shape.changed and not (shares and clear):
-        yield "the distribution as a whole changed"
+        yield ClearChange("the distribution as a whole changed", 0)
     for each in answer.quantiles or ():
         if each.changed and each.change is not None:
-            way = difference_in_words(each.low, each.high)
-            yield f"the {quantile_in_words(each.quantile)} went {way}"
+            went = difference_in_words(each.low, each.high)
+            name = quantile_in_words(each.quantile)
+            yield ClearChange(f"the {name} went {went}", _way(each.change))
+
+
+def _way(change: float) -> Literal[-1, 1]:
+    return 1 if change > 0 else -1
 
 
 def _unclear(answer: Change) -> Iterator[str]:

@@ -10,8 +10,9 @@ from deniable_aggregator.asking.errors import AskingError
 from deniable_aggregator.asking.source import NO_LISTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from deniable_aggregator.answers.annotations import Annotation
     from deniable_aggregator.answers.estimates import Estimate
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.answers.questions import ValueLists
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 MOST_FOLLOWED: Final = 4
 """Values that are followed over time, if the metric has many."""
+
+MOST_SHOWN: Final = 1_000
+"""Of values, whatever was chosen."""
 
 FEW_VALUES: Final = 8
 """So many are all followed."""
@@ -60,6 +64,7 @@ class Answers:
         change: against the days before.
         series: period by period.
         strings: what is looked for in a metric of strings; None of all others.
+        annotations: what happened on which day.
         failures: why a question has no answer, by its name.
     """
 
@@ -69,6 +74,7 @@ class Answers:
     change: Change | None = None
     series: Series | None = None
     strings: Strings | None = None
+    annotations: Sequence[Annotation] = ()
     failures: dict[str, AskingError] = field(default_factory=dict)
 
 
@@ -83,14 +89,17 @@ def questions(details: MetricDetails, choices: Choices, lists: ValueLists = NO_L
         choices: of the visitor.
         lists: the values that are asked about; none for all.
     """
-    listed = len(lists.candidates) if lists.candidates else len(details.versions[0].values)
-    picks = choices.top if choices.top is not None and listed > choices.top else None
+    single = _values_of_attributes(details)
+    listed = len(lists.candidates or single or details.versions[0].values)
+    most = choices.top or MOST_SHOWN
+    picks = most if listed > most and not single else None
     by_change = choices.sort == "change" and choices.both is not None
     change = None
     if choices.both is not None:
         change = ChangeQuery(
             before=_pair(choices.both.before),
             after=_pair(choices.both.after),
+            value=single,
             top=picks if by_change else None,
             segment=choices.segment,
             version=choices.version,
@@ -111,12 +120,22 @@ def questions(details: MetricDetails, choices: Choices, lists: ValueLists = NO_L
             since=choices.followed.since,
             until=choices.followed.until,
             by=choices.by,
+            value=single,
             top=MOST_FOLLOWED if listed > FEW_VALUES else None,
             segment=choices.segment,
             version=choices.version,
             without_key=choices.without_key,
         ),
         lists=lists,
+    )
+
+
+def _values_of_attributes(details: MetricDetails) -> tuple[str, ...]:
+    """The values of single attributes, which are followed over time; their pairs are not."""
+    return tuple(
+        f"{each.name}={value}"
+        for each in details.versions[0].attributes or ()
+        for value in (["true"] if each.type == "boolean" else each.values)
     )
 
 
@@ -131,7 +150,8 @@ def ask(
         asked: the questions.
         strings: what is looked for in a metric of strings.
     """
-    answers = Answers(details, asked, strings=strings)
+    notes = source.annotations().annotations
+    answers = Answers(details, asked, strings=strings, annotations=notes)
     if strings is not None and not strings.chosen.any:
         return answers
 

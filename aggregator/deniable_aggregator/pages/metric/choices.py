@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast, get_args
 
 from deniable_aggregator.answers.days import key_in_words
@@ -96,10 +97,13 @@ def read_choices(form: MultiDict[str, str], details: MetricDetails, today: date)
         typed["compare"] = "own" if typed["before"] else DEFAULT_COMPARISON
     reader = _Reader()
     known = Known.of(details, today)
+    _fill_in(typed, known)
     days = reader.read(
         lambda: days_of(typed["period"], known, since=typed["since"], until=typed["until"]),
         days_of(DEFAULT_PERIOD, known),
     )
+    if typed["compare"] == "own" and not typed["before"]:
+        typed["before"] = _days_before(days)
     both = reader.read(
         lambda: compared(
             typed["compare"], days, today, before=typed["before"], whole=typed["period"] == "all"
@@ -126,6 +130,18 @@ def read_choices(form: MultiDict[str, str], details: MetricDetails, today: date)
         descending=sort.startswith("-"),
         problems=reader.problems,
     )
+
+
+def _fill_in(typed: dict[str, str], known: Known) -> None:
+    """Days of one's own that are not typed yet are those that would be shown otherwise."""
+    if typed["period"] == "own" and not typed["since"] and not typed["until"]:
+        days = days_of(DEFAULT_PERIOD, known)
+        typed.update(since=str(days.since), until=str(days.until))
+
+
+def _days_before(days: DayRange) -> str:
+    length = days.until - days.since + timedelta(1)
+    return f"{days.since - length}..{days.until - length}"
 
 
 class _Reader:

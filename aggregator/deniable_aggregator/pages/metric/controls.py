@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.days import SHOWN_OF_IDS, key_in_words
 from deniable_aggregator.answers.words import PERIOD_LENGTHS
@@ -13,11 +13,15 @@ from deniable_aggregator.pages.metric.periods import COMPARISONS, PERIODS, SINCE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from deniable_aggregator.answers.annotations import Annotation
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.pages.metric.choices import Choices
 
 Option = tuple[str, str]
 """What stands in the address, and what people read."""
+
+MOST_SINCE: Final = 20
+"""Releases that can be chosen; the days of others can be typed."""
 
 _SORTS: Sequence[Option] = (
     ("-share", "largest share first"),
@@ -77,12 +81,15 @@ class Controls:
     more: bool
 
 
-def controls(details: MetricDetails, choices: Choices) -> Controls:
+def controls(
+    details: MetricDetails, choices: Choices, annotations: Sequence[Annotation] = ()
+) -> Controls:
     """The form with what is chosen.
 
     Args:
         details: of the metric.
         choices: of the visitor.
+        annotations: what happened on which day; what is compared can begin with one.
     """
     typed = {**choices.typed, "top": choices.typed["top"] or DEFAULT_TOP}
     typed["sort"] = typed["sort"] or DEFAULT_SORT
@@ -91,12 +98,12 @@ def controls(details: MetricDetails, choices: Choices) -> Controls:
     segments = segments_of(details)
     names = [each.segments.name for each in details.versions if each.segments]
     keys = [each for each in details.keys if each.key]
-    opened = {"since", "until", "before", "segment", "version", "without_key", "top", "sort"}
+    opened = {"segment", "version", "without_key", "top"}
     return Controls(
         typed=typed,
         problems=choices.problems,
         periods=list(PERIODS.items()),
-        comparisons=list(_comparisons(details)),
+        comparisons=list(_comparisons(details, annotations)),
         lengths=[("", f"automatic ({choices.by})"), *((each, each) for each in PERIOD_LENGTHS)],
         segments=[("", "all devices"), *((each, each) for each in segments)] if segments else [],
         segment_name=names[0] if names else "",
@@ -117,16 +124,18 @@ def controls(details: MetricDetails, choices: Choices) -> Controls:
         sorts=_SORTS if of_values else (),
         more=bool(choices.without_key)
         or bool(opened & set(choices.problems))
-        or any(choices.typed[each] for each in opened - {"without_key", "sort"}),
+        or any(choices.typed[each] for each in opened - {"without_key"}),
     )
 
 
-def _comparisons(details: MetricDetails) -> Iterator[Option]:
-    """Nothing, earlier days, and the days before each release."""
+def _comparisons(details: MetricDetails, annotations: Sequence[Annotation]) -> Iterator[Option]:
+    """Nothing, earlier days, and the days before each release, the newest first."""
     yield from ((name, words) for name, words in COMPARISONS.items() if name != "own")
     firsts = sorted((each.first_day, each.version) for each in details.versions if each.first_day)
-    for day, version in firsts[1:]:
-        yield f"{SINCE}{day}", f"Since version {version[:SHOWN_OF_IDS]}, {day}"
+    since = {day: f"version {version[:SHOWN_OF_IDS]}" for day, version in firsts[1:]}
+    since.update((each.day, each.text) for each in annotations)
+    for day in sorted(since, reverse=True)[:MOST_SINCE]:
+        yield f"{SINCE}{day}", f"Since {since[day]}, {day}"
     yield "own", COMPARISONS["own"]
 
 

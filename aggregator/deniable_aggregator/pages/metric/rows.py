@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_aggregator.answers.estimates import SegmentShares
+from deniable_aggregator.pages.metric.findings import WAYS
 from deniable_aggregator.pages.parts import Badge, Column, Table
 from deniable_aggregator.sentences import (
     as_sentence,
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 LEAST_FOLDED: Final = 2
 """So many values that can't be told from zero become one line."""
 
-CLEAR: Final = Badge("changed", "clear")
 NOT_CLEAR: Final = Badge("unchanged", "not clear")
 
 
@@ -73,18 +73,16 @@ def value_tables(
         if not single or len(single) == len(answer.estimates)
         else 0
     )
-    level = f"{answer.interval.level:.0%} interval"
     columns = [
         Column("Value", "value", words=True),
-        Column("Share of reports", "share"),
-        Column(level),
+        Column("Share", "share"),
+        Column("estimate", minor=True),
     ]
     if change is not None:
-        columns += [
-            Column("Change in points", "change"),
-            Column(level),
-            Column("Change is", words=True),
-        ]
+        columns += [Column("Change", "change"), Column("estimate", minor=True)]
+        columns.append(Column("Change is", words=True))
+    and_change = "" if change is None else ", and change in points"
+    level = f"{answer.interval.level:.0%} intervals"
 
     def table(name: str, caption: str, rows: Iterable[Sequence[Cell]], left_out: str = "") -> Table:
         return Table(
@@ -101,13 +99,13 @@ def value_tables(
     return ValueTables(
         table(
             "values",
-            "Values and their shares",
+            f"Share of reports{and_change}: {level}",
             [*_together(answer, change), *rows],
             f"{counted(more, 'more value')}." if more > 0 else "",
         ),
         table(
             "untold",
-            "Values that can't be told from zero",
+            f"Values that can't be told from zero: {level}",
             [_row(each, answer, change, changes) for each in untold],
         )
         if untold
@@ -151,21 +149,21 @@ def _row(
         asides.append(f"{range_in_words(ends.low, ends.high)} of all")
     return [
         f"{share.value} ({', '.join(asides)})" if asides else share.value,
+        range_in_words(low, share.high),
         share_in_words(share.share, share.low, share.high)
         if share.detected
         else "can't tell from zero",
-        range_in_words(low, share.high),
         *(_moved(changes.get(share.value)) if change is not None else ()),
     ]
 
 
 def _moved(row: Difference | CombinedDifference | None) -> tuple[Cell, Cell, Cell]:
-    """By how many points a share changed, the ends of that, and whether it is clear."""
+    """Between how many points a share changed, the estimate of that, and whether it is clear."""
     if row is None:
         return "", "", "not compared"
     ends = " to ".join(point_ends(row.low, row.high))
     words = point_in_words(row.change, row.low, row.high)
-    return words, ends, CLEAR if row.changed else NOT_CLEAR
+    return ends, words, WAYS[1 if row.change > 0 else -1] if row.changed else NOT_CLEAR
 
 
 def _together(answer: Shares | SegmentShares, change: Change | None) -> list[list[Cell]]:
@@ -186,7 +184,7 @@ def _combined_row(
 ) -> list[Cell]:
     return [
         f"{' + '.join(row.values)} ({aside})",
-        share_in_words(row.share, row.low, row.high),
         range_in_words(row.low, row.high),
+        share_in_words(row.share, row.low, row.high),
         *(_moved(moved) if change is not None else ()),
     ]

@@ -17,17 +17,17 @@ from deniable_aggregator.pages.addresses import changed
 from deniable_aggregator.pages.metric.controls import Controls, controls
 from deniable_aggregator.pages.metric.details import Detail, details, key_links
 from deniable_aggregator.pages.metric.exporting import Export, exports
+from deniable_aggregator.pages.metric.findings import Sentence, found, moved
 from deniable_aggregator.pages.metric.headline import Headline, headline
 from deniable_aggregator.pages.metric.rows import ValueTables, value_tables
 from deniable_aggregator.pages.numbers.view import DistributionView, distribution_view
 from deniable_aggregator.pages.pairs.view import PairsView, pairs_view
-from deniable_aggregator.pages.parts import Link, State
+from deniable_aggregator.pages.parts import Badge, Link, State
 from deniable_aggregator.report.numbers import change_table, estimate_tables, segments_table
 from deniable_aggregator.sentences import (
     as_sentence,
     basis,
     cautions,
-    clear_changes,
     finding,
     unclear_changes,
 )
@@ -35,6 +35,7 @@ from deniable_aggregator.sentences import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from deniable_aggregator.answers.trends import Series
     from deniable_aggregator.charts.figure import Figure
     from deniable_aggregator.charts.figure_of import Drawn
     from deniable_aggregator.pages.metric.answering import Answers
@@ -76,8 +77,8 @@ class MetricView:
         state: why there is no answer; None if there is one.
         warnings: what must be known before the numbers.
         keys: leads to the page without keys that stand out.
-        finding: what is there, in a sentence.
-        changes: what has clearly changed, a line each.
+        finding: what is there, in a sentence; its first value stands out.
+        changes: what has clearly changed, a line each, with its way.
         unchanged: what has not, and how far it can have moved.
         basis: which reports that is based on.
         asides: what else was not answered, and why.
@@ -102,8 +103,8 @@ class MetricView:
     state: State | None = None
     warnings: Sequence[str] = ()
     keys: Sequence[Link] = ()
-    finding: str = ""
-    changes: Sequence[str] = ()
+    finding: Sentence | None = None
+    changes: Sequence[tuple[Badge, Sentence]] = ()
     unchanged: Sequence[str] = ()
     basis: str = ""
     asides: Sequence[str] = ()
@@ -128,7 +129,7 @@ def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
         address: of the page, with its choices.
     """
     metric = answers.details
-    form = controls(metric, choices)
+    form = controls(metric, choices, answers.annotations)
     title = metric.description.strip() or metric.name
     strings = answers.strings
     values = None if strings is None else strings.values(answers.estimate)
@@ -145,8 +146,8 @@ def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
         )
     estimate, change, series = answers.estimate, answers.change, answers.series
     pairs = pairs_view(estimate) if isinstance(estimate, Shares) else None
-    one = headline(estimate, change)
-    drawn = series is not None and len(series.periods) > 1
+    one = headline(estimate)
+    drawn = series is not None and _says_something(series)
     return MetricView(
         name=metric.name,
         title=title,
@@ -156,9 +157,11 @@ def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
         discovered=discovered,
         warnings=list(_warnings(answers)),
         keys=list(key_links(answers, choices, address)),
-        finding="" if one is not None else finding(estimate),
-        changes=_lines(clear_changes(change)) if change is not None else [],
-        unchanged=_lines(unclear_changes(change)) if change is not None else [],
+        finding=None if one is not None else found(estimate),
+        changes=list(moved(change)) if change is not None else [],
+        unchanged=[as_sentence(each) for each in unclear_changes(change)]
+        if change is not None
+        else [],
         basis=basis(change if change is not None else estimate),
         asides=list(_asides(answers)),
         headline=one,
@@ -178,10 +181,6 @@ def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
     )
 
 
-def _lines(clauses: Sequence[str]) -> list[str]:
-    return [as_sentence(each) for each in clauses]
-
-
 def _warnings(answers: Answers) -> Iterator[str]:
     """Of all answers, each once."""
     said: list[str] = []
@@ -192,6 +191,12 @@ def _warnings(answers: Answers) -> Iterator[str]:
                 if plain not in said:
                     said.append(plain if text.startswith("After: ") else text)
     yield from dict.fromkeys(said)
+
+
+def _says_something(series: Series) -> bool:
+    """Whether there are several periods, and something in one of them is told from zero."""
+    rows = [row for period in series.periods for row in period.estimates or ()]
+    return len(series.periods) > 1 and (not rows or any(row.detected for row in rows))
 
 
 def _asides(answers: Answers) -> Iterator[str]:

@@ -64,7 +64,7 @@ def test_numbers_of_page_and_drawing_are_those_of_the_api(service):
     for row in answer["estimates"]:
         within = range_in_words(row["low"], row["high"])
         share = share_in_words(row["share"], row["low"], row["high"])
-        assert f"{row['value']} {share} {within}" in table
+        assert f"{row['value']} {within} {share}" in table
         assert within in drawing
 
 
@@ -121,7 +121,7 @@ def test_a_wrong_choice_is_answered_with_a_whole_page(service):
 
 def test_headings_sort_and_keep_all_other_choices(service):
     text = shown(service)
-    link = unescape(re.search(r'<a href="([^"]*)">Change in points</a>', text)[1])
+    link = unescape(re.search(r'<a href="([^"]*)">Change</a>', text)[1])
     assert "before=2024-10-01..2024-10-02" in link
     assert "sort=-change" in link
     table = shown(service, link).partition('id="values"')[2].partition("</table>")[0]
