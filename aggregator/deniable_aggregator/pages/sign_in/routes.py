@@ -38,7 +38,7 @@ what a flood is told and costs. A right token is let in whatever else comes, sin
 address would need addresses, and one for all would let anybody lock everybody out.
 """
 
-SIGN_INS_OF_KEY: Final = 60, 1 / 60
+SIGN_INS_OF_KEY: Final = 200, 1 / 60
 """So many sessions a key may open at once, and so many a second in the long run. Each is a row in
 the store and an entry in the audit log, which is never deleted."""
 
