@@ -52,9 +52,9 @@ def require_administrator() -> Visit:
     if not visit.administers:
         raise ProblemError(
             "wrong_scope",
-            "Only an administrator may change this, and nothing was changed. Sign in with the "
-            "token of an admin key: deniable keys create --scope admin --application "
-            f"{visit.application}",
+            "Only administrators may change this, and nothing was changed. Sign in with the token "
+            "of an admin key, which this command makes where the store is: deniable keys create "
+            f"--scope admin --application {visit.application}",
         )
     return visit
 

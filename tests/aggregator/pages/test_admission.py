@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 from flask import Response, request
 
 from deniable_aggregator.asking.errors import AskingError
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.pages import routes
+from deniable_aggregator.pages.paths import needs_session
 from deniable_aggregator.pages.visit import current_visit, require_administrator
 from deniable_aggregator.store import StoreUnavailableError
 from tests.aggregator.pages.visiting import FROM_OUR_PAGE, form_token
@@ -119,11 +122,51 @@ def test_a_form_without_a_session_says_to_sign_in(service):
     assert "Nothing was changed" in answer.text
 
 
+def paths_of_pages(service, method):
+    """Every address of a page that needs a session, with something in the place of names."""
+    return sorted(
+        re.sub(r"<any\((\w+)[^>]*>", r"\1", re.sub(r"<(int[^:]*:)?\w+>", "1", rule.rule))
+        for rule in service.app.url_map.iter_rules()
+        if rule.endpoint.startswith(("pages of answers", "pages of the server"))
+        and method in rule.methods
+    )
+
+
+def test_every_page_needs_a_session(service):
+    paths = paths_of_pages(service, "GET")
+    assert len(paths) > 10
+    for path in paths:
+        # Otherwise the server would not ask for a session before it gives work to a process.
+        assert needs_session(path)
+        answer = service.http.get(path)
+        assert (answer.status_code, answer.location.partition("?")[0]) == (303, "/sign-in")
+
+
+def test_every_form_needs_a_session_our_own_page_and_its_token(service):
+    paths = paths_of_pages(service, "POST")
+    assert len(paths) > 5
+    form = {"day": "2024-01-01", "text": "a", "name": "a", "values": "a"}
+    for path in paths:
+        assert service.http.post(path, data=form, headers=FROM_OUR_PAGE).status_code == 401
+    service.sign_in(service.admin)
+    whole = {**form, "form_token": form_token(service)}
+    for path in paths:
+        assert service.http.post(path, data=form, headers=FROM_OUR_PAGE).status_code == 403
+        assert service.http.post(path, data=whole).status_code == 403
+        assert (
+            service.http.post(path, data=whole, headers={"Origin": "http://evil"}).status_code
+            == 403
+        )
+
+
 def test_only_an_administrator_administers(service):
     for key, status in ((service.read, 403), (service.admin, 200)):
         service.sign_in(key)
         sent = {"data": {"form_token": form_token(service)}, "headers": FROM_OUR_PAGE}
         assert service.http.post("/operations/admin", **sent).status_code == status
+        for path in paths_of_pages(service, "POST"):
+            if path.startswith(("/keys/", "/annotations")):
+                assert (service.http.post(path, **sent).status_code == 403) == (status == 403)
 
 
 @pytest.mark.parametrize(

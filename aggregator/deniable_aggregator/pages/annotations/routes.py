@@ -10,11 +10,10 @@ from flask import request
 from deniable_aggregator.annotations import NotAnnotatedError
 from deniable_aggregator.asking.dates import parse_day
 from deniable_aggregator.dates import epoch_of
-from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.pages.annotations.view import annotations_view
 from deniable_aggregator.pages.rendering import go_to, here, page
-from deniable_aggregator.pages.visit import current_visit
+from deniable_aggregator.pages.visit import current_visit, require_administrator
 from deniable_shared.characters import visible
 from deniable_shared.errors import ParameterError
 
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from flask import Blueprint, Response
 
     from deniable_aggregator.annotations import AnnotationKeeper
-    from deniable_aggregator.pages.visit import Visit
 
 PATH: Final = "/annotations"
 _DONE: Final = {"added": "All series show it now.", "removed": "It is removed."}
@@ -46,7 +44,7 @@ def add_annotations(routes: Blueprint, keeper: AnnotationKeeper) -> None:
         return shown(done=_DONE.get(request.args.get("done", ""), ""))
 
     def add() -> Response:
-        visit = _administrator()
+        visit = require_administrator()
         day, text = (request.form.get(name, "").strip() for name in ("day", "text"))
         try:
             keeper.write(
@@ -62,7 +60,7 @@ def add_annotations(routes: Blueprint, keeper: AnnotationKeeper) -> None:
         return go_to(here(address("annotations", done="added")))
 
     def remove(day: str) -> Response:
-        visit = _administrator()
+        visit = require_administrator()
         # What is not there any more, or never was, is removed already.
         with suppress(NotAnnotatedError, ParameterError):
             keeper.delete(
@@ -76,10 +74,3 @@ def add_annotations(routes: Blueprint, keeper: AnnotationKeeper) -> None:
     routes.add_url_rule(PATH, "annotations", show)
     routes.add_url_rule(PATH, "annotate", add, methods=["POST"])
     routes.add_url_rule(f"{PATH}/<day>/remove", "remove annotation", remove, methods=["POST"])
-
-
-def _administrator() -> Visit:
-    visit = current_visit()
-    if not visit.administers:
-        raise ProblemError("wrong_scope", "Only administrators say what happened on a day.")
-    return visit

@@ -10,7 +10,7 @@ from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.pages.keys.view import key_act_view
 from deniable_aggregator.pages.rendering import go_to, here, page
-from deniable_aggregator.pages.visit import current_visit
+from deniable_aggregator.pages.visit import require_administrator
 from deniable_aggregator.security.key_administration import KeyStateError, NoSuchKeyError
 
 if TYPE_CHECKING:
@@ -66,9 +66,5 @@ class _Keys:
         return go_to(here(address("keys", key_id, act, metric=request.args.get("metric", ""))))
 
     def _administrator(self) -> tuple[Visit, KeyAdministrator]:
-        visit = current_visit()
-        if not visit.administers:
-            raise ProblemError(
-                "wrong_scope", "Only an admin key excludes and includes keys: sign in with one."
-            )
+        visit = require_administrator()
         return visit, self._acts.administrator(visit.key)
