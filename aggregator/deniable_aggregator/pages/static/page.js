@@ -62,7 +62,7 @@
       document.title = answer.title;
       prepare(main);
       document.getElementById(focused)?.focus({ preventScroll: true });
-      const heard = main.querySelector(".finding, .notice, h1");
+      const heard = main.querySelector(".notice.error, .notice.done") || main.querySelector(".finding, h1 + .lead") || main.querySelector("h1");
       document.getElementById("announced").textContent = heard ? heard.textContent.trim() : answer.title;
     } catch {
       if (number === asked) location.assign(url);
