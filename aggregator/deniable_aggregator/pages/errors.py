@@ -165,6 +165,7 @@ _PASSING: Final = (
 _WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "wrong_scope": ("This needs another key", ""),
     "upload_too_large": ("This form is too long", ""),
+    "question_unanswered": ("This page was not finished", ""),
     "not_found": (
         "There is no such page",
         "Check the address, or begin at the overview.",
