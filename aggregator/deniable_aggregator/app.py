@@ -26,6 +26,7 @@ from deniable_aggregator.api.discoveries.runs import DiscoveryRuns
 from deniable_aggregator.api.discoveries.service import DiscoveryService
 from deniable_aggregator.api.estimate_table.routes import blueprint as estimate_table_routes
 from deniable_aggregator.api.estimate_table.runs import EstimateTableRuns, period_lengths
+from deniable_aggregator.api.kept_answers import KeptAnswers
 from deniable_aggregator.api.operations import OperationsReader, ServerParts
 from deniable_aggregator.api.readiness import Readiness
 from deniable_aggregator.api.readiness import blueprint as health_routes
@@ -313,9 +314,10 @@ def _add_questions(
     app.register_blueprint(estimate_table_routes(store, catalogue, verifier))
     if not settings.serves_pages:
         return None
+    kept = KeptAnswers()
     pages = PageParts(
         source_of=lambda application: ServiceSource(
-            queries, store, catalogue, settings, clock, application
+            queries, store, catalogue, settings, clock, application, kept
         ),
         verifier=verifier,
         sessions=SessionKeeper(store, verifier, clock),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -58,6 +58,8 @@ if TYPE_CHECKING:
     )
     from deniable_aggregator.answers.saved_lists import SavedList, SavedLists
     from deniable_aggregator.answers.trends import Change, Series
+    from deniable_aggregator.api.conditional import Validity
+    from deniable_aggregator.api.kept_answers import KeptAnswers
     from deniable_aggregator.api.query_service import QueryService
     from deniable_aggregator.asking.source import OnProgress
     from deniable_aggregator.catalog import MetricCatalog
@@ -78,6 +80,7 @@ class ServiceSource:
         settings: limits.
         clock: seconds since 1970.
         application: whose metrics are asked about.
+        kept: keeps answers; None for no keeping.
 
     Attributes:
         application: whose metrics are asked about.
@@ -91,7 +94,9 @@ class ServiceSource:
         settings: Settings,
         clock: Callable[[], float],
         application: str,
+        kept: KeptAnswers | None = None,
     ) -> None:
+        self._kept = kept
         self._service = service
         self._store = store
         self._catalogue = catalogue
@@ -112,7 +117,7 @@ class ServiceSource:
     ) -> Estimate:
         """See `Source.estimate`."""
         asked = _checked(query)
-        return _answered(lambda: self._service.estimate(self.application, metric, asked, lists))
+        return self._answer(self._service.estimate, metric, asked, lists)
 
     def series(
         self, metric: str, query: SeriesQuery = DAILY, lists: ValueLists = NO_LISTS
@@ -120,13 +125,34 @@ class ServiceSource:
         """See `Source.series`."""
         asked = _checked(query)
         of = _with_values(asked, lists)
-        return _answered(lambda: self._service.series(self.application, metric, asked, of))
+        return self._answer(self._service.series, metric, asked, of)
 
     def change(self, metric: str, query: ChangeQuery, lists: ValueLists = NO_LISTS) -> Change:
         """See `Source.change`."""
         asked = _checked(query)
         of = _with_values(asked, lists)
-        return _answered(lambda: self._service.change(self.application, metric, asked, of))
+        return self._answer(self._service.change, metric, asked, of)
+
+    def _answer(
+        self,
+        ask: Callable[[str, str, Any, ValueLists], Answer],
+        metric: str,
+        query: EstimateQuery | SeriesQuery | ChangeQuery,
+        lists: ValueLists,
+    ) -> Answer:
+        """An answer, perhaps one that was worked out before."""
+
+        def work_out() -> Answer:
+            return ask(self.application, metric, query, lists)
+
+        if self._kept is None:
+            return _answered(work_out)
+        kept = self._kept
+
+        def validity() -> Validity:
+            return self._service.validity(self.application, metric, query, lists)
+
+        return _answered(lambda: kept.answer(validity, lists, work_out))
 
     def health(self, metric: str, query: DaysQuery = ALL_DAYS) -> Health:
         """See `Source.health`."""
