@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from deniable_aggregator.sentences.wording import counted
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, PERIOD_DAYS, reports_of
 from deniable_shared.planning.disclosure_figures import posterior_from_even_odds
@@ -27,28 +29,40 @@ def what_reports_reveal(epsilon: float, epsilon_permanent: float | None, delta: 
     return text
 
 
-def what_repeats_cost(
-    every: str, epsilon: float, epsilon_permanent: float | None, epsilon_total: float | None
+def what_devices_give_away(
+    every: str,
+    epsilon: float,
+    epsilon_permanent: float | None,
+    epsilon_total: float | None,
+    delta: float,
 ) -> str:
-    """What it costs a device to report again and again.
+    """What one report gives away, and what reporting again and again costs, in short.
 
     Args:
-        every: how often it may report.
+        every: how often a device may report.
         epsilon: the privacy loss of one report.
         epsilon_permanent: the loss of all reports of a device about the same value, or None.
         epsilon_total: the loss of a device over its life, or None for no bound.
+        delta: the probability that a report may reveal more than epsilon.
     """
+    text = (
+        f"One report has epsilon {epsilon:.4g}: it makes even odds at most "
+        f"{posterior_from_even_odds(epsilon):.1%} sure."
+    )
+    if delta:
+        text += f" It may reveal more with a probability of at most {delta:.3g}."
     if every == "once":
-        return f"A device reports once: epsilon {epsilon:.4g} in all."
+        return text
     reports = reports_of(every, DAYS_OF_A_YEAR)
-    year = reports * epsilon if epsilon_total is None else min(reports * epsilon, epsilon_total)
-    text = f"{counted(reports, 'report')} of a year cost epsilon {year:.4g} at most."
+    year = min(reports * epsilon, epsilon_total or math.inf)
+    count = counted(reports, "report")
     if epsilon_permanent is None:
-        return f"Noise is drawn anew for each report, so epsilons add up: {text}"
+        return f"{text} Each further report adds as much: epsilon {year:.4g} for {count} of a year."
     return (
-        f"The device remembers its answers: all reports about a value that stays cost epsilon "
-        f"{epsilon_permanent:.4g} together, however many there are. {text} That a value has "
-        "changed is not hidden from whoever can link a device's reports."
+        f"{text} The device remembers its answers: all reports about one value together make even "
+        f"odds at most {posterior_from_even_odds(epsilon_permanent):.1%} sure (epsilon "
+        f"{epsilon_permanent:.4g}); if the value changes all the time, {count} of a year cost "
+        f"epsilon {year:.4g} at most, and that it changes is not hidden."
     )
 
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.pages.parts import Column, Table
 from deniable_aggregator.sentences import counted
-from deniable_aggregator.sentences.privacy import every_in_words, what_repeats_cost
+from deniable_aggregator.sentences.privacy import every_in_words, what_devices_give_away
 from deniable_aggregator.sentences.wording import listed, shown_value
 from deniable_shared.planning.budget import epsilon_of_day
+from deniable_shared.planning.disclosure_figures import posterior_from_even_odds
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,37 +50,26 @@ class MetricPrivacy:
     Attributes:
         title: what it is for, or its name.
         name: what it is called in registries.
+        every: how often a device reports.
+        cost: what a day may cost a device.
+        part: the same, as a part of the largest of all metrics, from 0 to 1.
+        sure: how sure one report makes whoever guesses between two values, at most.
         collected: what a device reports and how often, in a sentence.
-        reveals: what one report gives away.
-        repeats: what reporting again costs.
-        epsilon: of one report.
+        gives_away: what one report gives away, and what reporting again costs.
         facts: labels and texts: mechanism, version, owners, how long it is kept.
         expired: whether devices do not report it any more.
     """
 
     title: str
     name: str
+    every: str
+    cost: str
+    part: float
+    sure: str
     collected: str
-    reveals: str
-    repeats: str
-    epsilon: str
+    gives_away: str
     facts: Sequence[tuple[str, str]]
     expired: bool
-
-
-@dataclass(frozen=True, slots=True)
-class BudgetPart:
-    """A metric's part of what a day may cost a device.
-
-    Attributes:
-        name: of the metric.
-        part: of the largest of all metrics, from 0 to 1.
-        says: the epsilon.
-    """
-
-    name: str
-    part: float
-    says: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,9 +80,8 @@ class PrivacyView:
         application: whose metrics these are.
         today: the server's day.
         count: how many metrics there are, in words.
-        metrics: each of them, by name.
+        metrics: each of them, those that cost a device most first.
         day: the epsilon of a day on which every metric reports.
-        parts: what each metric adds to it, the largest first.
         kept: what the server stores and for how long.
         head: the hash of the last entry of the audit log; empty if there is none.
         entries: how many entries it has.
@@ -103,7 +92,6 @@ class PrivacyView:
     count: str
     metrics: Sequence[MetricPrivacy]
     day: str
-    parts: Sequence[BudgetPart]
     kept: Table
     head: str
     entries: int
@@ -139,12 +127,11 @@ def privacy_view(
         application=application,
         today=today,
         count=counted(len(metrics), "metric"),
-        metrics=[_metric(each, keeping, today) for each in metrics],
-        day=f"{sum(costs.values()):.4g}",
-        parts=[
-            BudgetPart(name, cost / largest, f"{cost:.4g}")
-            for name, cost in sorted(costs.items(), key=lambda each: (-each[1], each[0]))
+        metrics=[
+            _metric(each, keeping, today, costs.get(each.name, 0.0), largest)
+            for each in sorted(metrics, key=lambda each: (-costs.get(each.name, 0.0), each.name))
         ],
+        day=f"{sum(costs.values()):.4g}",
         kept=_kept(keeping),
         head=head[1],
         entries=head[0],
@@ -155,7 +142,9 @@ def _expired(metric: MetricDetails, today: date) -> bool:
     return metric.expires is not None and metric.expires < today
 
 
-def _metric(metric: MetricDetails, keeping: Keeping, today: date) -> MetricPrivacy:
+def _metric(
+    metric: MetricDetails, keeping: Keeping, today: date, cost: float, largest: float
+) -> MetricPrivacy:
     newest, *earlier = metric.versions
     facts = [
         ("mechanism", newest.mechanism),
@@ -173,12 +162,18 @@ def _metric(metric: MetricDetails, keeping: Keeping, today: date) -> MetricPriva
     return MetricPrivacy(
         title=metric.description or metric.name,
         name=metric.name,
+        every=every_in_words(newest.every),
+        cost=f"{cost:.4g}",
+        part=cost / largest,
+        sure=f"{posterior_from_even_odds(newest.epsilon):.1%}",
         collected=_collected(newest),
-        reveals=newest.privacy,
-        repeats=what_repeats_cost(
-            newest.every, newest.epsilon, newest.epsilon_permanent, newest.epsilon_total
+        gives_away=what_devices_give_away(
+            newest.every,
+            newest.epsilon,
+            newest.epsilon_permanent,
+            newest.epsilon_total,
+            newest.delta,
         ),
-        epsilon=f"{newest.epsilon:.4g}",
         facts=facts,
         expired=_expired(metric, today),
     )
@@ -251,6 +246,7 @@ def _kept(keeping: Keeping) -> Table:
         ("sums of reports by metric, day and write key", sums),
         ("keyed hashes of upload ids, so that none counts twice", f"{open_days}, then unreadable"),
         ("keys: hash of the token, label, day of last use, bytes of that day", "for ever"),
+        ("who has signed in to these pages: hash of the cookie, ids of keys", "until the next day"),
         ("what administrators did, chained by hashes", "for ever"),
         ("addresses, user agents, device numbers, times finer than a day", "never stored"),
     ]
