@@ -11,7 +11,13 @@ PAGES = {
     "unknown-metric": ("/metric/%3Cscript%3Ealert(1)%3C%2Fscript%3E", "read", 404),
     "overview": ("/", "read", 200),
     "overview-empty": ("/", "empty", 200),
+    "health": ("/health?since=-14d", "read", 200),
+    "health-metric": ("/health?metric=theme&since=-14d", "admin", 200),
     "plan": ("/plan", "read", 200),
+    "plan-strings": ("/plan?type=string&discover=yes", "read", 200),
+    "privacy": ("/privacy", "read", 200),
+    "operations": ("/operations", "admin", 200),
+    "key-of-nobody": ("/keys/nobody/exclude", "admin", 404),
     "plan-wrong": ("/plan?epsilon=-1", "read", 200),
 }
 

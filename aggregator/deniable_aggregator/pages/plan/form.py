@@ -87,9 +87,9 @@ class Filled:
         if field in ("low", "high"):
             return self.kind in TYPES_WITH_RANGE
         if field == "width":
-            return self.kind == "number"
+            return self.kind in TYPES_WITH_RANGE
         if field == "percent":
-            return self.kind != "number"
+            return self.kind not in TYPES_WITH_RANGE
         if field == "candidates":
             return self.kind == "string" and not self.discovers
         if field == "longest":
@@ -128,7 +128,7 @@ def read_form(given: Mapping[str, str]) -> Filled:
         "every": texts["every"],
         "discover": filled.discovers,
     }
-    if filled.kind == "number" and found["width"] is None:
+    if found["ends"] is not None and found["width"] is None:
         found["width"] = (found["ends"][1] - found["ends"][0]) / PERCENT
     return Filled(texts, {}, AskedMetric(**found))
 

@@ -246,7 +246,10 @@ def _kept(keeping: Keeping) -> Table:
         ("sums of reports by metric, day and write key", sums),
         ("keyed hashes of upload ids, so that none counts twice", f"{open_days}, then unreadable"),
         ("keys: hash of the token, label, day of last use, bytes of that day", "for ever"),
-        ("who has signed in to these pages: hash of the cookie, ids of keys", "until the next day"),
+        (
+            "who has signed in to these pages: hash of the cookie, ids of keys",
+            "for two days at most",
+        ),
         ("what administrators did, chained by hashes", "for ever"),
         ("addresses, user agents, device numbers, times finer than a day", "never stored"),
     ]
