@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 _ROW, _PHONE_ROW = 22.0, 36.0
 _LABELS: Final = 0.3
 _GAP: Final = 12.0
+_FULL: Final = 0.9
+"""Of the width of a phone, as letters may be wider in its font than is reckoned."""
+
 _BAR: Final = 10.0
 _SHAPE: Final = 9.0
 """How wide a shape is, in pixels; where days are closer, one stands for days in a row."""
@@ -44,7 +47,8 @@ def draw_grid(canvas: Canvas, panel: Grid, width: float) -> float:
         with canvas.group("row", row_in_words(row, panel)):
             middle = y + (26 if phone else _ROW / 2)
             base = y + 13 if phone else middle + 4
-            canvas.text(0, base, row.label, within=width if phone else start - _GAP, kind="label")
+            room = _FULL * width if phone else start - _GAP
+            canvas.text(0, base, row.label, within=room, kind="label")
             _verdicts(canvas, row, across, middle)
         y += _PHONE_ROW if phone else _ROW
     draw_days(canvas, panel.days, "day", across, y)
