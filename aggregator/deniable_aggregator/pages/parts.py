@@ -133,6 +133,7 @@ class Card:
         name: what it is called in registries and addresses, if that is not the title.
         headline: its number, a range in words.
         of: what the number is of.
+        more: what else there is, in a small line.
         figure: a series of it, drawn without axes.
         badges: what is special about it.
         asides: small lines below.
@@ -143,6 +144,7 @@ class Card:
     name: str = ""
     headline: str = ""
     of: str = ""
+    more: str = ""
     figure: Figure | None = None
     badges: Sequence[Badge] = ()
     asides: Sequence[str] = ()

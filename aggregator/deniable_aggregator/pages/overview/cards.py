@@ -75,10 +75,8 @@ def metric_card(of: MetricWeek, weeks: Weeks, today: date) -> MetricCard:
         of="" if seen is None else seen.of,
         figure=trend_figure(metric.name, "week", weeks.drawn, of.trend) if of.trend else None,
         badges=[*([change] if change else ()), *_badges(of, health, stopped)],
-        asides=[
-            *([seen.more] if seen is not None and seen.more else ()),
-            *_asides(of, weeks, today),
-        ],
+        more="" if seen is None else seen.more,
+        asides=list(_asides(of, weeks, today)),
     )
     return MetricCard(
         card=card,
@@ -105,8 +103,6 @@ def _badges(of: MetricWeek, health: HealthKind, stopped: date | None) -> Iterato
         yield Badge("suspicious", "suspicious reports")
     elif health == "uneven":
         yield Badge("uneven", "keys differ")
-    elif health == "ok":
-        yield Badge("ok", "no check fails")
     if stopped is not None:
         yield Badge("stopped", f"no reports since {stopped}")
     if "release" in of.marks:
@@ -157,7 +153,8 @@ def _asides(of: MetricWeek, weeks: Weeks, today: date) -> Iterator[str]:
     elif of.glance is None:
         yield _not_in_a_week(metric.first_day, weeks, today)
     if of.rows:
-        yield _reports(of, weeks)
+        checked = "; no check fails" if _health(of, stopped=False) == "ok" else ""
+        yield f"{_reports(of, weeks)}{checked}."
     elif metric.last_day is not None:
         yield f"Last reports on {metric.last_day}."
 
@@ -196,7 +193,7 @@ def _reports(of: MetricWeek, weeks: Weeks) -> str:
         f"{counted(a_day, 'report')} a day" if a_day else f"{counted(reports, 'report')} that week"
     )
     if since != weeks.week.since:
-        return f"{many} in the week of {days_between(since, until)}."
+        return f"{many} in the week of {days_between(since, until)}"
     if "missing" in of.marks:
-        return f"{many}, some days without any."
-    return f"{many}."
+        return f"{many}, some days without any"
+    return many

@@ -14,7 +14,7 @@ from deniable_aggregator.answers.estimate_table import EstimateTableQuery
 from deniable_aggregator.asking.errors import AskingError
 from deniable_aggregator.dates import DayRange, calendar_period
 from deniable_aggregator.report.clear_changes import rows_at_report_level
-from deniable_aggregator.sentences.glances import Glance, clear_rows, glance
+from deniable_aggregator.sentences.glances import glance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.discoveries import FoundStrings
     from deniable_aggregator.answers.estimate_table import TableRow
     from deniable_aggregator.asking.source import Source
+    from deniable_aggregator.sentences.glances import Glance
 
 WEEKS: Final = 12
 """So many are drawn."""
@@ -49,7 +50,7 @@ class MetricWeek:
         glance: the first of these numbers, in words.
         changes: what has changed since the week before, clear at the level of all metrics; empty
             if that is not known, or reports of either week are suspicious.
-        trend: the number that is drawn, week by week.
+        trend: the same number, week by week.
         found: what was found last of strings that nobody listed.
     """
 
@@ -111,12 +112,8 @@ def read_weeks(source: Source, today: date) -> Weeks:
         each.name: glance(_numbers(newest.get(each.name, ())), records=each.type == "attributes")
         for each in metrics
     }
-    drawn_rows = {
-        name: row
-        for name, seen in glances.items()
-        if (row := _drawn_row(seen, newest.get(name, ()), changes.get(name, ()))) is not None
-    }
-    trends = _trends(source, drawn, week, drawn_rows)
+    first_numbers = {name: seen.row for name, seen in glances.items() if seen and seen.row}
+    trends = _trends(source, drawn, week, first_numbers)
     first = min((row.since for rows in trends.values() for row in rows), default=week.since)
     return Weeks(
         week=week,
@@ -216,22 +213,10 @@ def _of_last_week(rows: Sequence[TableRow]) -> list[TableRow]:
     return [row for row in rows if row.since == last]
 
 
-def _drawn_row(
-    seen: Glance | None, rows: Sequence[TableRow], changes: Sequence[TableRow]
-) -> TableRow | None:
-    """The number that is drawn: the one that has changed most clearly, or else the first."""
-    for change in clear_rows(changes):
-        for row in rows:
-            same = row.value == change.value and row.quantile == change.quantile
-            if same and row.measure == change.measure.removeprefix("difference in "):
-                return row
-    return None if seen is None else seen.row
-
-
 def _trends(
     source: Source, drawn: Sequence[DayRange], week: DayRange, rows: Mapping[str, TableRow]
 ) -> dict[str, list[TableRow]]:
-    """The rows of the same numbers in all weeks that are drawn."""
+    """The same numbers in all weeks that are drawn."""
     if not rows:
         return {}
     values = tuple(sorted({row.value for row in rows.values() if row.value is not None}))

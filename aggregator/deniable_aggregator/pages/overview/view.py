@@ -52,7 +52,7 @@ class Overview:
     Attributes:
         finding: what has changed, in a sentence.
         days: which days it is about.
-        warnings: metrics that cannot be relied on, or have stopped.
+        warning: metrics that cannot be relied on, or have stopped; None if there are none.
         state: why there are no numbers; None if there are.
         choice: what the visitor has chosen.
         cards: the first metrics.
@@ -62,7 +62,7 @@ class Overview:
 
     finding: str
     days: str
-    warnings: Sequence[str]
+    warning: State | None
     state: State | None
     choice: Choice
     cards: Sequence[Card]
@@ -95,7 +95,7 @@ def overview_view(weeks: Weeks, choice: Choice, today: date, *, weekly: bool) ->
     return Overview(
         finding=_finding(found),
         days=_days(weeks),
-        warnings=list(_warnings(found)),
+        warning=_warning(found),
         state=_state(weeks, weekly=weekly),
         choice=choice,
         cards=[each.card for each in first],
@@ -128,14 +128,16 @@ def _finding(found: Sequence[MetricCard]) -> str:
 
 def _days(weeks: Weeks) -> str:
     """Which days the page is about."""
-    said = f"The week of {days_between(weeks.week.since, weeks.week.until)}."
+    said = (
+        f"The week of {days_between(weeks.week.since, weeks.week.until)}, in reports, not people."
+    )
     rows = [row for each in weeks.metrics for row in each.rows if row.since == weeks.week.since]
     if any(not row.final for row in rows):
-        said += " Late reports may still move its numbers a little."
+        said += " Late reports may still move these numbers a little."
     return said
 
 
-def _warnings(found: Sequence[MetricCard]) -> list[str]:
+def _warning(found: Sequence[MetricCard]) -> State | None:
     suspicious = [each.name for each in found if each.health == "suspicious"]
     stopped = [each.name for each in found if each.health == "stopped"]
     said = []
@@ -143,7 +145,14 @@ def _warnings(found: Sequence[MetricCard]) -> list[str]:
         said.append(f"Not all reports of {_named(suspicious)} are those of honest devices.")
     if stopped:
         said.append(f"No reports arrive any more of {_named(stopped)}.")
-    return said
+    if not said:
+        return None
+    return State(
+        "Do not rely on everything here" if suspicious else "Reports have stopped",
+        " ".join(said),
+        link=Link("See which days and keys", address("health")),
+        kind="warning",
+    )
 
 
 def _named(names: Sequence[str]) -> str:
