@@ -49,6 +49,8 @@ class Metric(Struct, kw_only=True):
         registered: the day on which it was registered.
         segments: those of the metric, where it has any.
         discovers: whether popular strings can be found that nobody listed.
+        reports_for_one_percent: with so many reports a value that 1% of devices have is told from
+            zero four times out of five; null of numbers and strings.
         first_day: the first day with reports, or null; without those of excluded keys.
         last_day: the last day with reports, or null.
         reports: how many reports were counted.
@@ -77,6 +79,7 @@ class Metric(Struct, kw_only=True):
     reports: Count
     pending_reports: Count
     excluded_reports: Count
+    reports_for_one_percent: Count | None = None
 
 
 class Metrics(Struct):

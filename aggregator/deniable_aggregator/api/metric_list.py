@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.administration import Metric, Segments
 from deniable_aggregator.dates import day_of
+from deniable_shared.planning.disclosure_figures import devices_to_detect
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deniable_aggregator.catalog import CatalogEntry
     from deniable_aggregator.store import Backlog, Registration, ReportedDays, Store
+
+ONE_PERCENT: Final = 0.01
+_SHARES: Final = ("attributes", "boolean", "category")
 
 
 def list_metrics(store: Store, entries: Sequence[CatalogEntry]) -> list[Metric]:
@@ -98,6 +102,9 @@ def _metric(
         reports=reports,
         pending_reports=pending,
         excluded_reports=excluded,
+        reports_for_one_percent=devices_to_detect(spec.mechanism, ONE_PERCENT)
+        if spec.type in _SHARES and spec.segments is None
+        else None,
     )
     if spec.segments is not None:
         metric.segments = Segments(spec.segments.by.name, list(spec.segments.by.values))

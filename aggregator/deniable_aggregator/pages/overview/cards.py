@@ -167,6 +167,9 @@ def _without_reports(of: MetricWeek) -> Iterator[str]:
         yield f"{counted(metric.pending_reports, 'report')} wait to be counted."
     else:
         yield f"No reports yet; registered on {metric.registered}."
+        if metric.reports_for_one_percent is not None:
+            needed = counted(metric.reports_for_one_percent, "report")
+            yield f"A value that 1% have needs about {needed} to be seen."
 
 
 def _says_nothing(of: MetricWeek) -> bool:

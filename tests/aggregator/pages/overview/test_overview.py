@@ -1,0 +1,299 @@
+"""The overview: a card for each metric, those that changed most clearly first."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from deniable_aggregator.answers.administration import Metric, Metrics
+from deniable_aggregator.answers.discoveries import Discoveries
+from deniable_aggregator.answers.estimate_table import EstimateTable, TableRow
+from deniable_aggregator.answers.questions import EstimateQuery
+from deniable_aggregator.pages.overview.reading import read_weeks
+from deniable_aggregator.pages.overview.view import Choice, overview_view
+from deniable_aggregator.pages.rendering import page
+from deniable_aggregator.sentences import range_in_words
+from tests.aggregator.api.estimate_table.filled import ACCEPT_DAYS, write
+from tests.aggregator.service import TODAY as STORE_TODAY
+from tests.aggregator.service import serving
+from tests.aggregator.stored import append, decoded, fold, register
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from deniable_aggregator.answers.estimate_table import EstimateTableQuery
+    from deniable_aggregator.pages.overview.view import Overview
+
+TODAY = date(2026, 11, 24)
+MONDAY = date(2026, 11, 16)
+LONG_AGO = date(2026, 1, 5)
+HOSTILE = "<script>alert(1)</script>\u202e\"'&"
+
+
+def metric(name: str, **fields: Any) -> Metric:
+    """A registered metric with reports until today."""
+    given = {
+        "type": "category", "description": f"About {name}", "owners": [], "expires": None,
+        "retention_days": None, "every": "day", "mechanism": "grr", "epsilon": 1.0,
+        "epsilon_permanent": None, "epsilon_total": None, "delta": 0.0, "version": "00" * 32,
+        "registered": LONG_AGO, "discovers": False, "first_day": LONG_AGO, "last_day": TODAY,
+        "reports": 1_000_000, "pending_reports": 0, "excluded_reports": 0,
+    }  # fmt: skip
+    return Metric(name=name, **{**given, **fields})
+
+
+def share(metric: str, value: str, estimate: float, week: date = MONDAY, **fields: Any) -> TableRow:
+    """The share of a value in a week."""
+    given = {
+        "measure": "share", "estimate": estimate, "low": round(estimate - 0.01, 6),
+        "high": round(estimate + 0.01, 6), "standard_error": 0.005, "detected": True, "reports": 70_000, "suspicious": False,
+        "final": False,
+    }  # fmt: skip
+    return TableRow(
+        metric=metric, since=week, until=week + timedelta(6), value=value, **{**given, **fields}
+    )
+
+
+def difference(metric: str, value: str, estimate: float, p_value: float, **more: Any) -> TableRow:
+    """What has changed of a value since the week before."""
+    fields = {"measure": "difference in share", "before": 0.4, "detected": p_value <= 0.05}
+    fields |= {"p_value": p_value, "adjusted_p_value": p_value}
+    return share(metric, value, estimate, **{**fields, **more})
+
+
+class Kept:
+    """Answers from rows, as a store does."""
+
+    def __init__(self, metrics: Iterable[Metric], rows: Iterable[TableRow]) -> None:
+        self._metrics, self._rows = list(metrics), list(rows)
+
+    def metrics(self) -> Metrics:
+        return Metrics("flightdeck", self._metrics)
+
+    def estimates(self, query: EstimateTableQuery) -> EstimateTable:
+        rows = [
+            row
+            for row in self._rows
+            if query.since <= row.since
+            and row.until <= query.until
+            and row.measure in query.measure
+            and (not query.metric or row.metric in query.metric)
+            and (not query.value or row.value is None or row.value in query.value)
+        ]
+        return EstimateTable(application="flightdeck", period="week", rows=rows)
+
+    def discoveries(self, metric: str) -> Discoveries:
+        return Discoveries(metric, "flightdeck", [])
+
+
+def shown(
+    metrics: Iterable[Metric],
+    rows: Iterable[TableRow] = (),
+    choice: Choice | None = None,
+    *,
+    weekly: bool = True,
+) -> Overview:
+    weeks = read_weeks(Kept(metrics, rows), TODAY)  # type: ignore[arg-type]
+    return overview_view(weeks, choice or Choice(), TODAY, weekly=weekly)
+
+
+def html(overview: Overview) -> str:
+    return page("overview/overview.html.jinja", overview=overview, empty=None).get_data(True)
+
+
+def words(overview: Overview, name: str) -> str:
+    """All that a card says."""
+    (card,) = (each for each in overview.cards if each.name == name)
+    badges = [badge.text for badge in card.badges]
+    return " | ".join([card.headline, card.of, card.more, *card.asides, *badges])
+
+
+BROWSERS = [
+    share("browser", "Firefox", 0.1),
+    share("browser", "Chrome", 0.45),
+    share("browser", "Safari", 0.22),
+    share("browser", "Netscape", 0.001, detected=False),
+]
+
+
+def test_a_card_says_what_leads_and_draws_it_week_by_week() -> None:
+    earlier = [share("browser", "Chrome", 0.4, MONDAY - timedelta(7 * ago)) for ago in range(1, 5)]
+    overview = shown([metric("browser")], [*BROWSERS, *earlier])
+    said = words(overview, "browser")
+    assert "44 to 46% | Chrome | then Safari 21 to 23% and Firefox 9 to 11%" in said
+    assert "10,000 reports a day; no check fails." in said
+    (card,) = overview.cards
+    assert (card.title, card.address) == ("About browser", "/metric/browser")
+    (panel,) = card.figure.panels
+    assert [each.interval.estimate for each in panel.lines[0].moments] == [0.4] * 4 + [0.45]
+    assert "2026-11-16 to 2026-11-22" in overview.days
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([share("m", "true", 0.17)], "16 to 18% | true"),
+        (
+            [share("m", "red", 0.3), share("m", "blue", 0.305)],
+            "29.5 to 31.5% | blue | too close to call with red",
+        ),
+        ([share("m", "red", 0.0, detected=False)], "below 1% | red | can't be told from zero"),
+        ([share("m", "red", 0.4, low=0.0, high=0.8)], "Too few reports yet"),
+        (
+            [share("m", "red", 0.4, possible_low=0.3, possible_high=0.6)],
+            "30 to 60% | red",
+        ),
+        (
+            [TableRow(metric="m", since=MONDAY, until=MONDAY, measure="mean", estimate=1.75,
+                      low=1.7, high=1.8, reports=9, final=True)],
+            "1.70 to 1.80 | on average",
+        ),
+        (
+            [TableRow(metric="m", since=MONDAY, until=MONDAY, measure="quantile", quantile=q,
+                      estimate=q, low=q - 0.1, high=q + 0.1, reports=9, final=True)
+             for q in (0.25, 0.5, 0.9)],
+            "0.4 to 0.6 | median | the 90th percentile is 0.8 to 1.0",
+        ),
+    ],
+)  # fmt: skip
+def test_numbers_of_all_kinds_are_ranges_in_words(rows: list[TableRow], said: str) -> None:
+    assert said in words(shown([metric("m")], rows), "m")
+
+
+def test_a_clear_change_is_named_and_comes_first() -> None:
+    rows = [
+        *BROWSERS,
+        difference("browser", "Chrome", 0.0, 0.5),
+        share("theme", "dark", 0.5),
+        difference("theme", "dark", 0.1, 1e-9, low=0.08, high=0.12),
+    ]
+    overview = shown([metric("browser"), metric("theme")], rows)
+    assert [each.name for each in overview.cards] == ["theme", "browser"]
+    assert "dark rose by 8 to 12 points" in words(overview, "theme")
+    assert "no clear change" in words(overview, "browser")
+    assert overview.finding == "1 of 2 metrics changed clearly since the week before: theme."
+    by_name = shown([metric("browser"), metric("theme")], rows, Choice(sort="name"))
+    assert [each.name for each in by_name.cards] == ["browser", "theme"]
+
+
+def test_what_chance_changes_in_one_of_many_metrics_is_not_clear() -> None:
+    names = [f"m{number}" for number in range(30)]
+    rows = [share(name, "red", 0.5) for name in names]
+    rows += [difference(name, "red", 0.05, 0.04 if name == "m0" else 0.5) for name in names]
+    overview = shown(map(metric, names), rows)
+    assert overview.finding == "No clear change in 30 metrics since the week before."
+
+
+def test_suspicious_and_stopped_metrics_are_named_first() -> None:
+    week = MONDAY - timedelta(21)
+    rows = [
+        share("sync", "true", 0.6, suspicious=True, marks="suspicious"),
+        difference("sync", "true", 0.2, 1e-9, low=0.1, high=0.3, suspicious=True),
+        share("payment", "card", 0.4, week),
+    ]
+    last = week + timedelta(6)
+    overview = shown([metric("sync"), metric("payment", last_day=last)], rows)
+    assert overview.warning is not None
+    assert "sync" in overview.warning.text
+    assert "No reports arrive any more of payment" in overview.warning.text
+    assert "change not known: suspicious reports" in words(overview, "sync")
+    assert "rose" not in html(overview)
+    payment = words(overview, "payment")
+    assert f"39 to 41% | card |  | 10,000 reports a day in the week of {week} to {last}" in payment
+    assert "no reports since 2026-11-02" in payment
+
+
+def test_metrics_without_numbers_say_what_comes_next() -> None:
+    none = {"reports": 0, "first_day": None, "last_day": None}
+    overview = shown(
+        [
+            metric("new", **none, reports_for_one_percent=56_922),
+            metric("excluded", **none, excluded_reports=70),
+            metric("today", first_day=TODAY),
+            metric("emoji", type="string"),
+            metric("search", type="string", discovers=True),
+        ],
+        [
+            TableRow(
+                metric="emoji",
+                since=MONDAY,
+                until=MONDAY + timedelta(6),
+                measure="reports",
+                reports=70_000,
+                suspicious=False,
+                final=False,
+            )
+        ],
+    )
+    assert "No reports yet" in words(overview, "new")
+    assert "56,922 reports" in words(overview, "new")
+    assert "All 70 reports are excluded" in words(overview, "excluded")
+    assert "Here from 2026-11-30 on" in words(overview, "today")
+    assert "Choose the values" in words(overview, "emoji")
+    assert "10,000 reports a day" in words(overview, "emoji")
+    assert "popular strings" in words(overview, "search")
+
+
+@pytest.mark.parametrize(
+    ("first", "weekly", "title"),
+    [
+        (LONG_AGO, False, "The server keeps no weeks"),
+        (LONG_AGO, True, "The table of estimates is being written"),
+        (TODAY, True, "The first week is not over"),
+    ],
+)
+def test_without_weeks_the_page_says_why(first: date, weekly: bool, title: str) -> None:
+    overview = shown([metric("theme", first_day=first)], weekly=weekly)
+    assert overview.state is not None
+    assert overview.state.title == title
+    assert [card.address for card in overview.cards] == ["/metric/theme"]
+
+
+def test_of_very_many_metrics_the_first_are_cards_and_all_can_be_found() -> None:
+    names = [f"metric_{number:03}" for number in range(120)]
+    rows = [share(name, "red", 0.5, MONDAY - timedelta(7 * w)) for name in names for w in range(12)]
+    overview = shown(map(metric, names), rows)
+    assert overview.others is not None
+    assert len(overview.cards) + len(overview.others.rows) == 120
+    text = html(overview)
+    assert all(f"/metric/{name}" in text for name in names)
+    assert len(gzip.compress(text.encode())) < 30_000
+    found = shown(map(metric, names), rows, Choice(find="ABOUT metric_11"))
+    assert [card.name for card in found.cards] == names[110:]
+    assert shown([metric("red")], (), Choice(find="zzz")).none_found
+
+
+def test_texts_of_others_never_act() -> None:
+    rows = [
+        share(HOSTILE, HOSTILE, 0.5),
+        difference(HOSTILE, HOSTILE, 0.1, 1e-9, low=0.08, high=0.12),
+    ]
+    text = html(shown([metric(HOSTILE, description=HOSTILE)], rows, Choice(find="script")))
+    assert "<script>alert" not in text
+    assert "\u202e" not in text
+    assert not re.search(r"<[^>]+\bon\w+=", text)
+    assert HOSTILE not in text
+
+
+def test_the_numbers_are_those_of_the_answers(tmp_path) -> None:
+    with serving(tmp_path / "store.db") as service:
+        register(service.store)
+        for epoch in range(STORE_TODAY - 13, STORE_TODAY):
+            append(service.store, [decoded(bytes([0, 0, 0, 1, 2] * 40), epoch=epoch)])
+        fold(service.store)
+        write(service.store, lengths=("week",))
+        assert service.settings.accept_days == ACCEPT_DAYS
+        service.sign_in()
+        text = service.http.get("/").get_data(True)
+        since, until = re.search(r"week of (\S+) to (\S+?),", text).groups()
+        query = EstimateQuery(since=date.fromisoformat(since), until=date.fromisoformat(until))
+        path = f"/v1/metrics/theme/estimate?since={query.since}&until={query.until}"
+        shares = service.ask(path).get_json()["estimates"]
+        first = max(shares, key=lambda each: each["share"])
+        assert f"<strong>{range_in_words(first['low'], first['high'])}</strong>" in text
+        assert f"<span>{first['value']}</span>" in text
+        assert "no clear change" in text
