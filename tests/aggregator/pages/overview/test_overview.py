@@ -50,8 +50,8 @@ def share(metric: str, value: str, estimate: float, week: date = MONDAY, **field
     """The share of a value in a week."""
     given = {
         "measure": "share", "estimate": estimate, "low": round(estimate - 0.01, 6),
-        "high": round(estimate + 0.01, 6), "standard_error": 0.005, "detected": True, "reports": 70_000, "suspicious": False,
-        "final": False,
+        "high": round(estimate + 0.01, 6), "standard_error": 0.005, "detected": True,
+        "reports": 70_000, "suspicious": False, "final": False,
     }  # fmt: skip
     return TableRow(
         metric=metric, since=week, until=week + timedelta(6), value=value, **{**given, **fields}
