@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers.common import Notice
@@ -37,12 +36,12 @@ def of_checks(
         return
     days = days_shortly(sorted({day_of(day.epoch) for day in failing}))
     named = sorted({key for day in failing for key in day.suspicious_keys(examination.limit)})
-    advice = f"Look at deniable health {metric}."
+    advice = f"Look at the health of {metric}."
     if any(named):
         names = ", ".join(key_in_words(key, label_of(keys, key)) for key in named)
         stand = f"Keys {names} stand out" if named[1:] else f"Key {names} stands out"
-        without = " ".join(f"--without-key {_argument(key, keys)}" for key in named if key)
-        advice = f"{stand}: ask again with {without}, and look at deniable health {metric}."
+        without = "without them" if named[1:] else "without it"
+        advice = f"{stand}: ask again {without}, and look at the health of {metric}."
     message = f"The reports of {days} are not all those of honest devices. {advice}"
     yield Notice("suspicious_reports", "warning", message)
 
@@ -58,14 +57,13 @@ def of_contrasts(
     """
     for each in contrasts:
         if each.uneven:
-            advice = f"ask again with --without-key {_argument(each.key, keys)}, and compare"
             yield Notice(
                 "uneven_key",
                 "warning",
                 f"Key {key_in_words(each.key, label_of(keys, each.key))}, with "
                 f"{each.share:.0%} of the reports, answers differently from the others: "
                 f"{contrast_in_words(each)}. Its devices may differ, or its reports may be "
-                f"forged: {advice}.",
+                "forged: ask again without it, and compare.",
             )
 
 
@@ -121,13 +119,6 @@ def of_robust_checks(metric: str, rows: Sequence[Share]) -> Iterator[Notice]:
             "robust_check_differs",
             "warning",
             f"The estimate of {row.value} is {row.share:.1%}, but {check.share:.1%} in the middle "
-            "one of all days and keys: some of them differ much from the rest. Look at deniable "
-            f"health {metric}, and at the series by day.",
+            "one of all days and keys: some of them differ much from the rest. Look at the "
+            f"health of {metric}, and at the series by day.",
         )
-
-
-def _argument(key: str, keys: Mapping[str, StoredKey]) -> str:
-    """What names a key in a question: its label, unless another key has it too."""
-    label = label_of(keys, key)
-    alone = sum(each.label == label for each in keys.values()) == 1
-    return shlex.quote(label) if label and alone else key

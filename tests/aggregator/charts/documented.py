@@ -94,7 +94,7 @@ def series():
         title="Which theme is used",
         warnings=(
             "The reports of 2026-10-26 to 2026-11-01 are not all those of honest devices. Key "
-            "partner (0307..) stands out: ask again with --without-key partner.",
+            "partner (0307..) stands out: ask again without it.",
         ),
         subtitle=(
             "Metric theme",

@@ -103,10 +103,7 @@ def test_a_poisoned_key_is_seen_excluded_and_included_again(fleet):
     assert set(verdicts.values()) == {"ok"}
     (warning,) = before.get_json()["notices"]
     assert warning["code"] == "suspicious_reports"
-    assert (
-        f"Key {poisoned} stands out: ask again with --without-key {poisoned}"
-        in (warning["message"])
-    )
+    assert f"Key {poisoned} stands out: ask again without it" in warning["message"]
     assert before.get_json()["days"]["suspicious"] == ["2024-10-04"]
 
     truth = SHARES[15]

@@ -39,8 +39,8 @@ _PLANTED = Notice(
     "planted_strings",
     "warning",
     "Reports fail a check: strings may have been planted, hundreds by a few reports, and no test "
-    "of strings can tell. deniable health says which keys and days; ask without them "
-    "(without_key, since, until) before relying on what was found",
+    "of strings can tell. The health of the metric says which keys and days; ask without "
+    "them before relying on what was found",
 )
 
 
