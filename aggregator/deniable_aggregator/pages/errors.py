@@ -13,7 +13,7 @@ from deniable_aggregator.asking.errors import AskingError
 from deniable_aggregator.http.problems import CODES, ProblemError, problem_of
 from deniable_aggregator.pages.paths import SIGN_IN, is_page
 from deniable_aggregator.pages.rendering import HEADERS, go_to, page
-from deniable_aggregator.pages.sign_in.next_page import sign_in_address
+from deniable_aggregator.pages.sign_in.next_page import local_page, sign_in_address
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,11 +35,13 @@ class Asked:
         method: such as GET.
         path: decoded.
         query: as it was sent.
+        fetch_site: the header Sec-Fetch-Site, by which a browser says where the link stood.
     """
 
     method: str
     path: str
     query: str
+    fetch_site: str
 
     @property
     def address(self) -> str:
@@ -81,8 +83,12 @@ def install_error_pages(app: Flask) -> None:
     def answer(error: Exception) -> Response:
         if not is_page(request.path, request.headers.get("Accept", "")):
             return problem_of(error).response()
-        query = request.query_string.decode("ascii", "replace")
-        asked = Asked(method=request.method, path=request.path, query=query)
+        asked = Asked(
+            method=request.method,
+            path=request.path,
+            query=request.query_string.decode("ascii", "replace"),
+            fetch_site=request.headers.get("Sec-Fetch-Site", ""),
+        )
         return error_page(error, asked, g.get("visit"))
 
     app.register_error_handler(Exception, answer)
@@ -97,7 +103,12 @@ def error_page(error: Exception, asked: Asked, visit: Visit | None = None) -> Re
         visit: whose request it was; None if that is not known.
     """
     if isinstance(error, SignedOutError) and asked.reads:
-        return go_to(sign_in_address(asked.address))
+        address = asked.address
+        # Browsers keep a strict cookie back from a link of another site, such as one in a message.
+        # From a page of our own the same link brings it, if there is one.
+        if asked.fetch_site == "cross-site" and local_page(address) == address:
+            return page("sign_in/come_in.html.jinja", asked=address)
+        return go_to(sign_in_address(address))
     shown, headers = _view(error, asked)
     text = _drawn(shown) if visit is None else _draw(shown)
     kept = {name: headers[name] for name in _KEPT_HEADERS & headers.keys()}

@@ -122,7 +122,12 @@ class FlaskBridge:
         if self._pages is None or not is_page(scope.path, scope.headers.get("accept", "")):
             respond_problem(protocol, error)
             return
-        asked = Asked(method=scope.method, path=scope.path, query=scope.query_string)
+        asked = Asked(
+            method=scope.method,
+            path=scope.path,
+            query=scope.query_string,
+            fetch_site=scope.headers.get("sec-fetch-site", ""),
+        )
         respond(protocol, error_page(error, asked))
 
     def _admit_visitor(self, pages: PageParts, headers: Headers) -> None:

@@ -183,6 +183,19 @@ def test_a_hostile_next_page_leads_to_the_first_one(service):
         assert "evil" not in service.http.get("/sign-in", query_string={"next": address}).text
 
 
+def test_a_link_of_another_site_opens_the_page_of_whoever_has_signed_in(service):
+    """Browsers keep strict cookies back from such a link; our own page sends it again with them."""
+    asked, elsewhere = "/plan?epsilon=1&values=%22", {"Sec-Fetch-Site": "cross-site"}
+    opening = service.http.get(asked, headers=elsewhere)
+    assert opening.status_code == 200
+    assert 'content="0; url=/plan?epsilon=1&amp;values=%22"' in opening.text
+    from_ours = service.http.get(asked, headers={"Sec-Fetch-Site": "same-origin"})
+    assert from_ours.location.startswith("/sign-in?next=/plan")
+    hostile = service.http.get("/metric/\\evil.example?\\", headers=elsewhere)
+    assert hostile.status_code == 303
+    assert service.http.post("/lists", headers=elsewhere).status_code == 401
+
+
 def test_a_second_application_is_added_by_its_token(service):
     service.sign_in()
     other = service.key("read", "airdeck")
