@@ -31,6 +31,13 @@ MOST_SHOWN: Final = 1_000
 FEW_VALUES: Final = 8
 """So many are all followed."""
 
+LONG_LIST: Final = 2_000
+"""A list with more values is looked for in the days that are shown, once: not compared with other
+days, and not followed period by period, which takes as many times longer."""
+
+MOST_OF_LONG_LIST: Final = 100
+"""Rows of a page; the file has all."""
+
 Answer = TypeVar("Answer")
 
 
@@ -51,6 +58,11 @@ class Questions:
     change: ChangeQuery | None
     series: SeriesQuery
     lists: ValueLists = NO_LISTS
+
+    @property
+    def long(self) -> bool:
+        """Whether the values are a long list."""
+        return is_long(self.lists)
 
 
 @dataclass
@@ -78,7 +90,18 @@ class Answers:
     failures: dict[str, AskingError] = field(default_factory=dict)
 
 
-def questions(details: MetricDetails, choices: Choices, lists: ValueLists = NO_LISTS) -> Questions:
+def is_long(lists: ValueLists) -> bool:
+    """Whether the values are more than `LONG_LIST`.
+
+    Args:
+        lists: the values that are asked about.
+    """
+    return bool(lists.candidates) and len(lists.candidates or ()) > LONG_LIST
+
+
+def questions(
+    details: MetricDetails, choices: Choices, lists: ValueLists = NO_LISTS, *, whole: bool = False
+) -> Questions:
     """What the choices of a visitor come to.
 
     Intervals of values that are shown because they are the largest are those of picked values: only
@@ -88,14 +111,16 @@ def questions(details: MetricDetails, choices: Choices, lists: ValueLists = NO_L
         details: of the metric.
         choices: of the visitor.
         lists: the values that are asked about; none for all.
+        whole: whether all that was chosen is wanted, even of a long list, as in a file.
     """
+    long = is_long(lists)
     single = _values_of_attributes(details)
     listed = len(lists.candidates or single or details.versions[0].values)
-    most = choices.top or MOST_SHOWN
+    most = choices.top or (listed if whole else MOST_OF_LONG_LIST if long else MOST_SHOWN)
     picks = most if listed > most and not single else None
-    by_change = choices.sort == "change" and choices.both is not None
+    by_change = choices.sort == "change" and choices.both is not None and not long
     change = None
-    if choices.both is not None:
+    if choices.both is not None and not long:
         change = ChangeQuery(
             before=_pair(choices.both.before),
             after=_pair(choices.both.after),
@@ -110,7 +135,7 @@ def questions(details: MetricDetails, choices: Choices, lists: ValueLists = NO_L
         estimate=EstimateQuery(
             since=choices.days.since,
             until=choices.days.until,
-            top=None if by_change or choices.sort == "listed" else picks,
+            top=None if by_change or (choices.sort == "listed" and not long) else picks,
             segment=choices.segment,
             version=choices.version,
             without_key=choices.without_key,
@@ -170,7 +195,8 @@ def ask(
         return answers
     if change is not None:
         answers.change = answer("change", lambda: source.change(metric, change, asked.lists))
-    answers.series = answer("series", lambda: source.series(metric, asked.series, asked.lists))
+    if not asked.long:
+        answers.series = answer("series", lambda: source.series(metric, asked.series, asked.lists))
     return answers
 
 

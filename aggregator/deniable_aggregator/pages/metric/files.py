@@ -58,7 +58,9 @@ def export(name: str, ending: str) -> Response:
     if choices.problems:
         raise ProblemError("malformed_question", " ".join(choices.problems.values()))
     strings = strings_of(visit.source, details, choices, request.args)
-    asked = questions(details, choices, lists_of(strings))
+    asked = questions(
+        details, choices, lists_of(strings), whole=ending in FORMATS or ending == "json"
+    )
     if ending == "md":
         return _markdown(name, visit.source, ask(visit.source, details, asked, strings))
     answer = _answer(question, visit.source, asked)

@@ -14,6 +14,7 @@ from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.pages import states
 from deniable_aggregator.pages.addresses import address as address_of
 from deniable_aggregator.pages.addresses import changed
+from deniable_aggregator.pages.metric.answering import LONG_LIST
 from deniable_aggregator.pages.metric.controls import Controls, controls
 from deniable_aggregator.pages.metric.details import Detail, details, key_links
 from deniable_aggregator.pages.metric.exporting import Export, exports
@@ -201,6 +202,11 @@ def _says_something(series: Series) -> bool:
 
 def _asides(answers: Answers) -> Iterator[str]:
     """Why nothing is compared, or no series is drawn."""
+    if answers.questions.long:
+        yield (
+            f"A list of more than {LONG_LIST:,} values is looked for in these days alone. Name a "
+            "few of its values to compare them with other days and to follow them over time."
+        )
     for question, what in (("change", "Nothing is compared"), ("series", "No series is drawn")):
         if question in answers.failures:
             yield f"{what}. {answers.failures[question]}"
