@@ -225,7 +225,7 @@ def _hidden(asked: AskedStrings) -> list[tuple[str, str]]:
 
 def _run(run: Discovery) -> RunView:
     waits = run.state == "waiting"
-    stage = "waits for another run to end" if waits else visible(run.stage) or "begins"
+    stage = "waits to begin" if waits else visible(run.stage) or "begins"
     return RunView(percent=round(100 * run.progress), stage=stage)
 
 

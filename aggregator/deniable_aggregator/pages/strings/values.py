@@ -11,6 +11,7 @@ from deniable_aggregator.answers.questions import ValueLists
 from deniable_aggregator.asking.errors import AskingError
 from deniable_aggregator.lists.reading import read_values as values_of_text
 from deniable_aggregator.sentences import counted
+from deniable_aggregator.sentences.wording import listed
 from deniable_shared.characters import visible
 from deniable_shared.mechanisms import mechanism_from_description
 from deniable_shared.planning.disclosure_figures import detectable_share
@@ -119,6 +120,7 @@ class ValuesView:
         problems: what cannot be looked for, and why.
         cost: how many values were asked for, and from which share on one is seen; empty before
             anything was asked.
+        chosen: what is looked for, in a few words; empty if nothing is.
         open: whether the fields are seen at first.
     """
 
@@ -127,6 +129,7 @@ class ValuesView:
     most_typed: int
     problems: Sequence[str]
     cost: str
+    chosen: str
     open: bool
 
 
@@ -159,11 +162,21 @@ def values_view(
         most_typed=MOST_TYPED,
         problems=chosen.problems,
         cost=_cost(answer) if isinstance(answer, Shares) else "",
-        open=chosen.any or bool(chosen.problems) or found is None,
+        chosen=_chosen(chosen),
+        open=bool(chosen.problems) or (found is None and not chosen.any),
     )
 
 
 _SHIPPED: Final = tuple(shipped.DESCRIPTIONS.items())
+
+
+def _chosen(chosen: ChosenValues) -> str:
+    """The names of lists, and how many values were typed."""
+    names = [name.removeprefix(SAVED) for name in chosen.names]
+    typed = len([line for line in values_of_text(chosen.typed) if line.strip()])
+    if typed:
+        names.append(f"{typed:,} of your own" if names else counted(typed, "value"))
+    return visible(listed(names)) if names and chosen.any else ""
 
 
 def _cost(answer: Shares) -> str:

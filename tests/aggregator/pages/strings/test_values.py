@@ -89,6 +89,9 @@ def test_the_page_says_what_is_chosen_and_what_it_costs():
     )
     view = values_view(chosen(("list", "saved:fruit"), ("list", "emoji")), SAVED, answer)
     assert [each.value for each in view.options if each.chosen] == ["saved:fruit", "emoji"]
+    assert (view.chosen, view.open) == ("fruit and emoji", False)
+    assert values_view(chosen(("values", "a\nb")), SAVED).chosen == "2 values"
+    assert values_view(chosen(), SAVED).open
     share = detectable_share(mechanism, 1_000_000, 1_914)
     assert f"1,914 values asked for at once: visible from about {100 * share:.2g}% of" in view.cost
     assert values_view(chosen(), SAVED).cost == ""
