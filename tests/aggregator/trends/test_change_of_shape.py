@@ -130,8 +130,19 @@ def test_repeated_reports_of_the_same_devices_make_the_test_more_careful():
     assert homogeneity_p_value(*outcomes, again) > 2 * homogeneity_p_value(*outcomes, once)
     unknown = again._replace(epsilon=np.inf)
     assert homogeneity_p_value(*outcomes, unknown) > homogeneity_p_value(*outcomes, again)
-    assert common_variance(np.array([0.5]), np.inf) == pytest.approx([0.25], rel=0.02)
-    assert common_variance(np.array([0.5]), 1.0)[0] < 0.06
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 5.0, 800.0, np.inf])
+def test_the_largest_variance_between_devices_is_that_of_any_two_bounds(epsilon):
+    share, ratio = np.linspace(0.0, 1.0, 21), np.exp(-epsilon)
+    low = share * np.linspace(0.0, 1.0, 20_001)[:, None]
+    high = 1 - (1 - low) * ratio
+    if ratio > 0:
+        high = np.minimum(high, low / ratio)
+    tried = (np.maximum(high - share, 0.0) * (share - low)).max(axis=0)
+    found = common_variance(share, epsilon)
+    assert (found >= tried).all()
+    np.testing.assert_allclose(found, tried, atol=2e-5)
 
 
 def test_versions_are_tested_by_themselves_and_those_of_one_period_left_out():

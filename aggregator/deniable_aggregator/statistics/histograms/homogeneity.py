@@ -28,8 +28,6 @@ MOST_CELLS: Final = 256
 MANY_EXPECTED: Final = 50
 """So many expected ones, and zeros, make the normal approximation good enough far in the tails."""
 
-_GRID: Final = 64
-
 
 class OutcomeCounts(NamedTuple):
     """How often outcomes came.
@@ -109,15 +107,27 @@ def common_variance(share: NDArray[np.float64], epsilon: float) -> NDArray[np.fl
     """The largest variance of P(event | device) if the event has this probability on average.
 
     No event is more than e^epsilon times as probable for one device as for another, nor is its
-    opposite. Between bounds a and b, the variance is at most (b - P) (P - a) (Bhatia and Davis).
+    opposite. Between bounds a and b, the variance is at most (b - P) (P - a) (Bhatia and Davis). It
+    is largest where one of the two limits of b makes it largest, or where they meet.
 
     Args:
         share: float64, (events,): the probabilities P.
         epsilon: above 0; may be infinite.
     """
-    low = share * np.linspace(0.0, 1.0, _GRID)[:, None]
     ratio = np.exp(-epsilon)
-    high = np.minimum(low / ratio, 1 - (1 - low) * ratio) if ratio > 0 else np.ones_like(low)
+    if not ratio > 0:
+        return share * (1 - share)
+    with np.errstate(over="ignore"):
+        low = np.clip(
+            [
+                share * (1 + ratio) / 2,
+                (share * (1 + ratio) - (1 - ratio)) / (2 * ratio),
+                np.full_like(share, ratio / (1 + ratio)),
+            ],
+            0.0,
+            share,
+        )
+        high = np.minimum(low / ratio, 1 - (1 - low) * ratio)
     return np.asarray((np.maximum(high - share, 0.0) * (share - low)).max(axis=0))
 
 
