@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers.days import SHOWN_OF_IDS, days_in_words, key_in_words
 from deniable_aggregator.answers.words import VERDICT_WORDS
+from deniable_aggregator.pages.addresses import address as page_at
 from deniable_aggregator.pages.addresses import changed
 from deniable_aggregator.pages.parts import Link
 from deniable_aggregator.report.document import Table
@@ -111,6 +112,10 @@ def key_links(answers: Answers, choices: Choices, address: str) -> Iterator[Link
             yield Link(text, changed(address, without_key=without))
     if choices.without_key:
         yield Link("Count all keys again", changed(address, without_key=None))
+    if any(each.verdict in ("suspicious", "uneven") for each in health):
+        since, until = str(choices.followed.since), str(choices.days.until)
+        place = page_at("health", metric=answers.details.name, since=since, until=until)
+        yield Link("See which checks fail, day by day", place)
 
 
 def _privacy(details: MetricDetails) -> Detail:
