@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_aggregator.sentences.change import at_most, how_far, reach
 from deniable_aggregator.sentences.ranges import number_range_in_words, range_in_words
-from deniable_aggregator.sentences.shares import MOST_NAMED, PAIR, TRUE, contenders
+from deniable_aggregator.sentences.shares import (
+    MOST_NAMED,
+    PAIR,
+    TRUE,
+    association_in_words,
+    contenders,
+)
 from deniable_aggregator.sentences.wording import counted, listed, quantile_in_words, shown_value
 
 if TYPE_CHECKING:
@@ -58,7 +64,8 @@ def glance(rows: Sequence[TableRow], *, records: bool = False) -> Glance | None:
     shares = [each for row in rows if row.measure == "share" for each in _share(row)]
     if shares:
         single = [each for each in shares if PAIR not in each.name]
-        return _of_shares(single or shares, records=records)
+        seen = _of_shares(single or shares, records=records)
+        return seen._replace(more="; ".join(filter(None, [seen.more, _association(rows)])))
     placed = [
         _Row(quantile_in_words(row.quantile), row.low, row.high, row)
         for row in rows
@@ -127,6 +134,23 @@ def found_at_a_glance(answer: FoundStrings) -> Glance | None:
 
 def _share_range(each: FoundString) -> str:
     return range_in_words(each.low, each.high)
+
+
+def _association(rows: Sequence[TableRow]) -> str:
+    """Which two values go together most clearly, or exclude each other; empty if none do."""
+    lifts = [
+        (row.p_value, row)
+        for row in rows
+        if row.measure == "lift" and row.detected and row.p_value is not None
+    ]
+    if not lifts:
+        return ""
+    _, clearest = min(lifts, key=lambda each: each[0])
+    one, _, other = (clearest.value or "").partition(PAIR)
+    if not other or clearest.estimate is None:
+        return ""
+    together = clearest.estimate > 1
+    return association_in_words([one, other], clearest.low, clearest.high, together=together)
 
 
 def _size(each: _Row) -> float:

@@ -177,14 +177,29 @@ def lift_in_words(each: Lift) -> str:
     Args:
         each: the lift.
     """
-    first, second = map(shown_value, each.values)
-    verb = "go together" if each.association == "together" else "exclude each other"
+    together = each.association == "together"
+    return association_in_words(each.values, each.low, each.high, together=together)
+
+
+def association_in_words(
+    values: Sequence[str], low: float | None, high: float | None, *, together: bool
+) -> str:
+    """The same of two values with a clear association.
+
+    Args:
+        values: the two.
+        low: the lower end of the lift's interval, if that is known.
+        high: the upper end.
+        together: whether they go together, or exclude each other.
+    """
+    first, second = map(shown_value, values)
+    verb = "go together" if together else "exclude each other"
     text = f"{first} and {second} {verb}"
-    if each.low is None or each.high is None:
+    if low is None or high is None:
         return text
-    bottom, top = number_ends(max(each.low, 0.0), max(each.high, 0.0))
+    bottom, top = number_ends(max(low, 0.0), max(high, 0.0))
     if float(bottom.replace(",", "")) <= 1 <= float(top.replace(",", "")):
-        way = "more" if each.association == "together" else "less"
+        way = "more" if together else "less"
         return f"{text} ({way} often than if independent)"
     return f"{text} ({bottom} to {top} times as often as if independent)"
 

@@ -188,15 +188,14 @@ def _not_in_a_week(first: date | None, weeks: Weeks, today: date) -> str:
 
 
 def _reports(of: MetricWeek, weeks: Weeks) -> str:
-    """How many reports a day, and of which week if that is not the newest."""
+    """How many reports a day or that week, and which week it is if that is not the newest."""
     reports = max(row.reports or 0 for row in of.rows)
     since, until = of.rows[0].since, of.rows[0].until
     a_day = round(reports / ((until - since).days + 1))
-    many = (
-        f"{counted(a_day, 'report')} a day" if a_day else f"{counted(reports, 'report')} that week"
-    )
+    by_day = of.metric.every == "day" and a_day > 0
+    many = f"{counted(a_day, 'report')} a day" if by_day else counted(reports, "report")
     if since != weeks.week.since:
         return f"{many} in the week of {days_between(since, until)}"
-    if "missing" in of.marks:
-        return f"{many}, some days without any"
-    return many
+    if not by_day:
+        return f"{many} that week"
+    return f"{many}, some days without any" if "missing" in of.marks else many

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from deniable_aggregator.answers.administration import Metric
+    from deniable_aggregator.answers.annotations import Annotation
     from deniable_aggregator.answers.discoveries import FoundStrings
     from deniable_aggregator.answers.estimate_table import TableRow
     from deniable_aggregator.asking.source import Source
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 WEEKS: Final = 12
 """So many are drawn."""
 
-NUMBERS: Final = ("share", "mean", "quantile", "reports")
+NUMBERS: Final = ("share", "mean", "quantile", "reports", "lift")
 CHANGES: Final = (
     "difference in share",
     "difference in mean",
@@ -80,11 +81,13 @@ class Weeks:
         week: the newest that is over.
         drawn: that one and those before, in their order, from the first with numbers on.
         metrics: by name.
+        happened: what administrators have said of days since that week began, the earliest first.
     """
 
     week: DayRange
     drawn: Sequence[DayRange]
     metrics: Sequence[MetricWeek] = field(default_factory=list)
+    happened: Sequence[Annotation] = ()
 
 
 def read_weeks(source: Source, today: date) -> Weeks:
@@ -128,6 +131,11 @@ def read_weeks(source: Source, today: date) -> Weeks:
                 found=_found(source, each) if each.discovers and each.reports else None,
             )
             for each in metrics
+        ],
+        happened=[
+            each
+            for each in reversed(source.annotations().annotations)
+            if week.since <= each.day <= today
         ],
     )
 

@@ -28,6 +28,8 @@ FIRST_CARDS: Final = 36
 MOST_NAMED: Final = 3
 """Of metrics in a sentence."""
 
+MOST_HAPPENED: Final = 5
+
 SORTS: Final = {"changed": "Clearest change", "name": "Name", "health": "Health"}
 _WORST_FIRST: Final = ("suspicious", "uneven", "stopped", "unknown", "ok")
 
@@ -52,6 +54,7 @@ class Overview:
     Attributes:
         finding: what has changed, in a sentence.
         days: which days it is about.
+        happened: what administrators have said of these days, a line each.
         warning: metrics that cannot be relied on, or have stopped; None if there are none.
         state: why there are no numbers; None if there are.
         choice: what the visitor has chosen.
@@ -62,6 +65,7 @@ class Overview:
 
     finding: str
     days: str
+    happened: Sequence[str]
     warning: State | None
     state: State | None
     choice: Choice
@@ -95,6 +99,7 @@ def overview_view(weeks: Weeks, choice: Choice, today: date, *, weekly: bool) ->
     return Overview(
         finding=_finding(found),
         days=_days(weeks),
+        happened=[f"{each.day}: {each.text}" for each in weeks.happened[-MOST_HAPPENED:]],
         warning=_warning(found),
         state=_state(weeks, weekly=weekly),
         choice=choice,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from deniable_aggregator.answers.administration import Metric, Metrics
+from deniable_aggregator.answers.annotations import Annotation, Annotations
 from deniable_aggregator.answers.discoveries import Discoveries
 from deniable_aggregator.answers.estimate_table import EstimateTable, TableRow
 from deniable_aggregator.answers.questions import EstimateQuery
@@ -86,6 +87,11 @@ class Kept:
         ]
         return EstimateTable(application="flightdeck", period="week", rows=rows)
 
+    def annotations(self) -> Annotations:
+        days = (date(2026, 11, 1), MONDAY, TODAY)
+        said = [Annotation(day, f"Version {day.day} <b>") for day in reversed(days)]
+        return Annotations(application="flightdeck", annotations=said)
+
     def discoveries(self, metric: str) -> Discoveries:
         return Discoveries(metric, "flightdeck", [])
 
@@ -131,6 +137,8 @@ def test_a_card_says_what_leads_and_draws_it_week_by_week() -> None:
     (panel,) = card.figure.panels
     assert [each.interval.estimate for each in panel.lines[0].moments] == [0.4] * 4 + [0.45]
     assert "2026-11-16 to 2026-11-22" in overview.days
+    assert overview.happened == ["2026-11-16: Version 16 <b>", "2026-11-24: Version 24 <b>"]
+    assert "Version 24 &lt;b&gt;" in html(overview)
 
 
 @pytest.mark.parametrize(
@@ -143,6 +151,14 @@ def test_a_card_says_what_leads_and_draws_it_week_by_week() -> None:
         ),
         ([share("m", "red", 0.0, detected=False)], "below 1% | red | can't be told from zero"),
         ([share("m", "red", 0.4, low=0.0, high=0.8)], "Too few reports yet"),
+        (
+            [share("m", "x=true", 0.5), share("m", "y=true", 0.3),
+             TableRow(metric="m", since=MONDAY, until=MONDAY, measure="lift", estimate=1.4,
+                      value="x=true & y=true", low=1.3, high=1.5, p_value=0.0, detected=True,
+                      final=True)],
+            "49 to 51% | x=true | then y=true 29 to 31%; x=true and y=true go together "
+            "(1.3 to 1.5 times as often as if independent)",
+        ),
         (
             [share("m", "red", 0.4, possible_low=0.3, possible_high=0.6)],
             "30 to 60% | red",
