@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.integrity import Health, KeyContrast
     from deniable_aggregator.dates import DayRange
 
-MOST_FAILED: Final = 6
-"""So many failed checks are named; a page about the metric alone names all of them."""
+MOST_FAILED: Final = 4
+"""So many failed checks and keys are named; a page about the metric alone names all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ def metric_look(
         health: of the metric, on these days.
         description: what it is for; may be empty.
         days: as they were asked for.
-        most: so many failed checks are named; None for all.
+        most: so many failed checks and keys are named; None for all.
     """
     failed, metric = list(failed_checks(health)), health.metric
     span = {"since": str(days.since), "until": str(days.until)}
@@ -90,7 +90,7 @@ def metric_look(
         finding=finding[0].upper() + finding[1:] + ".",
         failed=failed[:most],
         more=len(failed[most:]) if most is not None else 0,
-        keys=_keys(health, span),
+        keys=_keys(health, span)[:most],
         address=address("health", metric=metric, **span),
         numbers=address("metric", metric, **span),
     )

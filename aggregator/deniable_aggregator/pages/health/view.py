@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.pages.health.grid import CELL_WORDS, days_of
-from deniable_aggregator.pages.parts import Badge
+from deniable_aggregator.pages.parts import Badge, Link
 from deniable_aggregator.sentences import counted, days_between
 from deniable_aggregator.sentences.wording import listed
 
@@ -102,6 +102,7 @@ class HealthView:
         lines: a row for each metric, the worst first.
         legend: the kinds of days that there are, with words.
         looks: closer looks at the worst metrics.
+        others: other suspicious metrics, with the addresses of closer looks.
         checked_now: how many metrics were checked just now, as the table has nothing of them.
         not_checked: how many were not, as that takes long.
     """
@@ -113,6 +114,7 @@ class HealthView:
     lines: Sequence[GridLine]
     legend: Sequence[GridCell]
     looks: Sequence[MetricLook]
+    others: Sequence[Link]
     checked_now: int
     not_checked: int
 
@@ -122,6 +124,7 @@ def health_view(
     looks: Sequence[MetricLook],
     days: DayRange,
     *,
+    not_looked_at: Sequence[str] = (),
     checked_now: int,
     not_checked: int,
 ) -> HealthView:
@@ -131,9 +134,11 @@ def health_view(
         metrics: a row for each, the worst first.
         looks: closer looks at some.
         days: as they were asked for.
+        not_looked_at: suspicious metrics that were not looked at closer.
         checked_now: how many metrics were checked just now.
         not_checked: how many were not.
     """
+    span = {"since": str(days.since), "until": str(days.until)}
     answer, finding = _answer(metrics, days)
     seen = {kind for each in metrics for kind in each.cells}
     return HealthView(
@@ -144,6 +149,7 @@ def health_view(
         lines=[_line(each, days) for each in metrics],
         legend=[GridCell(kind, words, "") for kind, words in CELL_WORDS.items() if kind in seen],
         looks=looks,
+        others=[Link(name, address("health", metric=name, **span)) for name in not_looked_at],
         checked_now=checked_now,
         not_checked=not_checked,
     )
