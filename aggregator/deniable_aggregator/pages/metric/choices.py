@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast, get_args
 
 from deniable_aggregator.answers.days import key_in_words
@@ -14,6 +13,7 @@ from deniable_aggregator.pages.metric.periods import (
     Compared,
     Known,
     compared,
+    days_before,
     days_of,
     followed,
     length_for,
@@ -103,7 +103,7 @@ def read_choices(form: MultiDict[str, str], details: MetricDetails, today: date)
         days_of(DEFAULT_PERIOD, known),
     )
     if typed["compare"] == "own" and not typed["before"]:
-        typed["before"] = _days_before(days)
+        typed["before"] = reader.read(lambda: _days_before(days), "")
     both = reader.read(
         lambda: compared(
             typed["compare"], days, today, before=typed["before"], whole=typed["period"] == "all"
@@ -140,8 +140,8 @@ def _fill_in(typed: dict[str, str], known: Known) -> None:
 
 
 def _days_before(days: DayRange) -> str:
-    length = days.until - days.since + timedelta(1)
-    return f"{days.since - length}..{days.until - length}"
+    before = days_before(days)
+    return f"{before.since}..{before.until}"
 
 
 class _Reader:

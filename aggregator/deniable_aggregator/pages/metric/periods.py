@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_aggregator.asking.dates import parse_day, parse_period
-from deniable_aggregator.dates import DayRange, calendar_period
+from deniable_aggregator.dates import FIRST_DAY, DayRange, calendar_period
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -107,9 +107,11 @@ def _own_days(known: Known, since: str, until: str) -> DayRange:
     first = parse_day(since, known.today, name="since")
     last = parse_day(until, known.today, name="until") if until else known.today - _DAY
     last = last if until else max(first, last)
+    if first > known.today:
+        raise ParameterError("since", f"a day that is not after {known.today}", since)
     if last < first:
         raise ParameterError("until", f"a day that is not before {first}", until)
-    return DayRange(first, last)
+    return DayRange(first, min(last, known.today))  # later days have no reports
 
 
 class Compared(NamedTuple):
@@ -146,9 +148,8 @@ def compared(
         return None
     if comparison.startswith(SINCE):
         return _since(comparison, days, today)
-    length = days.until - days.since + _DAY
     if comparison == "before":
-        found = DayRange(days.since - length, days.since - _DAY)
+        found = days_before(days)
     elif comparison == "week":
         found = DayRange(days.since - _WEEK, days.until - _WEEK)
     elif comparison == "month":
@@ -157,6 +158,8 @@ def compared(
         found = parse_period(before, today, name="before")
     else:
         raise ParameterError("compare", f"one of {', '.join(COMPARISONS)}", comparison)
+    if found.since < FIRST_DAY:
+        raise _too_early(days)
     if found.since <= days.until and days.since <= found.until:
         name = "before" if comparison == "own" else "compare"
         shown, other = (f"{each.since} to {each.until}" for each in (days, found))
@@ -170,9 +173,28 @@ def _since(comparison: str, days: DayRange, today: date) -> Compared:
         raise ParameterError(
             "compare", f"a day that is not after those shown, which end {days.until}", comparison
         )
-    last = min(days.until, release + (days.until - days.since))
-    length = last - release + _DAY
-    return Compared(DayRange(release - length, release - _DAY), DayRange(release, last))
+    after = DayRange(release, min(days.until, release + (days.until - days.since)))
+    return Compared(days_before(after), after)
+
+
+def days_before(days: DayRange) -> DayRange:
+    """As many days before some days.
+
+    Args:
+        days: these.
+
+    Raises:
+        ParameterError: if they would begin before 1970.
+    """
+    length = days.until - days.since + _DAY
+    if days.since - FIRST_DAY < length:
+        raise _too_early(days)
+    return DayRange(days.since - length, days.since - _DAY)
+
+
+def _too_early(days: DayRange) -> ParameterError:
+    constraint = f"days from {FIRST_DAY} on, which there are not before those shown"
+    return ParameterError("compare", constraint, f"{days.since} to {days.until}")
 
 
 def _month_before(day: date) -> date:

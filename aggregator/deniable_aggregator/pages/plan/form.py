@@ -33,6 +33,9 @@ HOW_OFTEN: Final = {
     "once": "once ever",
 }
 MAX_CANDIDATES: Final = 10**12
+MOST_DIGITS: Final = 20
+"""Of a number that is read at all: larger ones are none of a plan's."""
+
 LEAST_EPSILON: Final = 0.01
 PERCENT: Final = 100
 
@@ -189,7 +192,8 @@ class _Reader:
         text = self._filled.texts[name].replace(",", "").replace("_", "")
         if not self._filled.shows(name) or (optional and not text):
             return None
-        if not (text.isascii() and text.isdecimal() and low <= int(text[:20]) <= high):
+        short = len(text) <= MOST_DIGITS
+        if not (short and text.isascii() and text.isdecimal() and low <= int(text) <= high):
             self.errors[name] = f"Give a whole number from {low:,} to {high:,}."
             return None
         return int(text)

@@ -69,6 +69,7 @@ def test_what_cannot_work_is_refused_with_the_nearest_that_can():
         ({"epsilon": "9"}, "epsilon"),
         ({"values": "1"}, "values"),
         ({"values": "9" * 5000}, "values"),
+        ({"values": "5".zfill(20) + "9" * 30}, "values"),
         ({"devices": "ten"}, "devices"),
         ({"percent": "0"}, "percent"),
         ({"type": "number", "low": "5", "high": "5"}, "high"),
