@@ -115,10 +115,11 @@ def of_robust_checks(metric: str, rows: Sequence[Share]) -> Iterator[Notice]:
         return
     difference, row, check = max(apart, key=lambda each: each[0])
     if difference >= LEAST_DISAGREEMENT:
+        middle = min(max(check.share, 0.0), 1.0)
         yield Notice(
             "robust_check_differs",
             "warning",
-            f"The estimate of {row.value} is {row.share:.1%}, but {check.share:.1%} in the middle "
+            f"The estimate of {row.value} is {row.share:.1%}, but {middle:.1%} in the middle "
             "one of all days and keys: some of them differ much from the rest. Look at the "
             f"health of {metric}, and at the series by day.",
         )

@@ -82,8 +82,8 @@ def stopped(since: date) -> State:
     """
     return State(
         "Reports have stopped",
-        f"There are no reports from {since} on. Devices may still run a version that sends them "
-        "elsewhere, or their key may be revoked.",
+        f"There are no reports from {since} on. Devices may run a version that reports "
+        "this metric no longer, or their key may be revoked.",
         ("deniable status", "deniable keys list"),
         kind="warning",
     )
