@@ -60,7 +60,9 @@ def test_the_server_does_what_its_file_says_and_options_come_first(tmp_path):
         assert 'outcome="epoch_closed"} 1.0' in text
         assert server.stop() == 0
     (line,) = server.output.read_text().splitlines()
-    assert json.loads(line)["message"] == f"serving {store} on {server.url}"
+    assert json.loads(line)["message"] == (
+        f"serving {store} on {server.url} (open it in a browser to see its pages)"
+    )
     assert not (tmp_path / "another.db").exists()
 
 

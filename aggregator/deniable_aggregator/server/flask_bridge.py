@@ -103,9 +103,9 @@ class FlaskBridge:
         """Answers one request."""
         body = RequestBody(self._memory)
         try:
-            if scope.path.startswith("//"):  # the application would take it for another path
-                raise NotFound
-            if self._pages is not None and needs_session(scope.path):
+            if self._pages is not None and needs_session(_without_stray_slash(scope.path)):
+                if scope.path.startswith("//"):
+                    raise NotFound
                 await self._checks.run(self._admit_visitor, self._pages, scope.headers)
             elif is_question(scope.method, scope.path) or is_discovery(scope.path):
                 await self._checks.run(self._admit_reader, scope.headers.get("authorization", ""))
@@ -215,6 +215,11 @@ def is_question(method: str, path: str) -> bool:
 def is_shown(method: str, path: str) -> bool:
     """Whether a request is for a page that is made where questions are answered."""
     return method in ("GET", "HEAD") and is_answer_page(path)
+
+
+def _without_stray_slash(path: str) -> str:
+    """A path as the application reads it, which takes several slashes at its beginning for one."""
+    return "/" + path.lstrip("/")
 
 
 def _without_format(path: str) -> str:

@@ -62,9 +62,8 @@ def load_application(parent: int, settings: Settings) -> RsgiApplication:
     gc.collect()
     gc.freeze()
     # Logged only now: the store is open, and the parent has bound the port.
-    log.info("serving %s on %s", redacted("store", settings.store), settings.origin)
-    if settings.serves_pages:
-        log.info("what is popular, in a browser: %s/", settings.origin)
+    pages = " (open it in a browser to see its pages)" if settings.serves_pages else ""
+    log.info("serving %s on %s%s", redacted("store", settings.store), settings.origin, pages)
     return application
 
 

@@ -175,6 +175,7 @@ def test_a_path_that_looks_like_a_page_to_the_application_alone_is_nothing(serve
     for path in ("//", "//plan", "//metric/theme", "//evil.example"):
         assert server.ask("GET", path).status == 404
     assert server.processes.asked == []
+    assert server.ask("GET", "//healthz").status == 200
 
 
 def test_errors_of_the_event_loop_are_pages_for_people_and_documents_for_programs(server):
