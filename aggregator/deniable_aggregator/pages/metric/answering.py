@@ -77,6 +77,7 @@ class Answers:
         series: period by period.
         strings: what is looked for in a metric of strings; None of all others.
         annotations: what happened on which day.
+        needed: of a metric without reports, with so many a value that 1% have is seen.
         failures: why a question has no answer, by its name.
     """
 
@@ -87,6 +88,7 @@ class Answers:
     series: Series | None = None
     strings: Strings | None = None
     annotations: Sequence[Annotation] = ()
+    needed: int | None = None
     failures: dict[str, AskingError] = field(default_factory=dict)
 
 
@@ -192,6 +194,10 @@ def ask(
         "estimate", lambda: source.estimate(metric, asked.estimate, asked.lists)
     )
     if answers.estimate is None:
+        if all(each.first_day is None for each in details.versions):
+            every = source.metrics().metrics
+            named = (each for each in every if each.name == metric)
+            answers.needed = next((each.reports_for_one_percent for each in named), None)
         return answers
     if change is not None:
         answers.change = answer("change", lambda: source.change(metric, change, asked.lists))

@@ -80,6 +80,19 @@ class Controls:
     sorts: Sequence[Option]
     more: bool
 
+    @property
+    def unshown(self) -> Sequence[str]:
+        """What is wrong with choices that this metric has no field for."""
+        fields = {
+            "segment": self.segments,
+            "version": self.versions,
+            "without_key": self.keys,
+            "top": self.tops,
+            "sort": self.sorts,
+            "before": self.typed["compare"] == "own",
+        }
+        return [text for name, text in self.problems.items() if not fields.get(name, True)]
+
 
 def controls(
     details: MetricDetails, choices: Choices, annotations: Sequence[Annotation] = ()

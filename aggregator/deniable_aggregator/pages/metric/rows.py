@@ -10,6 +10,8 @@ from deniable_aggregator.pages.parts import Badge, Column, Table
 from deniable_aggregator.sentences import (
     as_sentence,
     counted,
+    difference_ends,
+    number_in_words,
     point_ends,
     point_in_words,
     range_in_words,
@@ -188,3 +190,32 @@ def _combined_row(
         share_in_words(row.share, row.low, row.high),
         *(_moved(moved) if change is not None else ()),
     ]
+
+
+def mean_table(change: Change) -> Table:
+    """How the mean of a number changed.
+
+    Args:
+        change: the answer.
+    """
+    rows: list[list[Cell]] = []
+    for row in change.changes:
+        half = (row.high - row.low) / 2
+        before, after = (
+            number_in_words(each, each - half, each + half) for each in (row.before, row.after)
+        )
+        ends = " to ".join(difference_ends(row.low, row.high))
+        clear = WAYS[1 if row.change > 0 else -1] if row.changed else NOT_CLEAR
+        rows.append(["mean", before, after, ends, clear])
+    return Table(
+        name="mean",
+        caption=f"Change of the mean: {change.interval.level:.0%} interval",
+        columns=[
+            Column("Number", words=True),
+            Column("before", minor=True),
+            Column("after", minor=True),
+            Column("Change"),
+            Column("Change is", words=True),
+        ],
+        rows=rows,
+    )

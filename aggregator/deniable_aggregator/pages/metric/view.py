@@ -20,11 +20,11 @@ from deniable_aggregator.pages.metric.details import Detail, details, key_links
 from deniable_aggregator.pages.metric.exporting import Export, exports
 from deniable_aggregator.pages.metric.findings import Sentence, found, moved
 from deniable_aggregator.pages.metric.headline import Headline, headline
-from deniable_aggregator.pages.metric.rows import ValueTables, value_tables
+from deniable_aggregator.pages.metric.rows import ValueTables, mean_table, value_tables
 from deniable_aggregator.pages.numbers.view import DistributionView, distribution_view
 from deniable_aggregator.pages.pairs.view import PairsView, pairs_view
 from deniable_aggregator.pages.parts import Badge, Link, State
-from deniable_aggregator.report.numbers import change_table, estimate_tables, segments_table
+from deniable_aggregator.report.numbers import estimate_tables, segments_table
 from deniable_aggregator.sentences import (
     as_sentence,
     basis,
@@ -36,11 +36,13 @@ from deniable_aggregator.sentences import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from deniable_aggregator.answers.estimates import Estimate
     from deniable_aggregator.answers.trends import Series
     from deniable_aggregator.charts.figure import Figure
     from deniable_aggregator.charts.figure_of import Drawn
     from deniable_aggregator.pages.metric.answering import Answers
     from deniable_aggregator.pages.metric.choices import Choices
+    from deniable_aggregator.pages.parts import Table as SortedTable
     from deniable_aggregator.pages.strings.discovered import DiscoveredView
     from deniable_aggregator.pages.strings.values import ValuesView
     from deniable_aggregator.report.document import Table
@@ -112,7 +114,7 @@ class MetricView:
     headline: Headline | None = None
     pictures: Sequence[Picture] = ()
     tables: ValueTables | None = None
-    numbers: Sequence[Table] = ()
+    numbers: Sequence[Table | SortedTable] = ()
     trend: Picture | None = None
     trend_sentence: str = ""
     details: Sequence[Detail] = ()
@@ -148,7 +150,7 @@ def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
     estimate, change, series = answers.estimate, answers.change, answers.series
     pairs = pairs_view(estimate) if isinstance(estimate, Shares) else None
     one = headline(estimate)
-    drawn = series is not None and _says_something(series)
+    drawn = series is not None and _says_something(series, estimate)
     return MetricView(
         name=metric.name,
         title=title,
@@ -194,10 +196,12 @@ def _warnings(answers: Answers) -> Iterator[str]:
     yield from dict.fromkeys(said)
 
 
-def _says_something(series: Series) -> bool:
-    """Whether there are several periods, and something in one of them is told from zero."""
-    rows = [row for period in series.periods for row in period.estimates or ()]
-    return len(series.periods) > 1 and (not rows or any(row.detected for row in rows))
+def _says_something(series: Series, estimate: Estimate) -> bool:
+    """Whether there are several periods, and something to follow is told from zero."""
+    told = True
+    if isinstance(estimate, Shares | SegmentShares):
+        told = any(row.detected for row in estimate.estimates)
+    return len(series.periods) > 1 and told
 
 
 def _asides(answers: Answers) -> Iterator[str]:
@@ -236,12 +240,12 @@ def _picture(answer: Drawn, caption: str, most: int = MOST_DRAWN) -> Picture:
     return Picture(figure=figure_of(answer, most=most), caption=caption)
 
 
-def _numbers(answers: Answers) -> Iterator[Table]:
+def _numbers(answers: Answers) -> Iterator[Table | SortedTable]:
     if isinstance(answers.estimate, Mean):
         if answers.change is None:
             yield from estimate_tables(answers.estimate)
         if answers.change is not None:
-            yield change_table(answers.change)
+            yield mean_table(answers.change)
     elif isinstance(answers.estimate, Shares) and answers.estimate.segments:
         yield segments_table(answers.estimate)
 
@@ -254,7 +258,7 @@ def _state(answers: Answers, choices: Choices, address: str) -> State:
     if known.first is None or known.last is None:
         if metric.excluded_reports:
             return states.all_excluded()
-        return states.no_reports()
+        return states.no_reports(answers.needed, "A value that 1% have")
     last, days = known.last, choices.days
     if choices.without_key or choices.segment or choices.version:
         everything = changed(address, without_key=None, segment=None, version=None)

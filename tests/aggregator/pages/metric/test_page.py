@@ -119,6 +119,11 @@ def test_a_wrong_choice_is_answered_with_a_whole_page(service):
     assert "2024-10-01..2024-10-02" in text
 
 
+def test_a_choice_that_the_metric_has_no_field_for_is_refused_above_the_form(service):
+    text = words(shown(service, f"{PAGE}&segment=beta", 400))
+    assert "segment must be left out: there is none, got 'beta'" in text
+
+
 def test_headings_sort_and_keep_all_other_choices(service):
     text = shown(service)
     link = unescape(re.search(r'<a href="([^"]*)">Change</a>', text)[1])
@@ -136,7 +141,9 @@ def test_an_unknown_metric_is_guessed(service):
 
 
 def test_a_metric_without_reports_says_what_to_wait_for(service):
-    assert "No reports yet" in shown(service, "/metric/late")
+    text = shown(service, "/metric/late")
+    assert "No reports yet" in text
+    assert "A value that 1% have needs about" in text
     text = shown(service, "/metric/theme?since=2024-09-01&until=2024-09-05&compare=none")
     assert "No reports in these days" in text
     assert "since=2024-09-30" in text
