@@ -191,6 +191,7 @@ def create_app(
     )
 
     discovery_runs = DiscoveryRuns(opened, settings, clock)
+    discovery_runs.resume()
     asker = DiscoveryAsker(opened, catalogue, settings, clock)
     reader = DiscoveryReader(opened, asker)
     discoveries = DiscoveryService(opened, asker, reader, discovery_runs)

@@ -81,6 +81,12 @@ class DiscoveryRuns:
                 )
                 self._thread.start()
 
+    def resume(self) -> None:
+        """Goes on with what a server that has ended left behind, if it left anything."""
+        with suppress(StoreUnavailableError):  # whoever asks next wakes it
+            if self._store.discoveries.waiting() or self._store.discoveries.beats():
+                self.wake()
+
     def close(self) -> None:
         """Ends the run that is going on; whoever asked can ask again."""
         with self._lock:

@@ -66,6 +66,14 @@ def test_questions_are_worked_on_one_after_the_other(store, running):
     assert store.discoveries.result(numbers[0]) == b'{"found":1}'
 
 
+def test_a_server_that_starts_goes_on_with_what_waits(store, running):
+    """A page that shows how far a run is starts none."""
+    running(FINDS).resume()
+    number = ask(store)
+    running(FINDS).resume()
+    assert ended(store, number) == ("done", None)
+
+
 def test_a_run_that_is_killed_has_failed_and_the_next_one_works(store, running):
     number = ask(store)
     killed = running("import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
