@@ -15,9 +15,11 @@ from deniable_aggregator import Settings
 from deniable_aggregator.api.estimate_table.runs import period_lengths
 from deniable_aggregator.api.estimate_table.writing import TableWriter
 from deniable_aggregator.catalog import MetricCatalog
+from deniable_aggregator.dates import day_of
+from deniable_aggregator.saved_lists import SavedListKeeper
 from deniable_aggregator.security.keys import create_key
 from deniable_shared import registry, wire
-from tests.aggregator.service import APPLICATION, Clock, Service
+from tests.aggregator.service import APPLICATION, Clock, Service, bearer
 from tests.privacy.conformance import secret_of, seeded
 from tests.waiting import wait_until
 
@@ -43,7 +45,10 @@ DEVICES: Final = 300
 """Reports of each metric and day."""
 
 APPLICATIONS: Final = (APPLICATION, "empty")
-FORGER: Final = "partner <script>document.title='owned'</script> עברית"
+EMOJI: Final = {"😂": 0.4, "❤️": 0.25, "👩🏽‍🚀": 0.2, "🇺🇦": 0.15}
+HOSTILE: Final = "<img src=x onerror=\"document.title='owned'\"> עברית"
+FORGER: Final = f"partner {HOSTILE}"
+MANY: Final = [*(f"value {number}" for number in range(99_999)), "😂"]
 FOUND: Final = {
     "<b>x": 0.3,
     "שלום": 0.2,
@@ -55,7 +60,6 @@ FOUND: Final = {
 formula, and one of which only the beginning is found."""
 
 DISCOVERIES: Final = "/v1/metrics/search_term/discoveries"
-EMOJI: Final = {"😂": 0.4, "❤️": 0.25, "👩🏽‍🚀": 0.2, "🇺🇦": 0.15}
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,7 @@ def build(folder: Path) -> Deployment:
         )
         _let_days_pass(service, clock, forger)
         service.running.inbox_fold.fold(seconds=60)
+        _write_beside(service, settings)
         number = service.ask(DISCOVERIES, method="POST").get_json()["id"]
         TableWriter(
             service.store,
@@ -120,6 +125,17 @@ def _let_days_pass(service: Service, clock: Clock, forger: str) -> None:
             report = randomizer_for(spec, seeded("forger")).report(spec.encode("system"), b"")
             body = _upload([wire.Part(spec.digest, day, report * DEVICES)])
             assert service.send(body, key=forger).status_code == 204
+
+
+def _write_beside(service: Service, settings: Settings) -> None:
+    """What people have written: annotations, and lists of values."""
+    for day, text in ((RELEASE, "Version 2.0"), (RELEASE + 8, HOSTILE)):
+        path = f"/v1/annotations/{day_of(day)}"
+        headers = bearer(service.admin)
+        assert service.http.put(path, json={"text": text}, headers=headers).status_code == 200
+    lists = SavedListKeeper(service.store, settings)
+    for name, values in (("emoji-and-more", [*EMOJI, HOSTILE]), ("many", MANY)):
+        lists.save(APPLICATION, name, values, today=TODAY, actor="test")
 
 
 def _registry(day: int) -> str:

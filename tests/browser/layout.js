@@ -8,9 +8,6 @@
         const text = (element.textContent || "").trim().replace(/\s+/g, " ").slice(0, 40);
         return `${name}${classes ? "." + classes.split(" ").join(".") : ""} "${text}"`;
     };
-    if (document.documentElement.scrollWidth > width)
-        problems.push(`the page scrolls sideways: ${document.documentElement.scrollWidth} px`);
-
     // The box that an element is seen through: itself, or what scrolls or cuts it.
     const shown = (element) => {
         const style = getComputedStyle(element);
@@ -24,6 +21,10 @@
         }
         return null;
     };
+    if (document.documentElement.scrollWidth > width) {
+        const wide = [...document.querySelectorAll("body *")].filter((each) => each.checkVisibility() && !frame(each) && each.getBoundingClientRect().right > width + 1);
+        problems.push(`the page scrolls sideways: ${document.documentElement.scrollWidth} px, ${wide.slice(-3).map(say)}`);
+    }
     const pieces = [];
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {

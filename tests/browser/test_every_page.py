@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
+
+from tests.browser.deployment import FORGER
 
 PAGES = {
     "sign-in": ("/sign-in", "", 200),
@@ -11,16 +15,36 @@ PAGES = {
     "unknown-metric": ("/metric/%3Cscript%3Ealert(1)%3C%2Fscript%3E", "read", 404),
     "overview": ("/", "read", 200),
     "overview-empty": ("/", "empty", 200),
+    "category": ("/metric/theme", "read", 200),
+    "category-compared": ("/metric/theme?compare=own&before=2024-08-12..2024-09-01", "read", 200),
+    "category-without-key": (f"/metric/theme?by=day&without_key={quote(FORGER)}", "read", 200),
+    "category-wrong": ("/metric/theme?since=yesterdya&period=own&by=hour", "read", 400),
+    "hostile": ("/metric/plugin", "read", 200),
+    "hostile-segment": ("/metric/plugin?segment=%3Ci%3Ebeta&by=day&top=10", "read", 200),
+    "flag": ("/metric/crash", "read", 200),
+    "number": ("/metric/startup_seconds", "read", 200),
+    "distribution": ("/metric/latency", "read", 200),
+    "pairs": ("/metric/features", "read", 200),
+    "string": ("/metric/emoji", "read", 200),
+    "string-list": ("/metric/emoji?list=saved%3Aemoji-and-more&values=%E2%80%AEabc", "read", 200),
+    "discovered": ("/metric/search_term", "read", 200),
+    "few": ("/metric/few", "read", 200),
+    "silent": ("/metric/silent", "read", 200),
+    "stopped": ("/metric/stopped", "read", 200),
     "health": ("/health?since=-14d", "read", 200),
     "health-metric": ("/health?metric=theme&since=-14d", "admin", 200),
     "metric": ("/metric/theme", "read", 200),
     "metric-wrong": ("/metric/theme?by=weak&since=never", "read", 400),
     "plan": ("/plan", "read", 200),
     "plan-strings": ("/plan?type=string&discover=yes", "read", 200),
+    "plan-wrong": ("/plan?epsilon=-1", "read", 200),
     "privacy": ("/privacy", "read", 200),
     "operations": ("/operations", "admin", 200),
+    "operations-reader": ("/operations", "read", 200),
     "key-of-nobody": ("/keys/nobody/exclude", "admin", 404),
-    "plan-wrong": ("/plan?epsilon=-1", "read", 200),
+    "annotations": ("/annotations", "admin", 200),
+    "lists": ("/lists", "read", 200),
+    "list": ("/lists/emoji-and-more", "read", 200),
 }
 
 

@@ -57,7 +57,7 @@ class Tab:
             self.expect_refusal(path)
         answer = self.page.goto(self._home + path)
         assert answer is not None
-        assert answer.status == status, answer.text()[:2_000]
+        assert answer.status == status, self.page.locator("main").inner_text()
 
     def expect_refusal(self, path: str) -> None:
         """Lets the console say that the server has refused a page."""

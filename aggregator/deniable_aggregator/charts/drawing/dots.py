@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.charts.alternative import dot_in_words
 from deniable_aggregator.charts.drawing.canvas import SMALL, TEXT
 from deniable_aggregator.charts.drawing.scales import Scale, scale_over, tick_words
-from deniable_aggregator.charts.drawing.texts import text_width
+from deniable_aggregator.charts.drawing.texts import centred, text_width
 from deniable_aggregator.charts.words import in_words
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ SMALLEST_DOT: Final = 1.8
 _ROW, _TALL_ROW, _PHONE_ROW = 25.0, 36.0, 42.0
 _LABELS: Final = 0.34
 _GAP: Final = 14.0
+_LEAST_ASIDE: Final = 40.0
+"""Beside a label that leaves less room there is no further text."""
+
 _TICK_PIXELS: Final = 80
 _FADED: Final = 0.16
 
@@ -67,15 +70,15 @@ def draw_dots(canvas: Canvas, panel: Dots, width: float) -> float:
         y += _PHONE_ROW if phone else _TALL_ROW if dot.aside else _ROW
     # On a phone labels stand above the marks, where no line may cross them.
     across = [(row + 19, row + 39) for row in rows] if phone else [(top, y)]
-    _axis(canvas, panel, scale, top, across)
+    _axis(canvas, panel, scale, top, across, width)
     for row, dot, text in zip(rows, panel.dots, said, strict=True):
         with canvas.group("row", dot_in_words(dot, panel.unit)):
             middle = row + (29 if phone else _TALL_ROW / 2 if dot.aside else _ROW / 2)
             base = row + 13 if phone else middle + (-2 if dot.aside else 4)
             room = width - numbers - _GAP if phone else beside
             canvas.text(0, base, dot.label, within=room, kind="label")
-            if dot.aside:
-                after = text_width(dot.label, TEXT) + 8 if phone else 0.0
+            after = text_width(dot.label, TEXT) + 8 if phone else 0.0
+            if dot.aside and room - after > _LEAST_ASIDE:
                 below = 0 if phone else 13
                 canvas.text(
                     after,
@@ -83,7 +86,7 @@ def draw_dots(canvas: Canvas, panel: Dots, width: float) -> float:
                     dot.aside,
                     size=SMALL,
                     color=canvas.theme.muted,
-                    within=max(room - after, 0),
+                    within=room - after,
                 )
             muted = "" if dot.interval.told else canvas.theme.muted
             canvas.text(
@@ -115,6 +118,7 @@ def _axis(
     scale: Scale,
     top: float,
     across: Sequence[tuple[float, float]],
+    width: float,
 ) -> None:
     """Ticks, with their numbers above `top`, and the zero line, in some stretches of y."""
     theme = canvas.theme
@@ -126,8 +130,7 @@ def _axis(
             for start, end in across:
                 canvas.line((x, start), (x, end), theme.ink, opacity=_FADED)
         words = tick_words(tick, step, panel.unit)
-        # The first number may be near the left edge, which it must not cross.
-        x = max(x, text_width(words, SMALL) / 2)
+        x = centred(x, words, SMALL, width)
         canvas.text(x, top - 5, words, size=SMALL, anchor="middle", color=theme.muted)
     if panel.reference is None:
         return

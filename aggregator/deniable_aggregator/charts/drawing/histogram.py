@@ -8,7 +8,7 @@ from deniable_aggregator.charts.alternative import bar_in_words, placed_in_words
 from deniable_aggregator.charts.drawing.canvas import SMALL, TEXT
 from deniable_aggregator.charts.drawing.dots import PHONE, draw_interval
 from deniable_aggregator.charts.drawing.scales import Scale, scale_over, tick_words
-from deniable_aggregator.charts.drawing.texts import text_width
+from deniable_aggregator.charts.drawing.texts import centred, text_width
 from deniable_aggregator.charts.words import in_words
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def draw_histogram(canvas: Canvas, panel: Histogram, width: float) -> float:
     with canvas.group("plot", move=(0, y)):
         _share_axis(canvas, up, start, end)
         _bars(canvas, panel, across, up)
-        _number_axis(canvas, across, HEIGHT)
+        _number_axis(canvas, across, HEIGHT, width)
     y += HEIGHT + 20
     canvas.text(end, y + 11, panel.axis, size=SMALL, anchor="end", color=theme.muted, within=end)
     y += 20
@@ -104,11 +104,12 @@ def _share_axis(canvas: Canvas, up: Scale, start: float, end: float) -> None:
     canvas.line((start, up(0)), (end, up(0)), theme.ink, kind="zero")
 
 
-def _number_axis(canvas: Canvas, across: Scale, top: float) -> None:
+def _number_axis(canvas: Canvas, across: Scale, top: float, width: float) -> None:
     ticks = across.ticks(max(2, int((across.end - across.start) / _TICK_PIXELS)))
     step = ticks[1] - ticks[0] if len(ticks) > 1 else 1.0
     for tick in ticks:
         x = across(tick)
         canvas.line((x, top), (x, top + 4), canvas.theme.ink)
         words = tick_words(tick, step, "number")
+        x = centred(x, words, SMALL, width)
         canvas.text(x, top + 16, words, size=SMALL, anchor="middle", color=canvas.theme.muted)

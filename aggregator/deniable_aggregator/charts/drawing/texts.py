@@ -58,6 +58,19 @@ def text_width(text: str, size: float, *, bold: bool = False) -> float:
     return size * _STAND_IN * (_BOLD if bold else 1.0) * sum(map(_width, text))
 
 
+def centred(x: float, text: str, size: float, width: float) -> float:
+    """Where the middle of a text is that is to be at `x`, and must not leave the drawing.
+
+    Args:
+        x: in pixels.
+        text: anything.
+        size: of the font.
+        width: of the drawing, in pixels.
+    """
+    half = text_width(text, size) / 2
+    return max(min(x, width - half), half)
+
+
 def ellipsed(text: str, size: float, width: float, *, bold: bool = False) -> str:
     """A text, or as much of it as fits with an ellipsis.
 
