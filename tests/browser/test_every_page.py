@@ -33,8 +33,6 @@ PAGES = {
     "stopped": ("/metric/stopped", "read", 200),
     "health": ("/health?since=-14d", "read", 200),
     "health-metric": ("/health?metric=theme&since=-14d", "admin", 200),
-    "metric": ("/metric/theme", "read", 200),
-    "metric-wrong": ("/metric/theme?by=weak&since=never", "read", 400),
     "plan": ("/plan", "read", 200),
     "plan-strings": ("/plan?type=string&discover=yes", "read", 200),
     "plan-wrong": ("/plan?epsilon=-1", "read", 200),
