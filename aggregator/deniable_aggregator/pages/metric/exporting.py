@@ -12,6 +12,7 @@ from deniable_aggregator.charts.files import require_png
 from deniable_aggregator.extras import MissingExtraError
 from deniable_aggregator.pages.addresses import changed
 from deniable_aggregator.pages.parts import Link
+from deniable_aggregator.pages.strings.values import FOUND, SAVED
 from deniable_aggregator.tables.formats import require_format
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     import msgspec
 
     from deniable_aggregator.pages.metric.answering import Answers
+    from deniable_aggregator.pages.metric.strings import Strings
 
 TABLE_NAMES: Final = {"csv": "CSV", "jsonl": "JSON lines", "parquet": "Parquet", "arrow": "Arrow"}
 TITLES: Final = {
@@ -66,22 +68,43 @@ def exports(answers: Answers, address: str) -> Iterator[Export]:
             yield Export(
                 title=TITLES[question],
                 links=links,
-                command=command_line(question, asked.metric, query),
+                command=command_line(question, asked.metric, query, answers.strings),
             )
 
 
-def command_line(question: str, metric: str, query: msgspec.Struct) -> str:
+def command_line(
+    question: str, metric: str, query: msgspec.Struct, strings: Strings | None = None
+) -> str:
     """The command that asks a question.
 
     Args:
         question: such as "estimate".
         metric: its name.
         query: how to answer.
+        strings: which values are looked for in a metric of strings.
     """
     words = ["deniable", question, metric]
     for name, value in query_parameters(query):
         words += [f"--{name.replace('_', '-')}", value]
-    return shlex.join(words)
+    if strings is None:
+        return shlex.join(words)
+    lists, values = _looked_for(strings)
+    for name in lists:
+        words += ["--candidates", name]
+    if not values:
+        return shlex.join(words)
+    piped = shlex.join(["printf", r"%s\n", *values])
+    return f"{piped} | {shlex.join([*words, '--candidates', '-'])}"
+
+
+def _looked_for(strings: Strings) -> tuple[list[str], list[str]]:
+    """The lists that a command can name, and all other values: typed ones, and those found."""
+    chosen, found = strings.chosen, strings.found
+    named = [name for name in chosen.names if name != FOUND]
+    values = [line.strip() for line in chosen.typed.splitlines() if line.strip()]
+    if FOUND in chosen.names and found is not None:
+        values += [each.text for each in found.strings]
+    return [name if name.startswith(SAVED) else f"list:{name}" for name in named], values
 
 
 def _files() -> Iterator[tuple[str, str]]:

@@ -9,9 +9,13 @@ from html import unescape
 import pytest
 from click.testing import CliRunner
 
+from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
 from deniable_aggregator.cli.change import change
 from deniable_aggregator.cli.estimate import estimate
 from deniable_aggregator.cli.series import series
+from deniable_aggregator.pages.metric.exporting import command_line
+from deniable_aggregator.pages.metric.strings import Strings
+from deniable_aggregator.pages.strings.values import ChosenValues
 from deniable_aggregator.sentences import range_in_words, share_in_words
 from tests.aggregator.service import REGISTRY, TODAY, serving, upload
 
@@ -110,6 +114,20 @@ def test_the_page_names_commands_that_ask_the_same(service):
         ran = CliRunner().invoke(command, [*each[2:], "--server", "http://127.0.0.1:1"])
         assert "No such option" not in ran.output
         assert "Invalid value" not in ran.output
+
+
+def test_the_command_about_strings_names_their_lists_and_pipes_typed_values():
+    chosen = ChosenValues(
+        lists=ValueLists(), names=("emoji", "saved:mine"), typed="a\n'b c", problems=()
+    )
+    strings = Strings(asked=None, looked=None, chosen=chosen, saved=None)
+    command = command_line("estimate", "emoji", EstimateQuery(top=5), strings)
+    values, _, asked = command.partition(" | ")
+    assert shlex.split(values) == ["printf", r"%s\n", "a", "'b c"]
+    assert asked == (
+        "deniable estimate emoji --top 5 --candidates list:emoji --candidates saved:mine "
+        "--candidates -"
+    )
 
 
 def test_a_wrong_choice_is_answered_with_a_whole_page(service):
