@@ -75,6 +75,9 @@ def test_only_an_administrator_excludes_a_key_and_the_act_is_recorded(service):
     assert "is excluded" in done
     (entry,) = service.store.audit.last(1)
     assert (entry.act, entry.actor) == ("key.exclude", service.admin.split("_")[2])
+    health = plain(service.http.get("/health").text)
+    assert "Yes, as far as checks can see." in health
+    assert "2,800 reports of excluded keys, of any day, left out" in health
     again = service.http.post(place, data=sent, headers=FROM_OUR_PAGE)
     assert again.status_code == 409
     back = f"/keys/{service.forger}/include"

@@ -102,6 +102,7 @@ class HealthView:
         lines: a row for each metric, the worst first.
         legend: the kinds of days that there are, with words.
         looks: closer looks at the worst metrics.
+        left_out: how many reports are, as their keys are excluded, in a sentence; may be empty.
         others: other suspicious metrics, with the addresses of closer looks.
         checked_now: how many metrics were checked just now, as the table has nothing of them.
         not_checked: how many were not, as that takes long.
@@ -114,6 +115,7 @@ class HealthView:
     lines: Sequence[GridLine]
     legend: Sequence[GridCell]
     looks: Sequence[MetricLook]
+    left_out: str
     others: Sequence[Link]
     checked_now: int
     not_checked: int
@@ -149,10 +151,18 @@ def health_view(
         lines=[_line(each, days) for each in metrics],
         legend=[GridCell(kind, words, "") for kind, words in CELL_WORDS.items() if kind in seen],
         looks=looks,
+        left_out=_left_out(metrics),
         others=[Link(name, address("health", metric=name, **span)) for name in not_looked_at],
         checked_now=checked_now,
         not_checked=not_checked,
     )
+
+
+def _left_out(metrics: Sequence[MetricDays]) -> str:
+    excluded = sum(each.excluded_reports for each in metrics)
+    if not excluded:
+        return ""
+    return f"{counted(excluded, 'report')} of excluded keys, of any day, left out of all of this."
 
 
 def _columns(days: DayRange) -> Iterator[GridColumn]:
@@ -212,8 +222,6 @@ def _line(each: MetricDays, days: DayRange) -> GridLine:
         asides.append(f"no reports from {each.stopped_since} on")
     if each.worst == "unknown" and each.last_day is None:
         words = "no reports yet"
-    if each.excluded_reports:
-        asides.append(f"{counted(each.excluded_reports, 'report')} of excluded keys left out")
     return GridLine(
         title=each.description or each.metric,
         name=each.metric if each.description else "",

@@ -250,6 +250,7 @@ def _kept(keeping: Keeping) -> Table:
             "who has signed in to these pages: hash of the cookie, ids of keys",
             "for two days at most",
         ),
+        ("lists of values and annotations of analysts", "until somebody deletes them"),
         ("what administrators did, chained by hashes", "for ever"),
         ("addresses, user agents, device numbers, times finer than a day", "never stored"),
     ]

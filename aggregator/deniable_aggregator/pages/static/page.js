@@ -19,9 +19,18 @@
     slider.setAttribute("aria-valuetext", field.value);
   };
   const pull = (slider) => {
+    const field = document.getElementById(slider.dataset.of);
     let value = Number(slider.value);
-    if (slider.dataset.scale === "log") value = Math.min(Math.max(Number((10 ** value).toPrecision(2)), slider.dataset.low), slider.dataset.high);
-    document.getElementById(slider.dataset.of).value = String(value);
+    if (slider.dataset.scale === "log") {
+      const before = Number(field.value.replace(/[,_]/g, ""));
+      value = Number((10 ** value).toPrecision(2));
+      if ("whole" in slider.dataset) {
+        value = Math.round(value);
+        if (value === before) value += Math.sign(Number(slider.value) - Math.log10(before));
+      }
+      value = Math.min(Math.max(value, slider.dataset.low), slider.dataset.high);
+    }
+    field.value = String(value);
     slider.setAttribute("aria-valuetext", String(value));
   };
 
