@@ -174,13 +174,17 @@ def clear_rows(rows: Sequence[TableRow]) -> list[TableRow]:
 _CHANGES: Final = ("difference in share", "difference in mean", "difference in quantile")
 
 
-def changes_at_a_glance(rows: Sequence[TableRow]) -> list[str]:
+def changes_at_a_glance(rows: Sequence[TableRow], first: TableRow | None = None) -> list[str]:
     """What has clearly changed in one metric, in a few words each; empty if nothing has.
 
     Args:
         rows: of what has changed, as the table of estimates has them.
+        first: the number that is said first; its change is, too.
     """
     clear = [(row, each) for row in clear_rows(rows) for each in _changed(row)]
+    if first is not None:
+        named = (first.value, first.quantile)
+        clear.sort(key=lambda pair: (pair[0].value, pair[0].quantile) != named)
     said = [_moved(row, each) for row, each in clear[:MOST_CLEAR]]
     if len(clear) > MOST_CLEAR:
         said.append(f"{counted(len(clear) - MOST_CLEAR, 'more change')}")

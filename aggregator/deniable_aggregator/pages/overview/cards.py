@@ -44,6 +44,7 @@ class MetricCard:
         clear: how clear its clearest change is, in standard errors; 0 if none is clear.
         has_number: whether there is a number.
         change: the change in words.
+        news: the first of its clear changes; empty if none is.
     """
 
     card: Card
@@ -52,6 +53,7 @@ class MetricCard:
     clear: float
     has_number: bool
     change: Badge | None
+    news: str
 
 
 def metric_card(of: MetricWeek, weeks: Weeks, today: date) -> MetricCard:
@@ -85,6 +87,7 @@ def metric_card(of: MetricWeek, weeks: Weeks, today: date) -> MetricCard:
         clear=_clearness(of),
         has_number=seen is not None,
         change=change,
+        news=next(iter(_clear_changes(of)), ""),
     )
 
 
@@ -113,7 +116,7 @@ def _change(of: MetricWeek, weeks: Weeks) -> Badge | None:
     """What has changed since the week before, or why that is not known."""
     if of.glance is None or of.rows[0].since != weeks.week.since:
         return None
-    said = changes_at_a_glance(of.changes)
+    said = _clear_changes(of)
     if said:
         return Badge("changed", "; ".join(said))
     unchanged = no_change_at_a_glance(of.changes)
@@ -127,13 +130,17 @@ def _change(of: MetricWeek, weeks: Weeks) -> Badge | None:
     return Badge("untold", f"can't tell what changed: {why}")
 
 
+def _clear_changes(of: MetricWeek) -> list[str]:
+    return changes_at_a_glance(of.changes, None if of.glance is None else of.glance.row)
+
+
 def _clearness(of: MetricWeek) -> float:
     errors = [
         abs(row.estimate) / row.standard_error
         for row in clear_rows(of.changes)
         if row.estimate is not None and row.standard_error
     ]
-    return max(errors, default=1.0 if changes_at_a_glance(of.changes) else 0.0)
+    return max(errors, default=1.0 if _clear_changes(of) else 0.0)
 
 
 def _asides(of: MetricWeek, weeks: Weeks, today: date) -> Iterator[str]:

@@ -124,10 +124,10 @@ def _finding(found: Sequence[MetricCard]) -> str:
         return ""
     if not clear:
         return f"No clear change in {counted(len(compared), 'metric')} since the week before."
-    names = listed([each.name for each in clear[:MOST_NAMED]])
+    named = [f"{each.name} ({each.news})" for each in clear[:MOST_NAMED]]
     more = len(clear) - MOST_NAMED
     changed = "changed clearly since the week before"
-    which = f"{names} and {more:,} more" if more > 0 else names
+    which = listed([*named, f"{more:,} more"] if more > 0 else named)
     return f"{len(clear):,} of {counted(len(compared), 'metric')} {changed}: {which}."
 
 

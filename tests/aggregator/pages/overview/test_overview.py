@@ -191,7 +191,8 @@ def test_a_clear_change_is_named_and_comes_first() -> None:
     assert [each.name for each in overview.cards] == ["theme", "browser"]
     assert "dark rose by 8 to 12 points" in words(overview, "theme")
     assert "no clear change" in words(overview, "browser")
-    assert overview.finding == "1 of 2 metrics changed clearly since the week before: theme."
+    first = "1 of 2 metrics changed clearly since the week before"
+    assert overview.finding == f"{first}: theme (dark rose by 8 to 12 points)."
     by_name = shown([metric("browser"), metric("theme")], rows, Choice(sort="name"))
     assert [each.name for each in by_name.cards] == ["browser", "theme"]
 
