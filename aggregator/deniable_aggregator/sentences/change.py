@@ -119,7 +119,7 @@ def _moved(name: str, row: Difference | CombinedDifference, *, shares: bool) -> 
     verb = "rose" if row.change > 0 else "fell"
     if row.low <= 0 <= row.high:
         far = in_words(row.low, row.high)
-        return f"a test finds that {name} {verb}, though its interval has no change inside ({far})"
+        return f"{name} {verb}, a test finds, but by how much is not known ({far})"
     return f"{name} {verb} from {before} to {after}, by {how_far(row, shares=shares)}"
 
 

@@ -107,7 +107,8 @@ def questions(
     """What the choices of a visitor come to.
 
     Intervals of values that are shown because they are the largest are those of picked values: only
-    so do they cover as often as they say.
+    so do they cover as often as they say. Of values that are shown because they changed most, the
+    intervals of shares cover all values at once.
 
     Args:
         details: of the metric.
@@ -138,6 +139,7 @@ def questions(
             since=choices.days.since,
             until=choices.days.until,
             top=None if by_change or (choices.sort == "listed" and not long) else picks,
+            interval="all" if by_change and picks is not None else None,
             segment=choices.segment,
             version=choices.version,
             without_key=choices.without_key,

@@ -10,6 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from deniable_aggregator.answers.estimates import Distribution, Mean, SegmentShares, Shares
+from deniable_aggregator.answers.silence import stopped_since
 from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.pages import states
 from deniable_aggregator.pages.addresses import address as address_of
@@ -268,7 +269,8 @@ def _state(answers: Answers, choices: Choices, address: str) -> State:
         f"Show the last days with reports, {since} to {last}",
         address_of("metric", metric.name, since=str(since), until=str(last)),
     )
-    if last < days.since:
-        stopped = states.stopped(last + timedelta(1))
+    since_then = stopped_since(metric.versions[0].every, metric.expires, last, known.today)
+    if since_then is not None and last < days.since:
+        stopped = states.stopped(since_then)
         return State(stopped.title, stopped.text, stopped.commands, link, stopped.kind)
     return State("No reports in these days", str(error), link=link)

@@ -30,6 +30,9 @@ LIST: Final = "list"
 TYPED: Final = "values"
 SAVED: Final = "saved:"
 FOUND: Final = "found"
+MOST_CHOSEN: Final = 200
+"""Lists that are read for one page: more than there can be saved and shipped ones."""
+
 MOST_TYPED: Final = 2_000
 """Characters of typed values: they are part of the page's address."""
 
@@ -67,7 +70,7 @@ def read_values(
         source: has the saved lists.
         found: strings that were found, which ``list=found`` stands for.
     """
-    names = tuple(dict.fromkeys(form.getlist(LIST)))
+    names = tuple(dict.fromkeys(form.getlist(LIST)))[:MOST_CHOSEN]
     typed = form.get(TYPED, "")[:MOST_TYPED]
     values: dict[str, None] = {}
     problems = []

@@ -143,6 +143,8 @@ def test_values_that_are_picked_for_their_size_are_asked_for_as_such():
     assert questions(many, read(many, top="all")).estimate.top is None
     by_change = questions(many, read(many, sort="-change"))
     assert (by_change.estimate.top, by_change.change.top) == (None, 25)
+    assert by_change.estimate.interval == "all"
+    assert questions(metric(), read(sort="-change")).estimate.interval is None
     few = questions(metric(), read())
     assert (few.estimate.top, few.series.top) == (None, None)
 

@@ -179,6 +179,18 @@ def test_reports_that_have_stopped_are_said_with_the_last_days(service):
     assert "Show the last days with reports, 2024-09-28 to 2024-10-04" in text
 
 
+def test_days_that_have_no_reports_yet_are_not_said_to_be_silence(service):
+    service.clock.epoch = TODAY + 1
+    service.sign_in()
+    try:
+        text = shown(service, "/metric/theme?since=today&compare=none")
+    finally:
+        service.clock.epoch = TODAY
+        service.sign_in()
+    assert "No reports in these days" in text
+    assert "stopped" not in text
+
+
 def test_a_metric_without_any_reports_of_the_days_before_is_shown_without_a_change(service):
     text = words(shown(service, "/metric/theme?since=2024-10-01&until=2024-10-04"))
     assert "Nothing is compared" in text

@@ -12,7 +12,12 @@ from deniable_aggregator.answers.common import DetectionNote, FakesNote, Interva
 from deniable_aggregator.answers.estimates import Shares
 from deniable_aggregator.answers.saved_lists import SavedList, SavedListHead, SavedLists
 from deniable_aggregator.asking.errors import AskingError
-from deniable_aggregator.pages.strings.values import MOST_TYPED, read_values, values_view
+from deniable_aggregator.pages.strings.values import (
+    MOST_CHOSEN,
+    MOST_TYPED,
+    read_values,
+    values_view,
+)
 from deniable_shared.planning.disclosure_figures import detectable_share
 from tests.aggregator.answered import HEAD
 from tests.aggregator.service import SPECS
@@ -56,6 +61,11 @@ def test_a_list_that_is_not_there_is_said_and_the_rest_is_asked(name):
     asked = chosen(("list", name), ("values", "kiwi"))
     assert asked.lists.candidates == ("kiwi",)
     assert "There is no" in asked.problems[0]
+
+
+def test_an_address_reads_no_more_lists_than_there_can_be():
+    many = [("list", f"saved:no-{number}") for number in range(1_000)]
+    assert len(chosen(*many).problems) == MOST_CHOSEN
 
 
 def test_addresses_stay_short():
