@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.pages.overview.cards import metric_card
 from deniable_aggregator.pages.parts import Badge, Column, Link, State, Table
+from deniable_aggregator.pages.states import all_excluded, no_reports
 from deniable_aggregator.sentences import counted, days_between
 from deniable_aggregator.sentences.wording import listed
 
@@ -166,12 +167,13 @@ def _named(names: Sequence[str]) -> str:
 
 
 def _state(weeks: Weeks, *, weekly: bool) -> State | None:
-    """Why there are no numbers although there are reports."""
+    """Why there are no numbers; None if there are."""
     if any(each.rows for each in weeks.metrics):
         return None
     firsts = [each.metric.first_day for each in weeks.metrics if each.metric.first_day]
     if not firsts:
-        return None
+        excluded = any(each.metric.excluded_reports for each in weeks.metrics)
+        return all_excluded() if excluded else no_reports()
     if not weekly:
         return State(
             "The server keeps no weeks",

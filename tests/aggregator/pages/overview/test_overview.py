@@ -225,11 +225,10 @@ def test_suspicious_and_stopped_metrics_are_named_first() -> None:
 
 
 def test_metrics_without_numbers_say_what_comes_next() -> None:
-    none = {"reports": 0, "first_day": None, "last_day": None}
     overview = shown(
         [
-            metric("new", **none, reports_for_one_percent=56_922),
-            metric("excluded", **none, excluded_reports=70),
+            metric("new", **NONE, reports_for_one_percent=56_922),
+            metric("excluded", **NONE, excluded_reports=70),
             metric("today", first_day=TODAY),
             metric("emoji", type="string"),
             metric("search", type="string", discovers=True),
@@ -255,18 +254,24 @@ def test_metrics_without_numbers_say_what_comes_next() -> None:
     assert "popular strings" in words(overview, "search")
 
 
+NONE = {"reports": 0, "first_day": None, "last_day": None}
+
+
 @pytest.mark.parametrize(
-    ("first", "weekly", "title"),
+    ("fields", "weekly", "title"),
     [
-        (LONG_AGO, False, "The server keeps no weeks"),
-        (LONG_AGO, True, "The table of estimates is being written"),
-        (TODAY, True, "The first week is not over"),
+        ({}, False, "The server keeps no weeks"),
+        ({}, True, "The table of estimates is being written"),
+        ({"first_day": TODAY}, True, "The first week is not over"),
+        (NONE, True, "No reports yet"),
+        ({**NONE, "excluded_reports": 70}, True, "All reports are excluded"),
     ],
 )
-def test_without_weeks_the_page_says_why(first: date, weekly: bool, title: str) -> None:
-    overview = shown([metric("theme", first_day=first)], weekly=weekly)
+def test_without_weeks_the_page_says_why(fields: dict[str, Any], weekly: bool, title: str) -> None:
+    overview = shown([metric("theme", **fields)], weekly=weekly)
     assert overview.state is not None
     assert overview.state.title == title
+    assert title in html(overview)
     assert [card.address for card in overview.cards] == ["/metric/theme"]
 
 
