@@ -142,7 +142,7 @@ class DiscoveredView:
         place: where the form that looks for strings is sent.
         hidden: what that form carries unseen, by name.
         button: its words.
-        here: the address of the page.
+        here: the address of the page; with a fragment, browsers would only scroll.
         run: how far a run is; None if none goes on.
         failure: why the last run has no result; empty if it has one.
         notes: why the result may not be what was asked for, a sentence each.
@@ -189,7 +189,7 @@ def discovered_view(looked: Looked, asked: AskedStrings, address_: str = "") -> 
         place=address("metric", asked.metric, "discover"),
         hidden=[*_hidden(asked), (SHOWN, address_.partition("?")[2])],
         button="Look for strings" if found is None else "Look again",
-        here=f"{address_ or address('metric', asked.metric)}#discovered",
+        here=address_ or address("metric", asked.metric),
         run=_run(run) if run is not None and going_on else None,
         failure="" if run is None or going_on else visible(run.failure or ""),
     )

@@ -111,7 +111,8 @@ def test_a_run_is_started_watched_and_shown(found):
     stored.beat(asked.number, "read level 1 of 4", 0.25)
     page = found.http.get(path).text
     assert 'data-again="3"' in page
-    assert '<noscript><meta http-equiv="refresh" content="3"></noscript>' in page
+    again = f"3; url={html.escape(path)}"
+    assert f'<noscript><meta http-equiv="refresh" content="{again}"></noscript>' in page
     assert "Looking for strings: 25%, read level 1 of 4" in words(page)
 
     result = MadeUp(1, ["a"], [0.01, 0.2]).answer(FoundStrings)
