@@ -6,7 +6,7 @@ rounded outward, so that no sentence is surer than the interval behind it.
 
 from deniable_aggregator.sentences.cautions import basis, cautions
 from deniable_aggregator.sentences.change import clear_changes, unclear_changes, ways_of_change
-from deniable_aggregator.sentences.explaining import explanation, possible_shift
+from deniable_aggregator.sentences.explaining import explanation, fakes_in_words, possible_shift
 from deniable_aggregator.sentences.finding import finding, sentence
 from deniable_aggregator.sentences.ranges import (
     difference_ends,
@@ -40,6 +40,7 @@ __all__ = [
     "difference_ends",
     "difference_in_words",
     "explanation",
+    "fakes_in_words",
     "finding",
     "number_ends",
     "number_in_words",

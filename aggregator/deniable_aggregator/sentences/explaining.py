@@ -37,7 +37,7 @@ def explanation(answer: Estimate | Series | Change) -> list[str]:
 def _of_shares(answer: Shares | SegmentShares) -> Iterator[str]:
     yield f"Shares: {answer.unit}. Intervals: {answer.interval.meaning}"
     yield f"Above zero: {answer.detection.meaning}."
-    yield f"Fake reports: {answer.fakes.meaning}."
+    yield fakes_in_words(answer.fakes)
     if isinstance(answer, Shares):
         if answer.robust_check:
             yield f"Robust check: {answer.robust_check.meaning}."
@@ -57,7 +57,7 @@ def _of_number(answer: Mean | Distribution) -> Iterator[str]:
         yield f"The mean is {answer.mean.meaning}."
         yield f"Histogram and quantiles: {answer.meaning}."
     yield f"Intervals: {answer.interval.meaning}."
-    yield f"Fake reports: {answer.fakes.meaning}."
+    yield fakes_in_words(answer.fakes)
     for version in answer.versions:
         if version.delta:
             yield f"{version.title}, delta {version.delta:.3g}: {version.privacy}."
@@ -66,7 +66,7 @@ def _of_number(answer: Mean | Distribution) -> Iterator[str]:
 
 def _of_series(answer: Series) -> Iterator[str]:
     yield f"Unit: {answer.unit}. Intervals: {answer.interval.meaning}."
-    yield f"Fake reports: {answer.fakes.meaning}."
+    yield fakes_in_words(answer.fakes)
     yield from _repeated(answer.versions)
 
 
@@ -87,7 +87,7 @@ def _of_change(answer: Change) -> Iterator[str]:
         yield f"Test of the shape: {answer.shape.meaning}.{left_out}"
     if answer.not_compared:
         yield "Not compared: a share of all reports that is unknown, which is not 0."
-    yield f"Fake reports: {answer.fakes.meaning}."
+    yield fakes_in_words(answer.fakes)
     yield _same_devices(answer)
     yield from dict.fromkeys(_repeated([*answer.before.versions, *answer.after.versions]))
 
@@ -120,6 +120,16 @@ def _repeated(versions: Iterable[MetricVersion]) -> Iterator[str]:
     yield from dict.fromkeys(
         f"{version.title}: {version.repeated}." for version in versions if version.repeated
     )
+
+
+def fakes_in_words(fakes: FakesNote) -> str:
+    """What a possible shift is, in a line.
+
+    Args:
+        fakes: what an answer says of it.
+    """
+    meaning = fakes.meaning.replace("shift_if_fake", "the possible shift")
+    return f"Fake reports: {meaning}."
 
 
 def possible_shift(answer: Estimate | Series | Change) -> str:

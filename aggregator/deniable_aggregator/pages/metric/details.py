@@ -11,7 +11,12 @@ from deniable_aggregator.pages.addresses import address as page_at
 from deniable_aggregator.pages.addresses import changed
 from deniable_aggregator.pages.parts import Link
 from deniable_aggregator.report.document import Table
-from deniable_aggregator.sentences import counted, explanation, possible_shift
+from deniable_aggregator.sentences import (
+    counted,
+    explanation,
+    fakes_in_words,
+    possible_shift,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -67,11 +72,13 @@ def _meaning(answers: Answers, estimate: Estimate) -> Detail:
     ]
     if answers.change is not None:
         lines += explanation(answers.change)
-    fakes = f"Fake reports: {estimate.fakes.meaning}."
+    fakes = [fakes_in_words(estimate.fakes)]
+    if answers.change is not None:
+        fakes.append(fakes_in_words(answers.change.fakes))
     return Detail(
         name="meaning",
         title="What these numbers mean",
-        paragraphs=[line for line in dict.fromkeys(lines) if line != fakes],
+        paragraphs=[line for line in dict.fromkeys(lines) if line not in fakes],
     )
 
 
@@ -84,7 +91,7 @@ def _fakes(answers: Answers, estimate: Estimate, choices: Choices, address: str)
     lines.append(possible_shift(estimate))
     if answers.change is not None:
         lines.append(possible_shift(answers.change))
-    lines.append(f"Fake reports: {estimate.fakes.meaning}.")
+    lines.append(fakes_in_words(estimate.fakes))
     return Detail(
         name="fakes",
         title="If some reports are fake",
