@@ -34,6 +34,15 @@ def test_only_the_answers_that_were_asked_for_last_are_kept():
     assert worked == [*range(MOST_KEPT), MOST_KEPT, 1]
 
 
+def test_an_answer_that_is_overtaken_while_it_is_worked_out_is_not_kept():
+    kept, tags = KeptAnswers(), iter(["before", "after", "before", "before"])
+
+    def ask(answer):
+        return kept.answer(lambda: Validity(next(tags), True), NO_LISTS, lambda: answer)
+
+    assert [ask("of both"), ask("of before")] == ["of both", "of before"]
+
+
 @pytest.mark.one_store
 def test_a_page_shows_new_reports_and_leaves_out_those_of_a_key_that_is_excluded(service):
     service.sign_in()

@@ -44,7 +44,7 @@ def add_privacy(
             visit.application,
             [source.metric(name) for name in names],
             keeping,
-            (0, "") if last is None else (last.sequence, last.hash.hex()),
+            "" if last is None else last.hash.hex(),
             visit.today,
         )
         empty = None if names else no_metrics(visit.application)

@@ -84,7 +84,6 @@ class PrivacyView:
         day: the epsilon of a day on which every metric reports.
         kept: what the server stores and for how long.
         head: the hash of the last entry of the audit log; empty if there is none.
-        entries: how many entries it has.
     """
 
     application: str
@@ -94,14 +93,13 @@ class PrivacyView:
     day: str
     kept: Table
     head: str
-    entries: int
 
 
 def privacy_view(
     application: str,
     metrics: Sequence[MetricDetails],
     keeping: Keeping,
-    head: tuple[int, str],
+    head: str,
     today: date,
 ) -> PrivacyView:
     """What the page shows.
@@ -110,7 +108,7 @@ def privacy_view(
         application: whose metrics these are.
         metrics: all of them.
         keeping: for how long the server keeps what.
-        head: how many entries the audit log has, and the hash of the last one.
+        head: the hash of the last entry of the audit log; empty if there is none.
         today: the server's day.
     """
     asked = [each for each in metrics if not _expired(each, today)]
@@ -133,8 +131,7 @@ def privacy_view(
         ],
         day=f"{sum(costs.values()):.4g}",
         kept=_kept(keeping),
-        head=head[1],
-        entries=head[0],
+        head=head,
     )
 
 
