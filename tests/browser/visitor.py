@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 WIDTHS: Final = (320, 768, 1280)
 HEIGHT: Final = 900
+PATIENCE_MILLISECONDS: Final = 120_000
+"""A slow machine is not a failure."""
 SCHEMES: Final = ("light", "dark")
 LAYOUT: Final = Path(__file__).with_name("layout.js").read_text(encoding="utf-8")
 AXE_RUN: Final = """() => axe.run(document, {
@@ -128,6 +130,7 @@ def tab(browser: Browser, home: str, **options: Any) -> Iterator[Tab]:
     context: BrowserContext = browser.new_context(
         viewport={"width": WIDTHS[-1], "height": HEIGHT}, **options
     )
+    context.set_default_timeout(PATIENCE_MILLISECONDS)
     try:
         opened = Tab(context.new_page(), home)
         yield opened
