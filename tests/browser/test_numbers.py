@@ -12,7 +12,9 @@ DAYS = "since=2024-09-09&until=2024-10-04"
 DRAWN = """() => [...document.querySelector("svg").querySelectorAll("g.row")].map((row) => ({
     label: row.querySelector("text.label").textContent,
     said: row.querySelector("text.range").textContent,
-    band: (({ x, right }) => [x, right])(row.querySelector("rect.interval").getBoundingClientRect()),
+    band: (({ left, right }) => [left, right])(
+        (row.querySelector("rect.interval") || row).getBoundingClientRect()
+    ),
 }))"""
 
 
