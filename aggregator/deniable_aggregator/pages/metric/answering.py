@@ -173,6 +173,9 @@ def ask(
 ) -> Answers:
     """Asks the questions of a page. Without values to look for there is none about strings.
 
+    Given values of a metric whose strings are discovered are not followed period by period, as
+    each period takes most of a second.
+
     Args:
         source: answers them.
         details: of the metric.
@@ -203,7 +206,7 @@ def ask(
         return answers
     if change is not None:
         answers.change = answer("change", lambda: source.change(metric, change, asked.lists))
-    if not asked.long:
+    if not asked.long and not details.discovers:
         answers.series = answer("series", lambda: source.series(metric, asked.series, asked.lists))
     return answers
 

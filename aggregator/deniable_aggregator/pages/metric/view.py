@@ -212,6 +212,11 @@ def _asides(answers: Answers) -> Iterator[str]:
             f"A list of more than {LONG_LIST:,} values is looked for in these days alone. Name a "
             "few of its values to compare them with other days and to follow them over time."
         )
+    elif answers.details.discovers and answers.estimate is not None:
+        yield (
+            "Strings of this metric are not followed over time here, as each period takes a "
+            "while: the command deniable series does."
+        )
     for question, what in (("change", "Nothing is compared"), ("series", "No series is drawn")):
         if question in answers.failures:
             yield f"{what}. {answers.failures[question]}"

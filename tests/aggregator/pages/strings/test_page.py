@@ -77,6 +77,13 @@ def found(tmp_path_factory):
         yield made
 
 
+def test_given_values_of_a_discovering_metric_are_not_followed_period_by_period(found):
+    page = words(found.http.get("/metric/code?since=-28d&values=1234").text)
+    assert "Strings of this metric are not followed over time here" in page
+    assert "1234" in page
+    assert "Over time" not in page.partition("Over time by")[2]
+
+
 def row(text, share):
     """A string that was found."""
     return FoundString(
