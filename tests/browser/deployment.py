@@ -59,6 +59,7 @@ FOUND: Final = {
 """Strings that devices report without a list: markup, another direction, control characters, a
 formula, and one of which only the beginning is found."""
 
+STORE: Final = "deniable.db"
 DISCOVERIES: Final = "/v1/metrics/search_term/discoveries"
 
 
@@ -77,7 +78,7 @@ class Deployment:
 
 def build(folder: Path) -> Deployment:
     """Lets eight weeks pass in a folder."""
-    path = folder / "deniable.db"
+    path = folder / STORE
     clock = Clock(FIRST)
     settings = Settings(fold_seconds=1e6, estimate_periods="", accept_days=7)
     service = Service(path, settings, clock=clock)

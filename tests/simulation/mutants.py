@@ -233,7 +233,7 @@ DEFECTS: dict[str, tuple[str, Callable[..., Any], int]] = {
         ("ingest.group_commit.GroupCommitWriter._run", answered_before_the_commit, 0),
         ("store.tables.inbox._append", closed_days_open_again, 30),
         ("store.tables.inbox.Inbox.close_epochs", hashes_go_before_the_key, 30),
-        ("store.tables.inbox.Inbox.close_epochs", days_are_deleted_where_they_are_closed, 30),
+        ("store.tables.inbox.Inbox.close_epochs", days_are_deleted_where_they_are_closed, 61),
         ("store.tables.inbox.Inbox.append", remembered_in_a_transaction_of_its_own, 18),
         ("store.tables.batch.Batch.move_to_tallies", counted_before_it_is_taken, 67),
         ("store.tables.tallies.Tallies.delete_expired", a_day_too_many_is_forgotten, 0),

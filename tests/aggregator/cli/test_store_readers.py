@@ -101,9 +101,8 @@ def test_a_role_reads_estimates_and_nothing_else(shared):
 
 def test_a_role_that_may_read_more_is_refused(shared, postgresql):
     assert "CREATE ROLE nobody" in refused("reader", "--store", shared, "nobody")
-    assert "metrics, removed_metrics, keys" in refused(
-        "reader", "--store", shared, "deniable"
-    )  # the owner
+    owner = refused("reader", "--store", shared, "deniable")
+    assert all(f" {table}," in owner for table in ("metrics", "removed_metrics", "keys"))
     schema = shared.rpartition("%3D")[2]
     with postgresql.connect() as connection:
         connection.execute(f'GRANT SELECT ON {schema}.keys TO "Grafana\'s"')
