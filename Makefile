@@ -21,7 +21,7 @@ PARALLEL := -n $(shell $(PYTHON) -c 'import os; print(min(8, os.cpu_count() * 3 
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test-fast test test-slow test-all test-browser test-spark try-superset postgresql chromium check serve field bench bench-accuracy bench-sdk bench-storage bench-discovery soak clean
+.PHONY: help demo test-fast test test-slow test-all test-without-browser test-browser test-spark try-superset postgresql chromium check serve field bench bench-accuracy bench-sdk bench-storage bench-discovery soak clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -32,17 +32,20 @@ demo: $(VENV)/.demo ## run the whole road on real data; KEEP=1 leaves the server
 test-fast: $(VENV)/.test ## run the tests that take moments: under a minute
 	@$(BIN)/python -m pytest $(PARALLEL) -m "not (service or statistics or slow)"
 
-test: $(VENV)/.test ## run those, statistics, and tests of servers and processes: seven minutes
-	@$(BIN)/python -m pytest $(PARALLEL) -m "not slow"
+test: $(VENV)/.test ## run those, statistics, and tests of servers, processes and pages: eight minutes
+	@$(BIN)/python -m pytest $(PARALLEL) -m "not (slow or browser)"
+	@$(BIN)/python -m pytest tests/browser
 
 test-slow: $(VENV)/.test ## run the slow tests alone; SMALL=1 repeats less
 	@$(if $(SMALL),DENIABLE_SMALL_TESTS=1 )$(BIN)/python -m pytest $(PARALLEL) -m slow
 
-test-all: $(VENV)/.test ## run every test, slow ones included: 25 minutes; SMALL=1 as CI runs them
-	@$(if $(SMALL),DENIABLE_SMALL_TESTS=1 )$(BIN)/python -m pytest $(PARALLEL)
+test-all: test-without-browser test-browser ## run every test, slow ones included: 25 minutes; SMALL=1 as CI runs them
+
+test-without-browser: $(VENV)/.test ## run every test but those of pages
+	@$(if $(SMALL),DENIABLE_SMALL_TESTS=1 )$(BIN)/python -m pytest $(PARALLEL) -m "not browser"
 
 test-browser: $(VENV)/.test ## run the tests of pages alone; SCREENSHOTS=folder keeps a picture of every page
-	@$(BIN)/python -m pytest tests/browser
+	@$(if $(SMALL),DENIABLE_SMALL_TESTS=1 )$(BIN)/python -m pytest tests/browser
 
 test-spark: $(SPARK)/.spark ## run the tests of Spark, which needs Java 17 and 900 MB; CI does not
 	@$(SPARK)/bin/python -m pytest tests/end_to_end/test_spark.py

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
-import json
 import os
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.browser import chromium
-from tests.browser.deployment import STORE, Deployment, build
+from tests.browser.deployment import Deployment, build
 from tests.browser.serving import serving
 from tests.browser.visitor import tab
 
@@ -45,20 +42,8 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="package")
 def deployment(tmp_path_factory: pytest.TempPathFactory) -> Deployment:
-    """Eight weeks of reports. Of several processes that run tests, one makes them for all."""
-    own = tmp_path_factory.mktemp("deployment")
-    if "PYTEST_XDIST_WORKER" not in os.environ:
-        return build(own)
-    made = tmp_path_factory.getbasetemp().parent / "deployment"
-    with made.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        tokens = made / "tokens.json"
-        if not tokens.exists():
-            shutil.rmtree(made, ignore_errors=True)
-            made.mkdir()
-            tokens.write_text(json.dumps(dict(build(made).tokens)))
-        shutil.copytree(made, own, dirs_exist_ok=True)
-        return Deployment(own / STORE, json.loads(tokens.read_text()))
+    """Eight weeks of reports."""
+    return build(tmp_path_factory.mktemp("deployment"))
 
 
 @pytest.fixture(scope="package")
