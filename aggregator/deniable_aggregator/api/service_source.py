@@ -13,6 +13,7 @@ from deniable_aggregator.api.discoveries.asking import DiscoveryAsker
 from deniable_aggregator.api.discoveries.messages import Job
 from deniable_aggregator.api.discoveries.reader import DiscoveryReader
 from deniable_aggregator.api.discoveries.work import DiscoveryWork
+from deniable_aggregator.api.estimate_table.reading import read_rows
 from deniable_aggregator.asking.errors import AskingError
 from deniable_aggregator.asking.http_source import query_parameters
 from deniable_aggregator.asking.source import (
@@ -24,7 +25,6 @@ from deniable_aggregator.asking.source import (
     NO_LISTS,
     WHOLE,
 )
-from deniable_aggregator.dates import FIRST_DAY, LAST_DAY
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.saved_lists import NoSuchListError, SavedListKeeper
 from deniable_shared.characters import visible
@@ -167,18 +167,7 @@ class ServiceSource:
     def estimates(self, query: EstimateTableQuery = CLOSED_DAYS) -> EstimateTable:
         """See `Source.estimates`."""
         asked = _checked(query)
-        names = {each.spec.name for each in self._catalogue.for_application(self.application)}
-        rows = self._store.estimates.read(
-            self.application,
-            asked.period,
-            since=asked.since or FIRST_DAY,
-            until=asked.until or LAST_DAY,
-            metrics=names & set(asked.metric) if asked.metric else names,
-            measures=asked.measure,
-            values=asked.value,
-            top=asked.top,
-            brief=asked.brief,
-        )
+        rows = read_rows(self._store, self._catalogue, self.application, asked)
         return EstimateTable(
             application=self.application,
             period=asked.period,

@@ -37,19 +37,6 @@ def no_reports(needed: int | None = None, of: str = "") -> State:
     return State("No reports yet", text, link=Link("Plan how many are needed", "/plan"))
 
 
-def too_few(reports: int, needed: int | None = None) -> State:
-    """The interval covers all that is possible.
-
-    Args:
-        reports: how many there are.
-        needed: how many make a first useful number.
-    """
-    text = f"{counted(reports, 'report')} cannot tell anything yet: the interval covers everything."
-    if needed is not None:
-        text += f" Look again after about {counted(needed, 'report')}."
-    return State("Too few reports", text, link=Link("Plan how many are needed", "/plan"))
-
-
 def suspicious(address: str) -> State:
     """The reports are not those of honest devices.
 

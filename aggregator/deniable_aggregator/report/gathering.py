@@ -6,8 +6,6 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from msgspec.structs import replace
-
 from deniable_aggregator.answers.discoveries import DiscoveryQuery
 from deniable_aggregator.answers.questions import (
     ChangeQuery,
@@ -15,6 +13,7 @@ from deniable_aggregator.answers.questions import (
     EstimateQuery,
     SeriesQuery,
 )
+from deniable_aggregator.answers.versions import versions_by_name, whole_metric
 from deniable_aggregator.asking.errors import AskingError
 from deniable_aggregator.dates import DayRange, calendar_period
 from deniable_aggregator.report.clear_changes import at_report_level
@@ -75,7 +74,7 @@ class MetricAnswers:
     """What was answered about one metric.
 
     Attributes:
-        metric: its newest version.
+        metric: its newest version, with the days and reports of all.
         health: whether its reports look like those of devices; None if that is not known.
         estimate: over the days of the report.
         change: against the days before.
@@ -153,13 +152,13 @@ def gather(
         ParameterError: if one of the metrics is not registered.
     """
     registered = source.metrics()
-    newest = _newest(registered.metrics)
+    versions = versions_by_name(registered.metrics)
     for name in metrics:
-        if name not in newest:
-            hint = did_you_mean(name, newest).strip()
+        if name not in versions:
+            hint = did_you_mean(name, versions).strip()
             constraint = f"a registered one ({hint})" if hint else "a registered one"
             raise ParameterError("metric", constraint, name)
-    chosen = [newest[name] for name in sorted(set(metrics) or newest)]
+    chosen = [whole_metric(versions[name]) for name in sorted(set(metrics) or versions)]
     length = (days.until - days.since).days + 1
     before = (
         DayRange(days.since - timedelta(length), days.since - timedelta(1)) if compare else None
@@ -185,15 +184,6 @@ def gather(
         failures=[*failed, *failures],
         without_key=tuple(without_key),
     )
-
-
-def _newest(versions: Sequence[Metric]) -> dict[str, Metric]:
-    """The newest version of each metric, with the first day of all versions; by name."""
-    newest = {each.name: each for each in sorted(versions, key=lambda each: each.registered)}
-    for name, metric in newest.items():
-        days = [each.first_day for each in versions if each.name == name and each.first_day]
-        newest[name] = replace(metric, first_day=min(days, default=None))
-    return newest
 
 
 class _Asking:

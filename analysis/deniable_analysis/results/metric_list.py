@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from deniable_aggregator.answers.versions import versions_by_name, whole_metric
 from deniable_analysis.display import notebook
 from deniable_analysis.frames import frame
 
@@ -67,10 +68,7 @@ class MetricList:
 
     def rows(self) -> list[MetricRow]:
         """The metrics, all versions of each together."""
-        versions: dict[str, list[administration.Metric]] = {}
-        for each in self.answer.metrics:
-            versions.setdefault(each.name, []).append(each)
-        return [_row(some) for some in versions.values()]
+        return [_row(some) for some in versions_by_name(self.answer.metrics).values()]
 
     def __iter__(self) -> Iterator[MetricRow]:
         return iter(self.rows())
@@ -106,23 +104,21 @@ class MetricList:
 
 
 def _row(versions: list[administration.Metric]) -> MetricRow:
-    newest = max(versions, key=lambda each: each.registered)
-    segments = newest.segments
-    first = [each.first_day for each in versions if each.first_day is not None]
-    last = [each.last_day for each in versions if each.last_day is not None]
+    metric = whole_metric(versions)
+    segments = metric.segments
     return MetricRow(
-        name=newest.name,
-        type=newest.type,
-        description=newest.description,
-        reports=sum(each.reports for each in versions),
-        first_day=min(first, default=None),
-        last_day=max(last, default=None),
-        every=newest.every,
-        mechanism=newest.mechanism,
-        epsilon=newest.epsilon,
+        name=metric.name,
+        type=metric.type,
+        description=metric.description,
+        reports=metric.reports,
+        first_day=metric.first_day,
+        last_day=metric.last_day,
+        every=metric.every,
+        mechanism=metric.mechanism,
+        epsilon=metric.epsilon,
         versions=len(versions),
         segments=(
             " ".join(f"{segments.name}={value}" for value in segments.values) if segments else None
         ),
-        expires=newest.expires,
+        expires=metric.expires,
     )

@@ -123,7 +123,6 @@ def test_an_address_keeps_texts_from_acting_and_leaves_out_what_is_empty():
     [
         states.no_metrics("flightdeck"),
         states.no_reports(4000, "A share of 10%"),
-        states.too_few(12, 4000),
         states.suspicious("/health"),
         states.all_excluded(),
         states.stopped(date(2026, 10, 12)),

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from flask import Blueprint
 
 from deniable_aggregator.answers.estimate_table import EstimateTable, EstimateTableQuery, TableRow
-from deniable_aggregator.api.asked_versions import SHORT
+from deniable_aggregator.api.estimate_table.reading import read_rows
 from deniable_aggregator.api.formats import VARY, asked_format
 from deniable_aggregator.api.parameters import read_query
-from deniable_aggregator.dates import FIRST_DAY, LAST_DAY
 from deniable_aggregator.http.authorization import require_reader
 from deniable_aggregator.http.json import json_response
 from deniable_aggregator.http.tables import table_response
 from deniable_aggregator.tables.row import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
     from flask import Response
@@ -34,29 +31,10 @@ def blueprint(store: Store, catalogue: MetricCatalog, verifier: KeyVerifier) -> 
     """The routes."""
     routes = Blueprint("estimate table", __name__)
 
-    def rows(application: str, query: EstimateTableQuery) -> Iterator[dict[str, Any]]:
-        specs = [entry.spec for entry in catalogue.for_application(application)]
-        names = {spec.name for spec in specs}
-        ids = {spec.digest.hex()[:SHORT]: spec.digest.hex() for spec in specs}
-        whole = lru_cache(lambda short: " ".join(ids.get(each, each) for each in short.split()))
-        for row in store.estimates.read(
-            application,
-            query.period,
-            since=query.since or FIRST_DAY,
-            until=query.until or LAST_DAY,
-            metrics=names & set(query.metric) if query.metric else names,
-            measures=query.measure,
-            values=query.value,
-            top=query.top,
-            brief=query.brief,
-        ):
-            row["version"] = row["version"] and whole(row["version"])
-            yield row
-
     def table(ending: str = "") -> Response:
         application, query = require_reader(verifier).application, read_query(EstimateTableQuery)
         format_, headers = asked_format(ending), {"Vary": VARY}
-        found = rows(application, query)
+        found = read_rows(store, catalogue, application, query)
         if format_ is not None:
             long_rows = (_long_row(application, row) for row in found)
             return table_response(long_rows, format_, f"{application}-estimates", headers)

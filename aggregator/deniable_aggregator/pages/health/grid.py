@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final, Literal
 
 from deniable_aggregator.answers.silence import QUIET_DAYS, stopped_since
+from deniable_aggregator.answers.versions import versions_by_name, whole_metric
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -118,12 +119,13 @@ def metric_days(
         by_metric.setdefault(row.metric, {})[row.since] = row
     written = max((day for found in by_metric.values() for day in found), default=None)
     found = []
-    for name in sorted({each.name for each in metrics}):
-        versions = [each for each in metrics if each.name == name]
+    for name, versions in versions_by_name(metrics).items():
         cells = _cells_of_table(by_metric.get(name, {}), written)
         if name in looked_at:
             cells = _cells_of_checks(looked_at[name])
-        found.append(_metric_days(versions, cells, asked, today, by_metric.get(name, {})))
+        found.append(
+            _metric_days(whole_metric(versions), cells, asked, today, by_metric.get(name, {}))
+        )
     return sorted(
         found,
         key=lambda each: (
@@ -175,16 +177,13 @@ def _cells_of_checks(health: Health) -> _Cells:
 
 
 def _metric_days(
-    versions: Sequence[Metric],
+    metric: Metric,
     cells: _Cells,
     asked: DayRange,
     today: date,
     rows: Mapping[date, TableRow],
 ) -> MetricDays:
-    newest = max(versions, key=lambda each: each.registered)
-    firsts = [each.first_day for each in versions if each.first_day is not None]
-    lasts = [each.last_day for each in versions if each.last_day is not None]
-    first, last = min(firsts, default=None), max(lasts, default=None)
+    first, last = metric.first_day, metric.last_day
 
     def kind(day: date) -> CellKind:
         found = cells.by_day.get(day)
@@ -204,16 +203,16 @@ def _metric_days(
 
     def _is_between(day: date) -> bool:
         """Whether no reports are due, as devices have reported and do so more seldom than daily."""
-        quiet = 0 if newest.every == "day" else QUIET_DAYS[newest.every]
+        quiet = 0 if metric.every == "day" else QUIET_DAYS[metric.every]
         before = (day - timedelta(n) for n in range(1, quiet))
         return any(each in cells.by_day or each == last or each < asked.since for each in before)
 
     return MetricDays(
-        metric=newest.name,
-        description=newest.description,
+        metric=metric.name,
+        description=metric.description,
         cells=tuple(kind(day) for day in days_of(asked)),
         reports=sum(row.reports or 0 for row in rows.values()),
         last_day=last,
-        stopped_since=stopped_since(newest.every, newest.expires, last, today),
-        excluded_reports=sum(each.excluded_reports for each in versions),
+        stopped_since=stopped_since(metric.every, metric.expires, last, today),
+        excluded_reports=metric.excluded_reports,
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery, SeriesQuery
+from deniable_aggregator.answers.versions import versions_by_name, whole_metric
 from deniable_aggregator.asking.errors import AskingError
 from deniable_aggregator.asking.source import NO_LISTS
 
@@ -201,8 +202,8 @@ def ask(
     if answers.estimate is None:
         if all(each.first_day is None for each in details.versions):
             every = source.metrics().metrics
-            named = (each for each in every if each.name == metric)
-            answers.needed = next((each.reports_for_one_percent for each in named), None)
+            newest = whole_metric(versions_by_name(every)[metric])
+            answers.needed = newest.reports_for_one_percent
         return answers
     if change is not None:
         answers.change = answer("change", lambda: source.change(metric, change, asked.lists))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from flask import Response, request
 
+from deniable_aggregator.answers.versions import versions_by_name, whole_metric
 from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.charts.svg import PAGE_WIDTH, svg
 from deniable_aggregator.extras import MissingExtraError
@@ -101,7 +102,7 @@ def _picture(answer: Estimate | Change | Series, ending: str) -> bytes:
 
 def _markdown(name: str, source: Source, answers: Answers) -> Response:
     """All answers, as a report has them."""
-    metric = next(each for each in source.metrics().metrics if each.name == name)
+    metric = whole_metric(versions_by_name(source.metrics().metrics)[name])
     found = MetricAnswers(
         metric, estimate=answers.estimate, change=answers.change, series=answers.series
     )

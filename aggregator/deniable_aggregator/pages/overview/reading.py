@@ -8,9 +8,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET
-from msgspec.structs import replace
 
 from deniable_aggregator.answers.estimate_table import EstimateTableQuery
+from deniable_aggregator.answers.versions import versions_by_name, whole_metric
 from deniable_aggregator.asking.errors import AskingError
 from deniable_aggregator.dates import DayRange, calendar_period
 from deniable_aggregator.report.clear_changes import rows_at_report_level
@@ -102,7 +102,8 @@ def read_weeks(source: Source, today: date) -> Weeks:
         DayRange(week.since - timedelta(7 * ago), week.until - timedelta(7 * ago))
         for ago in reversed(range(WEEKS))
     ]
-    metrics = newest_versions(source.metrics().metrics)
+    versions = versions_by_name(source.metrics().metrics)
+    metrics = [whole_metric(versions[name]) for name in sorted(versions)]
     newest = _by_metric(_ask(source, week.since, week, (*NUMBERS, *CHANGES)))
     changes = clear_changes(newest)
     late = [each.name for each in metrics if each.reports and each.name not in newest]
@@ -138,28 +139,6 @@ def read_weeks(source: Source, today: date) -> Weeks:
             if week.since <= each.day <= today
         ],
     )
-
-
-def newest_versions(versions: Iterable[Metric]) -> list[Metric]:
-    """The newest version of each metric, with the days and reports of all versions; by name.
-
-    Args:
-        versions: of all metrics.
-    """
-    of_name: defaultdict[str, list[Metric]] = defaultdict(list)
-    for each in versions:
-        of_name[each.name].append(each)
-    return [
-        replace(
-            max(of_name[name], key=lambda each: each.registered),
-            first_day=min((m.first_day for m in of_name[name] if m.first_day), default=None),
-            last_day=max((m.last_day for m in of_name[name] if m.last_day), default=None),
-            reports=sum(m.reports for m in of_name[name]),
-            pending_reports=sum(m.pending_reports for m in of_name[name]),
-            excluded_reports=sum(m.excluded_reports for m in of_name[name]),
-        )
-        for name in sorted(of_name)
-    ]
 
 
 def clear_changes(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from deniable_aggregator.answers.versions import versions_by_name, whole_metric
 from deniable_aggregator.cli.render.layout import Texts, lay_out
 from deniable_aggregator.cli.render.output import (
     UNBROKEN,
@@ -14,7 +15,7 @@ from deniable_aggregator.cli.render.output import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from rich.table import Table
 
@@ -40,7 +41,7 @@ def print_metrics(answer: Metrics) -> None:
     if not answer.metrics:
         print_lines([_EMPTY])
         return
-    count = len(_grouped(answer))
+    count = len(versions_by_name(answer.metrics))
     print_lines([f"{answer.application}: {count:,} metric{'' if count == 1 else 's'}", ""])
     print_table(metrics_table(answer, literal_console().width))
     print_lines(["", *metrics_notes(answer)])
@@ -53,14 +54,14 @@ def metrics_table(answer: Metrics, width: int = UNBROKEN) -> Table:
         answer: all versions of all metrics.
         width: of the terminal, in characters.
     """
-    metrics = _grouped(answer)
-    newest = [_newest(versions) for versions in metrics]
-    days = [_days(versions) for versions in metrics]
-    reports = [f"{sum(each.reports for each in versions):,}" for versions in metrics]
+    versions = versions_by_name(answer.metrics)
+    metrics = [whole_metric(some) for some in versions.values()]
+    days = [_days(each) for each in metrics]
+    reports = [f"{each.reports:,}" for each in metrics]
     per_day = [a_day for _, _, a_day in days]
-    epsilons = [f"{each.epsilon:.3g} {EVERY.get(each.every, each.every)}" for each in newest]
-    names = [literal_text(each.name) for each in newest]
-    types = [_type(versions) for versions in metrics]
+    epsilons = [f"{each.epsilon:.3g} {EVERY.get(each.every, each.every)}" for each in metrics]
+    names = [literal_text(each.name) for each in metrics]
+    types = [_type(each, len(versions[each.name])) for each in metrics]
     if width >= ROOMY:
         columns = [
             Texts("metric", names),
@@ -70,12 +71,12 @@ def metrics_table(answer: Metrics, width: int = UNBROKEN) -> Table:
             Texts("first day", [first for first, _, _ in days]),
             Texts("last day", [last for _, last, _ in days]),
             Texts("epsilon", epsilons),
-            Texts("what it is", [literal_text(each.description) for each in newest], folds=True),
+            Texts("what it is", [literal_text(each.description) for each in metrics], folds=True),
         ]
         return lay_out(columns, None, width)
     about = [
         "\n".join(filter(None, (name, literal_text(each.description), kind)))
-        for name, each, kind in zip(names, newest, types, strict=True)
+        for name, each, kind in zip(names, metrics, types, strict=True)
     ]
     columns = [
         Texts("metric", about, folds=True),
@@ -92,46 +93,33 @@ def metrics_notes(answer: Metrics) -> Iterator[str]:
     Args:
         answer: all versions of all metrics.
     """
-    for versions in _grouped(answer):
-        name = literal_text(versions[0].name)
-        pending = sum(each.pending_reports for each in versions)
-        excluded = sum(each.excluded_reports for each in versions)
-        if pending:
-            yield f"{name}: {pending:,} more reports wait to be counted."
-        if excluded:
-            yield f"{name}: {excluded:,} reports are left out, as their keys are excluded."
+    for each in map(whole_metric, versions_by_name(answer.metrics).values()):
+        name = literal_text(each.name)
+        if each.pending_reports:
+            yield f"{name}: {each.pending_reports:,} more reports wait to be counted."
+        if each.excluded_reports:
+            yield (
+                f"{name}: {each.excluded_reports:,} reports are left out, as their keys are "
+                "excluded."
+            )
     yield (
         "Reports are of devices and days, not of people. deniable metrics show METRIC says a "
         "metric's values and versions, deniable health whether reports look honest."
     )
 
 
-def _grouped(answer: Metrics) -> list[list[Metric]]:
-    grouped: dict[str, list[Metric]] = {}
-    for each in answer.metrics:
-        grouped.setdefault(each.name, []).append(each)
-    return list(grouped.values())
+def _type(metric: Metric, versions: int) -> str:
+    text = str(metric.type)
+    if metric.type == "string":
+        text += ", discovers" if metric.discovers else ", needs values"
+    if metric.segments:
+        text += f" by {literal_text(metric.segments.name)}"
+    return f"{text}, {versions} versions" if versions > 1 else text
 
 
-def _newest(versions: Sequence[Metric]) -> Metric:
-    return max(versions, key=lambda each: each.registered)
-
-
-def _type(versions: Sequence[Metric]) -> str:
-    newest = _newest(versions)
-    text = str(newest.type)
-    if newest.type == "string":
-        text += ", discovers" if newest.discovers else ", needs values"
-    if newest.segments:
-        text += f" by {literal_text(newest.segments.name)}"
-    return f"{text}, {len(versions)} versions" if len(versions) > 1 else text
-
-
-def _days(versions: Sequence[Metric]) -> tuple[str, str, str]:
+def _days(metric: Metric) -> tuple[str, str, str]:
     """The first and last day with reports, and how many reports there are a day."""
-    first = min((each.first_day for each in versions if each.first_day), default=None)
-    last = max((each.last_day for each in versions if each.last_day), default=None)
-    if first is None or last is None:
+    if metric.first_day is None or metric.last_day is None:
         return "none yet", "", ""
-    days = (last - first).days + 1
-    return str(first), str(last), f"{sum(each.reports for each in versions) / days:,.0f}"
+    days = (metric.last_day - metric.first_day).days + 1
+    return str(metric.first_day), str(metric.last_day), f"{metric.reports / days:,.0f}"

@@ -1,0 +1,47 @@
+"""Reading the SQL table of estimates, as answers show its rows."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from deniable_aggregator.api.asked_versions import SHORT
+from deniable_aggregator.dates import FIRST_DAY, LAST_DAY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from deniable_aggregator.answers.estimate_table import EstimateTableQuery
+    from deniable_aggregator.catalog import MetricCatalog
+    from deniable_aggregator.store import Store
+
+
+def read_rows(
+    store: Store, catalogue: MetricCatalog, application: str, query: EstimateTableQuery
+) -> Iterator[dict[str, Any]]:
+    """The rows that a question is about, with whole identifiers of versions.
+
+    Args:
+        store: holds the table.
+        catalogue: of its metrics.
+        application: whose rows are read.
+        query: which of them.
+    """
+    specs = [entry.spec for entry in catalogue.for_application(application)]
+    names = {spec.name for spec in specs}
+    ids = {spec.digest.hex()[:SHORT]: spec.digest.hex() for spec in specs}
+    whole = lru_cache(lambda short: " ".join(ids.get(each, each) for each in short.split()))
+    for row in store.estimates.read(
+        application,
+        query.period,
+        since=query.since or FIRST_DAY,
+        until=query.until or LAST_DAY,
+        metrics=names & set(query.metric) if query.metric else names,
+        measures=query.measure,
+        values=query.value,
+        top=query.top,
+        brief=query.brief,
+    ):
+        row["version"] = row["version"] and whole(row["version"])
+        yield row
