@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import time
 import weakref
 
 from deniable import _import_lock
+from deniable._platform import processes
 
 TYPE_CHECKING = False
 
@@ -120,7 +120,7 @@ def _after_fork_in_child() -> None:
     _import_lock.after_fork_in_child()
 
 
-os.register_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)
+processes.call_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)
 for _ in range(2):
     # A signal may end the first call before its first step; the second does what is left.
-    os.register_at_fork(after_in_parent=_after_fork_in_parent)
+    processes.call_at_fork(after_in_parent=_after_fork_in_parent)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import sqlite3
 import time
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
+
+from deniable._platform import databases, locks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ def hold_lock(directory: Path) -> Iterator[None]:
         deadline = time.monotonic() + _LOCK_WAIT_SECONDS
         while True:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                locks.change_lock(lock, locks.LOCK)
                 break
             except BlockingIOError:
                 if time.monotonic() > deadline:
@@ -46,7 +46,7 @@ def hold_lock(directory: Path) -> Iterator[None]:
             yield
         finally:
             # Closing alone would not release it: a child forked meanwhile shares the lock.
-            fcntl.flock(lock, fcntl.LOCK_UN)
+            locks.change_lock(lock, locks.UNLOCK)
     finally:
         os.close(lock)
 
@@ -69,9 +69,8 @@ def fetch_rows(path: Path, *queries: str) -> list[list[Any]]:
         raise sqlite3.OperationalError("the log has no index, and reading would make one")
     # Without a log nobody has the database open; "immutable" keeps SQLite from starting a log.
     alone = "" if log.exists() else "&immutable=1"
-    connection = sqlite3.connect(
-        f"file://{quote(os.fsencode(path.absolute()))}?mode=ro{alone}", uri=True, timeout=1.0
-    )
+    location = databases.uri(path.absolute(), f"mode=ro{alone}")
+    connection = sqlite3.connect(location, uri=True, timeout=1.0)
     try:
         return [connection.execute(query).fetchall() for query in queries]
     finally:

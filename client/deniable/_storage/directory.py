@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 
+from deniable._platform import files, permissions
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -15,10 +17,7 @@ APPLICATION: Final = "application"
 """The file that names the application, with a check value by which a damaged name is noticed."""
 
 _CHECK_DIGITS: Final = 16
-_PRIVATE_DIRECTORY: Final = 0o700
-_PRIVATE_FILE: Final = 0o600
-_OTHERS: Final = 0o077
-_WRITABLE_BY_OTHERS: Final = 0o022
+_NEW_FILE: Final = os.O_CREAT | os.O_EXCL | os.O_WRONLY | files.BINARY
 
 
 class StorageError(Exception):
@@ -43,25 +42,24 @@ def make_private(directory: Path, own_names: tuple[str, ...]) -> None:
     """
     directory.parent.mkdir(parents=True, exist_ok=True)
     with contextlib.suppress(FileExistsError):
-        directory.mkdir(mode=_PRIVATE_DIRECTORY)
+        directory.mkdir(mode=permissions.PRIVATE_DIRECTORY)
         return
-    status, me = directory.stat(), os.geteuid()
-    if status.st_uid != me:
+    status = directory.stat()
+    if permissions.owned_by_another(status):
         # The owner could read the secret, or choose it.
         raise StorageError(
             "the directory belongs to another user: give this user one of its own, or the ownership"
         )
-    if status.st_mode & _OTHERS:
+    if permissions.open_to_others(status):
         for path in directory.iterdir():
             if not path.name.startswith(own_names):
                 raise StorageError("the directory is open to other users and holds other files")
-            file = path.lstat()
-            if file.st_uid != me or file.st_mode & _WRITABLE_BY_OTHERS:
+            if permissions.changeable_by_others(path.lstat()):
                 raise StorageError(
                     "the directory is open to other users, who may have written its files: "
                     "delete it to begin anew"
                 )
-        directory.chmod(_PRIVATE_DIRECTORY)
+        directory.chmod(permissions.PRIVATE_DIRECTORY)
 
 
 def read_application(directory: Path) -> str | None:
@@ -93,8 +91,8 @@ def claim_directory(directory: Path, application: str) -> None:
     owner = read_application(directory)
     if owner is None:
         path = directory / APPLICATION
-        path.unlink(missing_ok=True)
-        descriptor = os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _PRIVATE_FILE)
+        files.delete(path)
+        descriptor = os.open(path, _NEW_FILE, permissions.PRIVATE_FILE)
         try:
             os.write(descriptor, f"{application}\n{_name_check(application)}".encode())
         finally:
@@ -106,25 +104,25 @@ def claim_directory(directory: Path, application: str) -> None:
 def write_durably(path: Path, content: bytes) -> None:
     """Writes a private file so that after a power failure it is there in full or not at all."""
     draft = path.with_name(path.name + ".new")
-    draft.unlink(missing_ok=True)
-    descriptor = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, _PRIVATE_FILE)
+    files.delete(draft)
+    descriptor = os.open(draft, _NEW_FILE, permissions.PRIVATE_FILE)
     try:
         os.write(descriptor, content)
-        os.fsync(descriptor)
+        files.sync(descriptor)
     finally:
         os.close(descriptor)
     # Before the new file is visible: a ledger that was made earlier must not vanish while it stays.
-    _sync_directory(path.parent)
-    draft.replace(path)
-    _sync_directory(path.parent)
+    files.sync_directory(path.parent)
+    files.replace(draft, path)
+    files.sync_directory(path.parent)
 
 
 def overwrite(path: Path, content: bytes) -> None:
     """Overwrites the bytes of a file in place, and waits for the disk."""
-    descriptor = os.open(path, os.O_WRONLY)
+    descriptor = os.open(path, os.O_WRONLY | files.BINARY)
     try:
         os.write(descriptor, content)
-        os.fsync(descriptor)
+        files.sync(descriptor)
     finally:
         os.close(descriptor)
 
@@ -133,11 +131,3 @@ def _name_check(name: str) -> str:
     import hashlib  # costs start-up time; the registry loads it anyway
 
     return hashlib.sha256(name.encode()).hexdigest()[:_CHECK_DIGITS]
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import threading
 import time
 
+from deniable._platform import locks
+from deniable._platform.permissions import PRIVATE_FILE
 from deniable._storage.directory import BusyError
 
 TYPE_CHECKING = False
@@ -69,13 +70,13 @@ class DirectoryLock:
         finally:
             try:
                 if self.file is not None:
-                    fcntl.flock(self.file, fcntl.LOCK_UN)
+                    locks.change_lock(self.file, locks.UNLOCK)
             finally:
                 lock.release()
 
     def open_file(self, path: Path) -> None:
         """Opens the lock file, and creates it if there is none."""
-        self.file = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
+        self.file = os.open(path, os.O_CREAT | os.O_RDWR, PRIVATE_FILE)
 
     def lock_file(self, deadline: float) -> None:
         """Keeps other processes out until `run_exclusively` ends or the file is closed.
@@ -91,7 +92,7 @@ class DirectoryLock:
         """
         while self.file is not None:
             try:
-                fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                locks.change_lock(self.file, locks.LOCK)
             except BlockingIOError:
                 if time.monotonic() >= deadline:
                     raise BusyError("another process holds the directory's lock") from None
@@ -131,7 +132,7 @@ class DirectoryLock:
             if self._lock._is_owned():
                 try:
                     if self.file is not None:
-                        fcntl.flock(self.file, fcntl.LOCK_UN)
+                        locks.change_lock(self.file, locks.UNLOCK)
                 finally:
                     self._lock.release()
             self._forking.discard(me)

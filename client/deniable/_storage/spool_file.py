@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
+from deniable._platform import files
 from deniable._status import Dropped
 from deniable._storage import sqlite
 
@@ -167,4 +168,4 @@ def delete_files(path: Path) -> None:
         OSError: if a file cannot be deleted.
     """
     for suffix in ("", *_LOG_SUFFIXES):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+        files.delete(path.with_name(path.name + suffix))

@@ -13,6 +13,9 @@ import contextlib
 import os
 import sqlite3
 
+from deniable._platform import databases, files
+from deniable._platform.permissions import PRIVATE_FILE
+
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -29,7 +32,6 @@ LOG_PAGES: Final = 1_000
 so does the commit after it. Four times as many pages would make this rarer, and every commit two
 microseconds slower."""
 
-_PRIVATE_FILE: Final = 0o600
 _DAMAGE: Final = frozenset(
     {
         sqlite3.SQLITE_CORRUPT,
@@ -52,7 +54,7 @@ def create_file(path: Path) -> None:
     to the process), and another process could then delete their log.
     """
     with contextlib.suppress(FileExistsError):
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, _PRIVATE_FILE))
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, PRIVATE_FILE))
 
 
 def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
@@ -65,10 +67,8 @@ def connect(path: Path, mode: str = "rw") -> sqlite3.Connection:
     Raises:
         sqlite3.Error: if there is no such file, or it cannot be opened.
     """
-    from urllib.parse import quote  # costs start-up time; the HTTP transport loads it anyway
-
     return sqlite3.connect(
-        f"file://{quote(os.fsencode(path))}?mode={mode}",
+        databases.uri(path, f"mode={mode}"),
         uri=True,
         timeout=BUSY_SECONDS,
         isolation_level=None,
@@ -98,6 +98,8 @@ def use_write_ahead_log(connection: sqlite3.Connection) -> None:
     """Has the connection write to a log first."""
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = NORMAL")
+    for pragma in databases.DURABLE:
+        connection.execute(f"PRAGMA {pragma} = ON")
     connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
 
 
@@ -130,15 +132,10 @@ def sync_log(path: Path) -> None:
     Raises:
         OSError: if the disk refuses.
     """
-    for name in (f"{path}-wal", path.parent):
-        try:
-            descriptor = os.open(name, os.O_RDONLY)
-        except FileNotFoundError:
-            continue
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    with contextlib.suppress(FileNotFoundError):
+        files.sync_file(f"{path}-wal")
+    with contextlib.suppress(FileNotFoundError):
+        files.sync_directory(path.parent)
 
 
 def empty_log(connection: sqlite3.Connection) -> None:

@@ -215,7 +215,11 @@ def _tls_context(ca_file: Path | None) -> SSLContext:
     with _import_lock.hold():
         import ssl
 
+        from deniable._platform.certificates import add_system_authorities
+
     context = ssl.create_default_context(cafile=ca_file)
+    if ca_file is None:
+        add_system_authorities(context)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     return context
 

@@ -13,6 +13,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+from deniable._platform import processes
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -188,13 +190,7 @@ def is_claimed_elsewhere(report: StoredReport, now: float) -> bool:
     claimed = report.claimant > 0 and report.claimant != os.getpid()
     if not claimed or not now < report.due <= now + CLAIM_SECONDS:
         return False
-    try:
-        os.kill(report.claimant, 0)  # sends no signal, only asks whether the process exists
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        pass  # a process of another user; or a number that is no process id
-    return True
+    return processes.is_running(report.claimant)
 
 
 def _is_response(answer: object) -> bool:

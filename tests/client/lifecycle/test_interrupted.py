@@ -15,6 +15,7 @@ import sys
 import pytest
 
 from deniable import Outcome
+from deniable._platform import locks
 from deniable._storage import files, lock
 from tests.client.transports import Accepting
 
@@ -60,7 +61,7 @@ def test_an_interruption_around_the_lock_leaves_it_free(
     client.record("theme", "dark")
     clock.forward(days=1)
     locking = raising_once(fcntl.flock, lambda _, what: what == operation)
-    monkeypatch.setattr(lock.fcntl, "flock", locking)
+    monkeypatch.setattr(locks, "change_lock", locking)
     with pytest.raises(Interruption):
         client.record("theme", "dark")
     assert_the_lock_is_free(directory)
