@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -24,6 +25,99 @@ type = "category"
 values = ["light", "dark"]
 complete = true
 epsilon = 1.0
+"""
+
+METRICS = r"""
+registry = 1
+application = "typed"
+[budget]
+epsilon_per_day = 8.0
+epsilon_lifetime = 80.0
+[metrics.theme]
+type = "category"
+description = "\"\"\" The user's \\N{DASH} colours \\"
+values = ["light", "dark"]
+complete = true
+epsilon = 1.0
+segment = { name = "channel", values = ["stable", "beta"], other = "unknown" }
+[metrics.late]
+type = "boolean"
+epsilon = 1.0
+segment = { name = "class", values = ["first", "it's \"\\"], complete = true }
+[metrics.export]
+type = "category"
+values = ["csv", "None", "\"\"\"", "\\", "'", "é"]
+other = "x"
+epsilon = 1.0
+[metrics.delay]
+type = "number"
+range = [0, 60]
+epsilon = 1.0
+[metrics.emoji]
+type = "string"
+epsilon = 1.0
+[metrics.client]
+type = "attributes"
+epsilon = 1.0
+[metrics.client.attributes]
+class = "boolean"
+from = { values = ["AA", "D'L"], other = "another" }
+in = { values = ["a", "b"], complete = true }
+"""
+
+TYPED_PROGRAM = r"""
+from typing import assert_type
+
+import deniable
+from one_metric import Client as ClientOfOneMetric
+from typed_metrics import Client, ClientValue, ThemeSegment, ThemeValue
+
+
+def use(client: Client, theme: ThemeValue, channel: ThemeSegment, text: str) -> None:
+    with client as same:
+        assert_type(same, Client)
+        assert_type(same.record("theme", theme, segment=channel), deniable.Outcome)
+        same.record("theme", "dark", segment=text)
+        same.record("late", True, segment="it's \"\\")
+        same.record("export", "csv")
+        same.record("export", text)
+        same.record("delay", 3)
+        same.record("emoji", text)
+        given: ClientValue = {"class": True, "in": "a"}
+        same.record("client", given)
+        same.record("client", {"class": True, "in": "a", "from": text})
+        same.consent = same.flush().sent > 0
+
+
+def start(home: str) -> None:
+    use(Client("metrics.toml", directory=home, consent=True), "dark", "beta", "text")
+    plain: deniable.Client = ClientOfOneMetric("metrics.toml", directory=home)
+    plain.close()
+"""
+
+TYPED_WRONG = r"""
+from one_metric import Client as ClientOfOneMetric
+from typed_metrics import Client
+
+
+def use(client: Client, single: ClientOfOneMetric, text: str) -> None:
+    client.record("tehme", "dark")
+    client.record("theme", "drak")
+    client.record("theme", text)
+    client.record(text, True)
+    client.record("late", True)
+    client.record("late", "yes", segment="first")
+    client.record("late", True, segment="second")
+    client.record("export", 1)
+    client.record("delay", "1")
+    client.record("delay", 1, segment="beta")
+    client.record("emoji", 1)
+    client.record("client", {"class": True})
+    client.record("client", {"class": 1, "in": "a"})
+    client.record("client", {"class": True, "in": "c"})
+    client.record("client", {"class": True, "in": "a", "on": True})
+    single.record("tehme", "dark")
+    single.record("theme", "drak")
 """
 
 PROGRAM = """
@@ -145,12 +239,19 @@ def installed(wheel, tmp_path_factory):
     environment.install("pytest")
     (environment.folder / "program.py").write_text(PROGRAM)
     (environment.folder / "wrong.py").write_text(WRONG)
+    for name, registry in (("typed_metrics", METRICS), ("one_metric", REGISTRY)):
+        (environment.folder / "metrics.toml").write_text(registry, "utf-8")
+        succeed(environment.bin / "deniable", "typed", "metrics.toml", "-o", f"{name}.py",
+                cwd=environment.folder)  # fmt: skip
+    (environment.folder / "typed_program.py").write_text(TYPED_PROGRAM)
+    (environment.folder / "typed_wrong.py").write_text(TYPED_WRONG)
     for name in ("service", "tool", "desktop"):
         (environment.folder / f"{name}.py").write_text((EXAMPLES / f"{name}.py").read_text())
     return environment
 
 
-CLEAN = ("program.py", "service.py", "tool.py", "desktop.py")
+TYPED = ("typed_metrics.py", "one_metric.py", "typed_program.py")
+CLEAN = ("program.py", "service.py", "tool.py", "desktop.py", *TYPED)
 
 
 def mypy(installed, *files):
@@ -173,10 +274,14 @@ def test_a_program_that_uses_the_client_is_clean(installed, checker):
 
 @pytest.mark.parametrize("checker", [mypy, pyright])
 def test_a_program_that_misuses_the_client_is_told(installed, checker):
-    result = checker(installed, "wrong.py")
+    result = checker(installed, "wrong.py", "typed_wrong.py")
     assert result.returncode == 1, result.stdout + result.stderr
-    for line in (4, 5, 6):
-        assert f"wrong.py:{line}:" in result.stdout
+    for name, program in (("wrong.py", WRONG), ("typed_wrong.py", TYPED_WRONG)):
+        told = set(re.findall(rf"(?m)^\W*(?:.*/)?{name}:(\d+):.* error: ?", result.stdout))
+        lines = program.splitlines()
+        assert {lines[int(line) - 1] for line in told} == {
+            line for line in lines if re.search(r"record\(|flush\(|consent=", line)
+        }
 
 
 def test_pytest_finds_the_fixture_in_the_wheel(installed):

@@ -40,6 +40,10 @@ COMMANDS: Final = {
         "deniable_shared.commands.model_train",
         "Makes a model of letters, for discovering strings of a kind.",
     ),
+    "typed": Command(
+        "deniable_shared.commands.typed",
+        "Writes a module by which type checkers know the metrics.",
+    ),
     "show": Command(
         "deniable._disclosure.command",
         "Shows what this device has said to an application.",

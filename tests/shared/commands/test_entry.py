@@ -70,7 +70,9 @@ def test_names_are_completed_without_importing_a_command():
 
 @pytest.mark.service
 def test_checking_and_planning_need_the_light_install_alone(registry):
-    for words in (("metrics", "check", registry), ("plan", registry), ("show", "--help")):
+    checking = ("metrics", "check", registry)
+    typing = ("typed", registry, "-o", "-")
+    for words in (checking, typing, ("plan", registry), ("show", "--help")):
         assert not loaded_by(*words) & {"click", "rich", "httpx", *HEAVY}, words
 
 

@@ -1,0 +1,148 @@
+"""The text of a Python module that declares `deniable.Client` for the metrics of one registry.
+
+Texts of a registry stand in it only as string literals, so that none of them becomes code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+from deniable_shared.characters import visible
+from deniable_shared.commands.typed.annotations import (
+    aliases,
+    literal,
+    segment_parameter,
+    value_type,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deniable_shared.registry import Metric, Registry
+
+MARK: Final = "# Made by deniable typed"
+"""How such a module begins."""
+
+_HEAD: Final = """\
+{mark} for the application {application}. Do not edit it: make it again, in
+# this folder, when the registry has changed; with --check it says whether that is due.
+#
+#     {command}
+#
+# SHA-256 of the names, values and descriptions below: {digest}
+#
+# ruff: noqa
+# flake8: noqa
+# fmt: off
+# mypy: disable-error-code="override"
+# pyright: reportIncompatibleMethodOverride=false
+"""
+
+_BEFORE: Final = '''\
+"""The client of {application}; type checkers and editors know its metrics and their values."""
+
+from __future__ import annotations
+
+from typing import {imports}
+
+import deniable
+'''
+
+_CLASS: Final = '''
+if TYPE_CHECKING:
+    class Client(deniable.Client):
+        """`deniable.Client` for the metrics of {application}."""'''
+
+_IMPLEMENTATION: Final = """
+        def record(
+            self, metric: str, value: object, *, segment: str | None = None
+        ) -> deniable.Outcome:
+            raise NotImplementedError"""
+
+_AT_RUN_TIME: Final = """
+else:
+    Client = deniable.Client
+"""
+
+
+def module_text(registry: Registry, command: str) -> str:
+    """The module: always the same for the same metrics and command.
+
+    Args:
+        registry: whose metrics.
+        command: how to make the module again.
+    """
+    body = "\n".join(_body(registry))
+    head = _HEAD.format(
+        mark=MARK,
+        application=registry.application,
+        command=visible(command),
+        digest=hashlib.sha256(body.encode()).hexdigest(),
+    )
+    return f"{head}\n{body}"
+
+
+def _body(registry: Registry) -> Iterator[str]:
+    metrics = registry.metrics.values()
+    yield _BEFORE.format(application=registry.application, imports=", ".join(_imports(registry)))
+    for metric in metrics:
+        yield from aliases(metric.spec)
+    yield _CLASS.format(application=registry.application)
+    for metric in metrics:
+        yield from _record(metric, overloaded=len(metrics) > 1)
+    if len(metrics) > 1:
+        yield _IMPLEMENTATION
+    yield _AT_RUN_TIME
+
+
+def _imports(registry: Registry) -> Iterator[str]:
+    """What the module needs of `typing`: type checkers tell of more as of less."""
+    specs = [metric.spec for metric in registry.metrics.values()]
+    attributes = [attribute for spec in specs for attribute in spec.attributes]
+    yield from ("TYPE_CHECKING", "Literal")
+    if any(attribute.other is not None for attribute in attributes):
+        yield "NotRequired"
+    if any(spec.type == "category" for spec in specs):  # as are all that have segments
+        yield "TypeAlias"
+    if attributes:
+        yield "TypedDict"
+    if len(specs) > 1:
+        yield "overload"
+
+
+def _record(metric: Metric, *, overloaded: bool) -> Iterator[str]:
+    """The signature of `record` for one metric."""
+    spec = metric.spec
+    yield ""
+    if overloaded:
+        yield "        @overload"
+    yield (
+        f"        def record(self, metric: Literal[{literal(spec.name)}], value: {value_type(spec)}"
+        f"{segment_parameter(spec)}) -> deniable.Outcome:"
+    )
+    yield f"            {_docstring(' '.join(_sentences(metric)))}"
+    if not overloaded:
+        yield "            raise NotImplementedError"
+
+
+def _sentences(metric: Metric) -> Iterator[str]:
+    """What a developer wants to know of a metric."""
+    spec = metric.spec
+    own = spec if spec.segments is None else spec.segments.of
+    if metric.description:
+        yield metric.description + ("" if metric.description[-1] in ".!?" else ".")
+    if own.other is not None:
+        yield f"Any other value counts as {own.other!r}."
+    if spec.range is not None:
+        low, high = map(float, spec.range)
+        yield f"A number outside [{low:g}, {high:g}] counts as the nearer end."
+    if spec.segments is not None:
+        yield f"Its segment is the {spec.segments.by.name}."
+    often = "once" if spec.every == "once" else f"once a {spec.every}"
+    yield f"Reported at most {often}."
+
+
+def _docstring(text: str) -> str:
+    quoted = literal(text)
+    return f'"""{text}"""' if quoted == f'"{text}"' else quoted
