@@ -11,10 +11,11 @@ USAGE: Final = "Usage: deniable [--version] [--help] COMMAND ...\n"
 _ABOUT: Final = """
   Telemetry that every user can deny: the aggregator and its tools.
 
-  To begin, with a registry file metrics.toml of the application flightdeck:
+  To begin, for an application flightdeck:
 
-      deniable plan metrics.toml
+      deniable init --application flightdeck      # writes metrics.toml
       deniable metrics check metrics.toml
+      deniable plan metrics.toml
       deniable serve --store deniable.db
       deniable keys create --store deniable.db --scope admin --application flightdeck
       deniable metrics register metrics.toml --token TOKEN

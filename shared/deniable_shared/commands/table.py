@@ -28,6 +28,10 @@ class Command(NamedTuple):
 
 
 COMMANDS: Final = {
+    "init": Command(
+        "deniable_shared.commands.init",
+        "Writes a registry file to begin with.",
+    ),
     "plan": Command(
         "deniable_shared.commands.plan",
         "Says beforehand what metrics will show, and at what cost.",
