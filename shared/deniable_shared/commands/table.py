@@ -52,6 +52,10 @@ COMMANDS: Final = {
         "deniable._disclosure.command",
         "Shows what this device has said to an application.",
     ),
+    "try": Command(
+        "deniable._trial.command",
+        "Records each metric once, and shows what leaves the device.",
+    ),
     "annotations": Command(
         "deniable_aggregator.cli.annotations:annotations_group",
         "Says what happened on which day, such as a release.",
