@@ -6,6 +6,7 @@ import functools
 import json
 import re
 import shlex
+import sys
 import tomllib
 from pathlib import Path
 
@@ -132,10 +133,18 @@ def test_a_document_says_first_which_question_it_answers(path):
 def test_code_runs(path, tmp_path, monkeypatch):
     (example,) = blocks("toml", DOCS / "client" / "quickstart.md")
     (tmp_path / "metrics.toml").write_text(example, "utf-8")
+    package = tmp_path / "flightdeck"
+    package.mkdir()
+    (package / "metrics.toml").write_text(example, "utf-8")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delenv("DO_NOT_TRACK", raising=False)
+    monkeypatch.setenv("DENIABLE_ENDPOINT", "http://127.0.0.1:9")
+    monkeypatch.setenv("DENIABLE_KEY", "key")
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     for code in blocks("python", path):
         exec(compile(code, str(path), "exec"), {})
+    sys.modules.pop("flightdeck", None)
 
 
 @having("toml")

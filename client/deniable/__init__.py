@@ -24,11 +24,15 @@ TYPE_CHECKING = False  # type checkers take it as True; importing it from typing
 
 if TYPE_CHECKING:
     from deniable._client import Client
+    from deniable._default_directory import default_directory
     from deniable._disclosure.disclosure import DisclosedReport, Disclosure, disclosure
     from deniable._disclosure.phrases import Likelihood
+    from deniable._registry_source import load_registry, parse_registry
     from deniable._status import Dropped, FlushResult, Outcome, Status
+    from deniable._timer import Timer
     from deniable._transport.http import HttpTransport, Response, Transport
     from deniable_shared.errors import DeniableError, ParameterError, RecordError, RegistryError
+    from deniable_shared.registry import Registry
 
 __all__ = [
     "Client",
@@ -42,21 +46,30 @@ __all__ = [
     "Outcome",
     "ParameterError",
     "RecordError",
+    "Registry",
     "RegistryError",
     "Response",
     "Status",
+    "Timer",
     "Transport",
     "__version__",
+    "default_directory",
     "disclosure",
+    "load_registry",
+    "parse_registry",
 ]
 
 _MODULES = {
     "deniable._client": ("Client",),
+    "deniable._default_directory": ("default_directory",),
     "deniable._disclosure.disclosure": ("Disclosure", "DisclosedReport", "disclosure"),
     "deniable._disclosure.phrases": ("Likelihood",),
+    "deniable._registry_source": ("load_registry", "parse_registry"),
     "deniable._status": ("Dropped", "FlushResult", "Outcome", "Status"),
+    "deniable._timer": ("Timer",),
     "deniable._transport.http": ("HttpTransport", "Response", "Transport"),
     "deniable_shared.errors": ("DeniableError", "ParameterError", "RecordError", "RegistryError"),
+    "deniable_shared.registry": ("Registry",),
 }
 
 

@@ -1,6 +1,6 @@
 """Checking what an application passes to `Client`; whatever cannot be used raises at construction.
 
-Imported by the first client and not with the class: reading registries takes start-up time.
+Imported by the first client and not with the class, as it takes start-up time.
 """
 
 from __future__ import annotations
@@ -9,14 +9,18 @@ import contextlib
 import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from deniable._storage.directory import read_application
 from deniable_shared.errors import ParameterError
-from deniable_shared.registry import Registry, load
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from deniable._transport.http import Transport
+
+VARIABLES: Final = {"endpoint": "DENIABLE_ENDPOINT", "key": "DENIABLE_KEY"}
+"""The environment variables that stand in for arguments that are left out; empty means not set."""
 
 
 def check_options(
@@ -43,39 +47,30 @@ def check_options(
 
 
 def choose_transport(
-    endpoint: str | None, key: str | None, transport: Transport | None
+    endpoint: str | None,
+    key: str | None,
+    transport: Transport | None,
+    environment: Mapping[str, str] = os.environ,
 ) -> Transport:
     """The application's own transport, or HTTP to the endpoint.
+
+    Args:
+        endpoint: see `Client`, as are the next two.
+        key: see there.
+        transport: see there.
+        environment: where `VARIABLES` are, which are read only if there is no transport.
 
     Raises:
         ParameterError: if it is not either a transport, or an endpoint and a key.
     """
     if transport is None:
-        if endpoint is None or key is None:
-            raise ParameterError("endpoint and key", "given unless there is a transport", None)
-        from deniable._transport.http import HttpTransport
-
-        return HttpTransport(endpoint, key)
+        return _http_transport(endpoint, key, environment)
     if endpoint is not None or key is not None:
         raise ParameterError("endpoint and key", "left out if there is a transport", "both")
     methods = getattr(transport, "send", None), getattr(transport, "close", None)
     if isinstance(transport, type) or not all(map(callable, methods)):
         raise ParameterError("transport", "an object that can send and close", transport)
     return transport
-
-
-def read_registry(registry: Registry | str | os.PathLike[str]) -> Registry:
-    """The registry that was passed, read from its file if a path was passed.
-
-    Raises:
-        ParameterError: if it is neither.
-        RegistryError: if the file cannot be read or has problems.
-    """
-    if isinstance(registry, str | os.PathLike):
-        return load(registry)
-    if not isinstance(registry, Registry):
-        raise ParameterError("registry", "a path or a Registry", registry)
-    return registry
 
 
 def find_directory(directory: str | os.PathLike[str], application: str) -> Path:
@@ -96,3 +91,25 @@ def find_directory(directory: str | os.PathLike[str], application: str) -> Path:
     if owner not in (None, application):
         raise ParameterError("directory", f"used by {application} alone", f"that of {owner}")
     return path
+
+
+def _http_transport(
+    endpoint: str | None, key: str | None, environment: Mapping[str, str]
+) -> Transport:
+    from deniable._transport.http import HttpTransport
+
+    found = {"endpoint": endpoint, "key": key}
+    variables = {name: VARIABLES[name] for name, given in found.items() if given is None}
+    for name, variable in variables.items():
+        found[name] = environment.get(variable)
+        if not found[name]:
+            wanted = f"passed, or set as {variable} in the environment, unless there is a transport"
+            raise ParameterError(name, wanted, None)
+    try:
+        return HttpTransport(found["endpoint"] or "", found["key"] or "")
+    except ParameterError as error:
+        if error.name not in variables:
+            raise
+        # Not shown: somebody who mixes up the variables has the key in that of the endpoint.
+        problem = ParameterError(variables[error.name], error.constraint, "another (not shown)")
+    raise problem

@@ -18,9 +18,11 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import ClassVar, Final, Self
+    from importlib.resources.abc import Traversable
+    from typing import ClassVar, Final, Self, SupportsFloat
 
     from deniable._disclosure.disclosure import Disclosure
+    from deniable._timer import Timer
     from deniable._transport.http import Transport
     from deniable_shared.registry import Registry
 
@@ -37,9 +39,11 @@ class Client:
     absence. Safe for threads, for forks, and for several processes that share a directory.
 
     Args:
-        registry: path of a metrics.toml, or a registry that was loaded before.
-        endpoint: the aggregator's base URL; ``https://``, or ``http://`` to this machine.
-        key: the application's write key.
+        registry: path of a metrics.toml; or a file of a package, from `importlib.resources`; or
+            TOML as bytes; or a registry that was loaded before.
+        endpoint: the aggregator's base URL; ``https://``, or ``http://`` to this machine. If it is
+            left out, the environment variable DENIABLE_ENDPOINT has it.
+        key: the application's write key; if it is left out, that of DENIABLE_KEY.
         directory: private to this application on this device; a directory that another application
             has used is refused. It is created with mode 0700 when there is consent and something is
             recorded.
@@ -65,7 +69,7 @@ class Client:
 
     def __init__(
         self,
-        registry: Registry | str | os.PathLike[str],
+        registry: Registry | str | os.PathLike[str] | Traversable | bytes,
         *,
         endpoint: str | None = None,
         key: str | None = None,
@@ -82,9 +86,9 @@ class Client:
             check_options,
             choose_transport,
             find_directory,
-            read_registry,
         )
         from deniable._recording.recorder import Recorder
+        from deniable._registry_source import read_registry
         from deniable._remote.configuration import RemoteSettings
         from deniable._upload.uploader import Uploader
 
@@ -135,7 +139,7 @@ class Client:
     def record(
         self,
         metric: str,
-        value: bool | float | str | Mapping[str, bool | str],
+        value: bool | float | str | SupportsFloat | Mapping[str, bool | str],
         *,
         segment: str | None = None,
     ) -> Outcome:
@@ -149,6 +153,7 @@ class Client:
             value: a bool for ``boolean`` metrics, a str for ``category`` and ``string``, an int or
                 float for ``number`` and ``distribution`` (a number outside the range counts as the
                 nearer end), and for ``attributes`` a mapping from each name to its bool or str.
+                Also NumPy's flags and numbers, decimals and fractions.
             segment: for a metric with segments, the one that this device belongs to now; if it is
                 left out or unknown, the report counts for the metric's ``other`` segment, if any.
 
@@ -183,6 +188,26 @@ class Client:
             del metric, value, segment
             raise RecordError(outcome, problem)
         return outcome
+
+    def timer(self, metric: str, *, segment: str | None = None) -> Timer:
+        """Times a block or a function, and records how many seconds it took.
+
+        ::
+
+            with client.timer("startup_seconds"):
+                load()
+
+        What ends by an exception is not recorded. As a decorator, also of coroutine functions, it
+        times each call; the ``with`` statement needs a new timer each time.
+
+        Args:
+            metric: a ``number`` or ``distribution``; for others `record` returns what it returns
+                for any number.
+            segment: see `record`.
+        """
+        from deniable._timer import Timer  # not every application needs it
+
+        return Timer(self.record, metric, segment)
 
     def flush(self, *, timeout_seconds: float = FLUSH_TIMEOUT_SECONDS) -> FlushResult:
         """Sends the stored reports now, without waiting for their random times.

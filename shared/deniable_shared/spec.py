@@ -265,13 +265,13 @@ class Spec:
         if self.type == "boolean":
             if type(value) is bool:
                 return int(value)
-            raise DomainError(f"{self.name} takes a bool")
+            raise DomainError(f"{self.name} takes a bool: True or False")
         if self.type == "attributes":
             return self._record(value)
         if self.range is not None:
             return self._number(value, self.range)
         if not isinstance(value, str):
-            raise DomainError(f"{self.name} takes a str")
+            raise DomainError(f"{self.name} takes a str; of an Enum member pass its value")
         if self.type == "category":
             index = self._index.get(
                 hashing.normalize_if_short(value, self._longest), self._other_index
@@ -286,7 +286,11 @@ class Spec:
         number = segments.of.index(value)
         if number is None:
             flag = segments.of.type == "boolean"
-            wanted = "takes a bool" if flag else "takes a str of its domain: it has no catch-all"
+            wanted = (
+                "takes a bool: True or False"
+                if flag
+                else "takes a str of its domain: it has no catch-all"
+            )
             raise DomainError(f"{self.name} {wanted}")
         pair = segments.index(number, segment)
         if pair is None:
@@ -321,7 +325,9 @@ class Spec:
     def _number(self, value: object, ends: Range) -> int:
         """The nearest place, or for a distribution the bin."""
         if not numbers.is_number(value):
-            raise DomainError(f"{self.name} takes a finite int or float")
+            raise DomainError(
+                f"{self.name} takes a finite number; of a timedelta pass its total_seconds()"
+            )
         number = cast("float", value)
         if self.type == "distribution":
             return numbers.bin_index(number, ends, self._bins)

@@ -81,9 +81,10 @@ def pending_reports(client):
 
 
 @pytest.fixture(autouse=True)
-def _tracking_allowed(monkeypatch):
-    """Removes DO_NOT_TRACK, which the environment of these tests may set."""
-    monkeypatch.delenv("DO_NOT_TRACK", raising=False)
+def _nothing_set(monkeypatch):
+    """Removes what the environment of these tests may say to clients."""
+    for variable in ("DO_NOT_TRACK", "DENIABLE_ENDPOINT", "DENIABLE_KEY"):
+        monkeypatch.delenv(variable, raising=False)
 
 
 @pytest.fixture(autouse=True)

@@ -80,7 +80,9 @@ def test_values_beyond_the_range_count_as_its_ends(value, place):
 def test_what_is_not_a_finite_number_is_refused_without_being_repeated(value, fields):
     with pytest.raises(DomainError) as caught:
         spec(fields).encode(value)
-    assert str(caught.value) == "startup takes a finite int or float"
+    assert str(caught.value) == (
+        "startup takes a finite number; of a timedelta pass its total_seconds()"
+    )
     assert caught.value.__cause__ is None
     assert caught.value.__context__ is None
 

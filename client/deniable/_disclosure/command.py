@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import sys
@@ -11,12 +12,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from deniable._default_directory import default_directory
 from deniable._disclosure.disclosure import NO_DIRECTORY, NOTHING, disclosure
 from deniable_shared.characters import visible
 from deniable_shared.commands.parser import Parser
+from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Iterator
 
     from deniable._disclosure.disclosure import DisclosedReport, Disclosure
@@ -55,8 +57,9 @@ How to read it:
   up, never again. Where some answers have a delta, the sum of all is shown: at
   most so probable is it that they say more than epsilon allows.
 
-Example:
-  deniable show --directory ~/.local/state/flightdeck/telemetry
+Examples:
+  deniable show --application flightdeck
+  deniable show --directory /var/lib/flightdeck/telemetry
 """
 _WHERE: Final = (
     "The directory is the one that the application keeps for its answers; its documentation, or "
@@ -70,10 +73,20 @@ _WHY_NOTHING: Final = (
 
 def parser() -> Parser:
     """The options of the command."""
-    made = Parser("deniable show", f"{_ABOUT}\n{_EXPLAINED}", arguments="--directory DIR")
+    made = Parser(
+        "deniable show",
+        f"{_ABOUT}\n{_EXPLAINED}",
+        arguments="(--application NAME | --directory DIR)",
+    )
+    made.add_argument(
+        "--application",
+        dest="directory",
+        type=_directory_of,
+        metavar="NAME",
+        help="Which application, if it keeps its answers where Deniable suggests.",
+    )
     made.add_argument(
         "--directory",
-        required=True,
         type=Path,
         metavar="DIR",
         help="Where the application keeps its answers until they are sent.",
@@ -88,6 +101,8 @@ def run(options: argparse.Namespace) -> int:
     Returns:
         The exit status: 0, or 1 if there is nothing to show or something could not be read.
     """
+    if options.directory is None:
+        parser().error("--application or --directory is missing.")
     shown = disclosure(options.directory)
     if shown.problem in (NO_DIRECTORY, NOTHING) and not options.json:
         hint = _WHERE if shown.problem == NO_DIRECTORY else _WHY_NOTHING
@@ -96,6 +111,14 @@ def run(options: argparse.Namespace) -> int:
         return 1
     print(_as_json(shown) if options.json else "\n".join(_page(shown)))
     return 0 if shown.problem is None else 1
+
+
+def _directory_of(application: str) -> Path:
+    try:
+        return default_directory(application)
+    except ParameterError as error:
+        problem = str(error)
+    raise argparse.ArgumentTypeError(problem)
 
 
 def _as_json(shown: Disclosure) -> str:

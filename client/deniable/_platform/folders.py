@@ -19,12 +19,19 @@ def state_folder(environment: Mapping[str, str] = os.environ) -> Path:
     Nothing is created.
 
     Raises:
-        RuntimeError: if the user has no home, as some services have none.
+        RuntimeError: if the user has no home, or one that does not exist, as some services have.
     """
     if sys.platform == "win32":
         local = Path(environment.get("LOCALAPPDATA", ""))
-        return local if local.is_absolute() else Path.home() / "AppData" / "Local"
+        return local if local.is_absolute() else _home() / "AppData" / "Local"
     if sys.platform in ("darwin", "ios"):
-        return Path.home() / "Library" / "Application Support"
+        return _home() / "Library" / "Application Support"
     state = Path(environment.get("XDG_STATE_HOME", ""))
-    return state if state.is_absolute() else Path.home() / ".local" / "state"
+    return state if state.is_absolute() else _home() / ".local" / "state"
+
+
+def _home() -> Path:
+    home = Path.home()
+    if home == home.parent or not home.is_dir():
+        raise RuntimeError("the user has no home")
+    return home

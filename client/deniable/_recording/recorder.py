@@ -7,6 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from deniable._recording.absence import AbsenceReporter
+from deniable._recording.plain_values import as_plain
 from deniable._recording.report_writer import ReportWriter
 from deniable._status import Outcome
 from deniable._storage.device import STORAGE_ERRORS
@@ -160,6 +161,8 @@ class Recorder:
             return plan.spec.encode(value, segment)
         except DomainError as error:
             problem = str(error)  # names the metric, never the value
+        with contextlib.suppress(Exception):  # whatever the value raises; it may hold the value
+            return plan.spec.encode(as_plain(value), segment)
         self._events.problem("outside_domain", problem)
         raise RecordError(Outcome.OUTSIDE_DOMAIN, problem)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, SupportsFloat
 
 from deniable._client import Client
 from deniable._status import Outcome
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from deniable._disclosure.disclosure import Disclosure
     from deniable_shared.registry import Registry
 
-Value = bool | float | str | Mapping[str, bool | str]
+Value = bool | float | str | SupportsFloat | Mapping[str, bool | str]
 KeptValue = Value | tuple[Value, str]
 
 
@@ -99,7 +99,7 @@ class RecordingClient(Client):
     def record(
         self,
         metric: str,
-        value: bool | float | str | Mapping[str, bool | str],
+        value: bool | float | str | SupportsFloat | Mapping[str, bool | str],
         *,
         segment: str | None = None,
     ) -> Outcome:

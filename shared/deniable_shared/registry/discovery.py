@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from deniable_shared.errors import ParameterError, RegistryError
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
     from pathlib import Path
 
     from deniable_shared.fields import TableReader
@@ -33,11 +34,12 @@ class ModelFiles:
     """The model files that a registry names.
 
     Args:
-        folder: the registry file's; None for a registry that was read from its text alone.
+        folder: the registry file's, which may be inside a zip; None for a registry that was read
+            from its text alone.
         carried: what the registry's table `MODELS` has.
     """
 
-    def __init__(self, folder: Path | None, carried: dict[str, Any]) -> None:
+    def __init__(self, folder: Path | Traversable | None, carried: dict[str, Any]) -> None:
         self._folder = folder
         self._carried = carried
 
@@ -59,7 +61,9 @@ class ModelFiles:
             with (self._folder / name).open("rb") as file:
                 body = file.read(MAX_MODEL_BYTES + 1)
         except OSError as error:
-            wanted = f"a file beside the registry that can be read ({error.strerror})"
+            wanted = (
+                f"a file beside the registry that can be read ({error.strerror or 'not found'})"
+            )
             raise ParameterError("model", wanted, name) from error
         if len(body) > MAX_MODEL_BYTES:
             raise ParameterError("model", f"a file of at most {MAX_MODEL_BYTES:,} bytes", name)

@@ -8,6 +8,7 @@ it resolves every metric to a `Spec`, so both sides derive the same digests. The
 from __future__ import annotations
 
 import binascii
+import os
 import tomllib
 from datetime import date
 from decimal import MAX_EMAX, MIN_EMIN, Context
@@ -38,8 +39,8 @@ from deniable_shared.registry.resolution import resolve
 from deniable_shared.spec import TYPES, TYPES_WITH_RANGE, Spec
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping
+    from importlib.resources.abc import Traversable
 
 VERSION: Final = 1
 MIN_EPSILON: Final = Fraction(1, 100)
@@ -115,24 +116,34 @@ class Registry:
     remote_key: bytes | None = None
 
 
-def load(path: str | os.PathLike[str]) -> Registry:
+def load(source: str | os.PathLike[str] | Traversable) -> Registry:
     """Reads a registry file.
+
+    Args:
+        source: its path; or a file of a package as `importlib.resources.files` gives it, which may
+            be inside a zip.
 
     Raises:
         RegistryError: if it cannot be read or has problems; all of them are listed.
     """
+    file = Path(source) if isinstance(source, str | os.PathLike) else source
+    name = str(file)
+    if name.startswith("<"):  # a resource that says only which object it is
+        name = file.name
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:  # no UTF-8; a name that no file can have
-        raise RegistryError([f"{path}: cannot be read: {error}"]) from error
-    return parse(text, name=str(path), folder=Path(path).parent)
+        text = file.read_text(encoding="utf-8")
+    except Exception as error:  # resources raise whatever their package's importer does
+        raise RegistryError([f"{name}: cannot be read: {error}"]) from error
+    return parse(text, name=name, folder=getattr(file, "parent", None))
 
 
-def parse(text: str, *, name: str = "metrics.toml", folder: Path | None = None) -> Registry:
+def parse(
+    text: str | bytes, *, name: str = "metrics.toml", folder: Path | Traversable | None = None
+) -> Registry:
     """Reads a registry from its text.
 
     Args:
-        text: TOML.
+        text: TOML; bytes are UTF-8.
         name: the file's name, for messages.
         folder: where the model files are that it names; not needed if it names none.
 
@@ -140,6 +151,7 @@ def parse(text: str, *, name: str = "metrics.toml", folder: Path | None = None) 
         RegistryError: if the text has problems; all of them are listed.
     """
     try:
+        text = text.decode() if isinstance(text, bytes) else text
         data = tomllib.loads(text, parse_float=_EXACT.create_decimal)
     except (ValueError, RecursionError) as error:
         raise RegistryError([f"{name}: must be TOML: {error}"]) from error

@@ -325,9 +325,9 @@ def test_a_registry_that_cannot_be_read_raises_at_once(tmp_path, directory):
         deniable.Client("a\0b", directory=directory, transport=Accepting())
 
 
-@pytest.mark.parametrize("registry", [None, 3, b"metrics.toml"])
+@pytest.mark.parametrize("registry", [None, 3, {"registry": 1}])
 def test_a_registry_that_is_no_path_is_refused_at_construction(directory, registry):
-    with pytest.raises(ParameterError, match="registry must be a path or a Registry"):
+    with pytest.raises(ParameterError, match="registry must be a path, a resource of a package, "):
         deniable.Client(registry, directory=directory, transport=Accepting())
 
 

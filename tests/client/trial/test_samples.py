@@ -82,7 +82,7 @@ def test_a_drawn_value_is_taken_and_the_wrong_one_is_refused(metric):
         spec.encode(value, segment)
         assert json.loads(json.dumps(value)) == value
         if spec.range is not None:
-            assert float(spec.range[0]) <= value <= float(spec.range[1])
+            assert spec.range[0] <= value <= spec.range[1]
         if spec.letters is not None:
             assert 0 < len(value) <= spec.letters.longest
     with pytest.raises(DomainError):

@@ -32,7 +32,7 @@ def ask(*words):
         (["plan", "--de"], ["--devices"]),
         (["plan", "--every", ""], ["day", "week", "month", "once"]),
         (["plan", "--every", "w"], ["week"]),
-        (["show", "--"], ["--help", "--directory", "--json"]),
+        (["show", "--"], ["--help", "--application", "--directory", "--json"]),
         (["keys", "rot"], ["rotate"]),
         (["keys", "create", "--scope", ""], ["write", "read", "admin"]),
         (["store", "set-aside", "d"], ["discard"]),
