@@ -34,7 +34,7 @@ test-fast: $(VENV)/.test ## run the tests that take moments: under a minute
 
 test: $(VENV)/.test ## run those, statistics, and tests of servers, processes and pages: eight minutes
 	@$(BIN)/python -m pytest $(PARALLEL) -m "not (slow or browser)"
-	@$(BIN)/python -m pytest tests/browser
+	@$(MAKE) --no-print-directory test-browser
 
 test-slow: $(VENV)/.test ## run the slow tests alone; SMALL=1 repeats less
 	@$(if $(SMALL),DENIABLE_SMALL_TESTS=1 )$(BIN)/python -m pytest $(PARALLEL) -m slow
@@ -63,6 +63,9 @@ check: $(VENV)/.dev ## lint, formatting, types and import contracts
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
 	@$(BIN)/mypy --strict
+	@for system in win32 darwin; do \
+		$(BIN)/mypy --strict --platform $$system --cache-dir .mypy_cache/$$system -p deniable -p deniable_shared \
+			|| exit 1; done
 	@$(BIN)/lint-imports
 
 serve: $(VENV)/.demo ## run an aggregator on 127.0.0.1, with its data in STORE=deniable.db
@@ -115,7 +118,7 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@$(BIN)/python $(PIP_INSTALL) -e '.[dev]'
 	@touch $@ $(VENV)/.test $(VENV)/.demo
 
-# Spark is too large for the environment of the other tests.
+# Superset and Spark are too large for the environment of the other tests.
 $(SUPERSET)/.superset: | $(SUPERSET)/bin/python
 	@echo "Installing Apache Superset into $(SUPERSET)"
 	@$(SUPERSET)/bin/python $(PIP_INSTALL) apache-superset psycopg2-binary rich cachetools 'flask-caching<2.4'

@@ -21,7 +21,9 @@ if sys.platform == "win32":
     _SYNCABLE: Final = os.O_RDWR  # the system refuses to sync what is open for reading alone
     _PAUSES_SECONDS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 
-    sync = os.fsync
+    def sync(file: int) -> None:
+        """As below: the system empties the memory of the disk, too."""
+        os.fsync(file)
 
     def sync_directory(directory: Path) -> None:
         """Does nothing: NTFS writes the names of files to its own journal."""
@@ -59,11 +61,13 @@ else:
                 os.fsync(file)
 
     else:
-        sync = os.fsync
-        """Waits until what was written to a descriptor survives a power failure.
 
-        Everywhere, unless the disk lies. On Windows the descriptor must be open for writing.
-        """
+        def sync(file: int) -> None:
+            """Waits until what was written to a descriptor survives a power failure.
+
+            Everywhere, unless the disk lies. On Windows the descriptor must be open for writing.
+            """
+            os.fsync(file)
 
     def sync_directory(directory: Path) -> None:
         """Waits until the names in a directory survive a power failure."""

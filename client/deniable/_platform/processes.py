@@ -33,12 +33,7 @@ if sys.platform == "win32":
         finally:
             kernel.CloseHandle(ctypes.c_void_p(handle))
 
-    def call_at_fork(
-        *,
-        before: Callable[[], object] | None = None,
-        after_in_parent: Callable[[], object] | None = None,
-        after_in_child: Callable[[], object] | None = None,
-    ) -> None:
+    def call_at_fork(**functions: Callable[[], object]) -> None:
         """Does nothing: no process forks."""
 
 else:
@@ -59,5 +54,11 @@ else:
             pass  # a process of another user; or a number that no process can have
         return True
 
-    call_at_fork = os.register_at_fork
-    """Has functions called before Python forks and after it, in either process."""
+    def call_at_fork(**functions: Callable[[], object]) -> None:
+        """Has functions called before Python forks and after it.
+
+        Args:
+            functions: ``before``, ``after_in_parent`` and ``after_in_child``.
+        """
+        if hasattr(os, "register_at_fork"):  # iOS has none either
+            os.register_at_fork(**functions)

@@ -39,11 +39,15 @@ def find_proxy(choice: str | Proxy | None, host: str, port: int) -> Proxy | None
     if not isinstance(choice, str):
         return choice
     with _import_lock.hold():
-        from urllib.request import getproxies, proxy_bypass
+        # Not `getproxies`: on macOS it asks the system, which ends a process that was forked.
+        from urllib.request import (  # type: ignore[attr-defined]  # mypy knows only one
+            getproxies_environment,
+            proxy_bypass_environment,
+        )
 
-    proxies = getproxies()
+    proxies = getproxies_environment()
     url = proxies.get("https") or proxies.get("all")
-    if not url or proxy_bypass(f"{host}:{port}"):
+    if not url or proxy_bypass_environment(f"{host}:{port}"):
         return None
     try:
         return parse_proxy(url if "://" in url else f"http://{url}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from importlib import import_module
@@ -43,17 +44,24 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         else:
             status = _run(words)
         sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader of a pipe has seen enough. Python must not try to flush the rest at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        status = 0
     except DeniableError as error:
         status = _fail(str(error))
     except OSError as error:
+        if _says_that_the_reader_has_gone(error):
+            # Python must not try to flush the rest at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(0)
         if error.filename is None:
             raise  # a defect, or the network: not a file that the user named
         status = _fail(f"{error.filename}: {error.strerror}")
     sys.exit(status)
+
+
+def _says_that_the_reader_has_gone(error: OSError) -> bool:
+    """Whether the reader of a pipe has seen enough; Windows calls that an invalid argument."""
+    if sys.platform == "win32" and error.errno == errno.EINVAL and error.filename is None:
+        return True
+    return isinstance(error, BrokenPipeError)
 
 
 def _run(words: list[str]) -> int:
