@@ -66,6 +66,7 @@ in = { values = ["a", "b"], complete = true }
 """
 
 TYPED_PROGRAM = r"""
+from decimal import Decimal
 from typing import assert_type
 
 import deniable
@@ -82,6 +83,9 @@ def use(client: Client, theme: ThemeValue, channel: ThemeSegment, text: str) -> 
         same.record("export", "csv")
         same.record("export", text)
         same.record("delay", 3)
+        same.record("delay", Decimal("2.5"))
+        with same.timer("delay"):
+            pass
         same.record("emoji", text)
         given: ClientValue = {"class": True, "in": "a"}
         same.record("client", given)
@@ -112,6 +116,8 @@ def use(client: Client, single: ClientOfOneMetric, text: str) -> None:
     client.record("delay", "1")
     client.record("delay", 1, segment="beta")
     client.record("emoji", 1)
+    client.timer("theme")
+    single.timer("theme")
     client.record("client", {"class": True})
     client.record("client", {"class": 1, "in": "a"})
     client.record("client", {"class": True, "in": "c"})
@@ -280,7 +286,7 @@ def test_a_program_that_misuses_the_client_is_told(installed, checker):
         told = set(re.findall(rf"(?m)^\W*(?:.*/)?{name}:(\d+):.* error: ?", result.stdout))
         lines = program.splitlines()
         assert {lines[int(line) - 1] for line in told} == {
-            line for line in lines if re.search(r"record\(|flush\(|consent=", line)
+            line for line in lines if re.search(r"record\(|timer\(|flush\(|consent=", line)
         }
 
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 LINE_LENGTH: Final = 100
 _INDENT: Final = "    "
-_PLAIN: Final = {"boolean": "bool", "string": "str", "number": "float", "distribution": "float"}
+_NUMBER: Final = "float | SupportsFloat"
+_PLAIN: Final = {"boolean": "bool", "string": "str", "number": _NUMBER, "distribution": _NUMBER}
 
 
 def literal(text: str) -> str:

@@ -60,6 +60,11 @@ _IMPLEMENTATION: Final = """
         ) -> deniable.Outcome:
             raise NotImplementedError"""
 
+_TIMER: Final = '''
+        def timer(self, metric: {numbers}) -> deniable.Timer:
+            """Times a block or a function, and records how many seconds it took."""
+            raise NotImplementedError'''
+
 _AT_RUN_TIME: Final = """
 else:
     Client = deniable.Client
@@ -93,6 +98,8 @@ def _body(registry: Registry) -> Iterator[str]:
         yield from _record(metric, overloaded=len(metrics) > 1)
     if len(metrics) > 1:
         yield _IMPLEMENTATION
+    numbers = ", ".join(literal(each.spec.name) for each in metrics if each.spec.range is not None)
+    yield _TIMER.format(numbers=f"Literal[{numbers}]" if numbers else "Never")
     yield _AT_RUN_TIME
 
 
@@ -100,9 +107,14 @@ def _imports(registry: Registry) -> Iterator[str]:
     """What the module needs of `typing`: type checkers tell of more as of less."""
     specs = [metric.spec for metric in registry.metrics.values()]
     attributes = [attribute for spec in specs for attribute in spec.attributes]
+    has_numbers = any(spec.range is not None for spec in specs)
     yield from ("TYPE_CHECKING", "Literal")
+    if not has_numbers:
+        yield "Never"
     if any(attribute.other is not None for attribute in attributes):
         yield "NotRequired"
+    if has_numbers:
+        yield "SupportsFloat"
     if any(spec.type == "category" for spec in specs):  # as are all that have segments
         yield "TypeAlias"
     if attributes:
