@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from deniable._consent import Consent
-from deniable._event_log import EventLog
-from deniable._lifecycle import ClientParts, close
-from deniable._randomness import Randomness
+from deniable._lifecycle import join_engine, leave_engine
 from deniable._status import DELTA_UNITS, NANO, FlushResult, Outcome, Status
 from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
 from deniable_shared.errors import RecordError
@@ -87,52 +84,28 @@ class Client:
             choose_transport,
             find_directory,
         )
-        from deniable._recording.recorder import Recorder
+        from deniable._engine import Settings
         from deniable._registry_source import read_registry
-        from deniable._remote.configuration import RemoteSettings
-        from deniable._upload.uploader import Uploader
 
         check_options(
             upload_delay_seconds=upload_delay_seconds,
             clock=clock,
             switches={"consent": consent, "background": background, "strict": strict},
         )
-        self._transport = transport = choose_transport(endpoint, key, transport)
+        transport = choose_transport(endpoint, key, transport)
         self._registry = read_registry(registry)
-        self._clock = clock
         self._strict = strict
-        self._events = EventLog()
-        application = self._registry.application
-        path = find_directory(directory, application)
-        self._storage = self._storage_type(path, self._events, application)
-        self._consent = Consent(self._storage, self._environment)
-        self._remote = RemoteSettings(self._registry, self._storage, transport, self._events, clock)
-        self._randomness = Randomness()
-        self._recorder = Recorder(
-            self._registry,
-            self._storage,
-            self._consent,
-            self._remote,
-            self._events,
-            self._randomness,
-            clock,
-            float(upload_delay_seconds),
+        path = find_directory(directory, self._registry.application)
+        settings = Settings(
+            self._registry, transport, float(upload_delay_seconds), background, clock
         )
-        self._uploader = Uploader(
-            self._storage,
-            transport,
-            self._remote,
-            self._events,
-            clock,
-            self._recorder.prepare,
-            delay_seconds=float(upload_delay_seconds),
-            longest_wait_seconds=self._recorder.longest_wait_seconds,
-            absence_digests=self._recorder.absence_digests,
-            background=background,
+        self._closed = False
+        self._agreed: int | None = None
+        self._engine = engine = join_engine(
+            self, path, settings, self._storage_type, self._environment
         )
-        self._parts = ClientParts(
-            self._storage, self._uploader, self._consent, self._events, self._randomness
-        )
+        self._storage, self._events, self._consent = engine.storage, engine.events, engine.consent
+        self._recorder, self._uploader = engine.recorder, engine.uploader
         if consent:
             self.consent = True
 
@@ -167,9 +140,10 @@ class Client:
         """
         problem = ""
         try:
-            if self._parts.closed:
+            if self._closed or self._engine.closed:
                 raise RecordError(Outcome.CLOSED, "the client was closed")
-            outcome, wake = self._recorder.record(metric, value, segment)
+            agreed = self._agreed == self._consent.withdrawals
+            outcome, wake = self._recorder.record(metric, value, segment, agreed=agreed)
             if wake is not None:
                 self._uploader.wake(wake)
         except RecordError as error:
@@ -224,7 +198,7 @@ class Client:
         """
         try:
             self._storage.detect_fork()
-            if self._consent.given and not self._parts.closed:
+            if self.consent and not self._is_closed:
                 return self._uploader.flush(min(timeout_seconds, MAX_FLUSH_SECONDS))
         except Exception as error:  # noqa: BLE001  not even a wrong timeout may reach the host
             self._events.problem("internal_error", type(error).__name__)
@@ -251,8 +225,10 @@ class Client:
         """Ends the background thread and closes the files, within a second in any case.
 
         Reports that were not sent stay stored, and the next client with this directory sends them.
+        Of clients that share a directory, the last that is closed does so.
         """
-        close([self._parts])
+        self._closed = True
+        leave_engine(self._engine, self)
 
     @property
     def consent(self) -> bool:
@@ -264,16 +240,16 @@ class Client:
         done, and nothing is recorded or sent before. Any other value, such as the text ``"false"``,
         counts as False.
         """
-        return self._consent.given
+        return self._consent.given and self._agreed == self._consent.withdrawals
 
     @consent.setter
     def consent(self, agreed: bool) -> None:
         try:
             self._storage.detect_fork()
             if agreed is True:
-                if self._parts.closed:
+                if self._is_closed:
                     return
-                self._consent.grant()
+                self._agreed = self._consent.grant()
                 if self._recorder.prepare() and (
                     self._recorder.counts_absence or self._storage.exists
                 ):
@@ -294,7 +270,7 @@ class Client:
         delta = 0
         try:
             if self._storage.exists:
-                epoch, storage = epoch_at(self._clock()), self._storage
+                epoch, storage = epoch_at(self._engine.settings.clock()), self._storage
                 spent, delta, pending = storage.run_locked(
                     lambda: (
                         storage.ledger.spending(epoch),
@@ -309,7 +285,7 @@ class Client:
             self._events.problem("internal_error", type(error).__name__)
             pending, left = None, (0, 0)
         return Status(
-            consent=self._consent.given,
+            consent=self.consent,
             pending=pending,
             sent=self._events.sent,
             outcomes=self._events.outcomes(),
@@ -319,8 +295,8 @@ class Client:
             epsilon_left_lifetime=max(0, left[1]) / NANO,
             delta_lifetime=delta / DELTA_UNITS,
             do_not_track=self._consent.do_not_track,
-            remote_serial=self._remote.serial,
-            remote_refused=self._remote.refused_count,
+            remote_serial=self._engine.remote.serial,
+            remote_refused=self._engine.remote.refused_count,
         )
 
     def disclosure(self) -> Disclosure:
@@ -332,11 +308,15 @@ class Client:
         """
         from deniable._disclosure.disclosure import disclosure  # seldom used
 
-        return disclosure(self._storage.directory, clock=self._clock)
+        return disclosure(self._storage.directory, clock=self._engine.settings.clock)
+
+    @property
+    def _is_closed(self) -> bool:
+        return self._closed or self._engine.closed
 
     def _delete_in_background(self) -> None:
         """Has the upload thread delete what could not be deleted now; the storage noted why."""
-        if not self._parts.closed:
+        if not self._is_closed:
             self._uploader.wake(0.0)
 
     def __enter__(self) -> Self:
@@ -346,9 +326,10 @@ class Client:
         self.close()
 
     def __repr__(self) -> str:
+        transport = type(self._engine.settings.transport).__name__
         return (
-            f"Client({self._registry.application!r}, transport={type(self._transport).__name__}, "
-            f"directory={str(self._storage.directory)!r}, consent={self._consent.given})"
+            f"Client({self._registry.application!r}, transport={transport}, "
+            f"directory={str(self._storage.directory)!r}, consent={self.consent})"
         )
 
 

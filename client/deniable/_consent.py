@@ -51,10 +51,16 @@ class Consent:
         """Whether something still has to be deleted; until then nothing is recorded or sent."""
         return self._withdrawals_done < self.withdrawals or self._requests_done < self._requests
 
-    def grant(self) -> None:
-        """The user agrees; has no effect if the environment refuses."""
+    def grant(self) -> int | None:
+        """The user agrees; has no effect if the environment refuses.
+
+        Returns:
+            How often consent was withdrawn before, which is how long this agreement holds: until
+            `withdrawals` is another number. None if the environment refuses.
+        """
         self.do_not_track = self._environment_refuses()
         self.given = not self.do_not_track
+        return self.withdrawals if self.given else None
 
     def withdraw(self) -> None:
         """The user does not agree, or no longer does: all that was stored has to be wiped."""

@@ -66,8 +66,11 @@ class EventLog:
             due = now >= self._logged_at.get(kind, -math.inf) + LOG_INTERVAL_SECONDS
             if due:
                 self._logged_at[kind] = now
-        if not due:
-            return
+        if due:
+            self.warn(kind, message)
+
+    def warn(self, kind: str, message: str) -> None:
+        """Logs a warning; see `problem` for what it may hold."""
         # `record` must never raise, but the host's log handlers and filters may, and so may an
         # import while the interpreter ends.
         with contextlib.suppress(Exception):

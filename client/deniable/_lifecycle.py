@@ -1,26 +1,27 @@
-"""What clients do when they are closed, and when the process forks or ends."""
+"""Which engines there are, and what they do when they are closed, at a fork, and at the end."""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 import weakref
 
 from deniable import _import_lock
+from deniable._engine import Engine
 from deniable._platform import processes
+from deniable_shared.errors import ParameterError
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
     from typing import Final
 
-    from deniable._consent import Consent
-    from deniable._event_log import EventLog
-    from deniable._randomness import Randomness
+    from deniable._engine import Settings
     from deniable._storage.device import DeviceStorage
-    from deniable._upload.uploader import Uploader
 
 CLOSE_SECONDS: Final = 0.5
 """Closing does not wait for an upload that has taken longer than this; nothing is lost by that."""
@@ -32,91 +33,142 @@ STORAGE_SECONDS: Final = 0.4
 """How long closing then waits for others that use the storage."""
 
 
-class ClientParts:
-    """The parts of one client that have to do something at a fork and when the client is closed.
+def join_engine(
+    client: object,
+    directory: Path,
+    settings: Settings,
+    storage_type: type[DeviceStorage],
+    environment: Mapping[str, str],
+) -> Engine:
+    """The engine of a directory, which all clients of a process share; made for the first of them.
 
-    Before the process forks, the parts of every client are made ready, so that no lock is held and
-    no SQLite connection is open at that moment. When the interpreter exits, all are closed.
+    Storage that is not in files, as that of tests, is never shared.
 
-    Attributes:
-        closed: whether the client has been closed.
+    Args:
+        client: who is going to use it, until it is dropped or calls `leave_engine`.
+        directory: the device's; absolute.
+        settings: what the engine is to work with.
+        storage_type: see `Engine`, as is the next.
+        environment: see there.
+
+    Raises:
+        ParameterError: if another client uses the directory with other settings.
     """
-
-    def __init__(
-        self,
-        storage: DeviceStorage,
-        uploader: Uploader,
-        consent: Consent,
-        events: EventLog,
-        randomness: Randomness,
-    ) -> None:
-        self.storage = storage
-        self.uploader = uploader
-        self.consent = consent
-        self.events = events
-        self.randomness = randomness
-        self.closed = False
-        uploader.owner = weakref.ref(self)
-        storage.fork_handler = weakref.WeakMethod(self.after_fork_in_child)
-        _open_clients[id(self)] = self
-
-    def after_fork_in_child(self) -> None:
-        """Drops what the child must not share: random bytes, locks, threads and open files."""
-        self.randomness.discard_buffer()
-        self.events.after_fork_in_child()
-        self.uploader.after_fork_in_child()
-        self.storage.after_fork_in_child()
+    place = os.path.realpath(directory) if storage_type.in_files else ""
+    with _registration():
+        engine = _find_engine(place)
+        if engine is None:
+            engine = Engine(settings, directory, storage_type, environment)
+            engine.place = place
+            _open_engines[id(engine)] = engine
+        else:
+            _check_same(engine.settings, settings)
+        second = len(engine.clients) > 0 and place not in _shared_places
+        if second:
+            _shared_places.add(place)
+        engine.clients.add(client)
+    if second:
+        engine.events.warn(
+            "shared",
+            "another client of this process uses the same directory, so both share its storage, "
+            "its uploads and its counts. Make one client per process and keep it",
+        )
+    return engine
 
 
-def close(clients: Sequence[ClientParts]) -> None:
-    """Closes clients, all of them together within `CLOSE_SECONDS` plus `STORAGE_SECONDS`."""
+def leave_engine(engine: Engine, client: object) -> None:
+    """Lets a client go that is closed, and closes the engine after the last one."""
+    with _registration():  # so that no client joins an engine that is being closed
+        engine.clients.discard(client)
+        if not engine.clients:
+            engine.closed = True
+    if engine.closed:
+        close([engine])
+
+
+def close(engines: Sequence[Engine]) -> None:
+    """Closes engines, all of them together within `CLOSE_SECONDS` plus `STORAGE_SECONDS`."""
     began = time.monotonic()
     threads = []
-    for client in clients:
-        client.storage.detect_fork()
-        client.closed = True
-        thread = client.uploader.stop()
+    for engine in engines:
+        engine.storage.detect_fork()
+        engine.closed = True
+        thread = engine.uploader.stop()
         if thread is not None and thread is not threading.current_thread():
-            wait = max(THREAD_SECONDS, CLOSE_SECONDS - client.uploader.exchange_seconds())
+            wait = max(THREAD_SECONDS, CLOSE_SECONDS - engine.uploader.exchange_seconds())
             threads.append((thread, began + wait))
     for thread, deadline in threads:
         thread.join(max(0.0, deadline - time.monotonic()))
     deadline = time.monotonic() + STORAGE_SECONDS
-    for client in clients:
+    for engine in engines:
         # Deletion that is still owed is tried once more; problems have been noted by then.
         with contextlib.suppress(Exception):
-            client.consent.delete_owed_now(max(0.0, deadline - time.monotonic()))
-        client.storage.close(max(0.0, deadline - time.monotonic()))
+            engine.consent.delete_owed_now(max(0.0, deadline - time.monotonic()))
+        engine.storage.close(max(0.0, deadline - time.monotonic()))
 
 
 # Read and changed without a lock, because a signal handler could leave a lock held.
-_open_clients: weakref.WeakValueDictionary[int, ClientParts] = weakref.WeakValueDictionary()
+_open_engines: weakref.WeakValueDictionary[int, Engine] = weakref.WeakValueDictionary()
+
+_shared_places: set[str] = set()
+"""Directories of which it was said already that several clients use them."""
+
+_lock = threading.RLock()
+"""Held while a client joins or leaves an engine; use it as `_registration` returns it."""
+
+_lock_process = os.getpid()
 
 
 def close_all() -> None:
-    """Closes every client there is; `deniable` registers this for the interpreter's exit."""
-    close(_live_clients())
+    """Closes every engine there is; `deniable` registers this for the interpreter's exit."""
+    close(live_engines())
 
 
-def _live_clients() -> list[ClientParts]:
-    return [client for each in _open_clients.valuerefs() if (client := each()) is not None]
+def live_engines() -> list[Engine]:
+    """The engines of this process, those that were closed included while somebody holds them."""
+    return [engine for each in _open_engines.valuerefs() if (engine := each()) is not None]
+
+
+def _find_engine(place: str) -> Engine | None:
+    for engine in live_engines():
+        if place and engine.place == place and not engine.closed:
+            return engine
+    return None
+
+
+def _registration() -> threading.RLock:
+    """The lock for joining and leaving; a new one in a forked child, however it was forked."""
+    global _lock, _lock_process
+    if os.getpid() != _lock_process:  # a thread of the parent may hold it
+        _lock, _lock_process = threading.RLock(), os.getpid()
+    return _lock
+
+
+def _check_same(known: Settings, wanted: Settings) -> None:
+    for name, ours, theirs in zip(known._fields, known, wanted, strict=True):
+        if ours != theirs:
+            raise ParameterError(
+                name,
+                "that of the other clients of this directory in this process, which share it",
+                "another (close them first, or give this client a directory of its own)",
+            )
 
 
 def _before_fork() -> None:
-    for client in _live_clients():
-        client.storage.before_fork()
+    for engine in live_engines():
+        engine.storage.before_fork()
     _import_lock.before_fork()  # last: an action of the storage may have to import something
 
 
 def _after_fork_in_parent() -> None:
-    for client in _live_clients():
-        client.storage.after_fork_in_parent()
+    for engine in live_engines():
+        engine.storage.after_fork_in_parent()
     _import_lock.after_fork_in_parent()
 
 
 def _after_fork_in_child() -> None:
-    for client in _live_clients():
-        client.after_fork_in_child()
+    for engine in live_engines():
+        engine.after_fork_in_child()
     _import_lock.after_fork_in_child()
 
 

@@ -133,12 +133,19 @@ def make_client(registry, directory, clock):
     Their clock stands still and they upload when they are flushed, and not before, so that nothing
     becomes due, and no day begins, while a test is at work. With ``background=True`` the thread
     uploads too, and time passes as it does.
+
+    Clients of one directory share an engine. With ``another_process=True`` the client shares none
+    with those that were made before, as if they belonged to other processes; and none of those that
+    are made later share theirs.
     """
     import deniable
+    from deniable._lifecycle import live_engines
 
     made = []
 
-    def make(**options):
+    def make(*, another_process=False, **options):
+        for engine in live_engines() if another_process else ():
+            engine.place = ""
         options = {"directory": directory, "consent": True, "background": False, **options}
         options.setdefault("clock", time.time if options["background"] else clock)
         if "transport" not in options:

@@ -92,7 +92,7 @@ def uploads(values, noise):
         with RecordingClient(metrics) as client:
             client.record("term", value)
             assert client.flush().sent == 1
-            (body,) = client._transport.bodies
+            (body,) = client._engine.settings.transport.bodies
         yield body
     relayed = values[WHOLE_CLIENTS:]
     if relayed:

@@ -86,7 +86,7 @@ class Recorder:
         return self._writer.longest_delay_seconds + hold
 
     def record(
-        self, metric: object, value: object, segment: object = None
+        self, metric: object, value: object, segment: object = None, *, agreed: bool
     ) -> tuple[Outcome, float | None]:
         """Records a value, see `Client.record`.
 
@@ -97,7 +97,7 @@ class Recorder:
             RecordError: if the value was refused because of a mistake of the programmer.
             StorageError, LedgerError, sqlite3.Error, OSError: if the storage cannot be used.
         """
-        if not self._consent.given:
+        if not (agreed and self._consent.given):
             with contextlib.suppress(*STORAGE_ERRORS):  # then deletion stays owed
                 self._consent.delete_owed(_NO_WAIT)
             refused = self._consent.do_not_track

@@ -25,7 +25,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-    from typing import Final, TypeVar, TypeVarTuple
+    from typing import ClassVar, Final, TypeVar, TypeVarTuple
 
     from deniable._event_log import EventLog
     from deniable._status import Dropped
@@ -59,9 +59,12 @@ class DeviceStorage(DeviceFiles):
         application: see there.
 
     Attributes:
+        in_files: whether the directory is used; not by the storage of tests.
         fork_handler: returns what is to be called in the child of a fork, in place of
             `after_fork_in_child`; or None.
     """
+
+    in_files: ClassVar[bool] = True
 
     def __init__(self, directory: Path, events: EventLog, application: str) -> None:
         super().__init__(directory, events, application)
@@ -190,8 +193,9 @@ class DeviceStorage(DeviceFiles):
         self._process = os.getpid()
 
     def __del__(self) -> None:
-        if os.getpid() == self._process:
-            self._close_locked(0.0)
+        if self._lock.file is not None and os.getpid() == self._process:
+            # Whoever drops the last reference must not wait for the disk: the logs are kept.
+            self._close_locked(0.0, self.directory / LEDGER, self.directory / SPOOL)
 
     def _run(
         self,

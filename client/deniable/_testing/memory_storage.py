@@ -30,6 +30,8 @@ _FOREVER: Final = -1.0
 class MemoryStorage(DeviceStorage):
     """Storage whose secret, ledger and spool live as long as it does."""
 
+    in_files = False
+
     def __init__(self, directory: Path, events: EventLog, application: str) -> None:
         super().__init__(directory, events, application)
         self.ledger = _MemoryLedger()

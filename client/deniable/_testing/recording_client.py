@@ -125,7 +125,7 @@ class RecordingClient(Client):
         from deniable._disclosure.disclosure import in_memory
 
         spool, ledger = self._storage.spool._connection, self._storage.ledger._connection
-        return self._storage.run_locked(in_memory, spool, ledger, self._clock)
+        return self._storage.run_locked(in_memory, spool, ledger, self._engine.settings.clock)
 
     def __repr__(self) -> str:
         return (

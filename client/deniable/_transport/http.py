@@ -118,6 +118,18 @@ class HttpTransport:
         self._ca_file = None if ca_file is None else Path(ca_file).absolute()
         self._context: SSLContext | None = None
 
+    def __eq__(self, other: object) -> bool:
+        """Whether both send to the same place in the same way: clients may then share one."""
+        if type(other) is not type(self):
+            return NotImplemented
+        return self._settings() == other._settings()
+
+    def __hash__(self) -> int:
+        return hash((self._host, self._port, self._base))
+
+    def _settings(self) -> dict[str, object]:
+        return {**vars(self), "_context": None}
+
     def __repr__(self) -> str:
         scheme = "https" if self._tls else "http"
         host = f"[{self._host}]" if ":" in self._host else self._host

@@ -91,10 +91,15 @@ class ReportSender:
         """Frees the slots that threads of the parent may hold."""
         self._slots = threading.Semaphore(self.parallel_uploads)
 
-    def close(self) -> None:
-        """Tells the transport that nothing more has to be sent for now."""
-        with self._slots, contextlib.suppress(BaseException):
-            self._transport.close()
+    def closing(self) -> Callable[[], None]:
+        """A function that tells the transport that nothing more has to be sent for now."""
+        slots, transport = self._slots, self._transport
+
+        def close() -> None:
+            with slots, contextlib.suppress(BaseException):
+                transport.close()
+
+        return close
 
     def with_transport(self, action: Callable[[], object]) -> None:
         """Calls an action that uses the transport, and counts it as one of the uploads."""

@@ -6,6 +6,7 @@ Every report is a request of its own. `deniable._upload.rounds` chooses the repo
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import time
@@ -18,11 +19,18 @@ from deniable._upload.rounds import UploadRounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Protocol
 
     from deniable._event_log import EventLog
     from deniable._remote.configuration import RemoteSettings
     from deniable._storage.device import DeviceStorage
     from deniable._transport.http import Transport
+
+    class Engine(Protocol):
+        """What the thread knows of `deniable._engine.Engine`."""
+
+        uploader: Uploader
+
 
 STORAGE_BACKOFF_SECONDS: Final = 60.0
 _COUNT_SECONDS: Final = 0.05
@@ -32,7 +40,11 @@ _COUNT_SECONDS: Final = 0.05
 class Uploader:
     """Sends the reports in the spool, in a thread of its own.
 
+    The thread holds the engine while it is at work, so that forks and the interpreter's exit find
+    it, and waits without holding it, so that an engine that nobody else holds can end.
+
     Args:
+        engine: returns the engine whose uploader this is, or None if there is none any longer.
         storage: the storage whose spool holds the reports.
         transport: carries the uploads.
         remote: lengthens delays, and is fetched anew after uploads.
@@ -44,15 +56,11 @@ class Uploader:
         absence_digests: see there. If there are any, the thread stays, and calls `prepare` at least
             every `MAX_WAIT_SECONDS`.
         background: whether there is a thread outside of `flush`.
-
-    Attributes:
-        owner: returns the object that the running thread keeps alive, so that it is closed at exit.
     """
-
-    owner: Callable[[], object] = staticmethod(lambda: None)
 
     def __init__(
         self,
+        engine: Callable[[], Engine | None],
         storage: DeviceStorage,
         transport: Transport,
         remote: RemoteSettings,
@@ -65,6 +73,7 @@ class Uploader:
         absence_digests: frozenset[bytes],
         background: bool,
     ) -> None:
+        self._engine = engine
         self._storage = storage
         self._sender = ReportSender(storage, transport, remote, events, clock)
         self._rounds = UploadRounds(
@@ -86,7 +95,8 @@ class Uploader:
         # Acquire the lock itself and not the condition, whose `__exit__` is a Python function that
         # a signal may keep from running: see `deniable._storage.lock`.
         self._lock = threading.RLock()
-        self._condition = threading.Condition(self._lock)
+        self._flushed = threading.Condition(self._lock)
+        self._alarm = _new_alarm()
         self._sender.after_fork_in_child()
         self._rounds.after_fork_in_child()
         self._thread: threading.Thread | None = None
@@ -110,7 +120,7 @@ class Uploader:
             if self._thread is None:
                 self._start()
             elif max(due, self._sender.silent_until) < self._sleeps_until:
-                self._condition.notify_all()
+                self._ring()
 
     def flush(self, timeout_seconds: float) -> FlushResult:
         """Tries every stored report once, now, unless the aggregator cannot be reached.
@@ -126,13 +136,13 @@ class Uploader:
             self._flush_until = max(self._flush_until, deadline)
             if self._thread is None:
                 self._start()
-            self._condition.notify_all()
+            self._ring()
             while (
                 self._thread is not None
                 and self._flushes_done < ticket
                 and (remaining := deadline - time.monotonic()) > 0
             ):
-                self._condition.wait(remaining)
+                self._flushed.wait(remaining)
         sent = self._events.sent - sent
         dropped = sum(self._events.dropped().values()) - dropped
         pending = self.count_pending(deadline - time.monotonic())
@@ -166,12 +176,29 @@ class Uploader:
         """
         with self._lock:
             thread, self._thread = self._thread, None
-            self._condition.notify_all()
+            self._ring()
+            self._flushed.notify_all()
         return thread
 
+    def __del__(self) -> None:
+        # The engine is gone by now: the thread, if it waits, wakes up, sees that, and ends.
+        self._ring()
+
+    def _ring(self) -> None:
+        """Wakes the thread up, or keeps it from waiting. Needs no lock, so `__del__` may call it.
+
+        A finalizer runs in any thread and at any moment, and must not wait for anything.
+        """
+        with contextlib.suppress(RuntimeError):  # it rings already
+            self._alarm.release()
+
     def _start(self) -> None:
+        self._alarm = alarm = _new_alarm()  # each thread has its own, and takes no other's
         thread = threading.Thread(
-            target=self._run, args=(self.owner(),), name="deniable-uploader", daemon=True
+            target=_run,
+            args=(self._engine, alarm, self._sender.closing()),
+            name="deniable-uploader",
+            daemon=True,
         )
         self._thread = thread
         try:
@@ -183,47 +210,45 @@ class Uploader:
             self._thread = None  # if the thread has started after all, it ends when it sees this
             raise
 
-    def _run(self, _owner: object) -> None:
-        try:
-            self._work()
-        finally:
-            self._sender.close()
+    def work(self) -> float | None:
+        """One round of the thread, which calls this.
 
-    def _work(self) -> None:
+        Returns:
+            How long the thread is to wait, 0 or more, unless it is woken up; None if it ends.
+        """
         me = threading.current_thread()
-        while True:
-            with self._lock:
-                if self._thread is not me:
-                    return  # flushes that are requested now are another thread's
-                self._wake_at = math.inf
-                ticket = self._flushes_requested
-                flushing = self._flushes_done < ticket
-            try:
-                wait = self._round(me, flushing=flushing)
-            except Exception as error:  # noqa: BLE001  the thread must outlive any error
-                if not isinstance(error, STORAGE_ERRORS):
-                    self._events.problem("upload_failed", type(error).__name__)
-                wait = STORAGE_BACKOFF_SECONDS if self._background else None
-            with self._lock:
-                if flushing:
-                    self._flushes_done = ticket
-                    self._condition.notify_all()
-                if self._thread is not me:
-                    return
-                if self._flushes_done < self._flushes_requested:
-                    continue
-                now = time.monotonic()
-                if self._wake_at < math.inf:
-                    # A report was recorded during the round, which may have been too early to see
-                    # it. Do not look for it before the aggregator may be asked again.
-                    due = max(self._wake_at, self._sender.silent_until) - now
-                    wait = due if wait is None else min(wait, due)
-                if wait is None:
-                    self._thread = None
-                    return
-                if wait > 0:
-                    self._sleeps_until = now + wait
-                    self._condition.wait(wait)
+        with self._lock:
+            if self._thread is not me:
+                return None  # flushes that are requested now are another thread's
+            self._wake_at = math.inf
+            ticket = self._flushes_requested
+            flushing = self._flushes_done < ticket
+        try:
+            wait = self._round(me, flushing=flushing)
+        except Exception as error:  # noqa: BLE001  the thread must outlive any error
+            if not isinstance(error, STORAGE_ERRORS):
+                self._events.problem("upload_failed", type(error).__name__)
+            wait = STORAGE_BACKOFF_SECONDS if self._background else None
+        with self._lock:
+            if flushing:
+                self._flushes_done = ticket
+                self._flushed.notify_all()
+            if self._thread is not me:
+                return None
+            if self._flushes_done < self._flushes_requested:
+                return 0.0
+            now = time.monotonic()
+            if self._wake_at < math.inf:
+                # A report was recorded during the round, which may have been too early to see it.
+                # Do not look for it before the aggregator may be asked again.
+                due = max(self._wake_at, self._sender.silent_until) - now
+                wait = due if wait is None else min(wait, due)
+            if wait is None:
+                self._thread = None
+                return None
+            self._alarm.acquire(blocking=False)  # what it has rung for is known by now
+            self._sleeps_until = now + wait
+            return max(wait, 0.0)
 
     def _round(self, me: threading.Thread, *, flushing: bool) -> float | None:
         """Sends what has to be sent now.
@@ -253,3 +278,25 @@ class Uploader:
         if has_sent and self._thread is me:
             self._sender.with_transport(self._remote.fetch_if_due)
         return self._rounds.next_wait() if self._background else None
+
+
+def _run(
+    find_engine: Callable[[], Engine | None], alarm: threading.Lock, closing: Callable[[], None]
+) -> None:
+    """The thread: holds the engine while it works, and lets it go while it waits."""
+    try:
+        while (engine := find_engine()) is not None:
+            wait = engine.uploader.work()
+            del engine
+            if wait is None:
+                return
+            alarm.acquire(timeout=wait)
+    finally:
+        closing()
+
+
+def _new_alarm() -> threading.Lock:
+    """A lock that is released to wake up the thread that waits to acquire it."""
+    alarm = threading.Lock()
+    alarm.acquire()
+    return alarm

@@ -49,7 +49,7 @@ def test_reports_of_an_earlier_process_wait_for_a_flush(foreground, clock, uploa
     foreground(clock=clock).record("theme", "dark")
     clock.forward(days=2)
     transport = Accepting()
-    client = foreground(clock=clock, transport=transport)
+    client = foreground(another_process=True, clock=clock, transport=transport)
     assert uploaders() == []
     assert client.flush().sent == 1
 

@@ -145,7 +145,7 @@ def test_opting_out_without_having_agreed_wipes_the_device_too(make_client, dire
 
 
 def test_another_client_on_the_directory_goes_on_with_the_new_secret(make_client, directory):
-    one, two = make_client(), make_client()
+    one, two = make_client(), make_client(another_process=True)
     assert two.record("city", "Bergen") == "recorded"
     one.consent = False
     assert two.record("late", value=True) == "recorded"

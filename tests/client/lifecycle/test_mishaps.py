@@ -137,7 +137,7 @@ device.REOPEN_SECONDS = 0.0
 client.record("theme", "dark")
 inside, leave = threading.Event(), threading.Event()
 def sit():
-    with client._events._lock, client._uploader._condition:
+    with client._events._lock, client._uploader._lock:
         inside.set()
         leave.wait(60)
 thread = threading.Thread(target=client._storage.run_locked, args=(sit,))

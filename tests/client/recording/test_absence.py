@@ -322,7 +322,7 @@ def test_without_consent_nothing_is_created(attentive, directory):
 
 
 def test_two_processes_report_an_absence_once(attentive, clock):
-    one, two = attentive(), attentive()
+    one, two = attentive(), attentive(another_process=True)
     clock.forward(days=1)
     one.flush()
     two.flush()
@@ -330,7 +330,7 @@ def test_two_processes_report_an_absence_once(attentive, clock):
 
 
 def test_opting_out_in_another_process_ends_the_enrolment_here(attentive, clock):
-    one, two = attentive(), attentive()
+    one, two = attentive(), attentive(another_process=True)
     clock.forward(days=1)
     two.consent = False
     assert one.record("late", value=True) is Outcome.RECORDED

@@ -134,7 +134,7 @@ def test_without_consent_nothing_is_randomized_stored_or_created(
     make_client, directory, monkeypatch
 ):
     client = make_client(consent=False)
-    monkeypatch.setattr(client._randomness, "take", lambda _count: pytest.fail("randomized"))
+    monkeypatch.setattr(client._engine.randomness, "take", lambda _count: pytest.fail("randomized"))
     assert record_of(client, "theme", "nothing") == ["no_consent", "no_consent"]
     assert client.flush() == deniable.FlushResult(0, 0, 0)
     assert client.status().epsilon_left_today == 4.0

@@ -134,4 +134,4 @@ def test_outcomes_that_are_no_mistake_of_the_programmer_do_not_raise(
     client.consent = False
     assert client.record("theme", "dark") == "no_consent"
     monkeypatch.setenv("DO_NOT_TRACK", "1")
-    assert make_client(strict=True).record("theme", "dark") == "do_not_track"
+    assert make_client(strict=True, clock=clock).record("theme", "dark") == "do_not_track"

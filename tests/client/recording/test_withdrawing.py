@@ -67,7 +67,7 @@ def test_recording_does_not_wait_for_deletion_that_is_owed(make_client, reported
     client._consent.withdraw()
     monkeypatch.setattr(lock_module.time, "sleep", lambda _: pytest.fail("it waits"))
     assert client.record("emoji", "x") is Outcome.NO_CONSENT
-    client._consent.grant()
+    client._agreed = client._consent.grant()
     assert client.record("emoji", "x") is Outcome.STORAGE_UNAVAILABLE
     os.close(lock)
     assert client.record("emoji", "x") is Outcome.RECORDED

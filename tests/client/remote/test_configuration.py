@@ -99,10 +99,10 @@ def test_a_configuration_survives_a_restart_without_the_server(remote_client, ma
 
 def test_another_client_on_the_directory_uses_the_configuration_too(remote_client, make):
     _, deliver = remote_client
-    other = make()
+    other = make(another_process=True)
     assert other.record("theme", "dark") is Outcome.RECORDED
     deliver(signed(disable=["late"]))
-    other._remote._next_look = 0.0  # a minute passes
+    other._engine.remote._next_look = 0.0  # a minute passes
     assert other.record("late", value=True) is Outcome.DISABLED
 
 
@@ -222,7 +222,7 @@ def test_a_bad_document_is_refused_counted_and_changes_nothing(remote_client, ma
     assert status.last_error.startswith("remote_refused: a remote configuration was refused: ")
     assert client.record("theme", "dark") is Outcome.DISABLED
     assert client.record("late", value=True) is Outcome.THINNED
-    assert client._remote.stretched(100.0) == 300.0
+    assert client._engine.remote.stretched(100.0) == 300.0
     client.close()
     assert make().record("theme", "dark") is Outcome.DISABLED
 
@@ -309,7 +309,7 @@ def test_a_whole_share_thins_nothing(remote_client, clock):
 def test_a_slowed_report_waits_longer(make, remote_client, clock):
     _, deliver = remote_client
     deliver(signed(slow=1_000))
-    client = make(upload_delay_seconds=3_600.0)
+    client = make(upload_delay_seconds=3_600.0, another_process=True)
     clock.forward(days=1)
     waits = []
     for name in ("theme", "late", "emoji"):
@@ -381,13 +381,13 @@ def test_a_file_that_cannot_be_read_now_is_not_replaced_by_something_older(
     client.close()
     clock.forward(days=1)
     again = make()
-    fetch = again._remote._fetch
+    fetch = again._engine.remote._fetch
 
     def fetch_an_older_one(*arguments):
         fetch(*arguments)
         return 200, signed(4)
 
-    again._remote._fetch = fetch_an_older_one
+    again._engine.remote._fetch = fetch_an_older_one
     with monkeypatch.context() as patch:
         patch.setattr(Path, "open", open_all_but_the_configuration)
         assert again.record("late", value=True) is Outcome.RECORDED

@@ -103,7 +103,7 @@ def test_clients_that_owe_deletion_wait_for_their_locks_at_the_same_time(
         for client in clients:
             client._consent.withdraw()
         before = time.monotonic()
-        _lifecycle.close([client._parts for client in clients])
+        _lifecycle.close([client._engine for client in clients])
         assert time.monotonic() - before < 8 * 1.5
     assert [(place / "secret").read_bytes() for place in places] == secrets
     for client in clients:

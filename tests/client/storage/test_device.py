@@ -172,7 +172,7 @@ def elsewhere(path, statement):
 
 @pytest.mark.service
 def test_two_clients_of_a_process_lose_nothing_when_another_process_leaves(make_client, directory):
-    one, two = make_client(), make_client()
+    one, two = make_client(), make_client(another_process=True)
     assert one.record("theme", "dark") == "recorded"
     assert two.record("late", value=True) == "recorded"
     assert elsewhere(directory / "spool.sqlite", "SELECT count(*) FROM report") == "(2,)"
@@ -181,7 +181,7 @@ def test_two_clients_of_a_process_lose_nothing_when_another_process_leaves(make_
 
 
 def test_every_client_starts_anew_after_its_directory_was_deleted(make_client, used):
-    one, two = make_client(), make_client()
+    one, two = make_client(), make_client(another_process=True)
     assert one.record("late", value=True) == "recorded"
     shutil.rmtree(used)
     assert one.record("emoji", "x") == "recorded"
@@ -208,7 +208,7 @@ def test_a_ledger_that_is_replaced_long_after_it_was_opened_is_noticed(make_clie
 
 
 def test_all_clients_leave_a_spool_that_another_process_replaced(make_client, used):
-    one, two = make_client(), make_client()
+    one, two = make_client(), make_client(another_process=True)
     assert one.record("late", value=True) == "recorded"
     for name in ("spool.sqlite", "spool.sqlite-wal", "spool.sqlite-shm"):
         (used / name).unlink()

@@ -76,7 +76,7 @@ def test_the_directory_of_another_application_is_refused_at_construction(make_cl
 
 
 def test_of_two_applications_that_begin_together_one_is_refused(make_client):
-    one, two = make_client(), make_client(registry=OTHER)
+    one, two = make_client(), make_client(registry=OTHER, another_process=True)
     assert one.record("theme", "dark") is Outcome.RECORDED
     assert two.record("theme", "dark") is Outcome.STORAGE_UNAVAILABLE
     assert "belongs to another application" in two.status().last_error

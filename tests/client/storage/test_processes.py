@@ -170,11 +170,11 @@ for child in range(8):
     if os.fork() == 0:
         clock.now += 86400
         outcomes = client.record("theme", "dark"), client.record("late", True)
-        say(*outcomes, client._randomness.take(16).hex())
+        say(*outcomes, client._engine.randomness.take(16).hex())
         os._exit(0)
 for child in range(8):
     os.wait()
-say(client.record("late", True), "", client._randomness.take(16).hex())
+say(client.record("late", True), "", client._engine.randomness.take(16).hex())
 """)
     assert [each[0] for each in outcomes].count("recorded") == 1
     assert [each[1] for each in outcomes].count("recorded") == 1

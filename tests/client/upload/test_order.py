@@ -87,10 +87,10 @@ def flush(client):
 
 def flush_in_two_steps(client):
     """The server is lost after two uploads; the others leave with the next flush."""
-    client._transport.patience = 2
+    client._engine.settings.transport.patience = 2
     client.flush()
-    assert len(client._transport.seen) == 2
-    client._transport.patience = math.inf
+    assert len(client._engine.settings.transport.seen) == 2
+    client._engine.settings.transport.patience = math.inf
     client._uploader._sender.silent_until = 0.0
     client.flush()
 
@@ -106,7 +106,7 @@ def send_overdue(client):
     """One overdue report is sent, and each other one at its new time."""
     send_due(client)
     while (wait := client._uploader._rounds.next_wait()) and pending_reports(client):
-        client._clock.now += wait
+        client._engine.settings.clock.now += wait
         client._uploader._rounds.send_due(lambda: True, lambda: False)
 
 

@@ -1,0 +1,114 @@
+"""The engine: what the clients of one directory share in a process."""
+
+from __future__ import annotations
+
+import weakref
+from typing import NamedTuple
+
+from deniable._consent import Consent
+from deniable._event_log import EventLog
+from deniable._randomness import Randomness
+
+TYPE_CHECKING = False
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from deniable._storage.device import DeviceStorage
+    from deniable._transport.http import Transport
+    from deniable_shared.registry import Registry
+
+
+class Settings(NamedTuple):
+    """What an engine works with; clients of one directory must agree on it.
+
+    Attributes:
+        registry: the metrics and the budget.
+        transport: carries the uploads.
+        upload_delay_seconds: see `deniable.Client`, as are the next two.
+        background: see there.
+        clock: see there.
+    """
+
+    registry: Registry
+    transport: Transport
+    upload_delay_seconds: float
+    background: bool
+    clock: Callable[[], float]
+
+
+class Engine:
+    """Storage, budget, consent and uploads of one directory.
+
+    Clients hold an engine; the thread that uploads holds it only while it is at work. Nothing that
+    belongs to an engine refers to it. So an engine whose clients were all dropped ends at once: its
+    thread, its files and its locks.
+
+    Args:
+        settings: what it works with.
+        directory: the device's; absolute.
+        storage_type: where reports and budget are kept.
+        environment: where DO_NOT_TRACK is looked for.
+
+    Attributes:
+        settings: as given.
+        place: the directory without symbolic links, by which clients find the engine; empty if no
+            other client is to find it.
+        clients: those that use it and were not closed.
+        closed: whether the engine has ended, because its last client was closed.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        directory: Path,
+        storage_type: type[DeviceStorage],
+        environment: Mapping[str, str],
+    ) -> None:
+        # Imported here: with what they need, they would take twice as long to import as the rest.
+        from deniable._recording.recorder import Recorder
+        from deniable._remote.configuration import RemoteSettings
+        from deniable._upload.uploader import Uploader
+
+        registry, transport, delay_seconds, background, clock = settings
+        self.settings = settings
+        self.place = ""
+        self.clients: weakref.WeakSet[object] = weakref.WeakSet()
+        self.closed = False
+        self.events = events = EventLog()
+        self.storage = storage = storage_type(directory, events, registry.application)
+        self.consent = Consent(storage, environment)
+        self.randomness = Randomness()
+        self.remote = RemoteSettings(registry, storage, transport, events, clock)
+        self.recorder = Recorder(
+            registry,
+            storage,
+            self.consent,
+            self.remote,
+            events,
+            self.randomness,
+            clock,
+            delay_seconds,
+        )
+        self.uploader = Uploader(
+            weakref.ref(self),
+            storage,
+            transport,
+            self.remote,
+            events,
+            clock,
+            self.recorder.prepare,
+            delay_seconds=delay_seconds,
+            longest_wait_seconds=self.recorder.longest_wait_seconds,
+            absence_digests=self.recorder.absence_digests,
+            background=background,
+        )
+        storage.fork_handler = weakref.WeakMethod(self.after_fork_in_child)
+
+    def after_fork_in_child(self) -> None:
+        """Drops what the child must not share: random bytes, locks, threads and open files."""
+        self.randomness.discard_buffer()
+        self.events.after_fork_in_child()
+        self.uploader.after_fork_in_child()
+        self.storage.after_fork_in_child()
