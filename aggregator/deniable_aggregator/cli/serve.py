@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -21,8 +22,15 @@ if TYPE_CHECKING:
     type=click.IntRange(1),
     help="End when this process, which started the server, has ended: for tests.",
 )
+@click.option(
+    "--development",
+    "registry",
+    metavar="FILE",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="Register the metrics of this file, make keys and print them.",
+)
 @settings_options("store")
-def serve(loaded: Configuration, parent: int | None) -> None:
+def serve(loaded: Configuration, registry: Path | None, parent: int | None) -> None:
     """Runs the aggregator until it is interrupted.
 
     It listens on 127.0.0.1 unless told otherwise, and logs neither addresses nor requests. In
@@ -31,6 +39,9 @@ def serve(loaded: Configuration, parent: int | None) -> None:
     Every option can also be a variable (DENIABLE_PORT) or a line of the file that --config names;
     options come before variables, and these before the file. deniable config show tells which
     settings apply, deniable config example prints such a file.
+
+    With --development it registers the metrics of a registry file, makes keys for a month, and
+    prints what an application and you need to use it from this machine.
     """
     # Imported here, so that help and completion do without the server.
     from logging.config import dictConfig
@@ -42,5 +53,9 @@ def serve(loaded: Configuration, parent: int | None) -> None:
     if parent is not None:
         end_with_parent(parent, signal.SIGTERM)
     settings = loaded.settings
+    if registry is not None:
+        from deniable_aggregator.cli.support.development import prepare_development
+
+        click.echo(prepare_development(settings, registry))
     dictConfig(logging_config(settings.log_format, settings.log_level))
     run(settings)

@@ -38,8 +38,8 @@ NAME_SIMILARITY: Final = 0.6
 VARIABLE_SIMILARITY: Final = 0.8
 """The same for a variable. A less similar one may belong to another program, and is ignored."""
 
-_RESERVED: Final = frozenset({"config", "server", "token"})
-"""Names of variables that are no settings: other options, and the name of the file."""
+_RESERVED: Final = frozenset({"config", "development", "endpoint", "key", "server", "token"})
+"""Names of variables that are no settings: other options, the file's, and those of clients."""
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]+(_[0-9]+)*")
 _EXAMPLE_COLUMNS: Final = 100
