@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Iterable
@@ -19,34 +18,29 @@ FRAME_SECONDS = 1 / 60
 
 
 class Program:
-    """The program's state and its telemetry.
+    """The program's state and its telemetry."""
 
-    Args:
-        state: the folder in which the program stores its settings.
-    """
-
-    def __init__(self, state: Path) -> None:
-        self.agreed = state / "telemetry-agreed"
+    def __init__(self) -> None:
+        directory = deniable.default_directory("flightdeck")
+        self.agreed = directory.with_name("flightdeck-agreed")
         self.telemetry = deniable.Client(
             Path(__file__).with_name("metrics.toml"),
-            endpoint=os.environ["FLIGHTDECK_TELEMETRY_URL"],
-            key=os.environ["FLIGHTDECK_TELEMETRY_KEY"],
-            directory=state / "telemetry",
+            directory=directory,
             consent=self.agreed.exists(),
-            upload_delay_seconds=float(os.environ.get("FLIGHTDECK_UPLOAD_DELAY_SECONDS", "86400")),
         )
 
     def handle(self, event: str) -> None:
         """Handles an event of the window: a ticked box, a chosen theme."""
         match event.split():
-            case ["telemetry", "on"]:
-                self.agreed.touch()
-                self.telemetry.consent = True
-            case ["telemetry", "off"]:
-                self.agreed.unlink(missing_ok=True)
-                self.telemetry.consent = False
+            case ["telemetry", answer]:
+                self.telemetry.consent = answer == "on"
+                if self.telemetry.consent:
+                    self.agreed.parent.mkdir(parents=True, exist_ok=True)
+                    self.agreed.touch()
+                else:
+                    self.agreed.unlink(missing_ok=True)
             case ["theme", theme]:
-                self.telemetry.record("theme", theme)  # takes microseconds: fits in a frame
+                self.telemetry.record("theme", theme)  # never waits for the network
             case _:
                 pass  # most frames have no event
 
@@ -72,7 +66,5 @@ class Program:
 
 
 if __name__ == "__main__":
-    home = Path(os.environ.get("FLIGHTDECK_STATE", Path.home() / ".local/state/flightdeck"))
-    home.mkdir(parents=True, exist_ok=True)
-    milliseconds = 1_000 * Program(home).run(line.strip() for line in sys.stdin)
+    milliseconds = 1_000 * Program().run(line.strip() for line in sys.stdin)
     sys.stdout.write(f"the slowest frame took {milliseconds:.3f} ms\n")

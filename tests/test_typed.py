@@ -251,13 +251,13 @@ def installed(wheel, tmp_path_factory):
                 cwd=environment.folder)  # fmt: skip
     (environment.folder / "typed_program.py").write_text(TYPED_PROGRAM)
     (environment.folder / "typed_wrong.py").write_text(TYPED_WRONG)
-    for name in ("service", "tool", "desktop"):
+    for name in ("asyncio_service", "desktop"):
         (environment.folder / f"{name}.py").write_text((EXAMPLES / f"{name}.py").read_text())
     return environment
 
 
 TYPED = ("typed_metrics.py", "one_metric.py", "typed_program.py")
-CLEAN = ("program.py", "service.py", "tool.py", "desktop.py", *TYPED)
+CLEAN = ("program.py", "asyncio_service.py", "desktop.py", *TYPED)
 
 
 def mypy(installed, *files):

@@ -2,7 +2,7 @@
 
 ::
 
-    python -m examples.service 8080
+    python -m examples.asyncio_service 8080
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ def telemetry() -> deniable.Client:
     """Makes the client, whose own thread uploads, so that the loop never waits for uploads."""
     return deniable.Client(
         Path(__file__).with_name("metrics.toml"),
-        endpoint=os.environ["FLIGHTDECK_TELEMETRY_URL"],
-        key=os.environ["FLIGHTDECK_TELEMETRY_KEY"],
         directory=Path(os.environ["FLIGHTDECK_STATE"], "telemetry"),
         consent=os.environ.get("FLIGHTDECK_TELEMETRY") == "on",
     )
@@ -32,7 +30,7 @@ async def serve(client: deniable.Client, port: int, stop: asyncio.Event) -> None
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while line := await reader.readline():
-            # Takes microseconds and never waits for the network, so it may run in the loop.
+            # Waits neither for the network nor for the disk, so it may run in the loop.
             outcome = client.record("export", line.decode(errors="replace").strip())
             writer.write(f"{outcome}\n".encode())
             await writer.drain()
