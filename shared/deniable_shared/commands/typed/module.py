@@ -35,8 +35,8 @@ _HEAD: Final = """\
 # ruff: noqa
 # flake8: noqa
 # fmt: off
-# mypy: disable-error-code="override"
-# pyright: reportIncompatibleMethodOverride=false
+# mypy: disable-error-code="override, explicit-override"
+# pyright: basic, reportIncompatibleMethodOverride=false
 """
 
 _BEFORE: Final = '''\
