@@ -62,7 +62,7 @@ def join_engine(
             engine.place = place
             _open_engines[id(engine)] = engine
         else:
-            _check_same(engine.settings, settings)
+            check_same(engine.settings, settings)
         second = len(engine.clients) > 0 and place not in _shared_places
         if second:
             _shared_places.add(place)
@@ -144,7 +144,12 @@ def _registration() -> threading.RLock:
     return _lock
 
 
-def _check_same(known: Settings, wanted: Settings) -> None:
+def check_same(known: Settings, wanted: Settings) -> None:
+    """Checks that clients of one directory agree.
+
+    Raises:
+        ParameterError: if they do not.
+    """
     for name, ours, theirs in zip(known._fields, known, wanted, strict=True):
         if ours != theirs:
             raise ParameterError(

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TypeVar, TypeVarTuple
 
+    from deniable._disclosure.disclosure import Disclosure
     from deniable._event_log import EventLog
 
     _T = TypeVar("_T")
@@ -75,6 +76,14 @@ class MemoryStorage(DeviceStorage):
     def _replace_secret(self) -> None:
         self.secret = os.urandom(SECRET_BYTES)
         self.ledger.set_secret(self.secret)
+
+
+def said_in_memory(storage: DeviceStorage, clock: Callable[[], float]) -> Disclosure:
+    """What a device has said whose files are in memory, see `Client.disclosure`."""
+    from deniable._disclosure.disclosure import in_memory
+
+    spool, ledger = storage.spool._connection, storage.ledger._connection
+    return storage.run_locked(in_memory, spool, ledger, clock)
 
 
 class _MemoryLedger(Ledger):

@@ -301,7 +301,8 @@ def test_the_tests_in_the_document_pass(tmp_path):
     registry.write_text(REGISTRY)
     (settings,) = re.findall(r"```toml\n\[tool.pytest.ini_options\]\n(.*?)```", text, re.DOTALL)
     code = "\n".join(re.findall(r"```python\n(.*?)```", text, re.DOTALL))
-    assert "3 passed" in in_pytest(tmp_path, code, settings=settings.replace('"', ""))
+    assert "4 passed" in in_pytest(tmp_path, code, settings=settings.replace('"', ""))
+    assert not (tmp_path / "state").exists()
 
 
 @pytest.mark.service
