@@ -122,10 +122,12 @@ def until(
 
 def threads_by_process(parent: int) -> dict[int, int]:
     """How many threads a process and each of its children have."""
-    found = {}
-    tasks = Path(f"/proc/{parent}/task")
-    children = [pid for task in tasks.iterdir() for pid in (task / "children").read_text().split()]
-    for pid in (parent, *map(int, children)):
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # one that has ended
+    found, children = {}, []
+    ended = contextlib.suppress(FileNotFoundError, ProcessLookupError)
+    for task in Path(f"/proc/{parent}/task").iterdir():
+        with ended:
+            children += map(int, (task / "children").read_text().split())
+    for pid in (parent, *children):
+        with ended:
             found[pid] = len(list(Path(f"/proc/{pid}/task").iterdir()))
     return found

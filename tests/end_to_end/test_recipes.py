@@ -46,6 +46,11 @@ LONGEST_BLOCK_SECONDS = 1.0
 """A server that hangs would stall every attempt for 2; a busy machine stalls one now and then."""
 
 
+@pytest.fixture(autouse=True)
+def nobody_refuses(monkeypatch):
+    monkeypatch.delenv("DO_NOT_TRACK", raising=False)
+
+
 @pytest.fixture(scope="module")
 def aggregator(tmp_path_factory):
     with aggregator_in(tmp_path_factory.mktemp("aggregator")) as running:
@@ -68,7 +73,6 @@ def settings(aggregator, state):
 @pytest.fixture
 def hanging(state, monkeypatch):
     """This process is a program whose user has agreed, with a server that never answers."""
-    monkeypatch.delenv("DO_NOT_TRACK", raising=False)
     with contextlib.closing(socket.create_server((HOST, 0))) as server:
         url = f"http://{HOST}:{server.getsockname()[1]}"
         for name, value in environment(state, url).items():
@@ -199,17 +203,16 @@ def test_children_of_a_celery_worker_report_once_together(aggregator, settings, 
             "from examples.celery_worker import export, send_reports\n"
             "jobs = [export.delay('pdf') for _ in range(6)]\n"
             "for job in jobs: print(*job.get(timeout=200))\n"
-            "print('sent', send_reports.delay().get(timeout=200))\n"
+            f"any(send_reports.delay().get(timeout=200) for _ in range({ATTEMPTS}))\n"
         )
         asked = subprocess.run(
             [sys.executable, "-c", ask], cwd=ROOT, env=settings, capture_output=True, text=True,
             timeout=300, check=False,
         )  # fmt: skip
         assert asked.returncode == 0, asked.stderr + log.read_text()
-        *answers, (_, sent) = [line.split() for line in asked.stdout.splitlines()]
+        answers = [line.split() for line in asked.stdout.splitlines()]
         assert once([outcome for outcome, _ in answers])
         assert len({worker for _, worker in answers}) >= 3  # two jobs each, and then they are gone
-        assert sent == "1"
         assert aggregator.awaited("export", before + 1)
         threads = threads_by_process(process.pid)
         assert {threads[pid] for pid in threads if pid != process.pid} <= {1}
