@@ -77,6 +77,9 @@ def _close_clients() -> None:
     lifecycle = sys.modules.get("deniable._lifecycle")
     if lifecycle is not None:
         lifecycle.close_all()
+    development = sys.modules.get("deniable._development")
+    if development is not None:
+        development.delete_directories()
 
 
 # Registered now and not with the first client, because exit handlers run in reverse order: those

@@ -23,8 +23,16 @@ VARIABLES: Final = {"endpoint": "DENIABLE_ENDPOINT", "key": "DENIABLE_KEY"}
 """The environment variables that stand in for arguments that are left out; empty means not set."""
 
 
+DEVELOPMENT: Final = "DENIABLE_DEVELOPMENT"
+"""The environment variable of development mode: anything but nothing or 0 switches it on."""
+
+
 def check_options(
-    *, upload_delay_seconds: object, clock: object, switches: dict[str, object]
+    *,
+    upload_delay_seconds: object,
+    clock: object,
+    switches: dict[str, object],
+    development: object,
 ) -> None:
     """Checks the options that are used as they are.
 
@@ -32,6 +40,7 @@ def check_options(
         upload_delay_seconds: see `Client`.
         clock: see `Client`.
         switches: options that are True or False, by their names.
+        development: see `Client`.
 
     Raises:
         ParameterError: if one of them cannot be used.
@@ -42,8 +51,25 @@ def check_options(
     for name, value in switches.items():
         if not isinstance(value, bool):  # the text "false" would count as true
             raise ParameterError(name, "True or False", value)
+    if development is not None and not isinstance(development, bool):
+        raise ParameterError("development", "True, False or None", development)
     if not callable(clock):
         raise ParameterError("clock", "a function that returns seconds", clock)
+
+
+def reason_for_development(
+    development: bool | None, environment: Mapping[str, str] = os.environ
+) -> str:
+    """Why a client is one for development, in words; empty if it is not.
+
+    Args:
+        development: see `Client`.
+        environment: where `DEVELOPMENT` is.
+    """
+    if development is None:
+        is_set = environment.get(DEVELOPMENT, "") not in ("", "0")
+        return f"{DEVELOPMENT} is set" if is_set else ""
+    return "of development=True" if development else ""
 
 
 def choose_transport(

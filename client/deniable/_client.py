@@ -51,6 +51,10 @@ class Client:
             period of the metric is the limit instead, and for memoised metrics an hour.
         background: whether a thread uploads by itself; otherwise only `flush` uploads.
         strict: whether `record` raises if the programmer made a mistake; for development.
+        development: whether this is the client of a throw-away device, which says on the standard
+            error what it does. Its directory is a temporary one, and reports leave at once, but to
+            this machine alone. If it is None, the environment variable DENIABLE_DEVELOPMENT
+            decides; with True the client is strict as well.
         clock: seconds since 1970-01-01; for tests.
 
     Raises:
@@ -76,6 +80,7 @@ class Client:
         upload_delay_seconds: float = UPLOAD_DELAY_SECONDS,
         background: bool = True,
         strict: bool = False,
+        development: bool | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         # Imported here: with what they need, they would take twice as long to import as the rest.
@@ -83,6 +88,7 @@ class Client:
             check_options,
             choose_transport,
             find_directory,
+            reason_for_development,
         )
         from deniable._engine import Settings
         from deniable._registry_source import read_registry
@@ -91,13 +97,24 @@ class Client:
             upload_delay_seconds=upload_delay_seconds,
             clock=clock,
             switches={"consent": consent, "background": background, "strict": strict},
+            development=development,
         )
         transport = choose_transport(endpoint, key, transport)
         self._registry = read_registry(registry)
-        self._strict = strict
+        self._strict = strict or development is True
         path = find_directory(directory, self._registry.application)
+        if reason := reason_for_development(development):
+            from deniable import _development
+
+            path, transport = _development.begin(path, transport, self._registry, reason)
+            upload_delay_seconds = 0.0
         settings = Settings(
-            self._registry, transport, float(upload_delay_seconds), background, clock
+            self._registry,
+            transport,
+            float(upload_delay_seconds),
+            background,
+            clock,
+            development=bool(reason),
         )
         self._closed = False
         self._agreed: int | None = None
@@ -155,7 +172,7 @@ class Client:
             self._events.problem("internal_error", type(error).__name__)
             outcome = Outcome.INTERNAL_ERROR
             problem = _describe_defect(error)
-        self._events.count_outcome(outcome)
+        self._events.count_outcome(outcome, metric)
         if problem and self._strict:
             # Tools that show the variables of every frame must not find the value in this one. The
             # caught error is not chained, because its frames and its message may hold the value.
@@ -297,6 +314,7 @@ class Client:
             do_not_track=self._consent.do_not_track,
             remote_serial=self._engine.remote.serial,
             remote_refused=self._engine.remote.refused_count,
+            development=self._engine.settings.development,
         )
 
     def disclosure(self) -> Disclosure:
@@ -329,7 +347,8 @@ class Client:
         transport = type(self._engine.settings.transport).__name__
         return (
             f"Client({self._registry.application!r}, transport={transport}, "
-            f"directory={str(self._storage.directory)!r}, consent={self.consent})"
+            f"directory={str(self._storage.directory)!r}, consent={self.consent}"
+            f"{', development=True' * self._engine.settings.development})"
         )
 
 

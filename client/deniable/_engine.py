@@ -29,6 +29,7 @@ class Settings(NamedTuple):
         upload_delay_seconds: see `deniable.Client`, as are the next two.
         background: see there.
         clock: see there.
+        development: see there.
     """
 
     registry: Registry
@@ -36,6 +37,7 @@ class Settings(NamedTuple):
     upload_delay_seconds: float
     background: bool
     clock: Callable[[], float]
+    development: bool
 
 
 class Engine:
@@ -71,12 +73,17 @@ class Engine:
         from deniable._remote.configuration import RemoteSettings
         from deniable._upload.uploader import Uploader
 
-        registry, transport, delay_seconds, background, clock = settings
+        registry, transport, delay_seconds, background, clock, development = settings
         self.settings = settings
         self.place = ""
         self.clients: weakref.WeakSet[object] = weakref.WeakSet()
         self.closed = False
         self.events = events = EventLog()
+        if development:
+            from deniable._development import DevelopmentEvents
+
+            self.events = events = DevelopmentEvents(registry)
+            events.warn("development", "reports of this process are not those of a user's device")
         self.storage = storage = storage_type(directory, events, registry.application)
         self.consent = Consent(storage, environment)
         self.randomness = Randomness()

@@ -37,8 +37,13 @@ class EventLog:
         self.sent = 0
         self.last_error: str | None = None
 
-    def count_outcome(self, outcome: Outcome) -> None:
-        """Counts one call of `record`."""
+    def count_outcome(self, outcome: Outcome, metric: object) -> None:  # noqa: ARG002
+        """Counts one call of `record`.
+
+        Args:
+            outcome: what came of it.
+            metric: as it was passed; used in development alone.
+        """
         with self._lock:
             self._outcomes[outcome._value_] += 1
 

@@ -88,6 +88,9 @@ def leave_engine(engine: Engine, client: object) -> None:
 
 def close(engines: Sequence[Engine]) -> None:
     """Closes engines, all of them together within `CLOSE_SECONDS` plus `STORAGE_SECONDS`."""
+    for engine in engines:
+        if engine.settings.development:
+            _flush_at_last(engine)
     began = time.monotonic()
     threads = []
     for engine in engines:
@@ -105,6 +108,17 @@ def close(engines: Sequence[Engine]) -> None:
         with contextlib.suppress(Exception):
             engine.consent.delete_owed_now(max(0.0, deadline - time.monotonic()))
         engine.storage.close(max(0.0, deadline - time.monotonic()))
+
+
+def _flush_at_last(engine: Engine) -> None:
+    """Sends what is pending on a device for development, which nobody will send later."""
+    from deniable._development import END_SECONDS, say_unsent
+
+    background = engine.settings.background
+    with contextlib.suppress(Exception):
+        if background and engine.consent.given:
+            engine.uploader.flush(END_SECONDS)
+        say_unsent(engine.uploader.count_pending(END_SECONDS), background=background)
 
 
 # Read and changed without a lock, because a signal handler could leave a lock held.

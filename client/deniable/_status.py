@@ -96,6 +96,7 @@ class Status:
             be given.
         remote_serial: the serial number of the remote configuration in force, or None.
         remote_refused: how many remote configurations were refused; `last_error` says why.
+        development: whether this is the client of a throw-away device, never right for users.
     """
 
     consent: bool
@@ -110,3 +111,4 @@ class Status:
     do_not_track: bool = False
     remote_serial: int | None = None
     remote_refused: int = 0
+    development: bool = False

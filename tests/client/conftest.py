@@ -83,7 +83,7 @@ def pending_reports(client):
 @pytest.fixture(autouse=True)
 def _nothing_set(monkeypatch):
     """Removes what the environment of these tests may say to clients."""
-    for variable in ("DO_NOT_TRACK", "DENIABLE_ENDPOINT", "DENIABLE_KEY"):
+    for variable in ("DO_NOT_TRACK", "DENIABLE_DEVELOPMENT", "DENIABLE_ENDPOINT", "DENIABLE_KEY"):
         monkeypatch.delenv(variable, raising=False)
 
 

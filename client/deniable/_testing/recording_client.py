@@ -60,6 +60,7 @@ class RecordingClient(Client):
             upload_delay_seconds=0.0,
             background=False,
             strict=strict,
+            development=False,
             clock=clock,
         )
         records = Records()

@@ -223,6 +223,11 @@ class HttpTransport:
             sock.close()
 
 
+def goes_to_this_machine(transport: Transport) -> bool:
+    """Whether a transport surely sends to this machine: HTTP to a loopback address."""
+    return isinstance(transport, HttpTransport) and _is_loopback(transport._host)
+
+
 def _tls_context(ca_file: Path | None) -> SSLContext:
     with _import_lock.hold():
         import ssl

@@ -84,6 +84,7 @@ class Device:
             consent=True,
             upload_delay_seconds=0.0,
             background=False,
+            development=False,
             clock=lambda: clock() + self.shift_seconds,
         )
 
