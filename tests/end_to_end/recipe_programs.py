@@ -65,9 +65,8 @@ def aggregator_in(folder: Path) -> Iterator[Aggregator]:
 
 def environment(state: Path, url: str, key: str = "key") -> dict[str, str]:
     """Variables of a program whose user has agreed, and which keeps its state in a folder."""
-    kept = {name: value for name, value in os.environ.items() if name != "DO_NOT_TRACK"}
     return {
-        **kept,
+        **os.environ,
         "DENIABLE_ENDPOINT": url,
         "DENIABLE_KEY": key,
         "FLIGHTDECK_STATE": str(state),

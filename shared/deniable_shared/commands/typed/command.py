@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
     if found != text:
         output.write_text(text, "utf-8", newline="\n")
     print(
-        f"{visible(str(output))}: {len(registry.metrics):,} metrics of {registry.application}; "
+        f"{visible(str(output))} has the metrics of {registry.application}: "
         f"from {output.stem} import Client"
     )
     return 0
