@@ -129,11 +129,13 @@ def use(client: Client, single: ClientOfOneMetric, text: str) -> None:
 PROGRAM = """
 from __future__ import annotations
 
+from decimal import Decimal
+from importlib import resources
 from pathlib import Path
 from typing import assert_type
 
 import deniable
-from deniable.testing import InMemoryTransport, Recorded, RecordingClient
+from deniable.testing import InMemoryTransport, Recorded, RecordingClient, capture
 from deniable_shared.registry import Registry, load
 from deniable_shared.wire import Part
 
@@ -171,9 +173,31 @@ def start_over_http(home: Path) -> deniable.Client:
     )
 
 
+def start_by_convention() -> deniable.Client:
+    registry = deniable.load_registry(resources.files("flightdeck") / "metrics.toml")
+    assert_type(registry, deniable.Registry)
+    assert_type(deniable.parse_registry(b"registry = 1"), deniable.Registry)
+    deniable.Client(b"registry = 1", directory="device")
+    return deniable.Client(
+        resources.files("flightdeck") / "metrics.toml",
+        directory=deniable.default_directory("flightdeck"),
+    )
+
+
+async def fetch(page: int) -> str:
+    return str(page)
+
+
+async def time(client: deniable.Client) -> None:
+    with client.timer("delay") as nothing:
+        assert_type(nothing, None)
+    assert_type(await client.timer("delay", segment="beta")(fetch)(page=1), str)
+
+
 def use(client: deniable.Client) -> None:
     with client as same:
         assert_type(same, deniable.Client)
+        same.record("delay", Decimal("12.5"))
         outcome = same.record("theme", "dark")
         same.record("late", True)
         same.record("delay", 12.5)
@@ -198,6 +222,9 @@ def test() -> None:
     recorder = RecordingClient("metrics.toml", strict=False)
     use(recorder)
     assert_type(recorder.recorded, list[Recorded])
+    with capture(strict=False) as captured:
+        use(start(Path(), agreed=False))
+    assert_type(captured.recorded, list[Recorded])
     transport = InMemoryTransport()
     transport.answer(503, retry_after_seconds=5)
     transport.fail(OSError())
