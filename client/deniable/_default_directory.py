@@ -38,3 +38,11 @@ def default_directory(application: str) -> Path:
     except RuntimeError:
         problem = ParameterError("directory", "passed to Client: this user has no home", None)
     raise problem
+
+
+def applications_with_directories() -> list[str]:
+    """The names of the applications of this user that have a default directory, sorted."""
+    try:
+        return sorted(each.name for each in (state_folder() / FOLDER).iterdir())
+    except (OSError, RuntimeError):
+        return []

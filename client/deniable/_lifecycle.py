@@ -143,6 +143,12 @@ def live_engines() -> list[Engine]:
     return [engine for each in _open_engines.valuerefs() if (engine := each()) is not None]
 
 
+def live_clients() -> list[object]:
+    """The clients of this process that were not closed."""
+    with _registration():
+        return [client for engine in live_engines() for client in engine.clients]
+
+
 def _find_engine(place: str) -> Engine | None:
     for engine in live_engines():
         if place and engine.place == place and not engine.closed:

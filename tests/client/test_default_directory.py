@@ -84,6 +84,15 @@ def test_its_user_finds_it_by_the_name_of_the_application(registry, clock, capsy
     assert json.loads(capsys.readouterr().out)["pending"] == 1
 
 
+def test_whoever_names_no_application_is_shown_which_there_are(home, capsys):
+    for name in ("notes", "flightdeck"):
+        (home / ".local/state/deniable" / name).mkdir(parents=True)
+    with pytest.raises(SystemExit):
+        main(["show"])
+    assert "Deniable suggests: flightdeck, notes." in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("home")
 def test_a_wrong_name_or_none_at_all_ends_with_what_is_missing(capsys):
     for arguments, words in ((["--application", "../x"], "matching"), ([], "--application or")):
         with pytest.raises(SystemExit) as ended:

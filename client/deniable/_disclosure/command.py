@@ -12,7 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from deniable._default_directory import default_directory
+from deniable._default_directory import applications_with_directories, default_directory
 from deniable._disclosure.disclosure import NO_DIRECTORY, NOTHING, disclosure
 from deniable_shared.characters import visible
 from deniable_shared.commands.parser import Parser
@@ -102,7 +102,7 @@ def run(options: argparse.Namespace) -> int:
         The exit status: 0, or 1 if there is nothing to show or something could not be read.
     """
     if options.directory is None:
-        parser().error("--application or --directory is missing.")
+        parser().error(f"--application or --directory is missing.{_suggestion()}")
     shown = disclosure(options.directory)
     if shown.problem in (NO_DIRECTORY, NOTHING) and not options.json:
         hint = _WHERE if shown.problem == NO_DIRECTORY else _WHY_NOTHING
@@ -119,6 +119,11 @@ def _directory_of(application: str) -> Path:
     except ParameterError as error:
         problem = str(error)
     raise argparse.ArgumentTypeError(problem)
+
+
+def _suggestion() -> str:
+    names = _printable(", ".join(applications_with_directories()))
+    return f" Applications that keep their answers where Deniable suggests: {names}." * bool(names)
 
 
 def _as_json(shown: Disclosure) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from deniable import _client
 from deniable._arguments import VARIABLES, choose_transport
 from deniable._client import Client
-from deniable._lifecycle import check_same, join_engine, live_engines
+from deniable._lifecycle import check_same, join_engine, live_clients, live_engines
 from deniable._testing.in_memory_transport import InMemoryTransport
 from deniable._testing.memory_storage import MemoryStorage, said_in_memory
 from deniable._testing.recorded import RecordingRecorder, Records
@@ -226,11 +226,10 @@ def _set_ways_in(make: Callable[..., None], join: Callable[..., Engine]) -> None
 
 def _switch() -> None:
     """Gives every client what it knows in the innermost block, or else its own."""
-    for engine in live_engines():
-        for client in list(engine.clients):
-            if isinstance(client, Client) and not isinstance(client, RecordingClient):
-                own = _own.setdefault(client, vars(client))
-                client.__dict__ = _active[-1].state_of(client, own) if _active else own
+    for client in live_clients():
+        if isinstance(client, Client) and not isinstance(client, RecordingClient):
+            own = _own.setdefault(client, vars(client))
+            client.__dict__ = _active[-1].state_of(client, own) if _active else own
     if not _active:
         _own.clear()
 
