@@ -112,7 +112,7 @@ class Captured:
         transport = options.pop("transport", None)
         choose_transport(endpoint, key, transport, _PRODUCTION)  # raises if they cannot be used
         options["consent"] = self._consent or options.get("consent", False)
-        options["strict"] = self._strict
+        options["strict"], options["development"] = self._strict, False
         if not isinstance(transport, InMemoryTransport):  # with which a test plays the aggregator
             transport = InMemoryTransport()
         _make(client, *arguments, transport=transport, **options)

@@ -201,6 +201,22 @@ def test_do_not_track_and_the_time_are_the_tests(client, monkeypatch):
     assert captured.recorded == [DARK, DARK]
 
 
+def test_clients_for_development_are_captured_and_say_nothing(
+    make_client, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("DENIABLE_DEVELOPMENT", "1")
+    before = make_client()
+    capsys.readouterr()
+    with capture() as captured:
+        before.record(*DARK)
+        make_client(directory=tmp_path / "made").record(*LIGHT)
+        assert not before.status().development
+    assert captured.recorded == [DARK, LIGHT]
+    assert capsys.readouterr().err == ""
+    assert before.status().development
+    assert before.status().outcomes == {}
+
+
 def test_the_innermost_block_captures(client, make_client, tmp_path):
     with capture() as outer:
         client.record(*DARK)
