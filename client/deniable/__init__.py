@@ -31,7 +31,13 @@ if TYPE_CHECKING:
     from deniable._status import Dropped, FlushResult, Outcome, Status
     from deniable._timer import Timer
     from deniable._transport.http import HttpTransport, Response, Transport
-    from deniable_shared.errors import DeniableError, ParameterError, RecordError, RegistryError
+    from deniable_shared.errors import (
+        DeniableError,
+        ParameterError,
+        RecordError,
+        RegistryError,
+        UploadError,
+    )
     from deniable_shared.registry import Registry
 
 __all__ = [
@@ -52,6 +58,7 @@ __all__ = [
     "Status",
     "Timer",
     "Transport",
+    "UploadError",
     "__version__",
     "default_directory",
     "disclosure",
@@ -68,7 +75,13 @@ _MODULES = {
     "deniable._status": ("Dropped", "FlushResult", "Outcome", "Status"),
     "deniable._timer": ("Timer",),
     "deniable._transport.http": ("HttpTransport", "Response", "Transport"),
-    "deniable_shared.errors": ("DeniableError", "ParameterError", "RecordError", "RegistryError"),
+    "deniable_shared.errors": (
+        "DeniableError",
+        "ParameterError",
+        "RecordError",
+        "RegistryError",
+        "UploadError",
+    ),
     "deniable_shared.registry": ("Registry",),
 }
 

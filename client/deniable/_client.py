@@ -8,7 +8,7 @@ import time
 from deniable._lifecycle import join_engine, leave_engine
 from deniable._status import DELTA_UNITS, NANO, FlushResult, Outcome, Status
 from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
-from deniable_shared.errors import RecordError
+from deniable_shared.errors import RecordError, UploadError
 from deniable_shared.periods import epoch_at
 
 TYPE_CHECKING = False
@@ -31,9 +31,10 @@ MAX_FLUSH_SECONDS: Final = 86_400.0
 class Client:
     """Randomizes values on this device and uploads the reports in the background.
 
-    Only construction raises, and `record` in strict mode. Construction writes to the disk or uses
-    the network only if there is consent, and either earlier reports are waiting or a metric counts
-    absence. Safe for threads, for forks, and for several processes that share a directory.
+    Only construction raises, and in strict mode `record` and `flush`. Construction writes to the
+    disk or uses the network only if there is consent, and either earlier reports are waiting or a
+    metric counts absence. Safe for threads, for forks, and for several processes that share a
+    directory.
 
     Args:
         registry: path of a metrics.toml; or a file of a package, from `importlib.resources`; or
@@ -50,7 +51,8 @@ class Client:
             the time of an upload does not reveal when the value was recorded; 0 or more. A shorter
             period of the metric is the limit instead, and for memoised metrics an hour.
         background: whether a thread uploads by itself; otherwise only `flush` uploads.
-        strict: whether `record` raises if the programmer made a mistake; for development.
+        strict: whether `record` and `flush` raise if the programmer made a mistake; for
+            development.
         development: whether this is the client of a throw-away device, which says on the standard
             error what it does. Its directory is a temporary one, and reports leave at once, but to
             this machine alone. If it is None, the environment variable DENIABLE_DEVELOPMENT
@@ -211,15 +213,29 @@ class Client:
             timeout_seconds: how long to take at most; a day is the limit.
 
         Returns:
-            What was sent and dropped meanwhile, and how much is still pending.
+            What was sent and dropped meanwhile, how much is still pending, and what went wrong.
+
+        Raises:
+            UploadError: in strict mode, if reports were not accepted because of a mistake of the
+                developer or the operator: a wrong key or endpoint, a metric that is not registered,
+                a report that the aggregator refused for good.
         """
+        mistake: UploadError | None = None
         try:
             self._storage.detect_fork()
-            if self.consent and not self._is_closed:
-                return self._uploader.flush(min(timeout_seconds, MAX_FLUSH_SECONDS))
+            problem = self._why_silent()
+            if problem is None:
+                limit = min(timeout_seconds, MAX_FLUSH_SECONDS)
+                result, mistake = self._uploader.flush(limit)
         except Exception as error:  # noqa: BLE001  not even a wrong timeout may reach the host
-            self._events.problem("internal_error", type(error).__name__)
-        return FlushResult(sent=0, pending=self._uploader.count_pending(0.0), dropped=0)
+            problem = f"internal_error: {type(error).__name__}"
+            self._events.problem(*problem.split(": "))
+        if mistake is not None and self._strict:
+            raise mistake
+        if problem is None:
+            return result
+        pending = self._uploader.count_pending(0.0)
+        return FlushResult(sent=0, pending=pending, dropped=0, problem=problem)
 
     def forget(self) -> int:
         """Deletes pending reports and the memory of delivered ones; needs no consent.
@@ -331,6 +347,16 @@ class Client:
     @property
     def _is_closed(self) -> bool:
         return self._closed or self._engine.closed
+
+    def _why_silent(self) -> str | None:
+        """Why this client sends nothing; None if it may."""
+        if self._is_closed:
+            return "closed: the client was closed"
+        if self._consent.do_not_track:
+            return "do_not_track: the environment variable DO_NOT_TRACK is set, so nothing is sent"
+        if not self.consent:
+            return "no_consent: nothing is sent before the user agrees and client.consent is True"
+        return None
 
     def _delete_in_background(self) -> None:
         """Has the upload thread delete what could not be deleted now; the storage noted why."""

@@ -71,6 +71,7 @@ class Engine:
         # Imported here: with what they need, they would take twice as long to import as the rest.
         from deniable._recording.recorder import Recorder
         from deniable._remote.configuration import RemoteSettings
+        from deniable._upload.open_problems import OpenProblems
         from deniable._upload.uploader import Uploader
 
         registry, transport, delay_seconds, background, clock, development = settings
@@ -104,6 +105,7 @@ class Engine:
             transport,
             self.remote,
             events,
+            OpenProblems(registry, transport, events),
             clock,
             self.recorder.prepare,
             delay_seconds=delay_seconds,

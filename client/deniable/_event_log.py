@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import sys
 import threading
 import time
 from collections import Counter
@@ -13,6 +14,7 @@ from deniable import _import_lock
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
     from typing import Final
 
     from deniable._status import Outcome
@@ -20,13 +22,21 @@ if TYPE_CHECKING:
 LOG_INTERVAL_SECONDS: Final = 3_600.0
 """A kind of problem is logged at most once in this time."""
 
+_INFO, _WARNING, _ERROR = 20, 30, 40  # as in logging, which is not imported here
+
+_LOST: Final[Mapping[str, str]] = {
+    "too_old": "could not be sent before they were too old: 30 days, 14 if memoised",
+    "spool_full": "were deleted to make room, as too many wait to be sent",
+}
+"""What is logged of reports that are lost because they could not be sent."""
+
 
 class EventLog:
     """Counts outcomes and reports, and logs problems. Safe for threads.
 
     Attributes:
         sent: how many reports the aggregator has acknowledged.
-        last_error: the latest problem in one line, or None.
+        last_error: the latest problem that is not known to be over, in one line, or None.
     """
 
     def __init__(self) -> None:
@@ -34,6 +44,7 @@ class EventLog:
         self._outcomes: Counter[str] = Counter()
         self._dropped: Counter[str] = Counter()
         self._logged_at: dict[str, float] = {}
+        self._announced: set[str] = set()  # kinds that were logged and are not over
         self.sent = 0
         self.last_error: str | None = None
 
@@ -48,34 +59,74 @@ class EventLog:
             self._outcomes[outcome._value_] += 1
 
     def count_dropped(self, reason: str, count: int = 1) -> None:
-        """Counts reports that were given up."""
+        """Counts reports that were given up; notes it if they could not be sent in time."""
         if count:
             with self._lock:
                 self._dropped[str(reason)] += count
+            if reason in _LOST:
+                self.problem(str(reason), f"{count} reports {_LOST[reason]}")
 
     def count_sent(self) -> None:
         """Counts one acknowledged report."""
         with self._lock:
             self.sent += 1
 
-    def problem(self, kind: str, message: str) -> None:
+    def problem(self, kind: str, message: str, *, mistake: bool = False) -> None:
         """Notes a problem, and logs it unless its kind was logged within the hour.
 
         Args:
             kind: a constant word.
             message: one line without any value, key or payload.
+            mistake: whether only the developer or the operator can end it. It is logged as an
+                error, and not again until it was `solved`.
         """
         self.last_error = f"{kind}: {message}"
         now = time.monotonic()
         with self._lock:
             due = now >= self._logged_at.get(kind, -math.inf) + LOG_INTERVAL_SECONDS
+            due = due and not (mistake and kind in self._announced)
             if due:
                 self._logged_at[kind] = now
+                self._announced.add(kind)
         if due:
-            self.warn(kind, message)
+            self._log(_ERROR if mistake else _WARNING, kind, message)
+
+    def solved(self, kinds: Collection[str], last_error: str | None) -> None:
+        """Notes that uploads work again, and logs it if the problem was logged.
+
+        Args:
+            kinds: of the problems that are over.
+            last_error: the latest one that is not, if any.
+        """
+        if self.last_error is not None and self.last_error.partition(":")[0] in kinds:
+            self.last_error = last_error
+        with self._lock:
+            announced = self._announced.intersection(kinds)
+            self._announced -= announced
+        if announced:
+            over = ", ".join(sorted(announced))
+            self._log(_WARNING, "accepted", f"the server takes reports again (over: {over})")
 
     def warn(self, kind: str, message: str) -> None:
         """Logs a warning; see `problem` for what it may hold."""
+        self._log(_WARNING, kind, message)
+
+    def inform(self, kind: str, message: Callable[[], str]) -> None:
+        """Logs what went well, if the host has set the level of the logger ``deniable`` itself.
+
+        The level of the root logger does not count: lines with the times of uploads are only for
+        hosts that asked for them.
+
+        Args:
+            kind: a constant word.
+            message: makes the line; see `problem` for what it may hold.
+        """
+        logging = sys.modules.get("logging")
+        with contextlib.suppress(Exception):  # as in `_log`
+            if logging is not None and 0 < logging.getLogger("deniable").level <= _INFO:
+                self._log(_INFO, kind, message())
+
+    def _log(self, level: int, kind: str, message: str) -> None:
         # `record` must never raise, but the host's log handlers and filters may, and so may an
         # import while the interpreter ends.
         with contextlib.suppress(Exception):
@@ -85,7 +136,7 @@ class EventLog:
             logger = logging.getLogger("deniable")
             if not any(isinstance(handler, logging.NullHandler) for handler in logger.handlers):
                 logger.addHandler(logging.NullHandler())
-            logger.warning("%s: %s", kind, message)
+            logger.log(level, "%s: %s", kind, message)
 
     def outcomes(self) -> dict[str, int]:
         """How often `record` answered with each outcome."""

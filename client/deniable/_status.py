@@ -70,11 +70,15 @@ class FlushResult:
         pending: reports that are still stored, to be sent later; None if they could not be
             counted, because the storage cannot be used or was locked until the timeout.
         dropped: reports that were given up for good during the flush.
+        problem: why reports were not accepted and what to do about it, in one line that begins with
+            a constant word; None if nothing went wrong. Reports of metrics that count absence wait
+            until their period is over, which is no problem.
     """
 
     sent: int
     pending: int | None
     dropped: int
+    problem: str | None = None
 
 
 @frozen
@@ -87,7 +91,9 @@ class Status:
         sent: reports that the aggregator acknowledged.
         outcomes: how often `record` answered with each `Outcome`.
         dropped: reports given up, by reason.
-        last_error: the latest problem in one line, or None; never a value, key or payload.
+        last_error: the latest problem in one line that begins with a constant word, or None; never
+            a value, key or payload. A problem of uploads is gone when the aggregator accepts
+            reports again, one of a metric when it accepts a report of that metric.
         epsilon_left_today: epsilon that may still be spent in this UTC day; 0 without storage.
         epsilon_left_lifetime: epsilon that this device may still spend; 0 without storage.
         delta_lifetime: the sum of the deltas of all reports that this device ever made: at most so

@@ -5,6 +5,7 @@
     ├── RegistryError                 a metrics.toml has problems; all of them are listed
     ├── DomainError                   a recorded value is outside its metric's domain
     ├── RecordError                   in strict mode: a value was not recorded, and why
+    ├── UploadError                   in strict mode: a flush met a mistake, and what to do about it
     └── WireError (ValueError)        bytes that are not what the wire format says
         └── TooManyPartsError         an upload that must be split
 
@@ -67,6 +68,23 @@ class RecordError(DeniableError):
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.outcome, self.problem)
+
+
+class UploadError(DeniableError):
+    """Reports were not accepted because of a mistake; raised by the flush of a strict client.
+
+    Attributes:
+        kind: a word for the mistake, such as "not_registered".
+        problem: what happened and what to do, in words.
+    """
+
+    def __init__(self, kind: str, problem: str) -> None:
+        super().__init__(f"{kind}: {problem}")
+        self.kind = kind
+        self.problem = problem
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.kind, self.problem)
 
 
 class WireError(DeniableError, ValueError):

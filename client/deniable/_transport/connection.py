@@ -8,6 +8,8 @@ import socket
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from deniable._transport.proxy import ProxyError
+
 if TYPE_CHECKING:
     from http.client import HTTPResponse
     from ssl import SSLContext
@@ -18,6 +20,7 @@ MAX_HEAD_BYTES: Final = 32_768
 """The limit for the headers of a response, those of 1xx responses before it included."""
 
 _TUNNEL_OPEN: Final = range(200, 300)
+_PASSWORD_WANTED: Final = 407
 
 
 class DeadlineStream:
@@ -97,9 +100,10 @@ def connect(
         context: for TLS, or None for a connection without TLS.
 
     Raises:
-        OSError: if any step fails; `ssl.SSLError` is one.
+        ProxyError: if the proxy opens no tunnel.
+        OSError: if any other step fails; `ssl.SSLError` is one.
     """
-    sock = _open_tcp(*((host, port) if proxy is None else proxy[:2]), deadline)
+    sock = _open_tcp(host, port, deadline) if proxy is None else _open_proxy(proxy, deadline)
     try:
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if proxy is not None:
@@ -151,13 +155,26 @@ def _open_tcp(host: str, port: int, deadline: float) -> socket.socket:
     raise failure
 
 
+def _open_proxy(proxy: Proxy, deadline: float) -> socket.socket:
+    try:
+        return _open_tcp(proxy.host, proxy.port, deadline)
+    except OSError as error:
+        raise ProxyError("unreachable", "there is no connection to the proxy") from error
+
+
 def _open_tunnel(sock: socket.socket, host: str, port: int, proxy: Proxy, deadline: float) -> None:
+    from http.client import HTTPException
+
     target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
     if proxy.credentials is not None:
         lines.append(f"Proxy-Authorization: {proxy.credentials}")
     stream = DeadlineStream(sock, deadline, MAX_HEAD_BYTES)
-    stream.sendall("\r\n".join([*lines, "", ""]).encode("ascii"))
-    status = read_final_response(stream, "CONNECT").status
+    try:
+        stream.sendall("\r\n".join([*lines, "", ""]).encode("ascii"))
+        status = read_final_response(stream, "CONNECT").status
+    except (OSError, HTTPException) as error:
+        raise ProxyError("refused", "the proxy opened no tunnel") from error
     if status not in _TUNNEL_OPEN:
-        raise OSError(errno.ECONNREFUSED, f"the proxy answered {status}")
+        cause = "password" if status == _PASSWORD_WANTED else "refused"
+        raise ProxyError(cause, f"the proxy answered {status}")

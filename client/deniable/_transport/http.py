@@ -46,7 +46,8 @@ class Transport(Protocol):
     class attribute ``parallel_uploads``; a flush then ends sooner. A subclass does not inherit the
     permission and has to set the attribute again. A transport may also have a method
     ``fetch(path, timeout_seconds, limit_bytes)``, which returns the status and the body of a GET,
-    as `HttpTransport.fetch` does. Without it remote configuration is not used.
+    as `HttpTransport.fetch` does. Without it remote configuration is not used. Its attribute
+    ``public_endpoint``, if any, is the server's address without any secret: messages show it.
     """
 
     def send(self, body: bytes, timeout_seconds: float) -> Response:
@@ -96,8 +97,7 @@ class HttpTransport:
         ca_file: str | os.PathLike[str] | None = None,
     ) -> None:
         self._tls, self._host, self._port, self._base = _parse_endpoint(endpoint)
-        if not (isinstance(key, str) and key and key.isascii() and key.isprintable()):
-            raise ParameterError("key", "printable ASCII text", "something else (not shown)")
+        _check_key(key)
         self._headers = {
             "Authorization": f"Bearer {key}",
             "User-Agent": USER_AGENT,
@@ -130,10 +130,16 @@ class HttpTransport:
     def _settings(self) -> dict[str, object]:
         return {**vars(self), "_context": None}
 
-    def __repr__(self) -> str:
-        scheme = "https" if self._tls else "http"
+    @property
+    def public_endpoint(self) -> str:
+        """The aggregator's base URL, which has no user part."""
+        scheme, usual = ("https", 443) if self._tls else ("http", 80)
         host = f"[{self._host}]" if ":" in self._host else self._host
-        return f"HttpTransport({scheme}://{host}:{self._port}{self._base})"
+        port = "" if self._port == usual else f":{self._port}"
+        return f"{scheme}://{host}{port}{self._base}"
+
+    def __repr__(self) -> str:
+        return f"HttpTransport({self.public_endpoint})"
 
     def send(self, body: bytes, timeout_seconds: float) -> Response:
         """Delivers one upload.
@@ -248,6 +254,21 @@ def _parse_retry_after(retry_after: str | None) -> float | None:
     return min(float(retry_after[:9]), MAX_RETRY_AFTER_SECONDS)
 
 
+def _check_key(key: object) -> None:
+    """Refuses what cannot be a write key, and never shows it."""
+    shown = "something else (not shown)"
+    if not (isinstance(key, str) and key and key.isascii() and key.isprintable()):
+        raise ParameterError("key", "printable ASCII text, without a line break", shown)
+    if key != key.strip():
+        raise ParameterError("key", "text without spaces around it", shown)
+    for scope in ("admin", "read"):
+        if key.startswith(f"deniable_{scope}_"):
+            # Applications are given to people who may read whatever is in them.
+            made = "deniable keys create --scope write --application NAME"
+            constraint = f"a key of scope write, which this command makes: {made}"
+            raise ParameterError("key", constraint, f"one of scope {scope} (not shown)")
+
+
 def _parse_endpoint(endpoint: str) -> tuple[bool, str, int, str]:
     """Whether an endpoint uses TLS, its host, port and path."""
     constraint = "an https:// URL without user, query or fragment (http:// only to loopback)"
@@ -264,6 +285,9 @@ def _parse_endpoint(endpoint: str) -> tuple[bool, str, int, str]:
     if not (allowed and complete) or url.query or url.fragment or "@" in url.netloc:
         shown = "one with a user" if "@" in url.netloc else endpoint
         raise ParameterError("endpoint", constraint, shown)
+    if url.path.rstrip("/").endswith(PATH):
+        constraint = f"the server's base URL, to which the client adds {PATH}"
+        raise ParameterError("endpoint", constraint, endpoint)
     tls = url.scheme == "https"
     return tls, host, port or (443 if tls else 80), url.path.rstrip("/")
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-import errno
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes, urlsplit
 
 from deniable import _import_lock
 from deniable_shared.errors import ParameterError
+
+
+class ProxyError(OSError):
+    """The proxy could not be used, so that there is no connection to the aggregator.
+
+    Attributes:
+        cause: unusable, unreachable, password or refused.
+    """
+
+    def __init__(self, cause: str, message: str) -> None:
+        super().__init__(message)
+        self.cause = cause
 
 
 class Proxy(NamedTuple):
@@ -33,8 +44,8 @@ def find_proxy(choice: str | Proxy | None, host: str, port: int) -> Proxy | None
         port: the aggregator's port.
 
     Raises:
-        OSError: if the environment names a proxy that cannot be used; connecting directly instead
-            would go against the user's settings.
+        ProxyError: if the environment names a proxy that cannot be used; connecting directly
+            instead would go against the user's settings.
     """
     if not isinstance(choice, str):
         return choice
@@ -52,7 +63,8 @@ def find_proxy(choice: str | Proxy | None, host: str, port: int) -> Proxy | None
     try:
         return parse_proxy(url if "://" in url else f"http://{url}")
     except ParameterError:
-        raise OSError(errno.EINVAL, "the environment names a proxy that is not http://") from None
+        message = "the environment names a proxy that is not http://"
+        raise ProxyError("unusable", message) from None
 
 
 def parse_proxy(url: str) -> Proxy:

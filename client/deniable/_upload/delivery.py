@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from deniable._storage.spool import Spool
     from deniable._storage.stored_report import StoredReport
     from deniable._transport.http import Response, Transport
+    from deniable._upload.open_problems import OpenProblems
 
 SEND_TIMEOUT_SECONDS: Final = 10.0
 CLAIM_SECONDS: Final = 15.0
@@ -37,12 +38,19 @@ FIRST_BACKOFF_SECONDS: Final = 2.0
 MAX_BACKOFF_SECONDS: Final = 3_600.0
 MAX_RETRY_AFTER_SECONDS: Final = 3_600.0
 
+KEY_PAUSES_SECONDS: Final = (300.0, 1_800.0, 86_400.0)
+"""The shortest pause after the first, second and every further answer in succession that refuses
+the key; the longest is twice as long. The short ones are for a key that is about to be valid, or is
+unknown to one of several servers; the long one is for a key that will never be valid."""
+
 ACCEPTED: Final = 204
 REFUSED: Final = frozenset({400, 410, 413, 415, 422})
 """Statuses of final answers: the same bytes would be refused again."""
 
 CONFLICT: Final = 409
 """The metric is not registered yet: this report must wait, reports of other metrics need not."""
+
+KEY_REFUSED: Final = frozenset({401, 403})
 
 
 class ReportSender:
@@ -52,7 +60,8 @@ class ReportSender:
         storage: the storage whose spool holds the reports.
         transport: carries the uploads; called by as many threads at a time as it allows.
         remote: lengthens the back-off.
-        events: where results and problems are noted.
+        events: where results are counted.
+        problems: where failures are noted.
         clock: seconds since 1970-01-01.
 
     Attributes:
@@ -67,19 +76,21 @@ class ReportSender:
         transport: Transport,
         remote: RemoteSettings,
         events: EventLog,
+        problems: OpenProblems,
         clock: Callable[[], float],
     ) -> None:
         self._storage = storage
         self._transport = transport
         self._remote = remote
         self._events = events
+        self._problems = problems
         self._clock = clock
-        self._failures = 0
+        self._failures = self._key_refusals = 0
         # Not the inherited attribute: the `send` of a subclass may not be made for several threads.
         wanted = vars(type(transport)).get("parallel_uploads", 1)
         several = isinstance(wanted, int) and wanted > 1
         self.parallel_uploads = min(wanted, MAX_PARALLEL_UPLOADS) if several else 1
-        self.silent_until = self.exchange_started = 0.0
+        self.silent_until = self.exchange_started = self._silenced_at = 0.0
         self.after_fork_in_child()
 
     @property
@@ -90,6 +101,7 @@ class ReportSender:
     def after_fork_in_child(self) -> None:
         """Frees the slots that threads of the parent may hold."""
         self._slots = threading.Semaphore(self.parallel_uploads)
+        self._problems.after_fork_in_child()
 
     def closing(self) -> Callable[[], None]:
         """A function that tells the transport that nothing more has to be sent for now."""
@@ -126,37 +138,55 @@ class ReportSender:
         self._storage.sync_ledger()
         if not still_wanted():
             return False  # stopped meanwhile, perhaps because the user has withdrawn consent
+        began = time.monotonic()
         response = self._exchange(report.encode_upload())
         status = None if response is None else response.status
-        if status == ACCEPTED or status in REFUSED:
-            accepted = status == ACCEPTED
-            self._storage.run_locked(
-                lambda: (spool().move_to_sent if accepted else spool().delete_refused)(report)
-            )
-            if accepted:
-                self._events.count_sent()
-            else:
-                self._events.count_dropped(f"refused_{status}")
-                self._events.problem(
-                    f"refused_{status}", "the aggregator refused a report for good"
-                )
-            self._failures = 0
+        if status == ACCEPTED:
+            self._storage.run_locked(lambda: spool().move_to_sent(report))
+            self._note_accepted(report, began)
             return True
+        if status in REFUSED:
+            self._storage.run_locked(lambda: spool().delete_refused(report))
+            self._events.count_dropped(f"refused_{status}")
+            self._failures = self._key_refusals = 0
         if status is not None:
-            self._events.problem(
-                f"status_{status}", "the aggregator did not take a report; it is tried again"
-            )
+            self._problems.answered(status, report.digest)
+        if status in REFUSED:
+            return True
         due = self._clock() + self._backoff_seconds(report.tries)
         self._storage.run_locked(lambda: spool().postpone(report, due))
         if status == CONFLICT:
+            self._key_refusals = 0
             return True
+        self._be_silent(response)
+        return False
+
+    def _note_accepted(self, report: StoredReport, began: float) -> None:
+        self._events.count_sent()
+        self._problems.accepted(report.digest)
+        self._events.inform(
+            "accepted", lambda: f"a report of {self._problems.metric_name(report.digest)}"
+        )
+        self._failures = self._key_refusals = 0
+        if began > self._silenced_at:
+            self.silent_until = 0.0  # a flush found that the aggregator takes reports again
+
+    def _be_silent(self, response: Response | None) -> None:
+        """Has no report sent for a while, except by a flush."""
+        refused = response is not None and response.status in KEY_REFUSED
+        if response is not None and not refused:
+            self._key_refusals = 0
         asked = 0.0 if response is None else response.retry_after_seconds or 0.0
         wait = max(self._backoff_seconds(self._failures), min(asked, MAX_RETRY_AFTER_SECONDS))
+        if refused:
+            shortest = KEY_PAUSES_SECONDS[min(self._key_refusals, len(KEY_PAUSES_SECONDS) - 1)]
+            wait = max(wait, self._remote.stretched(shortest) * (1.0 + random_fraction()))
         now = time.monotonic()
         if self.exchange_started >= self.silent_until:
-            self._failures += 1  # counted once for uploads that were under way together
-        self.silent_until = max(self.silent_until, now + wait)
-        return False
+            # Counted once for uploads that were under way together.
+            self._failures += 1
+            self._key_refusals += refused
+        self.silent_until, self._silenced_at = max(self.silent_until, now + wait), now
 
     def _spool(self) -> Spool:
         return self._storage.spool
@@ -172,11 +202,10 @@ class ReportSender:
             try:
                 response = self._transport.send(body, SEND_TIMEOUT_SECONDS)
             except BaseException as error:  # noqa: BLE001  a transport may be cancelled, too
-                detail = error.strerror if isinstance(error, OSError) else None
-                self._events.problem("unreachable", detail or type(error).__name__)
+                self._problems.raised(error)
                 return None
         if not _is_response(response):
-            self._events.problem("unreachable", "the transport did not return a Response")
+            self._problems.misanswered()
             return None
         return response
 

@@ -16,6 +16,7 @@ from deniable._status import FlushResult
 from deniable._storage.device import STORAGE_ERRORS
 from deniable._upload.delivery import ReportSender
 from deniable._upload.rounds import UploadRounds
+from deniable_shared.errors import UploadError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from deniable._remote.configuration import RemoteSettings
     from deniable._storage.device import DeviceStorage
     from deniable._transport.http import Transport
+    from deniable._upload.open_problems import OpenProblems
 
     class Engine(Protocol):
         """What the thread knows of `deniable._engine.Engine`."""
@@ -35,6 +37,16 @@ if TYPE_CHECKING:
 STORAGE_BACKOFF_SECONDS: Final = 60.0
 _COUNT_SECONDS: Final = 0.05
 """A flush may take this much longer than its timeout to count what is pending."""
+
+FLUSH_ENDED: Final = (
+    "flush_ended: not every report was tried within {:g} seconds. What is under way goes on. If "
+    "there are only a few reports, the server is slow or does not answer; else give the flush a "
+    "longer timeout_seconds."
+)
+_KINDS_OF_THREAD: Final = ("storage_unavailable:", "no_thread:", "upload_failed:", "too_old:")
+STORAGE_BUSY: Final = (
+    "storage_busy: another process or thread holds the lock of the directory. Flush again later."
+)
 
 
 class Uploader:
@@ -48,7 +60,8 @@ class Uploader:
         storage: the storage whose spool holds the reports.
         transport: carries the uploads.
         remote: lengthens delays, and is fetched anew after uploads.
-        events: where results and problems are noted.
+        events: where results are counted.
+        problems: where failed uploads are noted.
         clock: seconds since 1970-01-01.
         prepare: called before anything is sent, outside all locks; returns whether it may be sent.
         delay_seconds: see `UploadRounds`, as are the next two.
@@ -65,6 +78,7 @@ class Uploader:
         transport: Transport,
         remote: RemoteSettings,
         events: EventLog,
+        problems: OpenProblems,
         clock: Callable[[], float],
         prepare: Callable[[], bool],
         *,
@@ -75,7 +89,7 @@ class Uploader:
     ) -> None:
         self._engine = engine
         self._storage = storage
-        self._sender = ReportSender(storage, transport, remote, events, clock)
+        self._sender = ReportSender(storage, transport, remote, events, problems, clock)
         self._rounds = UploadRounds(
             storage,
             self._sender,
@@ -86,6 +100,7 @@ class Uploader:
         )
         self._remote = remote
         self._events = events
+        self._problems = problems
         self._prepare = prepare
         self._background = background
         self.after_fork_in_child()
@@ -122,14 +137,18 @@ class Uploader:
             elif max(due, self._sender.silent_until) < self._sleeps_until:
                 self._ring()
 
-    def flush(self, timeout_seconds: float) -> FlushResult:
+    def flush(self, timeout_seconds: float) -> tuple[FlushResult, UploadError | None]:
         """Tries every stored report once, now, unless the aggregator cannot be reached.
 
         Args:
             timeout_seconds: when to return at the latest; an upload that is under way goes on.
+
+        Returns:
+            What was done; and an error if reports were not accepted because of a mistake.
         """
         deadline = time.monotonic() + timeout_seconds
         sent, dropped = self._events.sent, sum(self._events.dropped().values())
+        noted, last_error = self._problems.noted, self._events.last_error
         with self._lock:
             self._flushes_requested += 1
             ticket = self._flushes_requested
@@ -143,10 +162,25 @@ class Uploader:
                 and (remaining := deadline - time.monotonic()) > 0
             ):
                 self._flushed.wait(remaining)
+        ended_early = self._flushes_done < ticket or time.monotonic() >= deadline
         sent = self._events.sent - sent
         dropped = sum(self._events.dropped().values()) - dropped
         pending = self.count_pending(deadline - time.monotonic())
-        return FlushResult(sent=sent, pending=pending, dropped=dropped)
+        found = self._problems.since(noted)
+        problem = None if found is None else str(found)
+        if problem is None and self._events.last_error is not last_error:
+            problem = self._problem_of_thread()
+        if problem is None and pending is None:
+            problem = self._problem_of_thread() or STORAGE_BUSY
+        if problem is None and pending and ended_early:
+            problem = FLUSH_ENDED.format(timeout_seconds)
+        mistake = UploadError(*found[:2]) if found is not None and found.mistake else None
+        return FlushResult(sent, pending, dropped, problem), mistake
+
+    def _problem_of_thread(self) -> str | None:
+        """The latest problem, if it is one of the thread or of the storage."""
+        last_error = self._events.last_error or ""
+        return last_error if last_error.startswith(_KINDS_OF_THREAD) else None
 
     def count_pending(self, wait_seconds: float) -> int | None:
         """How many reports are stored; None if the storage cannot be used.
