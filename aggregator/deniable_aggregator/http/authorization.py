@@ -41,7 +41,9 @@ def authenticate(verifier: KeyVerifier, authorization: str, *scopes: str) -> Key
     if key.scope not in scopes:
         raise ProblemError(
             "wrong_scope",
-            f"This needs a key of scope {' or '.join(scopes)}; this one has scope {key.scope}.",
+            f"This needs a key of scope {' or '.join(scopes)}; this one has scope {key.scope}. "
+            f"This makes one: deniable keys create --scope {scopes[0]} --application "
+            f"{key.application}",
         )
     return key
 
@@ -50,7 +52,8 @@ def unknown_key() -> ProblemError:
     """The problem of a request whose key is missing, unknown or revoked."""
     return ProblemError(
         "unknown_key",
-        "Send Authorization: Bearer TOKEN with a valid key; deniable keys create makes one.",
+        "Send Authorization: Bearer TOKEN with a key of this server that was not revoked; deniable "
+        "keys create makes one.",
         headers={"WWW-Authenticate": "Bearer"},
     )
 

@@ -210,19 +210,22 @@ class UploadReceiver:
             if entry is None or entry.spec.application != application:
                 raise ProblemError(
                     "unknown_digest",
-                    "Register the registry file that this version of the application ships: "
-                    "deniable metrics register FILE. Then send this again.",
+                    f"The application of this key, {application}, has no metric of this version. "
+                    "Register the registry file that the reporting program ships: deniable "
+                    "metrics register FILE. Then send this again.",
                     version=digest.hex(),
                 )
             try:
                 entry.tally.check(payload)
             except WireError as error:
                 raise ProblemError(
-                    "malformed_report", f"{entry.spec.name}: {error}. Sending it again is useless."
+                    "malformed_report",
+                    f"{entry.spec.name}: {error}. Sending it again is useless: no "
+                    "client of this version of the metric makes such a report.",
                 ) from None
             if epoch > today + FUTURE_DAYS:
                 raise ProblemError(
-                    "epoch_future", "Check the device's clock, and send this again on that day."
+                    "epoch_future", "Set the device's clock right, and send this again on that day."
                 )
             if epoch < today - self._settings.accept_days:
                 raise _clock_in_doubt() if self._days_ahead() else self._closed()
@@ -303,4 +306,8 @@ def _clock_in_doubt() -> ProblemError:
 
 
 def _malformed(error: WireError) -> ProblemError:
-    return ProblemError("malformed_upload", f"{error}. Sending it again is useless.")
+    return ProblemError(
+        "malformed_upload",
+        f"{error}. Sending it again is useless: bring uploads as the wire format says, or update "
+        "the older of client and server.",
+    )

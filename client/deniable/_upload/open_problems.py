@@ -90,6 +90,11 @@ class OpenProblems:
             later = [(problem.mistake, n, problem) for n, problem in self._latest.values()]
         return max((each for each in later if each[1] > noted), default=(0, 0, None))[2]
 
+    def of_flush(self, timeout_seconds: float) -> Problem:
+        """What it means that a flush ended before every report was tried."""
+        problem: Problem = _table().of_flush(timeout_seconds, self._target())
+        return problem
+
     def metric_name(self, digest: bytes) -> str | None:
         """The metric with a spec of this digest; None if the registry has another version."""
         for name, metric in self._registry.metrics.items():

@@ -49,13 +49,12 @@ class Target(NamedTuple):
     endpoint: str | None = None
 
 
-_KEPT: Final = "The report stays stored and is tried again."
+_KEPT: Final = "The report is kept and tried again."
 _LOOK: Final = "Correct the endpoint, or what stands in front of the server."
-_BUSY: Final = "{server} cannot take reports now ({status}). Nothing is to be done: they wait."
-_FAILED: Final = (
-    "{server} failed ({status}). Its operator finds the reason in its log. "
-    "The report stays stored and is tried again within an hour."
+_BUSY: Final = (
+    "{server} cannot take reports now ({status}). There is nothing to do: they are sent later."
 )
+_FAILED: Final = "{server} failed ({status}). Its operator finds the reason in its log. " + _KEPT
 _BEHIND: Final = (
     "The proxy in front of {server} has no answer from the aggregator ({status}). Is it running? "
     + _KEPT
@@ -66,10 +65,10 @@ _NOT_FOUND: Final = (
     "which a proxy publishes it, if any. " + _KEPT
 )
 _KEY: Final = (
-    "{reason} ({status}). Give the client a key that this command makes, next to the server: "
-    "deniable keys create --store STORE --scope write --application {application}. The reports "
-    "stay stored; the client tries again twice within about an hour, then every day or two, at "
-    "every flush and when the program starts."
+    "{reason} ({status}). Give the client the key that this prints on the server's machine: "
+    "deniable keys create --store STORE --scope write --application {application}. Reports are "
+    "kept; the client tries again twice within two hours, then every day or two, at each flush and "
+    "at each start of the program."
 )
 _REFUSED: Final = (
     "{server} refused a report of {metric} for good ({status}), so it was deleted. If that is an "
@@ -81,12 +80,14 @@ _STATUSES: Final[Mapping[int, Problem]] = {
     400: Problem("refused", _REFUSED, mistake=True),
     401: Problem(
         "key_refused",
-        _KEY.replace("{reason}", "{server} does not know the key: wrong, revoked or expired"),
+        _KEY.replace(
+            "{reason}", "{server} does not accept the key: it is unknown there, revoked or expired"
+        ),
         mistake=True,
     ),
     403: Problem(
         "key_refused",
-        _KEY.replace("{reason}", "{server} forbids uploads with this key: its scope is not write"),
+        _KEY.replace("{reason}", "{server} forbids uploads with this key: its scope must be write"),
         mistake=True,
     ),
     404: Problem("no_aggregator", _NOT_FOUND, mistake=True),
@@ -96,11 +97,10 @@ _STATUSES: Final[Mapping[int, Problem]] = {
     ),
     409: Problem(
         "not_registered",
-        "{server} does not know {metric} in this form (409). Register the very file that this "
-        "program ships: deniable metrics register metrics.toml --server {endpoint} --token "
-        "ADMIN_TOKEN. The report stays stored until then, for 14 days. If the file is registered, "
-        "the key belongs to another application than {application}, or this device's clock is "
-        "days ahead.",
+        "{server} does not know this version of {metric} (409). Register the very file that {who} "
+        "ships: deniable metrics register metrics.toml --server {endpoint} --token ADMIN_TOKEN. "
+        "The report is kept until then, for 14 days. If the file is registered, the key belongs to "
+        "another application than {application}, or this device's clock is days ahead.",
         mistake=True,
     ),
     410: Problem(
@@ -136,15 +136,15 @@ _STRANGE: Final = Problem(
 
 _PLAIN: Final = Problem(
     "no_tls",
-    "What answers at {server} does not speak TLS. Correct the port of the endpoint; an aggregator "
-    "needs a proxy that does TLS in front, or an endpoint with http:// on the same machine. "
-    + _KEPT,
+    "What answers at {server} does not speak TLS. An aggregator on this machine may have an "
+    "endpoint with http://; any other needs a proxy in front that does TLS. " + _KEPT,
 )
 _UNTRUSTED: Final = Problem(
     "certificate_untrusted",
     "The certificate of {server} is from an authority that this system does not trust, so nothing "
-    "was sent. Is it a private authority: HttpTransport(endpoint, key, ca_file=...). Else the "
-    "server lacks its chain of certificates, or somebody listens in between. " + _KEPT,
+    "was sent. Name a private authority: transport=HttpTransport(endpoint, key, ca_file=...). If "
+    "it is a public one, the server must send its whole chain of certificates; or somebody "
+    "listens in between. " + _KEPT,
 )
 _CERTIFICATE_DATE: Final = Problem(
     "certificate_expired",
@@ -213,7 +213,7 @@ _OF_ERRNO: Final[Mapping[int, Problem]] = {
     errno.ENFILE: _NO_DESCRIPTORS,
     errno.EMSGSIZE: _NOT_HTTP,
 }
-_PROXY: Final = "the proxy that HTTPS_PROXY or ALL_PROXY or `proxy` of HttpTransport names"
+_PROXY: Final = "the proxy (of HTTPS_PROXY, ALL_PROXY or HttpTransport)"
 _PROXIES: Final[Mapping[str, Problem]] = {
     "unusable": Problem(
         "proxy_unusable",
@@ -222,21 +222,27 @@ _PROXIES: Final[Mapping[str, Problem]] = {
     ),
     "unreachable": Problem(
         "proxy_unreachable",
-        f"There is no connection to {_PROXY}. Correct its address, or exempt the server in "
-        "NO_PROXY. " + _KEPT,
+        f"Uploads go through {_PROXY}, and it cannot be reached. Correct its address, or exempt "
+        "the server in NO_PROXY. " + _KEPT,
     ),
     "password": Problem(
         "proxy_password",
-        f"A user and password are needed by {_PROXY} (407): http://USER:PASSWORD@HOST:PORT. "
-        + _KEPT,
+        f"Uploads go through {_PROXY}, and it wants another user and password (407): "
+        "http://USER:PASSWORD@HOST:PORT. " + _KEPT,
     ),
     "refused": Problem(
         "proxy_refused",
-        f"No connection to {{server}} is opened by {_PROXY}. Have it allow CONNECT to this server, "
-        "or exempt the server in NO_PROXY. " + _KEPT,
+        f"Uploads go through {_PROXY}, and it opens no connection to {{server}}. Have it allow "
+        "CONNECT to the server, or exempt the server in NO_PROXY. " + _KEPT,
     ),
 }
 
+_FLUSH_ENDED: Final = Problem(
+    "flush_ended",
+    "Not every report was tried within the {seconds:g} seconds of the flush. If there are only a "
+    "few, {server} is slow or does not answer: status() tells more in a moment. If there are many, "
+    "give the flush a longer timeout_seconds. Reports are kept, and uploads under way go on.",
+)
 NO_RESPONSE: Final = Problem(
     "no_response",
     "The transport did not return a Response: `send` returns deniable.Response(status). " + _KEPT,
@@ -268,6 +274,11 @@ def of_exception(error: BaseException, target: Target) -> Problem:
     return _filled(_row_of(error), target, error=type(error).__name__)
 
 
+def of_flush(timeout_seconds: float, target: Target) -> Problem:
+    """What it means that a flush ended before every report was tried."""
+    return _filled(_FLUSH_ENDED, target, seconds=timeout_seconds)
+
+
 def _row_of(error: BaseException) -> Problem:
     if isinstance(error, ProxyError):
         return _PROXIES[error.cause]
@@ -288,16 +299,13 @@ def _row_of(error: BaseException) -> Problem:
     return known or Problem("unreachable", "The transport raised {error}. " + _KEPT)
 
 
-def _filled(
-    row: Problem, target: Target, *, status: int = 0, metric: str | None = None, error: str = ""
-) -> Problem:
-    server = target.endpoint or "the server"
+def _filled(row: Problem, target: Target, *, metric: str | None = None, **more: object) -> Problem:
     text = row.text.format(
-        server=server,
+        server=target.endpoint or "the server",
         endpoint=target.endpoint or "ENDPOINT",
         application=target.application,
-        metric="a metric of another version of the registry" if metric is None else metric,
-        status=status,
-        error=error,
+        metric="a metric" if metric is None else f"the metric {metric}",
+        who="the version of this program that recorded it" if metric is None else "this program",
+        **more,
     )
     return row._replace(text=text[0].upper() + text[1:] if target.endpoint is None else text)

@@ -38,11 +38,6 @@ STORAGE_BACKOFF_SECONDS: Final = 60.0
 _COUNT_SECONDS: Final = 0.05
 """A flush may take this much longer than its timeout to count what is pending."""
 
-FLUSH_ENDED: Final = (
-    "flush_ended: not every report was tried within {:g} seconds. What is under way goes on. If "
-    "there are only a few reports, the server is slow or does not answer; else give the flush a "
-    "longer timeout_seconds."
-)
 _KINDS_OF_THREAD: Final = ("storage_unavailable:", "no_thread:", "upload_failed:", "too_old:")
 STORAGE_BUSY: Final = (
     "storage_busy: another process or thread holds the lock of the directory. Flush again later."
@@ -173,7 +168,7 @@ class Uploader:
         if problem is None and pending is None:
             problem = self._problem_of_thread() or STORAGE_BUSY
         if problem is None and pending and ended_early:
-            problem = FLUSH_ENDED.format(timeout_seconds)
+            problem = str(self._problems.of_flush(timeout_seconds))
         mistake = UploadError(*found[:2]) if found is not None and found.mistake else None
         return FlushResult(sent, pending, dropped, problem), mistake
 
