@@ -228,8 +228,8 @@ class Client:
                 limit = min(timeout_seconds, MAX_FLUSH_SECONDS)
                 result, mistake = self._uploader.flush(limit)
         except Exception as error:  # noqa: BLE001  not even a wrong timeout may reach the host
-            problem = f"internal_error: {type(error).__name__}"
-            self._events.problem(*problem.split(": "))
+            self._events.problem("internal_error", type(error).__name__)
+            problem = self._events.last_error
         if mistake is not None and self._strict:
             raise mistake
         if problem is None:

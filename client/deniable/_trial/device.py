@@ -28,12 +28,14 @@ class Courier:
         transport: as given; may be set to None.
         body: the latest upload.
         answer: what the server answered to it, or what was raised; None before the first upload.
+        public_endpoint: the server's address, for messages; see `deniable.Transport`.
     """
 
     def __init__(self, transport: Transport | None) -> None:
         self.transport = transport
         self.body = b""
         self.answer: Response | Exception | None = None
+        self.public_endpoint = getattr(transport, "public_endpoint", None)
 
     def send(self, body: bytes, timeout_seconds: float) -> Response:
         """Delivers an upload, see `deniable.Transport`."""

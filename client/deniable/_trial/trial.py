@@ -227,7 +227,7 @@ class Trials:
             return Answer(True, status, None)
         if status not in _ABOUT_ONE_REPORT:
             self._transport = device.courier.transport = None
-        return Answer(False, status, device.client.status().last_error)
+        return Answer(False, status, result.problem)
 
 
 def _counts_absence(metric: Metric) -> bool:

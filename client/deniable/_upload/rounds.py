@@ -94,7 +94,7 @@ class UploadRounds:
         """
         again, self._has_sent_due = self._has_sent_due, True
         if time.monotonic() < self._sender.silent_until:
-            self._storage.run_locked(self._drop_old)
+            self._storage.run_locked(self._drop_old, epoch_at(self._clock()))
         while time.monotonic() >= self._sender.silent_until:
             report = self._storage.run_locked(self.next_due_report, self._clock(), again)
             if report is None or enough():
@@ -110,7 +110,7 @@ class UploadRounds:
             enough: see there.
         """
         today = epoch_at(self._clock())
-        numbers = in_random_order(self._storage.run_locked(self._all_numbers))
+        numbers = in_random_order(self._storage.run_locked(self._all_numbers, today))
         run_parallel(
             self._reports_to_flush(enough, today, numbers),
             lambda report: self._sender.send(report, wanted),
@@ -158,7 +158,7 @@ class UploadRounds:
             again: False for the first report of this process, see `Spool.reschedule_overdue`.
         """
         spool = self._storage.spool
-        self._drop_old()
+        self._drop_old(epoch_at(now))
         horizon = now + self._horizon_seconds
         numbers = spool.due_numbers(now, horizon)
         reports = spool.reports([draw_one(numbers)]) if numbers else []
@@ -186,12 +186,12 @@ class UploadRounds:
                 if not is_claimed_elsewhere(report, self._clock()):
                     yield report
 
-    def _all_numbers(self) -> list[int]:
-        self._drop_old()
+    def _all_numbers(self, today: int) -> list[int]:
+        self._drop_old(today)
         return self._storage.spool.numbers()
 
-    def _drop_old(self) -> None:
-        self._storage.spool.drop_old(epoch_at(self._clock()), self._absence_digests)
+    def _drop_old(self, today: int) -> None:
+        self._storage.spool.drop_old(today, self._absence_digests)
 
     def _reports(self, numbers: Iterable[int]) -> list[StoredReport]:
         return self._storage.spool.reports(numbers)

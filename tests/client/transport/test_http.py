@@ -82,7 +82,7 @@ def test_the_representation_does_not_show_the_key():
     assert "s3cret" not in repr(HttpTransport("https://example.org", "s3cret"))
 
 
-@pytest.mark.parametrize("endpoint", ["http://[::1]:8000/base", "https://[2001:db8::1]:443"])
+@pytest.mark.parametrize("endpoint", ["http://[::1]:8000/base", "https://[2001:db8::1]:8443"])
 def test_the_representation_of_an_address_can_be_used_as_an_endpoint(endpoint):
     assert repr(HttpTransport(endpoint, "key")) == f"HttpTransport({endpoint})"
 

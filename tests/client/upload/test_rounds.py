@@ -61,7 +61,8 @@ def test_while_nothing_may_be_sent_the_thread_sleeps_however_much_is_recorded(ma
     # One round that was under way, and one for all reports recorded meanwhile: not one for each.
     assert len(rounds) <= 2
     assert transport.tries == 1
-    assert client.status().pending == RECORDS + 1
+    # The one that was tried may have been dropped meanwhile, as it is too old by now.
+    assert client.status().pending in (RECORDS, RECORDS + 1)
 
 
 def test_traces_are_erased_whenever_something_is_sent_and_else_once_an_hour(make_client, clock):

@@ -8,8 +8,9 @@ import time
 
 import pytest
 
-from deniable import FlushResult, _lifecycle
+from deniable import _lifecycle
 from deniable._upload import delivery
+from tests.client.flushing import counts
 from tests.client.socket_servers import serving, unused_port
 from tests.waiting import wait_until
 
@@ -86,14 +87,14 @@ def endpoint_in():
 @pytest.mark.parametrize(
     ("state", "timeout_seconds", "result"),
     [
-        ("fine", 60.0, FlushResult(sent=2, pending=0, dropped=0)),
-        ("slow", 60.0, FlushResult(sent=2, pending=0, dropped=0)),
-        ("refusing for now", 60.0, FlushResult(sent=0, pending=2, dropped=0)),
-        ("refusing for good", 60.0, FlushResult(sent=0, pending=0, dropped=2)),
-        ("hanging", 0.3, FlushResult(sent=0, pending=2, dropped=0)),
-        ("dribbling", 0.3, FlushResult(sent=0, pending=2, dropped=0)),
-        ("hanging up", 60.0, FlushResult(sent=0, pending=2, dropped=0)),
-        ("down", 60.0, FlushResult(sent=0, pending=2, dropped=0)),
+        ("fine", 60.0, (2, 0, 0)),
+        ("slow", 60.0, (2, 0, 0)),
+        ("refusing for now", 60.0, (0, 2, 0)),
+        ("refusing for good", 60.0, (0, 0, 2)),
+        ("hanging", 0.3, (0, 2, 0)),
+        ("dribbling", 0.3, (0, 2, 0)),
+        ("hanging up", 60.0, (0, 2, 0)),
+        ("down", 60.0, (0, 2, 0)),
     ],
 )
 def test_a_flush_ends_in_time_and_counts_correctly(
@@ -104,8 +105,8 @@ def test_a_flush_ends_in_time_and_counts_correctly(
     client.record("theme", "dark")
     client.record("late", value=True)
     before = time.monotonic()
-    assert client.flush(timeout_seconds=timeout_seconds) == result
-    assert client.status().pending == result.pending
+    assert counts(client.flush(timeout_seconds=timeout_seconds)) == result
+    assert client.status().pending == result[1]
     assert time.monotonic() - before < timeout_seconds + SOON_SECONDS
     before = time.monotonic()
     client.close()
