@@ -61,9 +61,9 @@ class DevelopmentEvents(EventLog):
         name = "a metric that the registry does not have" if known is None else known.spec.name
         say(f"{name}: {outcome}{self._why(outcome, known)}")
 
-    def problem(self, kind: str, message: str) -> None:
+    def problem(self, kind: str, message: str, *, mistake: bool = False) -> None:
         """Notes a problem; says it, unless it explains an outcome, with which it is said."""
-        super().problem(kind, message)
+        super().problem(kind, message, mistake=mistake)
         if kind not in _OUTCOMES:
             say(f"{kind}: {message}")
 
@@ -88,10 +88,14 @@ class DevelopmentTransport:
     Args:
         transport: the application's.
         registry: the metrics.
+
+    Attributes:
+        public_endpoint: the server's address, for messages; see `deniable.Transport`.
     """
 
     def __init__(self, transport: Transport, registry: Registry) -> None:
         self._transport = transport
+        self.public_endpoint = getattr(transport, "public_endpoint", None)
         self._sends = goes_to_this_machine(transport)
         self._metrics = {each.spec.digest: each for each in registry.metrics.values()}
 

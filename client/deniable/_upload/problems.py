@@ -287,8 +287,8 @@ def _row_of(error: BaseException) -> Problem:
     ssl = sys.modules.get("ssl")  # whoever raised an error of it has imported it
     if ssl is not None and isinstance(error, ssl.SSLError):
         if isinstance(error, ssl.SSLCertVerificationError):
-            return _CERTIFICATES.get(error.verify_code, _UNTRUSTED)
-        return _PLAIN if error.reason in _NO_TLS_REASONS else _TLS_FAILED
+            return _CERTIFICATES.get(getattr(error, "verify_code", 0), _UNTRUSTED)
+        return _PLAIN if getattr(error, "reason", "") in _NO_TLS_REASONS else _TLS_FAILED
     if isinstance(error, TimeoutError):
         return _TIMED_OUT
     if isinstance(error, RemoteDisconnected | ConnectionResetError | BrokenPipeError):
