@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import deniable
-from deniable import Outcome, RecordError, _development
+from deniable import Outcome, RecordError, UploadError, _development
 from deniable.testing import InMemoryTransport, RecordingClient
 
 ELSEWHERE = "https://telemetry.example.org"
@@ -122,11 +122,12 @@ def test_what_the_server_refuses_is_said_with_the_reason(make, collector, capsys
     collector.answer = lambda _: (409, {})
     client = make()
     client.record("theme", "dark")
-    client.flush()
+    with pytest.raises(UploadError, match="deniable metrics register"):
+        client.flush()
     client.close()
     *_, answered, reason, rest = said(capsys)
     assert answered.startswith("theme: the server answers 409 to 256 bytes")
-    assert "409" in reason
+    assert f"deniable metrics register metrics.toml --server {collector.endpoint}" in reason
     assert rest.endswith("process ends: 1; with background=False only flush() sends")
 
 
