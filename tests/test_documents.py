@@ -14,6 +14,7 @@ import pytest
 
 from deniable_shared import registry
 from deniable_shared.commands.entry import main
+from deniable_shared.commands.first_registry import registry_text
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -131,7 +132,7 @@ def test_a_document_says_first_which_question_it_answers(path):
 
 @having("python")
 def test_code_runs(path, tmp_path, monkeypatch):
-    (example,) = blocks("toml", DOCS / "client" / "quickstart.md")
+    example = registry_text("flightdeck")
     (tmp_path / "metrics.toml").write_text(example, "utf-8")
     package = tmp_path / "flightdeck"
     package.mkdir()

@@ -1,10 +1,13 @@
-"""The README's commands and code, in the order of their use, against a real server."""
+"""Commands and code of the README and the quick start, in their order, with a real server."""
 
 from __future__ import annotations
 
 import csv
+import os
 import re
 import shlex
+import subprocess
+import sys
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,16 +16,21 @@ import pytest
 
 import deniable
 from deniable_shared.commands.entry import main
+from deniable_shared.commands.first_registry import registry_text
 from tests.end_to_end.serving import running
 
 pytestmark = pytest.mark.service
 
-README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+QUICK_START = ROOT / "docs/client/quickstart.md"
 DAY_SECONDS = 86_400
+NOT_RUN = ("pip", "python3", ".")
+"""Commands that make an environment; tests have one."""
 
 
-def blocks(language):
-    found = re.findall(r"(?ms)^```(\w*)\n(.*?)^```$", README)
+def blocks(language, document=README):
+    found = re.findall(r"(?ms)^```(\w*)\n(.*?)^```$", document.read_text(encoding="utf-8"))
     return [text for name, text in found if name == language]
 
 
@@ -45,65 +53,129 @@ def run(capsys):
     return call
 
 
-def test_what_the_readme_shows_works_as_it_stands_there(run, tmp_path, monkeypatch):
-    ((registry,), (program,)) = blocks("toml"), blocks("python")
-    analyst, operator = (commands(text) for text in blocks("sh"))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("DO_NOT_TRACK", raising=False)
-    (tmp_path / "metrics.toml").write_text(registry, "utf-8")
+@pytest.fixture(scope="module")
+def terminal(tmp_path_factory):
+    """A function that runs a line in a directory with these variables, as a shell does."""
+    programs = tmp_path_factory.mktemp("bin")
+    main_function = "from deniable_shared.commands.entry import main; main()"
+    for name, words in {"python": "", "deniable": f"-c '{main_function}' "}.items():
+        (programs / name).write_text(f'#!/bin/sh\nexec {sys.executable} {words}"$@"\n', "utf-8")
+        (programs / name).chmod(0o755)
+    inherited = {name: text for name, text in os.environ.items() if name != "DO_NOT_TRACK"}
+
+    def call(line, directory, variables):
+        path = {"PATH": f"{programs}:{os.environ['PATH']}", "COLUMNS": "100"}
+        done = subprocess.run(
+            ["bash", "-c", line], cwd=directory, env={**inherited, **path, **variables},
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    return call
+
+
+def follow(document, lines, directory, variables, terminal):
+    """Runs lines of a document, and returns what each prints; its program is beside them."""
+    (program,) = blocks("python", document)
+    (directory / "app.py").write_text(program, "utf-8")
+    lines = [line for line in lines if line and line.split()[0] not in NOT_RUN]
+    return {line.partition("#")[0].strip(): terminal(line, directory, variables) for line in lines}
+
+
+def serving(lines):
+    """The lines of a document until a server is started, and the options it is started with."""
+    place = next(index for index, line in enumerate(lines) if line.startswith("deniable serve"))
+    return lines[:place], shlex.split(lines[place], comments=True)[2:], lines[place + 1 :]
+
+
+def shell_lines(document):
+    return [line for text in blocks("sh", document) for line in text.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def first_hour(tmp_path_factory, terminal):
+    """A server as the README has developers start it; its directory, and what it printed."""
+    directory = tmp_path_factory.mktemp("flightdeck")
+    before, options, _ = serving(shell_lines(README))
+    follow(README, before, directory, {}, terminal)
+    assert options == ["--store", "deniable.db", "--development", "metrics.toml"]
+    with running(directory / "deniable.db", "--development", directory / "metrics.toml") as server:
+        printed = server.output.read_text("utf-8")
+        exported = dict(re.findall(r"(?m)^  export (\w+)=(\S+)$", printed))
+        yield server, directory, exported
+
+
+@pytest.mark.parametrize("document", [README, QUICK_START], ids=["readme", "quick-start"])
+def test_the_first_hour_goes_as_a_document_says(document, first_hour, terminal, tmp_path):
+    _, directory, exported = first_hour
+    before, options, after = serving(shell_lines(document))
+    assert options == ["--store", "deniable.db", "--development", "metrics.toml"]
+    follow(document, before, tmp_path, {}, terminal)
+    written = (tmp_path / "metrics.toml").read_text("utf-8")
+    assert written == (directory / "metrics.toml").read_text("utf-8")
+    (excerpt,) = blocks("toml", document)
+    assert excerpt in written
+    printed = follow(document, after[:3], tmp_path, exported, terminal)
+    assert printed["deniable try metrics.toml"].count("has counted it") == 3
+    said = printed["DENIABLE_DEVELOPMENT=1 python app.py"]
+    assert "theme: recorded" in said
+    assert "theme: the server has counted 256 bytes" in said
+    listed = re.search(r"(?m)^theme +(\d+) ", printed["deniable metrics list"])
+    assert int(listed[1]) >= 2  # the other document's are there, too
+
+
+def test_what_the_readme_shows_works_as_it_stands_there(first_hour, run, monkeypatch):
+    server, directory, exported = first_hour
+    _, _, analyst, operator = (commands(text) for text in blocks("sh"))
+    monkeypatch.chdir(directory)
+    for variable in ("DO_NOT_TRACK", *exported):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("DENIABLE_SERVER", server.url)
     assert operator[0] == ["serve", "--store", "deniable.db"]
-    with running(tmp_path / "deniable.db") as server:
-        monkeypatch.setenv("DENIABLE_SERVER", server.url)
-        tokens = {}
-        for words in operator[1:]:
-            printed = run([tokens.get(word, word) for word in words])
-            if words[:2] == ["keys", "create"]:
-                scope = words[words.index("--scope") + 1]
-                tokens[f"{scope.upper()}_TOKEN"] = printed.strip()
-        assert len(tokens) == 3
-        program = program.replace("https://telemetry.example.org", server.url)
-        program = program.replace("WRITE_TOKEN", tokens["WRITE_TOKEN"])
-        names = {}
-        exec(program, names)
-        assert names["client"].flush(timeout_seconds=60).sent == 1
-        names["client"].close()
-        with deniable.Client(
-            "metrics.toml",
-            endpoint=server.url,
-            key=tokens["WRITE_TOKEN"],
-            directory="another device",
-            consent=True,
-            clock=lambda: time.time() - DAY_SECONDS,
-        ) as yesterday:
-            yesterday.record("theme", "light")
-            assert yesterday.flush(timeout_seconds=60).sent == 1
-        today = datetime.now(UTC).date()
-        periods = {"--before": str(today - timedelta(1)), "--after": str(today)}
-        for words in analyst:
-            asked = [tokens.get(word, word) for word in words]
-            for option in periods.keys() & set(asked):
-                asked[asked.index(option) + 1] = periods[option]
-            printed = run(asked)
-            if words[:2] == ["plan", "metrics.toml"]:
-                assert "theme" in printed
-            elif words[0] == "report":
-                assert printed == "wrote week.html\n"
-                page = (tmp_path / "week.html").read_text("utf-8")
-                assert page.startswith("<!doctype html>")
-                assert "Which colour theme is active at start-up" in page
-            elif words[0] == "export":
-                with (tmp_path / "week.csv").open(encoding="utf-8", newline="") as table:
-                    rows = list(csv.DictReader(table))
-                assert {row["value"] for row in rows} == {"light", "dark", "system"}
-                assert {(row["metric"], row["reports"]) for row in rows} == {("theme", "2")}
-            else:
-                assert "report" in printed
-        assert {file.name for file in tmp_path.glob("week.*")} == {"week.html", "week.csv"}
+    tokens = {}
+    for words in operator[1:]:
+        printed = run([tokens.get(word, word) for word in words])
+        if words[:2] == ["keys", "create"]:
+            scope = words[words.index("--scope") + 1]
+            tokens[f"{scope.upper()}_TOKEN"] = printed.strip()
+    assert len(tokens) == 3
+    with deniable.Client(
+        "metrics.toml",
+        endpoint=server.url,
+        key=tokens["WRITE_TOKEN"],
+        directory="another device",
+        consent=True,
+        clock=lambda: time.time() - DAY_SECONDS,
+    ) as yesterday:
+        yesterday.record("theme", "light")
+        assert yesterday.flush(timeout_seconds=60).sent == 1
+    today = datetime.now(UTC).date()
+    periods = {"--before": str(today - timedelta(1)), "--after": str(today)}
+    for words in analyst:
+        asked = [tokens.get(word, word) for word in words]
+        for option in periods.keys() & set(asked):
+            asked[asked.index(option) + 1] = periods[option]
+        printed = run(asked)
+        if words[:2] == ["plan", "metrics.toml"]:
+            assert "theme" in printed
+        elif words[0] == "report":
+            assert printed == "wrote week.html\n"
+            page = (directory / "week.html").read_text("utf-8")
+            assert page.startswith("<!doctype html>")
+            assert "Which colour theme is active at start-up" in page
+        elif words[0] == "export":
+            with (directory / "week.csv").open(encoding="utf-8", newline="") as table:
+                rows = [row for row in csv.DictReader(table) if row["metric"] == "theme"]
+            assert {row["value"] for row in rows} == {"light", "dark", "system"}
+            assert all(int(row["reports"]) >= 1 for row in rows)
+        else:
+            assert "report" in printed
+    assert {file.name for file in directory.glob("week.*")} == {"week.html", "week.csv"}
 
 
 def test_what_a_metric_gives_away_is_shown_as_the_command_prints_it(run, tmp_path):
-    (registry,) = blocks("toml")
-    (tmp_path / "metrics.toml").write_text(registry, "utf-8")
+    (tmp_path / "metrics.toml").write_text(registry_text("flightdeck"), "utf-8")
     (shown,) = (text for text in blocks("") if text.startswith("theme: "))
     printed = run(["metrics", "check", str(tmp_path / "metrics.toml")])
     assert shown in "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
