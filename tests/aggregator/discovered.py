@@ -1,4 +1,7 @@
-"""A service with reports about short strings of digits that nobody listed."""
+"""A service with reports about short strings of digits that nobody listed.
+
+A run is a process that imports for a second, so here it is a call, except where a test says so.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,14 @@ import random
 import secrets
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+import msgspec
 
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
+from deniable_aggregator.api.discoveries import process, runs
+from deniable_aggregator.api.discoveries.messages import Job, Progress
 from deniable_aggregator.dates import day_of
 from deniable_shared import registry, wire
 from tests.aggregator.service import TODAY, Service, serving
@@ -67,10 +75,34 @@ def send(
     assert service.send(upload, key=key).status_code == 204
 
 
+class CalledRun:
+    """Stands in for the process of a run: what it would do is done in this one."""
+
+    at = Progress("starting", 0.0)
+
+    def __init__(self, _: object, job: bytes) -> None:
+        self._outcome = process.outcome_of(msgspec.json.decode(job, type=Job), lambda *_: None)
+
+    def has_ended(self, _: float) -> bool:
+        return True
+
+    def end(self) -> process.Failed | process.Finished:
+        return self._outcome
+
+
 @contextmanager
-def discovering(target: str | Path, **settings: Any) -> Iterator[Service]:
-    """A service with two windows of reports."""
-    with serving(target, **settings) as service:
+def discovering(
+    target: str | Path, *, processes: bool = False, **settings: Any
+) -> Iterator[Service]:
+    """A service with two windows of reports.
+
+    Args:
+        target: where its store is.
+        processes: whether runs are processes, as they are outside of tests.
+        settings: of the service.
+    """
+    kind = runs._Run if processes else CalledRun
+    with patch.object(runs, "_Run", kind), serving(target, **settings) as service:
         assert service.register(REGISTRY).status_code == 200
         for epoch, shares in SHARES.items():
             send(service, epoch, shares, devices=800)

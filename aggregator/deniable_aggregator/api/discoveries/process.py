@@ -40,11 +40,17 @@ def main() -> NoReturn:
         output.write(msgspec.json.encode(message) + b"\n")
         output.flush()
 
-    say(_outcome(job, lambda stage, progress: say(Progress(stage, progress))))
+    say(outcome_of(job, lambda stage, progress: say(Progress(stage, progress))))
     os._exit(0)
 
 
-def _outcome(job: Job, on_progress: Callable[[str, float], None]) -> Failed | Finished:
+def outcome_of(job: Job, on_progress: Callable[[str, float], None]) -> Failed | Finished:
+    """What a job ends with, whatever happens.
+
+    Args:
+        job: what to do.
+        on_progress: see `DiscoveryWork`.
+    """
     try:
         with closing(Store(job.store)) as store:
             work = DiscoveryWork(store, MetricCatalog(store), job, on_progress)

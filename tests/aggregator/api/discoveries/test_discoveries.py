@@ -1,7 +1,4 @@
-"""Strings that nobody listed, asked for over HTTP: found, kept, compared, and hidden.
-
-A run is a process that imports a lot, so a few tests tell the whole story.
-"""
+"""Strings that nobody listed, asked for over HTTP: found, kept, compared, and hidden."""
 
 from __future__ import annotations
 
@@ -23,7 +20,6 @@ from tests.aggregator.discovered import (
 from tests.aggregator.service import bearer, problem, serving
 
 
-@pytest.mark.service
 def test_strings_are_found_kept_compared_with_the_last_window_and_hidden(tmp_path):
     denied = tmp_path / "deny.txt"
     denied.write_text("# nothing yet\n")
@@ -87,7 +83,6 @@ def test_strings_are_found_kept_compared_with_the_last_window_and_hidden(tmp_pat
         assert found(service, SECOND)["earlier"]["missing"] == []
 
 
-@pytest.mark.service
 def test_a_result_is_not_current_once_a_key_is_excluded(tmp_path):
     with discovering(tmp_path / "store.db") as service:
         forger = service.key("write")

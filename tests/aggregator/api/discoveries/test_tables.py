@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.one_store, pytest.mark.service]
 
 
 def test_a_result_is_a_table_once_it_is_there(tmp_path):
-    with discovering(tmp_path / "store.db") as service:
+    with discovering(tmp_path / "store.db", processes=True) as service:
         number = ask(service).get_json()["id"]
         result = found(service)
         tables = [read_back(service.ask(f"{PATH}/{number}.{name}").data, name) for name in FORMATS]
