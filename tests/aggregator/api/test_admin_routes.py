@@ -96,6 +96,7 @@ def test_a_key_is_rotated(service):
         assert service.send(upload(), key=token).status_code == 204
 
 
+@pytest.mark.one_store
 def test_a_rotation_needs_no_body(service):
     old = created(service)
     rotated = post(service, f"/{old['key']['id']}/rotate").get_json()
@@ -240,6 +241,7 @@ def test_what_is_no_object_is_refused(service, body):
     problem(service.http.post("/v1/keys", data=body, headers=headers), 400, "malformed_request")
 
 
+@pytest.mark.one_store
 def test_a_body_is_short_and_json(service):
     long = json.dumps({"scope": "write", "label": "x" * MAX_REQUEST_BYTES}).encode()
     headers = {**bearer(service.admin), "Content-Type": "application/json"}
@@ -248,6 +250,7 @@ def test_a_body_is_short_and_json(service):
     problem(answer, 400, "malformed_request")
 
 
+@pytest.mark.one_store
 def test_acts_take_no_fields(service):
     made = created(service)["key"]
     answer = post(service, f"/{made['id']}/revoke", reason="leaked")
@@ -255,6 +258,7 @@ def test_acts_take_no_fields(service):
     assert listed(service)[made["id"]]["valid"]
 
 
+@pytest.mark.one_store
 def test_only_the_four_acts_are_there(service):
     made = created(service)["key"]
     problem(post(service, f"/{made['id']}/delete"), 404, "not_found")

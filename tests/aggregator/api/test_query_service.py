@@ -11,6 +11,7 @@ from tests.aggregator.service import REGISTRY, SPECS, TODAY, bearer, problem, se
 ESTIMATE = "/v1/metrics/theme/estimate"
 
 
+@pytest.mark.one_store
 def test_healthz_needs_no_key(service):
     answer = service.http.get("/healthz")
     assert (answer.status_code, answer.get_json()) == (200, {"status": "ok"})
@@ -85,12 +86,14 @@ def test_since_and_until_are_inclusive_days(service):
     assert (answer["since"], answer["until"], answer["reports"]) == ("2024-10-04", None, 1)
 
 
+@pytest.mark.one_store
 def test_top_keeps_the_largest_shares(service):
     service.send(upload(b"\x02" * 50 + b"\x00" * 30 + b"\x01" * 20))
     answer = service.ask(ESTIMATE, query_string={"top": 2}).get_json()
     assert [each["value"] for each in answer["estimates"]] == ["system", "light"]
 
 
+@pytest.mark.one_store
 def test_an_answer_is_bounded_and_says_how_much_was_asked_for(service, monkeypatch):
     monkeypatch.setattr("deniable_aggregator.estimation.estimator.LARGEST_ANSWER", 2)
     service.send(upload(b"\x02" * 50 + b"\x00" * 30 + b"\x01" * 20))
@@ -126,6 +129,7 @@ def test_an_unknown_metric_and_an_empty_period_are_told_apart(service):
     problem(service.ask(ESTIMATE, query_string={"until": "2024-01-01"}), 404, "no_reports")
 
 
+@pytest.mark.one_store
 def test_strings_need_candidates(service):
     noise = random.Random(1)
     reports = b"".join(bytes([0, noise.randrange(4)]) + noise.randbytes(2) for _ in range(500))
@@ -161,6 +165,7 @@ def test_a_malformed_candidate_list_is_refused(service, body):
     problem(answer, 400, "malformed_question")
 
 
+@pytest.mark.one_store
 def test_candidates_outside_a_known_domain_are_refused(service):
     service.send(upload())
     answer = service.ask(ESTIMATE, method="POST", json={"candidates": ["light", "purple"]})
@@ -219,6 +224,7 @@ def test_registering_again_changes_nothing_but_what_people_are_told(service):
     assert len(metrics) == 3
 
 
+@pytest.mark.one_store
 def test_a_registry_with_problems_is_refused_with_all_of_them(service):
     broken = REGISTRY.replace("epsilon = 1.0", "epsilon = nan").replace('"boolean"', '"bool"')
     document = problem(service.register(broken), 422, "registry_refused")
@@ -238,6 +244,7 @@ def noise_for_theme(service):
     service.send(upload(b"\x02" * 150 + b"\x00" * 90 + b"\x01" * 60))
 
 
+@pytest.mark.one_store
 def test_a_question_chooses_its_interval_and_the_answer_says_what_it_covers(service):
     noise_for_theme(service)
 
@@ -256,6 +263,7 @@ def test_a_question_chooses_its_interval_and_the_answer_says_what_it_covers(serv
     assert interval(top=1, interval="one")[1] == pytest.approx(item_width)
 
 
+@pytest.mark.one_store
 def test_only_detected_items_are_shown_if_asked(service):
     noise_for_theme(service)
     every = service.ask(ESTIMATE).get_json()["estimates"]
@@ -267,6 +275,7 @@ def test_only_detected_items_are_shown_if_asked(service):
     assert answer["interval"]["kind"] == "picked"
 
 
+@pytest.mark.one_store
 def test_errors_about_the_population_are_larger(service):
     noise_for_theme(service)
     devices = service.ask(ESTIMATE).get_json()
@@ -280,6 +289,7 @@ def test_errors_about_the_population_are_larger(service):
         assert other["standard_error"] ** 2 == pytest.approx(one["standard_error"] ** 2 + added)
 
 
+@pytest.mark.one_store
 def test_detection_names_its_correction(service):
     noise_for_theme(service)
     for false_finds in ("few", "none"):
@@ -300,6 +310,7 @@ def test_post_processed_shares_stand_beside_the_raw_ones(service, method):
         assert row["adjusted"] >= 0
 
 
+@pytest.mark.one_store
 def test_a_sum_comes_raw_with_its_error_and_post_processed(service):
     noise_for_theme(service)
     answer = service.ask(ESTIMATE, method="POST", json={"combined": ["light", "system"]}).get_json()
@@ -317,6 +328,7 @@ def test_a_sum_comes_raw_with_its_error_and_post_processed(service):
     assert answer["combined"] == total
 
 
+@pytest.mark.one_store
 def test_strings_are_summed_too(service):
     noise = random.Random(2)
     reports = b"".join(bytes([0, noise.randrange(4)]) + noise.randbytes(2) for _ in range(500))
@@ -364,6 +376,7 @@ def test_a_sum_that_cannot_be_is_refused(service, body, status, code):
     problem(service.ask(ESTIMATE, method="POST", json=body), status, code)
 
 
+@pytest.mark.one_store
 def test_the_answer_says_what_was_combined(service):
     service.send(upload(b"\x01" * 30))
     assert "combined" not in service.ask(ESTIMATE).get_json()
@@ -421,6 +434,7 @@ def test_an_option_that_there_is_not_is_refused(service, option, value):
     assert f"{option} must be one of" in detail
 
 
+@pytest.mark.one_store
 def test_a_refusal_does_not_repeat_a_long_question(service):
     service.send(upload(b"\x01" * 30))
     answer = service.ask(ESTIMATE, method="POST", json={"candidates": ["x" * 100_000]})

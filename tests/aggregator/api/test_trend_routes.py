@@ -57,6 +57,7 @@ def test_every_day_is_estimated_by_itself_and_days_without_reports_are_there(fil
         }
 
 
+@pytest.mark.one_store
 def test_months_and_weeks_put_days_together(filled):
     weeks = filled.ask(f"{SERIES}?by=week").get_json()["periods"]
     assert sum(period["reports"] for period in weeks) == 180
@@ -66,6 +67,7 @@ def test_months_and_weeks_put_days_together(filled):
     assert months[0]["since"] == day(-60)
 
 
+@pytest.mark.one_store
 def test_simultaneous_intervals_are_wider_by_items_and_periods(filled):
     narrow, wide = (filled.ask(f"{SERIES}?interval={kind}").get_json() for kind in ("one", "all"))
     widths = [
@@ -77,11 +79,13 @@ def test_simultaneous_intervals_are_wider_by_items_and_periods(filled):
     assert wide["interval"]["level"] == 0.95
 
 
+@pytest.mark.one_store
 def test_candidates_are_sent_in_the_body(filled):
     found = filled.ask(SERIES, method="POST", json={"candidates": ["dark", "light"]}).get_json()
     assert [row["value"] for row in found["periods"][0]["estimates"]] == ["dark", "light"]
 
 
+@pytest.mark.one_store
 def test_an_estimate_over_days_is_about_no_more_devices_than_reported_on_one(filled):
     rows = [
         filled.ask(f"/v1/metrics/theme/estimate?margin={margin}").get_json()["estimates"]
@@ -137,6 +141,7 @@ def test_bad_questions_are_refused(filled, path, code, status):
     problem(filled.ask(path), status, code)
 
 
+@pytest.mark.one_store
 def test_a_body_and_items_in_the_query_are_refused_together(filled):
     path = f"{CHANGE}?before={day(-9)}&after={day(0)}&value=light"
     problem(
@@ -144,6 +149,7 @@ def test_a_body_and_items_in_the_query_are_refused_together(filled):
     )
 
 
+@pytest.mark.one_store
 def test_the_change_of_a_sum_is_that_of_its_estimates(filled):
     path, body = f"before={day(-9)}&after={day(0)}", {"combined": ["light", "system"]}
     found = filled.ask(f"{CHANGE}?{path}", method="POST", json=body).get_json()
@@ -161,6 +167,7 @@ def test_the_change_of_a_sum_is_that_of_its_estimates(filled):
     assert [row["value"] for row in found["changes"]] == ["light", "system"]
 
 
+@pytest.mark.one_store
 def test_a_sum_goes_on_like_its_items(filled):
     for body in ({"combined": ["light", "dark"]}, {"range": ["light", "dark"]}):
         periods = filled.ask(SERIES, method="POST", json=body).get_json()["periods"]
@@ -174,6 +181,7 @@ def test_a_sum_goes_on_like_its_items(filled):
         }
 
 
+@pytest.mark.one_store
 def test_a_series_of_the_largest_is_of_those_over_all_of_the_days(filled):
     """Its intervals allow for the choice of 1 out of 3: each may miss once in 60 times."""
     found = filled.ask(f"{SERIES}?top=1").get_json()
@@ -188,6 +196,7 @@ def test_a_series_of_the_largest_is_of_those_over_all_of_the_days(filled):
     )
 
 
+@pytest.mark.one_store
 def test_the_largest_changes_come_first(filled):
     path = f"{CHANGE}?before={day(-9)}..{day(-2)}&after={day(-1)}..{day(0)}"
     whole, found = (filled.ask(f"{path}{more}").get_json() for more in ("", "&top=2"))
@@ -267,6 +276,7 @@ def test_a_value_that_was_counted_as_other_before_is_unknown_there_and_is_not_co
     assert together["combined"]["before"] == periods[0]["rest"]["share"]
 
 
+@pytest.mark.one_store
 def test_both_answers_of_a_flag_have_series_as_they_have_estimates(service):
     assert service.send(upload(b"\x00\x01\x01", metric="late")).status_code == 204
     path, body = "/v1/metrics/late", {"candidates": ["false"], "combined": ["true", "false"]}

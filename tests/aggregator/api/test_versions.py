@@ -52,6 +52,7 @@ def test_each_version_is_there_by_itself_about_its_own_values(service):
     assert [day["reports"] for day in days] == [100]
 
 
+@pytest.mark.one_store
 def test_a_version_is_named_by_the_beginning_of_its_id(service):
     old = send(service, OLD, b"\0" * 10)
     send(service, NEW, b"\0" * 10)
@@ -80,6 +81,7 @@ def test_a_metric_with_a_new_type_is_answered_about_that_and_says_what_is_left_o
     assert series["reports"] == 50
 
 
+@pytest.mark.one_store
 def test_the_robust_check_of_unlike_versions_is_of_the_share_of_all(service):
     """The older half has light in nine of ten, the newer in one: half of all, as the share says."""
     complete = 'type = "category"\nvalues = ["light", "dark"]\ncomplete = true\nepsilon = '

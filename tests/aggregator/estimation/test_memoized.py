@@ -22,7 +22,7 @@ METRICS = {
     "sketch over losue": 'type = "string"\nepsilon = 3\nepsilon_permanent = 5',
     "loloha": 'type = "string"\nepsilon = 3\nepsilon_permanent = 5\nmechanism = "loloha"',
 }
-HELD = (120, 70, 40, 10, 0, 0)
+HELD = (60, 35, 20, 5, 0, 0)
 REPETITIONS = 300
 
 

@@ -170,6 +170,7 @@ def test_answers_at_the_grain_of_the_periods_stay_as_they_were(store):
 
 
 @pytest.mark.parametrize("days", ["since=2024-08-01&until=2024-08-31", "since=2024-09-01"])
+@pytest.mark.one_store
 def test_of_one_period_the_whole_answer_and_the_verdicts_stay_as_they_were(store, days):
     ask = Asked(store)
     maintain(store, roll_up_days=None)
@@ -204,6 +205,7 @@ def test_a_question_of_a_finer_grain_is_refused_by_name(store, question, says):
     assert says in problem["detail"]
 
 
+@pytest.mark.one_store
 def test_weeks_become_one_as_series_count_them(store):
     ask = Asked(store)
     maintain(store, roll_up_days=None)
@@ -222,6 +224,7 @@ def counted(ask):
     return answer["reports"], answer["excluded_reports"], [e["share"] for e in answer["estimates"]]
 
 
+@pytest.mark.one_store
 def test_a_key_that_is_excluded_before_can_be_included_again_after(store):
     ask = Asked(store)
     with_all = counted(ask)
@@ -239,6 +242,7 @@ def test_a_key_that_is_excluded_before_can_be_included_again_after(store):
 
 
 @pytest.mark.parametrize("most_table_bytes", [0, 1 << 20])
+@pytest.mark.one_store
 def test_an_excluded_key_is_kept_apart_also_if_counters_are_not_in_memory(
     store, monkeypatch, most_table_bytes
 ):
@@ -257,6 +261,7 @@ def test_an_excluded_key_is_kept_apart_also_if_counters_are_not_in_memory(
     assert counted(ask)[0] == 2 * without[0]
 
 
+@pytest.mark.one_store
 def test_a_key_that_is_excluded_after_is_left_out_of_later_days_and_the_answer_says_so(store):
     ask = Asked(store)
     maintain(store)

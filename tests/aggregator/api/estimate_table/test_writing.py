@@ -131,6 +131,7 @@ def test_what_has_not_changed_is_not_written_again(store):
     assert write(store) == (0, 0, 0, 0)
 
 
+@pytest.mark.one_store
 def test_an_exclusion_changes_the_periods_of_the_key_and_no_others(store):
     write(store)
     before = in_store(store)
@@ -293,6 +294,7 @@ def test_a_period_goes_with_the_first_of_its_days_and_is_not_written_again(store
     assert write(store, keep=keep - 1).deleted == 1
 
 
+@pytest.mark.one_store
 def test_without_periods_all_rows_are_deleted(store):
     written = write(store).periods
     assert write(store, lengths=()).deleted == written
