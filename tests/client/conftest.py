@@ -57,6 +57,9 @@ expires = 2026-01-31
 PATIENCE_SECONDS = 60.0
 """The timeout, on a busy machine, of what the client waits for a second or five."""
 
+EMPTY_LOG_BYTES = 1_080
+"""A log of SQLite that was emptied: begun anew, with one page that changes nothing."""
+
 DAY = 86_400
 NOON = 20_800 * DAY + DAY // 2
 

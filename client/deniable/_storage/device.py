@@ -101,6 +101,24 @@ class DeviceStorage(DeviceFiles):
         deadline = time.monotonic() + wait
         return self._lock.run_exclusively(wait, self._run, wait, deadline, action, arguments)
 
+    def sync_ledger(self) -> None:
+        """Has every debit survive a power failure; called before anything is uploaded.
+
+        The first call establishes the device, and `record` waits for it; later ones need no lock.
+        Must not be called by an action of `run_locked`.
+
+        Raises:
+            StorageError, LedgerError, sqlite3.Error, OSError: if that cannot be done; then nothing
+                may be uploaded.
+        """
+        if not self.is_established:
+            self.run_locked(self.establish)
+        try:
+            sqlite.sync_log(self.directory / LEDGER)
+        except OSError as error:
+            self._events.problem("storage_unavailable", describe_error(error))
+            raise
+
     def allow_retry(self) -> None:
         """Lets the next use try the storage even if it failed a moment ago."""
         self._retry_at = 0.0

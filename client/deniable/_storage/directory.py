@@ -90,31 +90,40 @@ def claim_directory(directory: Path, application: str) -> None:
     """
     owner = read_application(directory)
     if owner is None:
-        path = directory / APPLICATION
-        files.delete(path)
-        descriptor = os.open(path, _NEW_FILE, permissions.PRIVATE_FILE)
-        try:
-            os.write(descriptor, f"{application}\n{_name_check(application)}".encode())
-        finally:
-            os.close(descriptor)
+        write_new(directory / APPLICATION, f"{application}\n{_name_check(application)}".encode())
     elif owner != application:
         raise StorageError("the directory belongs to another application")
+
+
+def write_new(path: Path, content: bytes) -> None:
+    """Writes a private file in place of an earlier one, without waiting for the disk."""
+    files.delete(path)
+    descriptor = os.open(path, _NEW_FILE, permissions.PRIVATE_FILE)
+    try:
+        os.write(descriptor, content)
+    finally:
+        os.close(descriptor)
 
 
 def write_durably(path: Path, content: bytes) -> None:
     """Writes a private file so that after a power failure it is there in full or not at all."""
     draft = path.with_name(path.name + ".new")
-    files.delete(draft)
-    descriptor = os.open(draft, _NEW_FILE, permissions.PRIVATE_FILE)
-    try:
-        os.write(descriptor, content)
-        files.sync(descriptor)
-    finally:
-        os.close(descriptor)
+    write_new(draft, content)
+    files.sync_file(draft)
     # Before the new file is visible: a ledger that was made earlier must not vanish while it stays.
     files.sync_directory(path.parent)
     files.replace(draft, path)
     files.sync_directory(path.parent)
+
+
+def sync_names_above(directory: Path) -> None:
+    """Waits until the directory itself, and those above it, survive a power failure.
+
+    Those that this user may not open were not made by this user.
+    """
+    for above in directory.parents:
+        with contextlib.suppress(OSError):
+            files.sync_directory(above)
 
 
 def overwrite(path: Path, content: bytes) -> None:

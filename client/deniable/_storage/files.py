@@ -1,4 +1,17 @@
-"""The files of a device: its secret, its ledger and its spool, which belong together."""
+"""The files of a device: its secret, its ledger and its spool, which belong together.
+
+A device begins as a draft, so that its first `record` need not wait for the disk: nothing is
+synced, and a power failure may leave any part of any file. Before the first upload the uploader
+establishes the device: ledger, secret and their names are synced, and only then a file says so,
+whose name is synced before anything is sent. So of a draft nothing has left the device. Whatever a
+power failure leaves of it, it may be thrown away, and the device begins anew with its whole budget
+and another secret. A draft stays in use only if its ledger is intact and bound to its secret. Such
+a ledger holds all debits up to some moment, and reports of later debits are dropped.
+
+Of an established device something may have been sent, and what it must not forget was synced
+before. So a file that is missing or damaged is no trace of a power failure, and nothing can be
+recorded until the file is back.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +19,7 @@ import contextlib
 import os
 import sqlite3
 
+from deniable._platform import files
 from deniable._status import Dropped
 from deniable._storage import sqlite
 from deniable._storage.directory import (
@@ -13,12 +27,13 @@ from deniable._storage.directory import (
     StorageError,
     claim_directory,
     overwrite,
+    sync_names_above,
     write_durably,
+    write_new,
 )
-from deniable._storage.ledger import Ledger
+from deniable._storage.ledger import DamagedLedgerError, Ledger
 from deniable._storage.open_files import OpenFileCheck
 from deniable._storage.spool import Spool
-from deniable._storage.spool_file import delete_files
 
 TYPE_CHECKING = False
 
@@ -30,17 +45,18 @@ if TYPE_CHECKING:
 
 SECRET_BYTES: Final = 32
 LEDGER, SPOOL, SECRET, LOCK = "ledger.sqlite", "spool.sqlite", "secret", "lock"
-FILE_NAMES: Final = (LEDGER, SPOOL, SECRET, LOCK, APPLICATION, "remote.json")
+ESTABLISHED: Final = "established"
+"""An empty file, which says that something may have been sent."""
+
+FILE_NAMES: Final = (LEDGER, SPOOL, SECRET, LOCK, APPLICATION, ESTABLISHED, "remote.json")
+
+_LEDGER_MISSING: Final = "the ledger is missing: what was spent is not known"
 
 
 class DeviceFiles:
     """Opens, checks, wipes and closes the files of one device.
 
     Not safe for threads or processes: `DeviceStorage` extends it by the lock that makes it so.
-
-    A device exists as soon as it has a secret. From then on, a ledger that is missing, damaged or
-    older than what was uploaded means that the spent budget is unknown: nothing can be recorded
-    until the ledger is back. The same holds for a ledger with spent budget whose secret is missing.
 
     Args:
         directory: made with mode 0700 when first used, not before.
@@ -66,21 +82,32 @@ class DeviceFiles:
     @property
     def exists(self) -> bool:
         """Whether anything was ever stored."""
-        return (self.directory / SECRET).exists() or (self.directory / LEDGER).exists()
+        secret, ledger, spool = (self.directory / name for name in (SECRET, LEDGER, SPOOL))
+        return secret.exists() or ledger.exists() or spool.exists()
 
-    def sync_ledger(self) -> None:
-        """Makes every debit survive a power failure; called before a report is uploaded.
+    @property
+    def is_established(self) -> bool:
+        """Whether something may have been sent."""
+        return (self.directory / ESTABLISHED).exists()
 
-        Needs no lock, so that recording never waits for the disk.
+    def establish(self) -> None:
+        """Has the files survive a power failure, if that was not done before; they must be open.
 
         Raises:
-            OSError: if the disk refuses; then nothing may be uploaded.
+            StorageError: if somebody who reads the ledger keeps it from being written.
+            sqlite3.Error, OSError: if the disk refuses.
         """
-        try:
-            sqlite.sync_log(self.directory / LEDGER)
-        except OSError as error:
-            self._events.problem("storage_unavailable", describe_error(error))
-            raise
+        if self.is_established:
+            return
+        sync_names_above(self.directory)
+        # SQLite syncs the ledger's own file: closing a descriptor of it would release SQLite's
+        # locks, see `sqlite.create_file`.
+        if not self.ledger.empty_log():
+            raise StorageError("the ledger is being read by another program")
+        files.sync_file(self.directory / SECRET)
+        files.sync_directory(self.directory)
+        sqlite.create_file(self.directory / ESTABLISHED)
+        files.sync_directory(self.directory)
 
     def erase_traces(self, spent: int) -> None:
         """Removes what neither file needs: deleted reports, and the order of recording.
@@ -109,6 +136,7 @@ class DeviceFiles:
         """
         ledger, secret = self.directory / LEDGER, self.directory / SECRET
         count = self.spool.delete_everything(Dropped.CONSENT_WITHDRAWN)
+        self.establish()
         self.ledger.set_secret(None)
         sqlite.sync_log(ledger)
         overwrite(secret, os.urandom(SECRET_BYTES))
@@ -125,22 +153,10 @@ class DeviceFiles:
                 they do not belong together.
         """
         claim_directory(self.directory, self._application)
-        ledger, secret = self.directory / LEDGER, self.directory / SECRET
-        known = secret.exists()
-        if known:
-            self.secret = secret.read_bytes()
-            if len(self.secret) != SECRET_BYTES:
-                raise StorageError("the device's secret is damaged")
-            if not ledger.exists():
-                raise StorageError("the ledger is missing: what was spent is not known")
-        else:
-            sqlite.create_file(ledger)
-        self.ledger = Ledger(ledger, new=not known)
-        if not known:
-            if self.ledger.lifetime > 0:
-                raise StorageError("the device's secret is missing")
-            self.secret = os.urandom(SECRET_BYTES)
-            write_durably(secret, self.secret)
+        if self.is_established:
+            self._open_established()
+        elif not self._open_draft():
+            self._begin_anew()
         self.ledger.set_secret(self.secret)
         self.spool = Spool(self.directory / SPOOL, self._events)
         # A power failure cannot cause this: debits are synced before their reports are uploaded.
@@ -148,6 +164,51 @@ class DeviceFiles:
             raise StorageError("the ledger is an old copy: what was spent is not known")
         self.spool.drop_unpaid(self.ledger.lifetime)
         self._file_check.remember()
+
+    def _open_established(self) -> None:
+        """Opens ledger and secret, both of which must be there."""
+        if not (self.directory / SECRET).exists():
+            raise StorageError("the device's secret is missing")
+        if not self._read_secret():
+            raise StorageError("the device's secret is damaged")
+        if not (self.directory / LEDGER).exists():
+            raise StorageError(_LEDGER_MISSING)
+        self.ledger = Ledger(self.directory / LEDGER, new=False)
+
+    def _open_draft(self) -> bool:
+        """Opens ledger and secret, if both are whole and belong together.
+
+        An error that is no damage is raised: it may pass, and is no reason to throw a draft away.
+        """
+        secret, ledger = self.directory / SECRET, self.directory / LEDGER
+        if not (secret.exists() and self._read_secret() and ledger.exists()):
+            return False
+        try:
+            self.ledger = Ledger(ledger, new=False)
+        except DamagedLedgerError:
+            return False
+        if self.ledger.is_bound_to(self.secret):
+            return True
+        self._close_databases()
+        return False
+
+    def _begin_anew(self) -> None:
+        """Makes ledger and secret for a new device, in place of what is left of a draft."""
+        spool, ledger = self.directory / SPOOL, self.directory / LEDGER
+        if spool.exists():
+            with contextlib.closing(Spool(spool, self._events)) as old:
+                if old.spent_at_last_upload() > 0:  # somebody has deleted files of this device
+                    raise StorageError(_LEDGER_MISSING)
+        sqlite.delete_files(ledger)
+        self.secret = os.urandom(SECRET_BYTES)
+        write_new(self.directory / SECRET, self.secret)
+        sqlite.create_file(ledger)
+        self.ledger = Ledger(ledger, new=True)
+
+    def _read_secret(self) -> bool:
+        """Whether the secret has its length."""
+        self.secret = (self.directory / SECRET).read_bytes()
+        return len(self.secret) == SECRET_BYTES
 
     def _close_databases(self) -> None:
         for name in ("spool", "ledger"):
@@ -163,7 +224,7 @@ class DeviceFiles:
             with contextlib.closing(Spool(path, self._events)) as spool:
                 return spool.delete_everything(reason)
         except (sqlite3.Error, OSError):
-            delete_files(path)
+            sqlite.delete_files(path)
             return 0
 
     def _reset_unopened(self) -> int:

@@ -45,6 +45,13 @@ class LedgerError(Exception):
     """The ledger cannot be trusted; nothing may be recorded."""
 
 
+class DamagedLedgerError(LedgerError):
+    """The ledger is not as it was written."""
+
+    def __init__(self) -> None:
+        super().__init__("the ledger is damaged")
+
+
 class SecretReplacedError(LedgerError):
     """The user has opted out in another process: the secret has to be read again."""
 
@@ -62,7 +69,8 @@ class Ledger:
             lost in a power failure.
 
     Raises:
-        LedgerError: if the file is not an intact ledger.
+        DamagedLedgerError: if the file is not an intact ledger.
+        LedgerError: if a later version of this program wrote it.
         sqlite3.Error: if it cannot be read.
     """
 
@@ -72,6 +80,7 @@ class Ledger:
     _account_name_checksum = 0
 
     def __init__(self, path: Path, *, new: bool) -> None:
+        new_log = not sqlite.has_log(path)
         self._connection = sqlite.connect(path)
         try:
             if new and sqlite.schema_version(self._connection) == 0:
@@ -80,14 +89,13 @@ class Ledger:
             if version > VERSION:
                 raise LedgerError("the ledger was written by a later version of this program")
             if version < VERSION or not sqlite.is_sound(self._connection):
-                raise LedgerError("the ledger is damaged")
-            sqlite.use_write_ahead_log(self._connection)
+                raise DamagedLedgerError
+            sqlite.use_write_ahead_log(self._connection, new=new_log)
             self._check_rows()
-        except UnicodeDecodeError:  # SQLite quoted a damaged schema in its message
+        except BaseException as error:
             self._connection.close()
-            raise LedgerError("the ledger is damaged") from None
-        except BaseException:
-            self._connection.close()
+            if sqlite.is_damage(error):
+                raise DamagedLedgerError from None
             raise
 
     def debit(self, charge: Charge, period: int, epoch: int, limits: tuple[int, int]) -> Outcome:
@@ -130,7 +138,7 @@ class Ledger:
                 raise SecretReplacedError("another process has replaced the secret")
             latest, today, lifetime, checksum, reported, paid, paid_for = found
             if checksum != row_checksum(self._account_name_checksum, latest, today, lifetime):
-                raise LedgerError("the ledger is damaged")
+                raise DamagedLedgerError
             if reported is not None and period <= reported:
                 execute("ROLLBACK")
                 return Outcome.ALREADY_REPORTED
@@ -212,12 +220,7 @@ class Ledger:
         Raises:
             sqlite3.Error: if the file cannot be written.
         """
-        fingerprint = ""
-        if secret is not None:
-            import hashlib  # costs start-up time; the registry loads it anyway
-
-            digest = hashlib.sha256(b"deniable fingerprint" + secret).hexdigest()
-            fingerprint = digest[:_FINGERPRINT_DIGITS]
+        fingerprint = "" if secret is None else _fingerprint_of(secret)
         names = name_checksum("", fingerprint)
         known, *account = self._read_account()
         if known != fingerprint or not fingerprint:
@@ -229,6 +232,14 @@ class Ledger:
                 execute("UPDATE entry SET digest = NULL WHERE metric != ''")
                 execute("DELETE FROM enrolment")
         self._fingerprint, self._account_name_checksum = fingerprint, names
+
+    def is_bound_to(self, secret: bytes) -> bool:
+        """Whether `set_secret` was called with this secret last.
+
+        Raises:
+            LedgerError: if the account is missing or damaged.
+        """
+        return self._read_account()[0] == _fingerprint_of(secret)
 
     def spending(self, epoch: int) -> tuple[int, int]:
         """Nano-nats that were spent today and over the lifetime.
@@ -242,9 +253,13 @@ class Ledger:
         _, latest, today, self.lifetime = self._read_account()
         return (0 if epoch > latest else today), self.lifetime
 
-    def empty_log(self) -> None:
-        """Moves the log into the file: its old pages tell the order of all recent debits."""
-        sqlite.empty_log(self._connection)
+    def empty_log(self) -> bool:
+        """Moves the log into the file: its old pages tell the order of all recent debits.
+
+        Returns:
+            Whether all of it is there now, and survives a power failure.
+        """
+        return sqlite.empty_log(self._connection)
 
     def delta_spent(self) -> int:
         """The sum of the deltas of all reports of this device, in units of 10^-12.
@@ -268,18 +283,25 @@ class Ledger:
         self._debit_cursor = self._connection.cursor()  # a cursor per debit costs measurable time
         self._name_checksums: dict[tuple[str, str], int] = {}
         if not all(map(is_intact, self._connection.execute(READ_ALL_ROWS))):
-            raise LedgerError("the ledger is damaged")
+            raise DamagedLedgerError
         self.spending(0)
 
     def _read_account(self) -> tuple[str, int, int, int]:
         """The fingerprint, the latest day, what was spent in it, and what was ever spent."""
         rows = self._connection.execute(READ_ACCOUNT).fetchall()
         if len(rows) != 1:
-            raise LedgerError("the ledger has lost its account")
+            raise DamagedLedgerError
         if not is_intact(rows[0]):
-            raise LedgerError("the ledger is damaged")
+            raise DamagedLedgerError
         _, fingerprint, latest, today, lifetime, _ = rows[0]
         return fingerprint, latest, today, lifetime
+
+
+def _fingerprint_of(secret: bytes) -> str:
+    import hashlib  # costs start-up time; the registry loads it anyway
+
+    digest = hashlib.sha256(b"deniable fingerprint" + secret).hexdigest()
+    return digest[:_FINGERPRINT_DIGITS]
 
 
 def _account_after(account: tuple[int, int, int], cost: int, epoch: int) -> tuple[int, int, int]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 
-from deniable._platform import files
 from deniable._status import Dropped
 from deniable._storage import sqlite
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 VERSION: Final = 1
 MAX_BYTES: Final = 16 << 20
-_LOG_SUFFIXES: Final = ("-wal", "-shm")
 SCHEMA: Final = """
 CREATE TABLE report (
     number INTEGER PRIMARY KEY,
@@ -101,6 +99,7 @@ class SpoolFile:
 
     def _open(self) -> sqlite3.Connection:
         sqlite.create_file(self._path)
+        new = not sqlite.has_log(self._path)
         connection = sqlite.connect(self._path)
         try:
             if sqlite.schema_version(connection) == 0:
@@ -109,7 +108,7 @@ class SpoolFile:
                 raise sqlite.damage_error("the spool is of another version")
             if not sqlite.is_sound(connection):
                 raise sqlite.damage_error("the structure of the spool is damaged")
-            sqlite.use_write_ahead_log(connection)
+            sqlite.use_write_ahead_log(connection, new=new)
             connection.execute("PRAGMA secure_delete = ON")
             connection.execute(f"PRAGMA max_page_count = {MAX_BYTES // sqlite.PAGE_BYTES}")
         except BaseException:
@@ -151,21 +150,8 @@ class SpoolFile:
         return operation()
 
     def _delete_damaged_file(self) -> None:
-        delete_files(self._path)
+        sqlite.delete_files(self._path)
         self._events.count_dropped(Dropped.SPOOL_CORRUPT)
         self._events.problem(
             "spool_corrupt", "the spool was damaged, or of another version, and was replaced"
         )
-
-
-def delete_files(path: Path) -> None:
-    """Deletes a spool that cannot be opened, and its logs.
-
-    Args:
-        path: of the spool's file, which need not exist.
-
-    Raises:
-        OSError: if a file cannot be deleted.
-    """
-    for suffix in ("", *_LOG_SUFFIXES):
-        files.delete(path.with_name(path.name + suffix))

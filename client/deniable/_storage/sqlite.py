@@ -2,9 +2,15 @@
 
 Both files use write-ahead logging with synchronous=NORMAL. So a commit survives the death of the
 process at once, and a power failure once the log is synced, which the uploader does before it sends
-a report. Callers hold the lock of the device's directory whenever they use a file, checkpoints
-included, because SQLite before 3.51.3 can corrupt a log that one connection resets while another
-one writes to it.
+a report. After a power failure a file holds all commits up to some moment, and none after it.
+Callers hold the lock of the device's directory whenever they use a file, checkpoints included,
+because SQLite before 3.51.3 can corrupt a log that one connection resets while another one writes
+to it.
+
+Two things are done so that recording seldom waits for the disk. The tables of a new file are made
+with synchronous=OFF: a power failure may leave any part of such a file until `empty_log` has once
+succeeded. And a log is begun by a commit that changes nothing, because SQLite syncs the file of a
+log before its first commit.
 """
 
 from __future__ import annotations
@@ -83,8 +89,13 @@ def schema_version(connection: sqlite3.Connection) -> int:
 
 
 def create_tables(connection: sqlite3.Connection, schema: str, number: int) -> None:
-    """Creates the tables of a new file in one transaction, and writes its schema version."""
+    """Creates the tables of a new file in one transaction, and writes its schema version.
+
+    Does not wait for the disk.
+    """
     connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
+    connection.execute("PRAGMA synchronous = OFF")
+    connection.execute("PRAGMA journal_mode = WAL")
     connection.executescript(f"BEGIN; {schema}; PRAGMA user_version = {number}; COMMIT;")
 
 
@@ -94,13 +105,27 @@ def is_sound(connection: sqlite3.Connection) -> bool:
     return answer == "ok"
 
 
-def use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    """Has the connection write to a log first."""
+def has_log(path: Path) -> bool:
+    """Whether there is a log beside a file; to be asked before the file is opened."""
+    return os.path.exists(f"{path}-wal")  # noqa: PTH110  faster than pathlib
+
+
+def use_write_ahead_log(connection: sqlite3.Connection, *, new: bool) -> None:
+    """Has the connection write to a log first.
+
+    Args:
+        connection: to a file with tables.
+        new: whether there was no log before this connection; then it is begun without waiting for
+            the disk, for nothing earlier can be found in its file after a power failure.
+    """
     connection.execute("PRAGMA journal_mode = WAL")
-    connection.execute("PRAGMA synchronous = NORMAL")
+    connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
     for pragma in databases.DURABLE:
         connection.execute(f"PRAGMA {pragma} = ON")
-    connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
+    if new:
+        connection.execute("PRAGMA synchronous = OFF")
+        _begin_log(connection)
+    connection.execute("PRAGMA synchronous = NORMAL")
 
 
 @contextlib.contextmanager
@@ -138,13 +163,30 @@ def sync_log(path: Path) -> None:
         files.sync_directory(path.parent)
 
 
-def empty_log(connection: sqlite3.Connection) -> None:
+def empty_log(connection: sqlite3.Connection) -> bool:
     """Moves the log into the file, so that no earlier state of the file can be read in the log.
 
-    Waits for the disk. An error is ignored: the next call does what is left to do.
+    Waits for the disk, so that a power failure loses nothing of the file. Begins the log anew, so
+    that the next commit need not wait. An error is ignored: the next call does what is left to do.
+
+    Returns:
+        Whether all of the log is in the file.
     """
     with contextlib.suppress(sqlite3.Error):
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        _begin_log(connection)
+        return not busy
+    return False
+
+
+def delete_files(path: Path) -> None:
+    """Deletes a file and its logs, whether or not they exist.
+
+    Raises:
+        OSError: if one cannot be deleted.
+    """
+    for suffix in ("", "-wal", "-shm", "-journal"):
+        files.delete(path.with_name(path.name + suffix))
 
 
 def refuse_statements(connection: sqlite3.Connection) -> None:
@@ -179,3 +221,7 @@ def is_full(error: BaseException) -> bool:
     """Whether an error says that the disk, or the file with its size limit, is full."""
     code = getattr(error, "sqlite_errorcode", None)
     return isinstance(code, int) and code & 0xFF == sqlite3.SQLITE_FULL
+
+
+def _begin_log(connection: sqlite3.Connection) -> None:
+    connection.execute(f"PRAGMA user_version = {schema_version(connection)}")

@@ -261,6 +261,7 @@ def test_the_answers_of_a_secret_from_a_backup_are_paid_for_again(
 ):
     client = make_client(registry=lifelong, clock=clock)
     record_daily(client, clock, 10)
+    client._storage.sync_ledger()
     client.close()
     (directory / "secret").write_bytes(os.urandom(files.SECRET_BYTES))
     client = make_client(registry=lifelong, clock=clock)

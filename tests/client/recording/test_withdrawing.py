@@ -9,7 +9,7 @@ import sqlite3
 import pytest
 
 from deniable import Outcome
-from deniable._storage import device, files, spool
+from deniable._storage import device, files, spool, sqlite
 from deniable._storage import lock as lock_module
 from tests.client.flushing import counts
 
@@ -84,7 +84,7 @@ def refusing(make_client, reported, monkeypatch):
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr(files, "Spool", refuse)
-    monkeypatch.setattr(files, "delete_files", refuse)
+    monkeypatch.setattr(sqlite, "delete_files", refuse)
     return make_client()
 
 

@@ -41,11 +41,12 @@ def begin():
 
 @pytest.fixture(scope="module")
 def whole(begin, tmp_path_factory):
-    """The directory of a device that has recorded every metric; nobody uses it."""
+    """The directory of an established device that has recorded every metric; nobody uses it."""
     directory = tmp_path_factory.mktemp("whole") / "device"
     with begin(directory) as client:
         for name, value in VALUES.items():
             assert client.record(name, value) is Outcome.RECORDED
+        client._storage.sync_ledger()
     return directory
 
 

@@ -15,9 +15,10 @@ from deniable._storage import device, sqlite
 
 @pytest.fixture
 def used(make_client, directory, clock):
-    """A directory with one report; nobody uses it."""
+    """The directory of an established device with one report; nobody uses it."""
     client = make_client(clock=clock)
     assert client.record("theme", "dark") == "recorded"
+    client._storage.sync_ledger()
     client.close()
     return directory
 

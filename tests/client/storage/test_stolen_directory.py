@@ -19,7 +19,7 @@ from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.registry import parse
-from tests.client.conftest import pending_reports
+from tests.client.conftest import EMPTY_LOG_BYTES, pending_reports
 from tests.client.transports import Accepting
 
 WORDS = [f"word {number}" for number in range(200)]
@@ -277,7 +277,7 @@ def test_no_byte_of_a_memoised_report_outlives_it(make_client, directory, clock,
     assert pending_reports(client) == []
     left = b"".join(path.read_bytes() for path in directory.iterdir())
     assert not any(payload in left or payload[2:] in left for payload in payloads)
-    assert (directory / "spool.sqlite-wal").stat().st_size == 0
+    assert (directory / "spool.sqlite-wal").stat().st_size <= EMPTY_LOG_BYTES
 
 
 def test_a_memoised_report_waits_for_an_hour_at_most(make_client, clock):

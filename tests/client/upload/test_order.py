@@ -19,7 +19,7 @@ from deniable._storage.spool import Spool
 from deniable._upload import rounds
 from deniable_shared import wire
 from deniable_shared.registry import parse
-from tests.client.conftest import pending_reports
+from tests.client.conftest import EMPTY_LOG_BYTES, pending_reports
 
 DAYS = 240
 CHANCE = 1e-9
@@ -242,8 +242,8 @@ def test_once_a_day_is_over_the_directory_does_not_tell_the_order_of_its_reports
         clock.forward(days=1)
         client._uploader._round(None, flushing=False)
         clock.forward(days=-1)
-        assert (place / "ledger.sqlite-wal").stat().st_size == 0
-        assert (place / "spool.sqlite-wal").stat().st_size == 0
+        assert (place / "ledger.sqlite-wal").stat().st_size <= EMPTY_LOG_BYTES
+        assert (place / "spool.sqlite-wal").stat().st_size <= EMPTY_LOG_BYTES
         reports = pending_reports(client)
         ids = [report.upload_id for report in reports]
         assert ids == sorted(ids)
