@@ -43,7 +43,8 @@ class MetricPlan:
             `MAX_MEMOIZED_DELAY_SECONDS` if its mechanism memoises.
         reports_absence: whether a period without a value is reported as well.
         last_epoch: the last day on which the metric reports.
-        reported: the latest period known to be reported.
+        last_reported: the latest period known to be reported.
+        refused_until: the last day on which the budget is known not to allow a report.
     """
 
     __slots__ = (
@@ -55,6 +56,7 @@ class MetricPlan:
         "max_age_days",
         "memoized",
         "randomizer",
+        "refused_until",
         "reports_absence",
         "spec",
     )
@@ -81,6 +83,7 @@ class MetricPlan:
         expires = metric.expires
         self.last_epoch = math.inf if expires is None else expires.toordinal() - _UNIX_DAY_ZERO
         self.last_reported: float = -math.inf
+        self.refused_until: float = -math.inf
 
     def period_end(self, number: int, near: int) -> tuple[int, float]:
         """The end of a period, to which all reports of a metric that reports absence are dated.

@@ -101,4 +101,6 @@ class ReportWriter:
                 plan.description,
                 memoized=plan.memoized,
             )
+        elif outcome is Outcome.OVER_BUDGET:
+            plan.refused_until = storage.ledger.refused_until
         return outcome, due

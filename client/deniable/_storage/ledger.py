@@ -67,6 +67,8 @@ class Ledger:
         lifetime: nano-nats that were ever spent, when this object last read or wrote them. Every
             debit increases it. It is stored with each report, and reveals a report whose debit was
             lost in a power failure.
+        refused_until: the last day of which the latest debit that was ``OVER_BUDGET`` is known to
+            be refused again, see `debit`; infinite if what is left of the lifetime is too little.
 
     Raises:
         DamagedLedgerError: if the file is not an intact ledger.
@@ -75,6 +77,7 @@ class Ledger:
     """
 
     lifetime: int
+    refused_until: float
     _last_account: tuple[int, int, int] | None = None
     _fingerprint = ""
     _account_name_checksum = 0
@@ -109,7 +112,10 @@ class Ledger:
 
         Returns:
             ``RECORDED`` if the debit is committed; otherwise ``ALREADY_REPORTED`` or
-            ``OVER_BUDGET``.
+            ``OVER_BUDGET``. What does not fit now never fits again before the day after
+            `refused_until`, whatever other processes do: what was spent in a day and ever only
+            grows, an earlier day is charged to the latest one, and what others pay for permanent
+            answers of the same spec lowers the cost by no more than they spend.
 
         Raises:
             LedgerError: if the account is missing or damaged, or bound to another secret by now.
@@ -150,6 +156,7 @@ class Ledger:
             account = _account_after((latest, today, lifetime), cost, epoch)
             if not _is_within(limits, account):
                 execute("ROLLBACK")
+                self.refused_until = account[0] if account[2] <= limits[1] else float("inf")
                 return Outcome.OVER_BUDGET
             checksum = row_checksum(self._account_name_checksum, *account)
             own = row_checksum(names, period, 0, paid or 0)
