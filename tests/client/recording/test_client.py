@@ -113,6 +113,23 @@ def test_the_budget_of_a_day_covers_all_metrics(make_client, clock):
     assert record_of(client, "theme") == ["recorded"]
 
 
+def test_what_does_not_fit_into_a_day_is_refused_without_asking_the_ledger_again(
+    make_client, clock, monkeypatch
+):
+    client = make_client(clock=clock)
+    record_of(client, "heavy")
+    assert record_of(client, "theme", "late") == ["over_budget"] * 2
+    with monkeypatch.context() as patch:
+        patch.setattr(client._storage, "run_locked", None)
+        assert record_of(client, "theme", "heavy", "late") == [
+            "over_budget", "already_reported", "over_budget",
+        ]  # fmt: skip
+        clock.forward(days=-1)
+        assert record_of(client, "theme") == ["over_budget"]
+    clock.forward(days=2)
+    assert record_of(client, "theme", "late") == ["recorded"] * 2
+
+
 def test_the_budget_of_a_lifetime_is_never_exceeded(make_client, clock):
     client = make_client(clock=clock)
     outcomes = []

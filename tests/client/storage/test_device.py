@@ -135,6 +135,59 @@ def test_the_next_start_completes_a_first_start_that_was_interrupted(make_client
     assert len((directory / "secret").read_bytes()) == 32
 
 
+@pytest.fixture
+def draft(make_client, directory, clock):
+    """The directory of a device that has recorded and never uploaded; nobody uses it."""
+    client = make_client(clock=clock)
+    assert client.record("theme", "dark") == "recorded"
+    client.close()
+    return directory
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("ledger.sqlite", None),
+        ("ledger.sqlite", b""),
+        ("ledger.sqlite", bytes(4_096)),
+        ("secret", None),
+        ("secret", b""),
+        ("secret", bytes(32)),  # as a file whose size reached the disk before its bytes
+    ],
+)
+def test_a_device_that_never_sent_anything_begins_anew_if_a_file_is_torn(
+    make_client, draft, clock, name, content
+):
+    before = (draft / "secret").read_bytes()
+    (draft / name).unlink()
+    if content is not None:
+        (draft / name).write_bytes(content)
+    client = make_client(clock=clock)
+    assert client.record("theme", "dark") == "recorded"
+    status = client.status()
+    assert (status.pending, status.dropped) == (1, {"debit_lost": 1})
+    assert status.epsilon_left_lifetime == pytest.approx(39.0, abs=1e-6)
+    assert (draft / "secret").read_bytes() not in {before, content}
+
+
+def test_a_device_that_never_sent_anything_is_kept_as_it_is(make_client, draft, clock):
+    before = (draft / "secret").read_bytes()
+    client = make_client(clock=clock)
+    assert client.record("theme", "dark") == "already_reported"
+    client.consent = False
+    client.consent = True
+    assert client.record("theme", "dark") == "already_reported"
+    assert (draft / "secret").read_bytes() != before
+
+
+def test_a_draft_whose_spool_knows_of_uploads_fails_closed(make_client, used, clock, collector):
+    with make_client(clock=clock, endpoint=collector.endpoint) as client:
+        assert client.flush().sent == 1
+    for name in ("established", "ledger.sqlite"):
+        (used / name).unlink()
+    assert make_client(clock=clock).record("theme", "dark") == "storage_unavailable"
+
+
 def test_the_secret_stays_the_same(make_client, used):
     before = (used / "secret").read_bytes()
     make_client().record("late", value=True)
