@@ -77,8 +77,9 @@ def test_every_key_of_an_answer_that_is_named_exists():
 def test_the_client_reference_has_every_option_with_its_default():
     parameters = inspect.signature(deniable.Client).parameters
     assert first_column(CLIENT, "Client(registry, ...)") == list(parameters)
-    shown = dict(re.findall(r"(?m)^\| `(\w+)` \| `?(.*?)`? \|", CLIENT))
-    for name in ("consent", "background", "strict", "upload_delay_seconds"):
+    options = CLIENT.partition("## Client(registry, ...)")[2].partition("\n## ")[0]
+    shown = dict(re.findall(r"(?m)^\| `(\w+)` \| `?(.*?)`? \|", options))
+    for name in ("consent", "remember_consent", "background", "strict", "upload_delay_seconds"):
         assert float(eval(shown[name])) == float(parameters[name].default)
 
 

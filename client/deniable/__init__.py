@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deniable._disclosure.disclosure import DisclosedReport, Disclosure, disclosure
     from deniable._disclosure.phrases import Likelihood
     from deniable._registry_source import load_registry, parse_registry
-    from deniable._status import Dropped, FlushResult, Outcome, Status
+    from deniable._status import Dropped, FlushResult, Outcome, RememberedConsent, Status
     from deniable._timer import Timer
     from deniable._transport.http import HttpTransport, Response, Transport
     from deniable_shared.errors import (
@@ -54,6 +54,7 @@ __all__ = [
     "RecordError",
     "Registry",
     "RegistryError",
+    "RememberedConsent",
     "Response",
     "Status",
     "Timer",
@@ -72,7 +73,7 @@ _MODULES = {
     "deniable._disclosure.disclosure": ("Disclosure", "DisclosedReport", "disclosure"),
     "deniable._disclosure.phrases": ("Likelihood",),
     "deniable._registry_source": ("load_registry", "parse_registry"),
-    "deniable._status": ("Dropped", "FlushResult", "Outcome", "Status"),
+    "deniable._status": ("Dropped", "FlushResult", "Outcome", "RememberedConsent", "Status"),
     "deniable._timer": ("Timer",),
     "deniable._transport.http": ("HttpTransport", "Response", "Transport"),
     "deniable_shared.errors": (

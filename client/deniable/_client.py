@@ -8,7 +8,7 @@ import time
 from deniable._lifecycle import join_engine, leave_engine
 from deniable._status import DELTA_UNITS, NANO, FlushResult, Outcome, Status
 from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
-from deniable_shared.errors import RecordError, UploadError
+from deniable_shared.errors import ParameterError, RecordError, UploadError
 from deniable_shared.periods import epoch_at
 
 TYPE_CHECKING = False
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import ClassVar, Final, Self, SupportsFloat
 
     from deniable._disclosure.disclosure import Disclosure
+    from deniable._status import RememberedConsent
     from deniable._timer import Timer
     from deniable._transport.http import Transport
     from deniable_shared.registry import Registry
@@ -46,6 +47,8 @@ class Client:
             has used is refused. It is created with mode 0700 when there is consent and something is
             recorded.
         consent: whether the user has agreed. Without it nothing is randomized, stored or sent.
+        remember_consent: whether to keep the user's answer in the directory, so that it holds at
+            the next start, too. Then leave out `consent`, and set it when the user answers.
         transport: carries the uploads instead of HTTP; then endpoint and key are left out.
         upload_delay_seconds: every report waits a random time, uniform between 0 and this, so that
             the time of an upload does not reveal when the value was recorded; 0 or more. A shorter
@@ -78,6 +81,7 @@ class Client:
         key: str | None = None,
         directory: str | os.PathLike[str],
         consent: bool = False,
+        remember_consent: bool = False,
         transport: Transport | None = None,
         upload_delay_seconds: float = UPLOAD_DELAY_SECONDS,
         background: bool = True,
@@ -98,9 +102,18 @@ class Client:
         check_options(
             upload_delay_seconds=upload_delay_seconds,
             clock=clock,
-            switches={"consent": consent, "background": background, "strict": strict},
+            switches={
+                "consent": consent,
+                "remember_consent": remember_consent,
+                "background": background,
+                "strict": strict,
+            },
             development=development,
         )
+        if consent and remember_consent:
+            raise ParameterError(
+                "consent", "left out with remember_consent; set client.consent when asked", True
+            )
         transport = choose_transport(endpoint, key, transport)
         self._registry = read_registry(registry)
         self._strict = strict or development is True
@@ -116,6 +129,7 @@ class Client:
             float(upload_delay_seconds),
             background,
             clock,
+            remember_consent,
             development=bool(reason),
         )
         self._closed = False
@@ -125,7 +139,9 @@ class Client:
         )
         self._storage, self._events, self._consent = engine.storage, engine.events, engine.consent
         self._recorder, self._uploader = engine.recorder, engine.uploader
-        if consent:
+        if remember_consent:
+            self._recall_consent()
+        elif consent:
             self.consent = True
 
     def record(
@@ -161,7 +177,7 @@ class Client:
         try:
             if self._closed or self._engine.closed:
                 raise RecordError(Outcome.CLOSED, "the client was closed")
-            agreed = self._agreed == self._consent.withdrawals
+            agreed = self._agreed == self._consent.endings
             outcome, wake = self._recorder.record(metric, value, segment, agreed=agreed)
             if wake is not None:
                 self._uploader.wake(wake)
@@ -271,9 +287,10 @@ class Client:
         client is closed. Setting it to False deletes every report and replaces the secret; the
         budget stays spent. If the storage cannot be used now, deletion is tried again until it is
         done, and nothing is recorded or sent before. Any other value, such as the text ``"false"``,
-        counts as False.
+        counts as False. With `remember_consent` the answer is remembered, a refusal before anything
+        is deleted; and if another process of the directory remembers a refusal, consent ends here.
         """
-        return self._consent.given and self._agreed == self._consent.withdrawals
+        return self._consent.still_given() and self._agreed == self._consent.endings
 
     @consent.setter
     def consent(self, agreed: bool) -> None:
@@ -283,10 +300,7 @@ class Client:
                 if self._is_closed:
                     return
                 self._agreed = self._consent.grant()
-                if self._recorder.prepare() and (
-                    self._recorder.counts_absence or self._storage.exists
-                ):
-                    self._uploader.wake(0.0)
+                self._begin()
             else:
                 self._consent.withdraw()
                 self._uploader.stop()
@@ -295,6 +309,15 @@ class Client:
             self._delete_in_background()
         except Exception as error:  # noqa: BLE001  a defect here must not reach the host
             self._events.problem("internal_error", type(error).__name__)
+
+    @property
+    def remembered_consent(self) -> RememberedConsent | None:
+        """What the user answered, and when, as the directory remembers it.
+
+        None if nobody has asked yet, the answer cannot be read, or the client does not remember
+        consent. An application asks when it is None.
+        """
+        return self._consent.remembered()
 
     def status(self) -> Status:
         """Counts, the latest problem and the rest of the budget."""
@@ -343,6 +366,20 @@ class Client:
         from deniable._disclosure.disclosure import disclosure  # seldom used
 
         return disclosure(self._storage.directory, clock=self._engine.settings.clock)
+
+    def _recall_consent(self) -> None:
+        try:
+            self._agreed = self._consent.recall()
+            self._begin()
+        except STORAGE_ERRORS:
+            self._delete_in_background()
+        except Exception as error:  # noqa: BLE001  a defect here must not reach the host
+            self._events.problem("internal_error", type(error).__name__)
+
+    def _begin(self) -> None:
+        """Deletes what is owed; with consent, begins to upload what earlier processes stored."""
+        if self._recorder.prepare() and (self._recorder.counts_absence or self._storage.exists):
+            self._uploader.wake(0.0)
 
     @property
     def _is_closed(self) -> bool:

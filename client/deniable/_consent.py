@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from deniable._status import Dropped
 from deniable._storage.device import STORAGE_ERRORS
-from deniable._storage.directory import BusyError
+from deniable._storage.directory import BusyError, StorageError
 
 TYPE_CHECKING = False
 
@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Final
 
+    from deniable._consent_memory import ConsentMemory
+    from deniable._status import RememberedConsent
     from deniable._storage.device import DeviceStorage
 
 DELETE_WAIT_SECONDS: Final = 1.0
@@ -29,43 +31,89 @@ class Consent:
     Args:
         storage: the storage whose reports are deleted.
         environment: the environment variables, which may refuse on the user's behalf.
+        memory: remembers the user's answers; None if the application does so itself.
 
     Attributes:
-        given: whether the user agrees, so that values may be recorded.
+        given: whether the user agrees, so that values may be recorded, as far as is known without
+            looking; see `still_given`.
         do_not_track: whether the environment refuses; read at the beginning and whenever consent is
             given.
-        withdrawals: how often the user has withdrawn consent.
+        endings: how often consent has ended, so that an agreement holds until this changes.
     """
 
-    def __init__(self, storage: DeviceStorage, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        storage: DeviceStorage,
+        environment: Mapping[str, str],
+        memory: ConsentMemory | None = None,
+    ) -> None:
         self._storage = storage
         self._environment = environment
+        self._memory = memory
         self.given = False
         self.do_not_track = self._environment_refuses()
-        self.withdrawals = 0
-        self._requests = 0
+        self.endings = 0
+        self._answer = False  # the user's latest, whatever the environment says
+        self._withdrawals = self._requests = 0
         self._withdrawals_done = self._requests_done = 0
+        self._withdrawals_remembered = 0
 
     @property
     def deletion_owed(self) -> bool:
         """Whether something still has to be deleted; until then nothing is recorded or sent."""
-        return self._withdrawals_done < self.withdrawals or self._requests_done < self._requests
+        return self._wipe_owed or self._requests_done < self._requests
 
     def grant(self) -> int | None:
         """The user agrees; has no effect if the environment refuses.
 
         Returns:
-            How often consent was withdrawn before, which is how long this agreement holds: until
-            `withdrawals` is another number. None if the environment refuses.
+            What `endings` is for as long as this agreement holds. None if the environment refuses.
         """
         self.do_not_track = self._environment_refuses()
+        if not self.do_not_track and self._memory is not None:
+            # If that fails, the agreement holds in this process only.
+            self._memory.remember(agreed=True, deletion_owed=self._wipe_owed)
+            self._answer = True
         self.given = not self.do_not_track
-        return self.withdrawals if self.given else None
+        return self.endings if self.given else None
+
+    def recall(self) -> int | None:
+        """The user agrees if that is remembered; deletion is owed if an earlier process owed it.
+
+        Returns:
+            See `grant`; None if no agreement is remembered, or the environment refuses.
+        """
+        answer = None if self._memory is None else self._memory.recall()
+        if answer is None or self._wipe_owed:
+            return None
+        if answer.deletion_owed:
+            self._withdrawals += 1
+            self._withdrawals_remembered = self._withdrawals
+        if not answer.consent.agreed:
+            return None
+        self._answer = True
+        self.do_not_track = self._environment_refuses()
+        self.given = not self.do_not_track
+        return self.endings if self.given else None
+
+    def remembered(self) -> RememberedConsent | None:
+        """The answer that is remembered; None if there is none."""
+        answer = None if self._memory is None else self._memory.recall()
+        return None if answer is None else answer.consent
+
+    def still_given(self) -> bool:
+        """Whether the user agrees, and has not told another process otherwise.
+
+        To be asked before a report is stored or sent.
+        """
+        if self.given and self._memory is not None and self._memory.has_ended():
+            self._end()  # whoever withdrew it deletes the reports
+        return self.given
 
     def withdraw(self) -> None:
         """The user does not agree, or no longer does: all that was stored has to be wiped."""
-        self.given = False
-        self.withdrawals += 1
+        self._end()
+        self._withdrawals += 1
 
     def forget(self) -> int:
         """Deletes pending and remembered reports, as the user wants; needs no consent.
@@ -101,14 +149,28 @@ class Consent:
         if not self.deletion_owed:
             return 0
         # A request that follows while this is at work is not done by it, and stays owed.
-        withdrawals, requests = self.withdrawals, self._requests
-        count = 0
-        if self._storage.exists:
-            delete = self._wipe if self._withdrawals_done < withdrawals else self._clear
-            count = delete(wait_seconds)
+        withdrawals, requests = self._withdrawals, self._requests
+        wipe, exists, count = self._wipe_owed, self._storage.exists, 0
+        # First, so that a process that dies before the end leaves the rest to the next one.
+        remembered = self._remember(withdrawals, deletion_owed=exists)
+        if exists:
+            count = (self._wipe if wipe else self._clear)(wait_seconds)
+        if not remembered:
+            raise StorageError("the user's answer cannot be remembered")
         self._withdrawals_done = max(self._withdrawals_done, withdrawals)
         self._requests_done = max(self._requests_done, requests)
+        if wipe and self._memory is not None:
+            self._memory.note_deletion()
         return count
+
+    def _remember(self, withdrawals: int, *, deletion_owed: bool) -> bool:
+        """Has so many withdrawals remembered, if that is wanted; whether none is missing."""
+        if self._memory is None or self._withdrawals_remembered >= withdrawals:
+            return True
+        if not self._memory.remember(agreed=self._answer, deletion_owed=deletion_owed):
+            return False
+        self._withdrawals_remembered = withdrawals
+        return True
 
     def _wipe(self, wait_seconds: float) -> int:
         storage = self._storage
@@ -129,6 +191,14 @@ class Consent:
             raise
         except STORAGE_ERRORS:
             return storage.delete_reports(reason, wait_seconds)
+
+    @property
+    def _wipe_owed(self) -> bool:
+        return self._withdrawals_done < self._withdrawals
+
+    def _end(self) -> None:
+        self.given = self._answer = False
+        self.endings += 1
 
     def _environment_refuses(self) -> bool:
         return self._environment.get(DO_NOT_TRACK, "") not in ("", "0")

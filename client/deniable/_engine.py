@@ -29,6 +29,7 @@ class Settings(NamedTuple):
         upload_delay_seconds: see `deniable.Client`, as are the next two.
         background: see there.
         clock: see there.
+        remember_consent: see there.
         development: see there.
     """
 
@@ -37,6 +38,7 @@ class Settings(NamedTuple):
     upload_delay_seconds: float
     background: bool
     clock: Callable[[], float]
+    remember_consent: bool
     development: bool
 
 
@@ -69,12 +71,15 @@ class Engine:
         environment: Mapping[str, str],
     ) -> None:
         # Imported here: with what they need, they would take twice as long to import as the rest.
+        from deniable._consent_memory import ConsentMemory
         from deniable._recording.recorder import Recorder
         from deniable._remote.configuration import RemoteSettings
         from deniable._upload.open_problems import OpenProblems
         from deniable._upload.uploader import Uploader
 
-        registry, transport, delay_seconds, background, clock, development = settings
+        registry, transport, delay_seconds, background, clock, remember_consent, development = (
+            settings
+        )
         self.settings = settings
         self.place = ""
         self.clients: weakref.WeakSet[object] = weakref.WeakSet()
@@ -86,7 +91,8 @@ class Engine:
             self.events = events = DevelopmentEvents(registry)
             events.warn("development", "reports of this process are not those of a user's device")
         self.storage = storage = storage_type(directory, events, registry.application)
-        self.consent = Consent(storage, environment)
+        memory = ConsentMemory(storage.consent_file, events, clock) if remember_consent else None
+        self.consent = Consent(storage, environment, memory)
         self.randomness = Randomness()
         self.remote = RemoteSettings(registry, storage, transport, events, clock)
         self.recorder = Recorder(
@@ -108,6 +114,7 @@ class Engine:
             OpenProblems(registry, transport, events),
             clock,
             self.recorder.prepare,
+            self.consent.still_given,
             delay_seconds=delay_seconds,
             longest_wait_seconds=self.recorder.longest_wait_seconds,
             absence_digests=self.recorder.absence_digests,

@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import date
     from typing import Final
 
 NANO: Final = 10**9
@@ -59,6 +60,19 @@ class Dropped(StrEnum):
     CONSENT_WITHDRAWN = "consent_withdrawn"
     FORGOTTEN = "forgotten"
     """Deleted by `Client.forget`."""
+
+
+@frozen
+class RememberedConsent:
+    """What the user of a device has answered, as its directory remembers it.
+
+    Attributes:
+        agreed: whether the user agreed.
+        since: the UTC day of the answer.
+    """
+
+    agreed: bool
+    since: date
 
 
 @frozen

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable._default_directory import applications_with_directories, default_directory
 from deniable._disclosure.disclosure import NO_DIRECTORY, NOTHING, disclosure
+from deniable._disclosure.summary import answered
 from deniable_shared.characters import visible
 from deniable_shared.commands.parser import Parser
 from deniable_shared.errors import ParameterError
@@ -106,7 +107,9 @@ def run(options: argparse.Namespace) -> int:
     shown = disclosure(options.directory)
     if shown.problem in (NO_DIRECTORY, NOTHING) and not options.json:
         hint = _WHERE if shown.problem == NO_DIRECTORY else _WHY_NOTHING
-        lines = f"deniable: {options.directory}: {shown.problem}.", *textwrap.wrap(hint, 80)
+        if shown.consent is not None:
+            hint = answered(shown.consent)
+        lines = [f"deniable: {options.directory}: {shown.problem}.", *textwrap.wrap(hint, 80)]
         print(*map(_printable, lines), sep="\n", file=sys.stderr)
         return 1
     print(_as_json(shown) if options.json else "\n".join(_page(shown)))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from deniable._disclosure import summary
 from deniable._disclosure.explain import explain, explain_not_kept
 from deniable._disclosure.read_only import fetch_rows, hold_lock
+from deniable._storage.consent_file import ConsentFile
 from deniable_shared.periods import epoch_at
 from deniable_shared.spec import Spec
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deniable._disclosure.phrases import Likelihood
+    from deniable._status import RememberedConsent
 
 NANO: Final = 10**9
 DELTA_UNITS: Final = 10**12
@@ -88,6 +90,7 @@ class Disclosure:
         limit_per_day: nats that one day may cost, by the application's registry; None if unknown.
         limit_lifetime: nats that the device's whole life may cost; None if unknown.
         pending: how many reports wait to be sent.
+        consent: the user's answer and its day, if the application has it remembered.
         problem: what could not be read, in a few words; None if all could.
         sentence: all of it in a short paragraph, ready for a settings page.
     """
@@ -100,6 +103,7 @@ class Disclosure:
     limit_per_day: float | None
     limit_lifetime: float | None
     pending: int
+    consent: RememberedConsent | None
     problem: str | None
     sentence: str
 
@@ -123,8 +127,10 @@ def disclosure(
         return _make_disclosure([], [], None, NO_DIRECTORY)
     except OSError:
         return _make_disclosure([], [], None, UNREADABLE)
+    answer = ConsentFile(path, "", ()).read()
+    consent = None if answer is None else answer.consent
     if names.isdisjoint((_LEDGER, _SPOOL)):
-        return _make_disclosure([], [], None, NOTHING)
+        return _make_disclosure([], [], None, NOTHING, consent)
     reports: list[Any] = []
     specs: list[Any] = []
     spent = problem = None
@@ -140,7 +146,7 @@ def disclosure(
         problem = IN_USE
     except (sqlite3.Error, OSError, LookupError, ValueError, TypeError):
         problem = LEDGER_UNREADABLE if problem is None else f"{problem}, and {LEDGER_UNREADABLE}"
-    return _make_disclosure(reports, specs, spent, problem)
+    return _make_disclosure(reports, specs, spent, problem, consent)
 
 
 def in_memory(
@@ -188,6 +194,7 @@ def _make_disclosure(
     specs: list[Any],
     spent: _Spent | None,
     problem: str | None,
+    consent: RememberedConsent | None = None,
 ) -> Disclosure:
     known = {}
     for digest, description in specs:
@@ -208,6 +215,7 @@ def _make_disclosure(
         limit_per_day=day,
         limit_lifetime=life,
         pending=pending,
+        consent=consent,
         problem=problem,
         sentence=summary.paragraph(
             application,
@@ -216,6 +224,7 @@ def _make_disclosure(
             mechanisms=[each.spec.mechanism for each in known.values()],
             lifetime=lifetime,
             delta=deltas,
+            consent=consent,
             problem=problem,
         ),
     )

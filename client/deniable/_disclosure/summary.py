@@ -10,6 +10,7 @@ from deniable_shared.planning.disclosure_figures import posterior_from_even_odds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from deniable._status import RememberedConsent
     from deniable_shared.mechanisms import Mechanism
 
 NEARLY_SURE: Final = 0.9995
@@ -24,6 +25,7 @@ def paragraph(
     mechanisms: Sequence[Mechanism],
     lifetime: float | None,
     delta: float | None,
+    consent: RememberedConsent | None,
     problem: str | None,
 ) -> str:
     """How much was said, and how sure anybody can be of anything because of it.
@@ -35,10 +37,11 @@ def paragraph(
         mechanisms: the mechanisms that made the reports.
         lifetime: epsilon that the device has spent, in nats; None if unknown.
         delta: the sum of the deltas of all its reports; None if unknown.
+        consent: the user's answer, if it is remembered.
         problem: what could not be read; None if all could.
     """
     name = application or "the application"
-    sentences = []
+    sentences = [] if consent is None else [answered(consent)]
     if sent or pending:
         sentences.append(f"{_counted(sent, pending, name)}.")
         sentences += _certainty(mechanisms, lifetime, delta, several=sent + pending > 1)
@@ -55,6 +58,12 @@ def format_percent(probability: float) -> str:
     while (scaled := math.ceil(probability * 10 ** (2 + decimals))) == 10 ** (2 + decimals):
         decimals += 1
     return f"{scaled / 10**decimals:.{decimals}f}%"
+
+
+def answered(consent: RememberedConsent) -> str:
+    """The user's answer and its day, in words."""
+    day = f"{consent.since.day} {consent.since:%B %Y}"
+    return f"You agreed to this on {day}." if consent.agreed else f"You said no on {day}."
 
 
 def _counted(sent: int, pending: int, name: str) -> str:

@@ -73,7 +73,7 @@ class AbsenceReporter:
             StorageError, LedgerError, sqlite3.Error, OSError: if the storage cannot be used.
         """
         epoch = epoch_at(self._clock())
-        check = (epoch, self._consent.withdrawals)
+        check = (epoch, self._consent.endings)
         if check == self._checked or not self.metrics or self._consent.deletion_owed:
             return False
         try:
@@ -84,7 +84,7 @@ class AbsenceReporter:
         return recorded
 
     def _report_all(self, epoch: int) -> bool:
-        if not self._consent.given:
+        if not self._consent.still_given():
             return False
         ledger = self._storage.ledger
         recorded = False

@@ -145,7 +145,7 @@ class Recorder:
             StorageError, LedgerError, sqlite3.Error, OSError: if the storage cannot be used.
         """
         self._consent.delete_owed()
-        if not self._consent.given:
+        if not self._consent.still_given():
             return False
         self._absence.report_due()
         return True
@@ -153,8 +153,9 @@ class Recorder:
     def _write_if_agreed(
         self, plan: MetricPlan, item: object, number: int, epoch: int, day: int, since: float
     ) -> tuple[Outcome, float]:
-        if not self._consent.given:
-            # Consent was withdrawn while this waited for the lock, and the reports were deleted.
+        if not self._consent.still_given():
+            # Consent was withdrawn while this waited for the lock, or in another process, and the
+            # reports are deleted.
             return Outcome.NO_CONSENT, since
         return self._writer.write(plan, item, number, epoch, day, since)
 

@@ -105,9 +105,16 @@ def write_new(path: Path, content: bytes) -> None:
         os.close(descriptor)
 
 
-def write_durably(path: Path, content: bytes) -> None:
-    """Writes a private file so that after a power failure it is there in full or not at all."""
-    draft = path.with_name(path.name + ".new")
+def write_durably(path: Path, content: bytes, draft_suffix: str = ".new") -> None:
+    """Writes a private file so that after a power failure it is there in full or not at all.
+
+    Args:
+        path: where to.
+        content: all of it.
+        draft_suffix: what the file is called besides its name until it is complete; another one for
+            each writer, if there can be several at a time.
+    """
+    draft = path.with_name(path.name + draft_suffix)
     write_new(draft, content)
     files.sync_file(draft)
     # Before the new file is visible: a ledger that was made earlier must not vanish while it stays.

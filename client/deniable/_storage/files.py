@@ -22,6 +22,7 @@ import sqlite3
 from deniable._platform import files
 from deniable._status import Dropped
 from deniable._storage import sqlite
+from deniable._storage.consent_file import CONSENT, ConsentFile
 from deniable._storage.directory import (
     APPLICATION,
     StorageError,
@@ -48,7 +49,7 @@ LEDGER, SPOOL, SECRET, LOCK = "ledger.sqlite", "spool.sqlite", "secret", "lock"
 ESTABLISHED: Final = "established"
 """An empty file, which says that something may have been sent."""
 
-FILE_NAMES: Final = (LEDGER, SPOOL, SECRET, LOCK, APPLICATION, ESTABLISHED, "remote.json")
+FILE_NAMES: Final = (LEDGER, SPOOL, SECRET, LOCK, APPLICATION, CONSENT, ESTABLISHED, "remote.json")
 
 _LEDGER_MISSING: Final = "the ledger is missing: what was spent is not known"
 
@@ -67,8 +68,10 @@ class DeviceFiles:
         ledger: valid while the files are open, as are the next two.
         spool: the reports that wait to be uploaded.
         secret: what the permanent answers of this device are derived from, 32 bytes.
+        consent_file: the user's answer, if the application wants it to be remembered.
     """
 
+    consent_file: ConsentFile
     ledger: Ledger
     spool: Spool
     secret: bytes
@@ -77,6 +80,7 @@ class DeviceFiles:
         self.directory = directory
         self._events = events
         self._application = application
+        self.consent_file = ConsentFile(directory, application, FILE_NAMES)
         self._file_check = OpenFileCheck(directory, LEDGER, SPOOL)
 
     @property

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable._status import Dropped
 from deniable._storage import ledger_schema, spool_file, sqlite
+from deniable._storage.consent_file import ConsentFile
 from deniable._storage.device import DeviceStorage
 from deniable._storage.files import SECRET_BYTES
 from deniable._storage.ledger import Ledger
@@ -37,6 +38,7 @@ class MemoryStorage(DeviceStorage):
         super().__init__(directory, events, application)
         self.ledger = _MemoryLedger()
         self.spool = _MemorySpool(directory, events)
+        self.consent_file = _MemoryConsentFile(directory, application, ())
         self._replace_secret()
 
     @property
@@ -84,6 +86,22 @@ def said_in_memory(storage: DeviceStorage, clock: Callable[[], float]) -> Disclo
 
     spool, ledger = storage.spool._connection, storage.ledger._connection
     return storage.run_locked(in_memory, spool, ledger, clock)
+
+
+class _MemoryConsentFile(ConsentFile):
+    _content = b""
+
+    def state(self) -> object:
+        return self._content
+
+    def delete(self) -> None:
+        self._content = b""
+
+    def _load(self) -> bytes:
+        return self._content
+
+    def _save(self, content: bytes) -> None:
+        self._content = content
 
 
 class _MemoryLedger(Ledger):

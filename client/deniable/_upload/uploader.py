@@ -59,6 +59,7 @@ class Uploader:
         problems: where failed uploads are noted.
         clock: seconds since 1970-01-01.
         prepare: called before anything is sent, outside all locks; returns whether it may be sent.
+        still_agreed: asked before each report is sent whether the user still agrees.
         delay_seconds: see `UploadRounds`, as are the next two.
         longest_wait_seconds: see there.
         absence_digests: see there. If there are any, the thread stays, and calls `prepare` at least
@@ -76,6 +77,7 @@ class Uploader:
         problems: OpenProblems,
         clock: Callable[[], float],
         prepare: Callable[[], bool],
+        still_agreed: Callable[[], bool],
         *,
         delay_seconds: float,
         longest_wait_seconds: float,
@@ -97,6 +99,7 @@ class Uploader:
         self._events = events
         self._problems = problems
         self._prepare = prepare
+        self._still_agreed = still_agreed
         self._background = background
         self.after_fork_in_child()
 
@@ -287,7 +290,7 @@ class Uploader:
         """
 
         def wanted() -> bool:
-            return self._thread is me
+            return self._thread is me and self._still_agreed()
 
         def flush_is_over() -> bool:
             return self._thread is not me or time.monotonic() >= self._flush_until
