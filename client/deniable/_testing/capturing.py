@@ -56,8 +56,8 @@ def capture(
     the block does, and other processes are not captured.
 
     Args:
-        consent: whether the user agrees, whatever the program has said when it made a client; if
-            not, only the program can give consent.
+        consent: whether the user has agreed on these devices, whatever the program says when it
+            makes a client; if not, only the program can give consent.
         strict: whether `record` raises if the programmer made a mistake, in every client.
         clock: seconds since 1970-01-01, for every client; None for the one that it has.
     """
@@ -111,7 +111,6 @@ class Captured:
         endpoint, key = options.pop("endpoint", None), options.pop("key", None)
         transport = options.pop("transport", None)
         choose_transport(endpoint, key, transport, _PRODUCTION)  # raises if they cannot be used
-        options["consent"] = self._consent or options.get("consent", False)
         options["strict"], options["development"] = self._strict, False
         if not isinstance(transport, InMemoryTransport):  # with which a test plays the aggregator
             transport = InMemoryTransport()
@@ -121,6 +120,8 @@ class Captured:
             said_in_memory, client._storage, client._engine.settings.clock
         )
         self._states[client] = state
+        if self._consent and client.remembered_consent is None:
+            client.consent = True
 
     def join(self, client: object, directory: Path, settings: Settings) -> Engine:
         """Does what `join_engine` does; the clients of one directory share a device in memory."""
@@ -149,14 +150,16 @@ class Captured:
         if client not in self._states:
             model, stand_in = _empty_client(), _empty_client()
             model.__dict__ = own
-            engine = model._engine
+            engine, settings = model._engine, model._engine.settings
             self.make(
                 stand_in,
-                engine.settings.registry,
+                settings.registry,
                 directory=_places.get(engine, engine.place),
-                consent=model.consent,
-                upload_delay_seconds=engine.settings.upload_delay_seconds,
-                clock=engine.settings.clock,
+                # A new device remembers no answer of the directory that it stands for.
+                consent=model.consent and not settings.remember_consent,
+                remember_consent=settings.remember_consent,
+                upload_delay_seconds=settings.upload_delay_seconds,
+                clock=settings.clock,
             )
             stand_in._engine.clients.add(client)
             self._states[client] = {**own, **vars(stand_in)}

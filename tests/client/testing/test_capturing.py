@@ -191,6 +191,31 @@ def test_the_program_gives_consent_if_the_block_does_not(make_client, client, tm
     assert agreed.consent
 
 
+def test_an_answer_is_remembered_on_the_device_in_memory(make_client, directory):
+    def start():
+        return make_client(consent=False, remember_consent=True)
+
+    before = start()
+    before.consent = True
+    remembered = contents(directory)
+    with capture(consent=False) as captured:
+        assert before.remembered_consent is None
+        assert before.record(*DARK) is Outcome.NO_CONSENT
+        before.consent = True
+        assert start().remembered_consent.agreed
+        assert start().record(*DARK) is Outcome.RECORDED
+    with capture() as agreed:
+        before.record(*DARK)
+        before.consent = False
+        assert not start().remembered_consent.agreed
+        assert start().record(*DARK) is Outcome.NO_CONSENT
+    assert captured.recorded == agreed.recorded == [DARK]
+    assert contents(directory) == remembered
+    assert before.consent
+    with capture(), pytest.raises(ParameterError, match="consent"):
+        make_client(consent=True, remember_consent=True)
+
+
 def test_do_not_track_and_the_time_are_the_tests(client, monkeypatch):
     monkeypatch.setenv("DO_NOT_TRACK", "1")
     clock = Clock()
