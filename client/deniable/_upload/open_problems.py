@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
     from deniable._event_log import EventLog
     from deniable._transport.http import Transport
-    from deniable._upload.problems import Problem, Target
+    from deniable._upload.problem_table import Problem
+    from deniable._upload.problems import Target
     from deniable_shared.registry import Registry
 
 _EVERY_METRIC = b""
@@ -64,7 +65,7 @@ class OpenProblems:
 
     def misanswered(self) -> None:
         """Notes that a transport of the host's own returned something else than a `Response`."""
-        self._note(_table().NO_RESPONSE)
+        self._note(_table().no_response(self._target()))
 
     def accepted(self, digest: bytes) -> None:
         """Notes that the aggregator has acknowledged a report, which ends problems.

@@ -172,8 +172,10 @@ class Uploader:
             problem = self._problem_of_thread() or STORAGE_BUSY
         if problem is None and pending and ended_early:
             problem = str(self._problems.of_flush(timeout_seconds))
-        mistake = UploadError(*found[:2]) if found is not None and found.mistake else None
-        return FlushResult(sent, pending, dropped, problem), mistake
+        result = FlushResult(sent, pending, dropped, problem)
+        if found is None or not found.mistake:
+            return result, None
+        return result, UploadError(found.kind, found.text)
 
     def _problem_of_thread(self) -> str | None:
         """The latest problem, if it is one of the thread or of the storage."""

@@ -8,6 +8,7 @@ import pickle
 import re
 import socket
 import ssl
+import urllib.error
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ import trustme
 
 from deniable import HttpTransport, ParameterError, Response, UploadError
 from deniable._transport.proxy import ProxyError
-from deniable._upload import delivery, problems
+from deniable._upload import delivery, problem_table, problems
 from tests.client.flushing import counts
 from tests.client.socket_servers import raw_server, serving, unused_port
 
@@ -71,6 +72,12 @@ class Scripted:
 
     def close(self):
         pass
+
+
+def wrapped(error, cause):
+    """An error as a library raises it: because of another."""
+    error.__cause__ = cause
+    return error
 
 
 @pytest.fixture
@@ -162,6 +169,8 @@ def test_nobody_listens_hangs_up_or_speaks_http(make_client, raw_server, tmp_pat
         (ssl.SSLEOFError(8, "EOF"), "tls_failed"),
         (ProxyError("unusable", ""), "proxy_unusable"),
         (KeyError("kumquat"), "unreachable"),
+        (urllib.error.URLError("kumquat"), "unreachable"),
+        (wrapped(urllib.error.URLError("kumquat"), TimeoutError()), "timed_out"),
         (None, "no_response"),
     ],
 )
@@ -390,7 +399,7 @@ def test_the_path_of_uploads_does_not_belong_to_the_endpoint():
 
 def test_every_word_is_in_the_documents():
     text = FAILURES.read_text("utf-8")
-    table = Path(problems.__file__).read_text("utf-8")
+    table = Path(problem_table.__file__).read_text("utf-8")
     words = set(re.findall(r'Problem\(\s*"(\w+)"', table))
     assert len(words) > 25
     assert {word for word in words if f"`{word}`" not in text} == set()
