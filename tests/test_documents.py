@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from deniable._lifecycle import close_all
 from deniable_shared import registry
 from deniable_shared.commands.entry import main
 from deniable_shared.commands.first_registry import registry_text
@@ -145,6 +146,7 @@ def test_code_runs(path, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     for code in blocks("python", path):
         exec(compile(code, str(path), "exec"), {})
+        close_all()  # each is a program of its own
     sys.modules.pop("flightdeck", None)
 
 
