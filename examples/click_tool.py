@@ -18,19 +18,17 @@ import click
 
 import deniable
 
-AGREED = deniable.default_directory("flightdeck").with_name("flightdeck-agreed")
-
 
 @click.group()
 @click.pass_context
 def flightdeck(context: click.Context) -> None:
     """Exports flights."""
-    # Runs are short, so the client has no thread.
+    # Runs are short, so the client has no thread. It remembers the user's answer.
     context.obj = context.with_resource(
         deniable.Client(
             Path(__file__).with_name("metrics.toml"),
             directory=deniable.default_directory("flightdeck"),
-            consent=AGREED.exists(),
+            remember_consent=True,
             background=False,
         )
     )
@@ -55,11 +53,6 @@ def telemetry(client: deniable.Client, answer: str) -> None:
         click.echo(client.disclosure().sentence)
     else:
         client.consent = answer == "on"
-        if client.consent:
-            AGREED.parent.mkdir(parents=True, exist_ok=True)
-            AGREED.touch()
-        else:
-            AGREED.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

@@ -21,12 +21,10 @@ class Program:
     """The program's state and its telemetry."""
 
     def __init__(self) -> None:
-        directory = deniable.default_directory("flightdeck")
-        self.agreed = directory.with_name("flightdeck-agreed")
         self.telemetry = deniable.Client(
             Path(__file__).with_name("metrics.toml"),
-            directory=directory,
-            consent=self.agreed.exists(),
+            directory=deniable.default_directory("flightdeck"),
+            remember_consent=True,
         )
 
     def handle(self, event: str) -> None:
@@ -34,11 +32,6 @@ class Program:
         match event.split():
             case ["telemetry", answer]:
                 self.telemetry.consent = answer == "on"
-                if self.telemetry.consent:
-                    self.agreed.parent.mkdir(parents=True, exist_ok=True)
-                    self.agreed.touch()
-                else:
-                    self.agreed.unlink(missing_ok=True)
             case ["theme", theme]:
                 self.telemetry.record("theme", theme)  # never waits for the network
             case _:

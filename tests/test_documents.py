@@ -43,7 +43,7 @@ CALL = re.compile(r"^deniable$|/bin/deniable$")
 RUN_ELSEWHERE = {
     "docs/analysis/notebook.md": "tests/analysis/test_notebook.py asks a server",
     "docs/analysis/tables.md": "tests/aggregator/tables/test_document.py runs each with a table",
-    "docs/client/recipes.md": "test_recipes.py finds each block in a program that it runs",
+    "docs/client/recipes.md": "tests/end_to_end/recipes finds each block in a program that it runs",
     "docs/operations/engines.md": "test_engine_examples.py runs each block as a program",
     "docs/client/testing.md": "test_recording_client.py runs the tests with their settings",
 }

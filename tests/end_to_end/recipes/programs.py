@@ -23,9 +23,15 @@ from tests.end_to_end.serving import START_SECONDS, running
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EXAMPLES = ROOT / "examples"
 REGISTRY = registry.load(EXAMPLES / "metrics.toml")
+
+AT_ONCE = "import deniable; deniable.Client.__init__.__kwdefaults__['upload_delay_seconds'] = 0.0"
+"""Has a program send its reports at once, instead of within a day."""
+
+ATTEMPTS = 5
+"""How often a program may try what takes longer than it waits on a busy machine."""
 
 
 class Aggregator:
@@ -130,3 +136,8 @@ def threads_by_process(parent: int) -> dict[int, int]:
         with ended:
             found[pid] = len(list(Path(f"/proc/{pid}/task").iterdir()))
     return found
+
+
+def once(outcomes):
+    """What all but the first become, of which only one is recorded."""
+    return sorted(outcomes) == ["already_reported"] * (len(outcomes) - 1) + ["recorded"]
