@@ -104,7 +104,7 @@ def _body(registry: Registry) -> Iterator[str]:
 
 
 def _imports(registry: Registry) -> Iterator[str]:
-    """What the module needs of `typing`: type checkers tell of more as of less."""
+    """What the module needs of `typing`, and no more: type checkers report what is not used."""
     specs = [metric.spec for metric in registry.metrics.values()]
     attributes = [attribute for spec in specs for attribute in spec.attributes]
     has_numbers = any(spec.range is not None for spec in specs)
@@ -145,10 +145,10 @@ def _sentences(metric: Metric) -> Iterator[str]:
     if metric.description:
         yield metric.description + ("" if metric.description[-1] in ".!?" else ".")
     if own.other is not None:
-        yield f"Any other value counts as {own.other!r}."
+        yield f"Any other value counts as '{own.other}'."
     if spec.range is not None:
         low, high = map(float, spec.range)
-        yield f"A number outside [{low:g}, {high:g}] counts as the nearer end."
+        yield f"A number outside [{low:.15g}, {high:.15g}] counts as the nearer end."
     if spec.segments is not None:
         yield f"Its segment is the {spec.segments.by.name}."
     often = "once" if spec.every == "once" else f"once a {spec.every}"
