@@ -103,6 +103,8 @@ def registry(light) -> Path:
         (("metrics", "check", "shown.toml"), "needs about 57,000 devices to detect"),
         (("plan", "shown.toml"), "a value asked for by itself: from "),
         (("plan", "--type", "string", "--epsilon", "2"), "1,000 at once: from "),
+        (("init", "new.toml"), "wrote new.toml, of the application empty"),
+        (("try", "shown.toml"), '"no such value" is answered outside_domain: dark takes a bool'),
     ],
     ids=lambda words: " ".join(words) if isinstance(words, tuple) else "",
 )

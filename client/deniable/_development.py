@@ -114,9 +114,8 @@ class DevelopmentTransport:
     @property
     def destination(self) -> str:
         """Where reports go, in words."""
-        if self._sends:
-            return f"to {self._transport!r}"
-        return f"nowhere, as {self._transport!r} is not on this machine"
+        place = self.public_endpoint or repr(self._transport)
+        return f"to {place}" if self._sends else f"nowhere, as {place} is not on this machine"
 
     def send(self, body: bytes, timeout_seconds: float) -> Response:
         """Delivers an upload, see `deniable.Transport`; acknowledges one that may not leave."""
