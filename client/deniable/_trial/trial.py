@@ -216,7 +216,8 @@ class Trials:
         if not device.courier.body:  # it could not even be tried
             return replace(trial, problem=client.status().last_error or "it was not sent in time")
         answer = self._judge(device, result) if asked else None
-        client.forget()  # what the server did not take is not sent again with the next metric
+        if result.pending != 0:
+            client.forget()  # so that it is not sent again with the next metric
         return replace(trial, sent=_decode(spec, device.courier.body), answer=answer)
 
     def _judge(self, device: Device, result: FlushResult) -> Answer:

@@ -15,6 +15,11 @@ _ABOUT: Final = """
 
       deniable init --application flightdeck      # writes metrics.toml
       deniable metrics check metrics.toml
+      deniable serve --store deniable.db --development metrics.toml
+      deniable try metrics.toml                   # with what the server printed
+
+  A server that others use, step by step:
+
       deniable plan metrics.toml
       deniable serve --store deniable.db
       deniable keys create --store deniable.db --scope admin --application flightdeck
