@@ -85,10 +85,10 @@ class Captured:
 
     def __enter__(self) -> Self:
         with _lock:
-            if not _active:
-                _redirect()
             _active.append(self)
             try:
+                if len(_active) == 1:
+                    _redirect()
                 _switch()
             except BaseException:
                 self.__exit__()
@@ -98,10 +98,15 @@ class Captured:
     def __exit__(self, *_: object) -> None:
         with _lock:
             _active.remove(self)
-            _switch()
             self._records.closed = True
-            if not _active:
-                _stop_redirecting()
+            try:
+                _switch()
+            except BaseException:  # an interrupt: nothing may stay captured
+                _switch()
+                raise
+            finally:
+                if not _active:
+                    _stop_redirecting()
 
     def __repr__(self) -> str:
         return f"Captured({len(self.recorded)} true values in memory, for tests)"

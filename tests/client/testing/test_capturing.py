@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
+import unittest
 
 import pytest
 
@@ -82,6 +83,45 @@ def test_a_block_that_cannot_begin_changes_nothing(client, monkeypatch):
         pass
     assert vars(client) is known
     assert Client.__init__ is made
+
+
+def test_an_interrupt_at_the_end_leaves_nothing_captured(
+    client, make_client, tmp_path, monkeypatch
+):
+    both = client, make_client(directory=tmp_path / "other")
+    known, made = [vars(each) for each in both], Client.__init__
+    interrupts = iter((KeyboardInterrupt(),))
+
+    def live_clients():
+        yield both[0]
+        for interrupt in interrupts:
+            raise interrupt
+        yield both[1]
+
+    block = capture()
+    block.__enter__()
+    monkeypatch.setattr("deniable._testing.capturing.live_clients", live_clients)
+    with pytest.raises(KeyboardInterrupt):
+        block.__exit__()
+    assert all(vars(each) is own for each, own in zip(both, known, strict=True))
+    assert Client.__init__ is made
+
+
+def test_a_case_of_unittest_enters_a_block_for_each_test(client):
+    class Case(unittest.TestCase):
+        def setUp(self):
+            self.captured = self.enterContext(capture())
+
+        def test_one(self):
+            client.record(*DARK)
+            assert self.captured.recorded == [DARK]
+
+        def test_two(self):
+            assert self.captured.recorded == []
+
+    result = unittest.defaultTestLoader.loadTestsFromTestCase(Case).run(unittest.TestResult())
+    assert (result.testsRun, result.failures, result.errors) == (2, [], [])
+    assert client.record(*DARK) is Outcome.NO_CONSENT
 
 
 def use_everything(client):
