@@ -25,10 +25,10 @@ LOG_INTERVAL_SECONDS: Final = 3_600.0
 _INFO, _WARNING, _ERROR = 20, 30, 40  # as in logging, which is not imported here
 
 _LOST: Final[Mapping[str, str]] = {
-    "too_old": "could not be sent before they were too old: 30 days, 14 if memoised",
-    "spool_full": "were deleted to make room, as too many wait to be sent",
+    "too_old": "reports were given up, as they could not be sent within 30 days, 14 if memoised",
+    "spool_full": "reports were given up to make room, as too many could not be sent",
 }
-"""What is logged of reports that are lost because they could not be sent."""
+"""What is said of reports that are lost; why they could not be sent was said before."""
 
 
 class EventLog:
@@ -64,7 +64,7 @@ class EventLog:
             with self._lock:
                 self._dropped[str(reason)] += count
             if reason in _LOST:
-                self.problem(str(reason), f"{count} reports {_LOST[reason]}")
+                self.problem(str(reason), f"{_LOST[reason]}: {count}")
 
     def count_sent(self) -> None:
         """Counts one acknowledged report."""

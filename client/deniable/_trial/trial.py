@@ -13,6 +13,7 @@ from deniable._transport.http import Response
 from deniable._trial.device import Device
 from deniable._trial.samples import draw_sample, wrong_value
 from deniable._upload.delivery import ACCEPTED, CONFLICT, REFUSED
+from deniable._upload.problems import Target, of_exception, of_status
 from deniable_shared import wire
 from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at, period
 from deniable_shared.registry import Registry
@@ -215,12 +216,12 @@ class Trials:
         result = client.flush(timeout_seconds=SEND_SECONDS)
         if not device.courier.body:  # it could not even be tried
             return replace(trial, problem=client.status().last_error or "it was not sent in time")
-        answer = self._judge(device, result) if asked else None
+        answer = self._judge(device, result, spec.name) if asked else None
         if result.pending != 0:
             client.forget()  # so that it is not sent again with the next metric
         return replace(trial, sent=_decode(spec, device.courier.body), answer=answer)
 
-    def _judge(self, device: Device, result: FlushResult) -> Answer:
+    def _judge(self, device: Device, result: FlushResult, metric: str) -> Answer:
         """What the server has said to an upload; if it holds for all, no other one is sent."""
         given = device.courier.answer
         status = given.status if isinstance(given, Response) else None
@@ -228,7 +229,12 @@ class Trials:
             return Answer(True, status, None)
         if status not in _ABOUT_ONE_REPORT:
             self._transport = device.courier.transport = None
-        return Answer(False, status, result.problem)
+        # Not the flush's own words, which say that the report is kept: this device is deleted.
+        target = Target(self._registry.application, device.courier.public_endpoint)
+        if isinstance(given, Response):
+            return Answer(False, status, of_status(given.status, target, metric).cause)
+        error = TimeoutError() if given is None else given
+        return Answer(False, None, of_exception(error, target).cause)
 
 
 def _counts_absence(metric: Metric) -> bool:

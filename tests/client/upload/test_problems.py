@@ -352,7 +352,8 @@ def test_reports_that_could_not_be_sent_in_time_are_not_lost_silently(make_clien
     clock.forward(days=31)
     result = client.flush()
     assert counts(result) == (0, 0, 1)
-    assert result.problem.startswith("too_old: 1 reports could not be sent")
+    assert result.problem.startswith("too_old: reports were given up")
+    assert result.problem.endswith(": 1")
     assert [level for level, _ in log()] == ["WARNING"]
 
 
