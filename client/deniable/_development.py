@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable._disclosure.explain import explain
 from deniable._event_log import EventLog
+from deniable._platform.processes import is_running
 from deniable._status import Outcome
 from deniable._transport.http import Response, goes_to_this_machine
 from deniable_shared import wire
@@ -162,7 +163,8 @@ def begin(
     known = _directories.get(place)
     if known is not None:
         return known[0], sender
-    temporary = Path(tempfile.mkdtemp(prefix=_PREFIX))
+    _delete_left_behind()
+    temporary = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
     _directories[place] = temporary, os.getpid()
     say(
         f"DEVELOPMENT MODE, because {reason}: never for users. This is a new device in "
@@ -198,6 +200,14 @@ def delete_directories() -> None:
 
 def _waits(metric: Metric) -> bool:
     return metric.spec.absent is not None and metric.spec.every != "once"
+
+
+def _delete_left_behind() -> None:
+    """Deletes the temporary directories of processes that were killed."""
+    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        maker = path.name.removeprefix(_PREFIX).partition("-")[0]
+        if maker.isdecimal() and not is_running(int(maker)):
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def say(text: str) -> None:

@@ -93,6 +93,15 @@ def test_the_real_directory_is_left_alone_and_the_other_is_deleted(make, directo
     assert list(folder.iterdir()) == []
 
 
+def test_what_a_killed_process_has_left_is_deleted_by_the_next(make, folder):
+    left = folder / f"deniable-development-{2**22 + 1}-x"  # beyond the numbers that Linux gives
+    running = folder / f"deniable-development-{os.getppid()}-x"
+    for each in (left, running):
+        each.mkdir()
+    make()
+    assert (left.exists(), running.exists()) == (False, True)
+
+
 def test_clients_of_one_directory_are_one_device_as_in_production(make, capsys):
     assert make().record("late", True) is Outcome.RECORDED
     assert make().record("late", True) is Outcome.ALREADY_REPORTED
