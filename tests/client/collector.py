@@ -56,6 +56,7 @@ class Collector:
         class Server(ThreadingHTTPServer):
             daemon_threads = True
             block_on_close = False
+            request_queue_size = 128  # a flush may bring twenty connections at a time
 
             def handle_error(self, *_):
                 pass  # some tests have clients that hang up

@@ -85,8 +85,11 @@ class HttpTransport:
         ParameterError: if an argument cannot be used.
     """
 
-    parallel_uploads = 4
+    parallel_uploads = 20
     """How many uploads may be under way at the same time."""
+
+    connected_at = 0.0
+    """When the latest connection was made, by the monotonic clock."""
 
     def __init__(
         self,
@@ -128,7 +131,7 @@ class HttpTransport:
         return hash((self._host, self._port, self._base))
 
     def _settings(self) -> dict[str, object]:
-        return {**vars(self), "_context": None}
+        return {**vars(self), "_context": None, "connected_at": None}
 
     @property
     def public_endpoint(self) -> str:
@@ -218,6 +221,7 @@ class HttpTransport:
         else:
             request = HTTPConnection(self._host, self._port)
         sock = connect(self._host, self._port, deadline, proxy=proxy, context=context)
+        self.connected_at = time.monotonic()
         try:
             # Chunked encoding may make a body up to twice as long.
             stream = DeadlineStream(sock, deadline, MAX_HEAD_BYTES + 2 * limit_bytes)

@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from deniable._platform import processes
+from deniable._upload.pace import FlushPace
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +32,7 @@ CLAIM_SECONDS: Final = 15.0
 """How long a claim keeps other processes from sending a report: longer than an attempt can take.
 The report of a process that was killed waits no longer than this, and a flush sends it at once."""
 
-MAX_PARALLEL_UPLOADS: Final = 4
+MAX_PARALLEL_UPLOADS: Final = 20
 """The limit of uploads at the same time; only a flush sends more than one."""
 
 FIRST_BACKOFF_SECONDS: Final = 2.0
@@ -112,6 +113,10 @@ class ReportSender:
                 transport.close()
 
         return close
+
+    def pace(self, count: int, seconds_left: Callable[[], float]) -> FlushPace:
+        """How many of the reports of a flush are to be sent at a time; see `FlushPace`."""
+        return FlushPace(count, self._transport, seconds_left)
 
     def with_transport(self, action: Callable[[], object]) -> None:
         """Calls an action that uses the transport, and counts it as one of the uploads."""

@@ -102,19 +102,34 @@ class UploadRounds:
             if not self._sender.send(report, wanted):
                 return
 
-    def send_all(self, wanted: Callable[[], bool], enough: Callable[[], bool]) -> None:
+    def send_all(
+        self,
+        wanted: Callable[[], bool],
+        enough: Callable[[], bool],
+        seconds_left: Callable[[], float],
+    ) -> None:
         """Sends every stored report once in random order, several at a time if that is allowed.
 
         Args:
             wanted: see `send_due`.
             enough: see there.
+            seconds_left: returns in how many seconds it has to end.
         """
         today = epoch_at(self._clock())
         numbers = in_random_order(self._storage.run_locked(self._all_numbers, today))
+        pace = self._sender.pace(len(numbers), seconds_left)
+
+        def send(report: StoredReport) -> bool:
+            began = time.monotonic()
+            more = self._sender.send(report, wanted)
+            pace.note_answer(time.monotonic() - began)
+            return more
+
         run_parallel(
             self._reports_to_flush(enough, today, numbers),
-            lambda report: self._sender.send(report, wanted),
-            self._sender.parallel_uploads,
+            send,
+            min(self._sender.parallel_uploads, max(len(numbers), 1)),
+            pace.allowed,
         )
 
     def erase_traces(self, *, at_once: bool) -> None:

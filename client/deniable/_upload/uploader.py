@@ -294,8 +294,11 @@ class Uploader:
         def wanted() -> bool:
             return self._thread is me and self._still_agreed()
 
+        def seconds_left() -> float:
+            return self._flush_until - time.monotonic()
+
         def flush_is_over() -> bool:
-            return self._thread is not me or time.monotonic() >= self._flush_until
+            return self._thread is not me or seconds_left() <= 0
 
         def flush_is_waiting() -> bool:
             return self._thread is not me or self._flushes_done < self._flushes_requested
@@ -304,7 +307,7 @@ class Uploader:
             return None
         sent = self._events.sent
         if flushing:
-            self._rounds.send_all(wanted, flush_is_over)
+            self._rounds.send_all(wanted, flush_is_over, seconds_left)
         elif self._background:
             self._rounds.send_due(wanted, flush_is_waiting)
         has_sent = self._events.sent > sent

@@ -3,68 +3,80 @@
 from __future__ import annotations
 
 import threading
-from itertools import chain, islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     _T = TypeVar("_T")
 
+FIRST_PAUSE_SECONDS: Final = 0.01
+LONGER: Final = 1.2
+"""While nothing happens, `allowed` is asked after pauses each of which is so much longer."""
 
-def run_parallel(work: Iterator[_T], do: Callable[[_T], bool], limit: int) -> None:
-    """Does pieces of work in this thread and in helper threads, until `do` returns False.
 
-    The first piece is done alone, so that nothing else is begun if it returns False. Returns when
-    all threads are done.
+def run_parallel(
+    work: Iterator[_T], do: Callable[[_T], bool], most: int, allowed: Callable[[], int]
+) -> None:
+    """Does pieces of work until `do` returns False; returns when all that was begun is done.
 
     Args:
         work: the pieces; asked for the next one by one thread at a time.
         do: does a piece; returns False if no further piece is to be begun.
-        limit: how many pieces are done at a time at most; 1 or more.
+        most: how many pieces are done at a time at most; 1 or more. If it is 1, this thread does
+            them, otherwise helper threads do.
+        allowed: how many pieces may be done at a time by now; asked again whenever a piece is done,
+            and in between. A thread that has begun goes on, even if fewer are allowed later.
 
     Raises:
         BaseException: the first exception that `work` or `do` raised; nothing is begun after it.
     """
-    lock = threading.Lock()
-    stopped = False
+    changed = threading.Condition()
+    running = 0
+    ended = False
     failures: list[BaseException] = []
 
     def run() -> None:
-        nonlocal stopped
+        nonlocal running, ended
         try:
             while True:
-                with lock:
-                    if stopped:
+                with changed:
+                    if ended:
                         return
                     piece = next(work)
                 if not do(piece):
-                    stopped = True
+                    ended = True
+                with changed:
+                    changed.notify()
         except StopIteration:
-            stopped = True
+            ended = True
         except BaseException as error:  # noqa: BLE001  raised again by the caller's thread
-            stopped = True
+            ended = True
             failures.append(error)
+        finally:
+            with changed:
+                running -= 1
+                changed.notify()
 
-    if limit > 1:
-        first = list(islice(work, 1))
-        if not (first and do(first[0])):
-            return
-        second = list(islice(work, 1))
-        if not second:
-            return  # no helpers are needed
-        work = chain(second, work)
     name = threading.current_thread().name  # so that a thread's name tells whose it is
-    helpers = [threading.Thread(target=run, name=name, daemon=True) for _ in range(limit - 1)]
-    started = []
-    for helper in helpers:
-        try:
-            helper.start()
-        except RuntimeError:  # no more threads can be started: do the work with fewer
-            break
-        started.append(helper)
+    pause = FIRST_PAUSE_SECONDS
+    with changed:
+        while most > 1 and (running or not ended):
+            if not ended and running < min(most, allowed()):
+                running += 1
+                try:
+                    threading.Thread(target=run, name=name, daemon=True).start()
+                except RuntimeError:  # no more threads can be started: go on with fewer
+                    running -= 1
+                    most = running
+                pause = FIRST_PAUSE_SECONDS
+            else:
+                changed.wait(None if ended or running == most else pause)
+                pause *= LONGER
+        running += 1
     run()
-    for helper in started:
-        helper.join()
+    with changed:
+        while running:
+            changed.wait()
     if failures:
         raise failures[0]

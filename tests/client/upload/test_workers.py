@@ -7,11 +7,13 @@ import threading
 import pytest
 
 from deniable import FlushResult, HttpTransport, Response, _lifecycle
+from deniable._upload import pace
+from deniable._upload.delivery import MAX_PARALLEL_UPLOADS
 from deniable._upload.workers import run_parallel
 from tests.client.flushing import counts
 
 PARALLEL = 4
-REPORTS = 1 + 2 * PARALLEL
+REPORTS = 1 + 4 * PARALLEL
 AMPLE_SECONDS = 60.0
 REGISTRY = """
 registry = 1
@@ -83,6 +85,68 @@ def test_a_flush_sends_as_many_at_a_time_as_the_transport_allows(make_client):
     assert (transport.most, transport.calls) == (PARALLEL, REPORTS)
 
 
+def test_all_reports_wait_together_for_a_server_that_is_slow(make_client, collector, monkeypatch):
+    """It answers when all have arrived, as one does whose answers take most of a flush's time."""
+    monkeypatch.setattr(pace, "HASTE", 1e6)
+    together = threading.Barrier(REPORTS)
+
+    def answer(_body):
+        together.wait(AMPLE_SECONDS)
+        return 204, {}
+
+    collector.answer = answer
+    client = make_client(endpoint=collector.endpoint)
+    record_all(client)
+    assert counts(client.flush(timeout_seconds=AMPLE_SECONDS)) == (REPORTS, 0, 0)
+
+
+def test_one_report_alone_waits_for_a_server_that_cannot_be_reached(make_client, monkeypatch):
+    class Unreachable(Counting):
+        parallel_uploads = REPORTS
+
+        def linger(self):
+            over.wait(AMPLE_SECONDS)
+
+    over, transport = threading.Event(), Unreachable()
+    monkeypatch.setattr(pace, "HASTE", 1e6)
+    client = make_client(transport=transport)
+    record_all(client)
+    client.flush(timeout_seconds=0.1)
+    assert transport.calls == 1
+    over.set()
+
+
+@pytest.mark.parametrize(
+    ("answered", "waited", "left", "expected"),
+    [
+        (None, None, 0.5, 1),  # not connected
+        (None, 0.01, 0.5, 1),
+        (None, 0.05, 0.45, 9),
+        (None, 0.125, 0.375, 27),
+        (None, 0.1, 60.0, 1),
+        (0.3, 0.3, 0.2, 114),
+        (0.3, 0.3, 60.0, 4),
+        (0.002, 0.3, 0.2, 4),  # answers come so fast that this machine is the limit
+        (0.3, 0.3, -1.0, 1_140),
+    ],
+)
+def test_a_flush_sends_at_a_time_what_it_takes_to_end_in_time(
+    monkeypatch, answered, waited, left, expected
+):
+    now = 1_000.0
+    monkeypatch.setattr(pace.time, "monotonic", lambda: now)
+    transport = HttpTransport("http://127.0.0.1:9", "key")
+    flush = pace.FlushPace(20, transport, lambda: left)
+    now += 1.0
+    if waited is not None:
+        transport.connected_at = now
+        flush.allowed()
+        now += waited
+    if answered is not None:
+        flush.note_answer(answered)
+    assert flush.allowed() == expected
+
+
 def test_by_default_a_transport_is_called_by_one_thread_at_a_time(make_client):
     transport = Counting()
     client = make_client(transport=transport)
@@ -100,7 +164,7 @@ def test_a_subclass_does_not_inherit_the_number_of_parallel_uploads(make_client)
     client = make_client(transport=Derived("http://127.0.0.1:9", "write-key"))
     assert client._uploader._sender.parallel_uploads == 1
     other = make_client(another_process=True)
-    assert other._uploader._sender.parallel_uploads == PARALLEL
+    assert other._uploader._sender.parallel_uploads == MAX_PARALLEL_UPLOADS
 
 
 def test_a_server_that_takes_nothing_is_asked_once_in_a_flush(make_client):
@@ -121,7 +185,7 @@ def test_a_number_of_parallel_uploads_that_makes_no_sense_counts_as_one(make_cli
 
 
 def test_parallel_uploads_have_connections_and_ids_of_their_own(make_client, collector):
-    assert HttpTransport(collector.endpoint, "key").parallel_uploads == PARALLEL
+    assert HttpTransport(collector.endpoint, "key").parallel_uploads == MAX_PARALLEL_UPLOADS
     client = make_client(endpoint=collector.endpoint)
     record_all(client)
     assert client.flush(timeout_seconds=AMPLE_SECONDS).sent == REPORTS
@@ -153,18 +217,17 @@ def test_every_piece_is_done_once_and_begun_in_its_order():
         begun.append(piece)
         return True
 
-    run_parallel(iter(range(200)), do, 1)
+    run_parallel(iter(range(200)), do, 1, lambda: PARALLEL)
     assert begun == list(range(200))
     begun.clear()
-    run_parallel(iter(range(200)), do, PARALLEL)
+    run_parallel(iter(range(200)), do, PARALLEL, lambda: PARALLEL)
     assert sorted(begun) == list(range(200))
 
 
 def test_no_piece_is_begun_after_one_returned_false():
     begun = []
-    run_parallel(
-        iter(range(9)), begun.append, PARALLEL
-    )  # append returns None, which counts as False
+    # append returns None, which counts as False
+    run_parallel(iter(range(9)), begun.append, PARALLEL, lambda: 1)
     assert begun == [0]
 
 
@@ -178,7 +241,7 @@ def test_an_error_in_a_piece_stops_the_work_and_is_raised():
         return True
 
     with pytest.raises(OSError, match="the disk refuses"):
-        run_parallel(iter(range(10_000_000)), do, PARALLEL)
+        run_parallel(iter(range(10_000_000)), do, PARALLEL, lambda: PARALLEL)
     assert len(begun) < 10_000_000
 
 
@@ -188,5 +251,5 @@ def test_without_helper_threads_one_thread_does_all_the_work(monkeypatch):
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     begun = []
-    run_parallel(iter(range(9)), lambda piece: not begun.append(piece), PARALLEL)
+    run_parallel(iter(range(9)), lambda piece: not begun.append(piece), PARALLEL, lambda: PARALLEL)
     assert begun == list(range(9))
