@@ -57,11 +57,11 @@ def instantaneous_channel(spec, permanent):
 class TestRappor(MechanismConformance):
     small = [
         (rappor("1", "2"), Fraction(1), VALUES[:3]),
-        (rappor("2", "4", hashes=2), Fraction(2), VALUES),
+        (rappor("2", "4", hashes=2), Fraction(2), VALUES[:3]),
         (PAPER, Fraction(PAPER.mechanism.epsilon), VALUES[:3]),
     ]
     spec = rappor("4", "8", bits=32, hashes=2, cohorts=4)
-    population = ["ant"] * 50 + ["bee"] * 30 + ["cat"] * 15 + ["unlisted"] * 5
+    population = ["ant"] * 20 + ["bee"] * 12 + ["cat"] * 6 + ["unlisted"] * 2
     items = ["ant", "bee", "cat", "nobody has this"]
 
     @classmethod
