@@ -30,6 +30,9 @@ _LOST: Final[Mapping[str, str]] = {
 }
 """What is said of reports that are lost; why they could not be sent was said before."""
 
+_REPEATED: Final = "refused"
+"""A mistake by which one report after the other is lost: it is said again."""
+
 
 class EventLog:
     """Counts outcomes and reports, and logs problems. Safe for threads.
@@ -78,13 +81,14 @@ class EventLog:
             kind: a constant word.
             message: one line without any value, key or payload.
             mistake: whether only the developer or the operator can end it. It is logged as an
-                error, and not again until it was `solved`.
+                error, and not again until it was `solved`, unless reports are lost by it.
         """
         self.last_error = f"{kind}: {message}"
         now = time.monotonic()
         with self._lock:
             due = now >= self._logged_at.get(kind, -math.inf) + LOG_INTERVAL_SECONDS
-            due = due and not (mistake and kind in self._announced)
+            if mistake and kind != _REPEATED:
+                due = due and kind not in self._announced
             if due:
                 self._logged_at[kind] = now
                 self._announced.add(kind)

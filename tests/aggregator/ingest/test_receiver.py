@@ -197,13 +197,17 @@ def test_a_key_is_needed(service):
 
 @pytest.mark.parametrize("scope", ["read", "admin"])
 def test_only_a_write_key_may_send(service, scope):
-    problem(service.send(upload(b"\x01"), key=service.key(scope)), 403, "wrong_scope")
+    told = problem(service.send(upload(b"\x01"), key=service.key(scope)), 403, "wrong_scope")
+    command = "deniable keys create --scope write --application flightdeck"
+    assert told["detail"].endswith(command)
     assert service.counts() == [0, 0, 0]
 
 
 def test_another_applications_key_does_not_reach_these_metrics(service):
     other = service.key("write", application="another")
-    problem(service.send(upload(b"\x01"), key=other), 409, "unknown_digest")
+    told = problem(service.send(upload(b"\x01"), key=other), 409, "unknown_digest")
+    assert "application of this key, another, has no metric of this version" in told["detail"]
+    assert "deniable metrics register FILE" in told["detail"]
 
 
 def test_an_unknown_digest_is_refused_counted_and_accepted_once_registered(tmp_path):

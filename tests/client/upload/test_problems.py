@@ -8,17 +8,19 @@ import pickle
 import re
 import socket
 import ssl
+import time
 import urllib.error
 from pathlib import Path
 
 import pytest
 import trustme
 
-from deniable import HttpTransport, ParameterError, Response, UploadError
+from deniable import HttpTransport, ParameterError, Response, UploadError, _event_log
 from deniable._transport.proxy import ProxyError
 from deniable._upload import delivery, problem_table, problems
 from tests.client.flushing import counts
 from tests.client.socket_servers import raw_server, serving, unused_port
+from tests.waiting import wait_until
 
 __all__ = ["raw_server"]
 
@@ -328,6 +330,36 @@ def test_a_refused_key_is_said_once_and_tried_twice_and_then_by_the_day(
     assert sender.silent_until <= now[0]
     assert [level for level, _ in log()] == ["WARNING"]
     assert client.status().last_error is None
+
+
+def test_the_thread_ends_its_tries_with_a_refused_key_and_a_flush_begins_them_again(
+    make_client, monkeypatch
+):
+    monkeypatch.setattr(delivery, "KEY_PAUSES_SECONDS", (0.0, 0.0, 86_400.0))
+    monkeypatch.setattr(delivery, "FIRST_BACKOFF_SECONDS", 0.0)
+    transport = Scripted(403)
+    client = make_client(transport=transport, background=True, upload_delay_seconds=0)
+    client.record("theme", "dark")
+    wait_until(lambda: client._uploader._sender.silent_until > time.monotonic() + 3_600)
+    assert transport.calls == 3
+    transport.answer = 204
+    client.record("late", value=True)
+    assert client.flush().problem is None
+    assert client.status().sent == 2
+    client.record("emoji", "🙂")
+    wait_until(lambda: client.status().sent == 3)
+
+
+def test_reports_that_are_refused_one_after_the_other_are_said_again(make_client, log, monkeypatch):
+    client = make_client(transport=Scripted(422))
+    for name, value in (("theme", "dark"), ("late", True)):
+        client.record(name, value)
+        client.flush()
+    assert [level for level, _ in log()] == ["ERROR"]
+    monkeypatch.setattr(_event_log, "LOG_INTERVAL_SECONDS", 0.0)
+    client.record("emoji", "🙂")
+    client.flush()
+    assert [level for level, _ in log()] == ["ERROR"]
 
 
 def test_one_of_several_servers_that_does_not_know_the_key_delays_and_loses_nothing(make_client):
