@@ -194,7 +194,7 @@ NOT_HTTP: Final = Problem(
     "What answers at {server} does not speak HTTP. Is the port of the endpoint right, and does it "
     "begin with https:// if TLS is spoken there?",
 )
-_NOBODY: Final = Problem(
+NOBODY: Final = Problem(
     "connection_refused",
     "Nothing listens at {server}. Is the server running, and the port right?",
 )
@@ -207,7 +207,6 @@ _NO_DESCRIPTORS: Final = Problem(
     "too_many_files", "This process has as many open files as it may have."
 )
 ERROR_NUMBERS: Final[Mapping[int, Problem]] = {
-    errno.ECONNREFUSED: _NOBODY,
     errno.ENETUNREACH: _OFFLINE,
     errno.EHOSTUNREACH: _OFFLINE,
     errno.ENETDOWN: _OFFLINE,

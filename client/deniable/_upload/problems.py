@@ -89,7 +89,9 @@ def _row_of(error: BaseException) -> Problem | None:
         return table.NO_TLS if plain else table.TLS_FAILED
     if isinstance(error, TimeoutError):
         return table.TIMED_OUT
-    if isinstance(error, RemoteDisconnected | ConnectionResetError | BrokenPipeError):
+    if isinstance(error, ConnectionRefusedError):
+        return table.NOBODY
+    if isinstance(error, RemoteDisconnected | ConnectionError):
         return table.CONNECTION_LOST
     if isinstance(error, HTTPException):
         return table.NOT_HTTP

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import errno
 import logging
 import pickle
 import re
@@ -161,12 +162,12 @@ def test_nobody_listens_hangs_up_or_speaks_http(make_client, raw_server, tmp_pat
         (socket.gaierror(-2, "Name or service not known"), "no_address"),
         (UnicodeError("label too long"), "no_address"),
         (TimeoutError(), "timed_out"),
-        (ConnectionRefusedError(111, "Connection refused"), "connection_refused"),
-        (ConnectionResetError(104, "reset"), "connection_lost"),
-        (OSError(101, "Network is unreachable"), "offline"),
-        (OSError(113, "No route to host"), "offline"),
-        (PermissionError(1, "Operation not permitted"), "forbidden"),
-        (OSError(24, "Too many open files"), "too_many_files"),
+        (ConnectionRefusedError("without a number"), "connection_refused"),
+        (ConnectionAbortedError("without a number"), "connection_lost"),
+        (OSError(errno.ENETUNREACH, "Network is unreachable"), "offline"),
+        (OSError(errno.EHOSTUNREACH, "No route to host"), "offline"),
+        (OSError(errno.EPERM, "Operation not permitted"), "forbidden"),
+        (OSError(errno.EMFILE, "Too many open files"), "too_many_files"),
         (ssl.SSLError(1, "[SSL: TLSV1_ALERT_PROTOCOL_VERSION]"), "tls_failed"),
         (ssl.SSLEOFError(8, "EOF"), "tls_failed"),
         (ProxyError("unusable", ""), "proxy_unusable"),
