@@ -149,20 +149,29 @@ def _rows(trial: Trial, *, sends: bool) -> Iterator[tuple[str, str]]:
     else:
         sent = trial.sent
         yield "report", f"{_hex(sent.noise)}, {_bytes(len(sent.noise))}: {sent.meaning}"
-        dated = " (its day is over, as it counts absence)" if trial.counts_absence else ""
         yield (
             "upload",
-            f"{_bytes(len(sent.body))}, day {sent.day}{dated}, version {sent.version.hex()[:16]}",
+            f"{_bytes(len(sent.body))}, day {sent.day}, version {sent.version.hex()[:16]}"
+            f"{_why_this_day(trial)}",
         )
     wrong = trial.refused
-    yield "wrong value", f"{_quoted(wrong.value)} is answered {wrong.outcome}: {wrong.problem}"
+    if wrong.outcome != trial.outcome:
+        yield "wrong value", f"{_quoted(wrong.value)} is answered {wrong.outcome}: {wrong.problem}"
     if trial.sent is not None and sends:
         yield "server", _answer(trial)
 
 
+def _why_this_day(trial: Trial) -> str:
+    if trial.held_until is not None:
+        return f"; it counts absence, so its report waits until {trial.held_until}"
+    if trial.counts_absence:
+        return "; it counts absence, so its report left after the end of its period"
+    return ""
+
+
 def _answer(trial: Trial) -> str:
     if trial.held_until is not None:
-        return f"not sent: the metric counts absence, so its report waits until {trial.held_until}"
+        return f"not sent before {trial.held_until}"
     if trial.answer is None:
         return "not sent, as the answer before would be given again"
     return "has counted it" if trial.answer.accepted else f"{trial.answer.problem}"

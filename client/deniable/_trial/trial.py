@@ -244,7 +244,7 @@ def _counts_absence(metric: Metric) -> bool:
 def _problem(outcome: Outcome, spec: Spec, status: Status) -> str:
     """Why a value was not recorded, and what to do."""
     if outcome is Outcome.EXPIRED:
-        return "its last day has passed: devices report it no more"
+        return "its last day has passed, and devices report it no more"
     kind, _, words = (status.last_error or "").partition(": ")
     return words or kind or f"{spec.name} was not recorded"
 
