@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable import _import_lock
+from deniable._frames import release_frames
 from deniable._randomness import keyed_randomness
 from deniable._storage.device import STORAGE_ERRORS
 from deniable._storage.directory import write_durably
@@ -156,6 +157,7 @@ class RemoteSettings:
         except BaseException as error:  # noqa: BLE001  a transport may be cancelled, too
             detail = error.strerror if isinstance(error, OSError) else None
             self._events.problem("remote_unreachable", detail or type(error).__name__)
+            release_frames(error)
 
     def _current(self) -> RemoteConfiguration | None:
         now = time.monotonic()

@@ -212,8 +212,10 @@ class DeviceStorage(DeviceFiles):
 
     def __del__(self) -> None:
         if self._lock.file is not None and os.getpid() == self._process:
-            # Whoever drops the last reference must not wait for the disk: the logs are kept.
-            self._close_locked(0.0, self.directory / LEDGER, self.directory / SPOOL)
+            # Whoever drops the last reference must not wait for the disk: the logs are kept. And
+            # nothing is to be printed when the interpreter is too far gone to import anything.
+            with contextlib.suppress(Exception):
+                self._close_locked(0.0, self.directory / LEDGER, self.directory / SPOOL)
 
     def _run(
         self,

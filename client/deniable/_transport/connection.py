@@ -152,7 +152,10 @@ def _open_tcp(host: str, port: int, deadline: float) -> socket.socket:
             failure = error
         else:
             return sock
-    raise failure
+    try:
+        raise failure
+    finally:
+        del failure  # or else this frame and the error would refer to each other
 
 
 def _open_proxy(proxy: Proxy, deadline: float) -> socket.socket:

@@ -13,6 +13,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+from deniable._frames import release_frames
 from deniable._platform import processes
 from deniable._upload.pace import FlushPace
 
@@ -208,6 +209,7 @@ class ReportSender:
                 response = self._transport.send(body, SEND_TIMEOUT_SECONDS)
             except BaseException as error:  # noqa: BLE001  a transport may be cancelled, too
                 self._problems.raised(error)
+                release_frames(error)
                 return None
         if not _is_response(response):
             self._problems.misanswered()

@@ -12,6 +12,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+from deniable._frames import release_frames
 from deniable._status import FlushResult
 from deniable._storage.device import STORAGE_ERRORS
 from deniable._upload.delivery import ReportSender
@@ -262,6 +263,7 @@ class Uploader:
         except Exception as error:  # noqa: BLE001  the thread must outlive any error
             if not isinstance(error, STORAGE_ERRORS):
                 self._events.problem("upload_failed", type(error).__name__)
+            release_frames(error)
             wait = STORAGE_BACKOFF_SECONDS if self._background else None
         with self._lock:
             if flushing:

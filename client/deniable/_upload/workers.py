@@ -79,4 +79,6 @@ def run_parallel(
         while running:
             changed.wait()
     if failures:
-        raise failures[0]
+        failure = failures[0]
+        failures.clear()  # each refers to frames of `run`, which refer to this list
+        raise failure
