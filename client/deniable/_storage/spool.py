@@ -127,7 +127,7 @@ class Spool(SpoolQueue):
         self._repairing(lambda: self._connection.execute(forget, (epoch,)))
         self._events.count_dropped(Dropped.TOO_OLD, count)
 
-    def drop_unpaid(self, lifetime: int) -> None:
+    def drop_unpaid(self, lifetime: int) -> int:
         """Drops and counts reports whose debit is missing in the ledger.
 
         A power failure can undo a debit and keep its report; the period is then free, and will be
@@ -135,10 +135,14 @@ class Spool(SpoolQueue):
 
         Args:
             lifetime: nano-nats that were ever spent, as the ledger says.
+
+        Returns:
+            How many there were.
         """
         query = "DELETE FROM report WHERE spent > ?"
         count = self._repairing(lambda: self._connection.execute(query, (lifetime,)).rowcount)
         self._events.count_dropped(Dropped.DEBIT_LOST, count)
+        return count
 
     def delete_everything(self, reason: Dropped = Dropped.CONSENT_WITHDRAWN) -> int:
         """Deletes everything: pending and delivered reports, and descriptions.

@@ -1,0 +1,386 @@
+"""What the documents promise of a device, as a book that is kept beside it.
+
+`Book` is what one device may have on its disk: what it spent, which periods it has reported, which
+reports wait. Functions take a book and say what may follow. They know the registry and the
+documents, and nothing of the client's code.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass, field
+from datetime import date
+from fractions import Fraction
+from typing import NamedTuple
+
+NANO = 10**9
+DELTA_UNITS = 10**12
+MAX_AGE_DAYS, MAX_MEMOIZED_AGE_DAYS = 30, 14
+_DAY_ZERO = date(1970, 1, 1)
+
+
+class Report(NamedTuple):
+    """A report that was made and is kept on the device.
+
+    Attributes:
+        serial: the number of its making; a copy of the directory has the same report.
+        name: of its metric.
+        digest: of the metric's version.
+        day: the UTC day that it carries.
+        upload_id: the id of its upload, once it was seen; else None.
+        tried: whether it was seen to be sent.
+        safe: whether it was there when the client last emptied its logs, after an upload.
+    """
+
+    serial: int
+    name: str
+    digest: bytes
+    day: int
+    upload_id: bytes | None = None
+    tried: bool = False
+    safe: bool = False
+
+
+@dataclass
+class Book:
+    """What may be on the disk of a device.
+
+    Attributes:
+        latest: the latest UTC day that something was charged to.
+        today: nano-nats charged to that day.
+        lifetime: nano-nats ever charged.
+        delta: the sum of all deltas, in units of 10^-12.
+        last_serial: of the latest report that was paid for.
+        reported: by metric and kind of period, the latest period that was reported.
+        paid: by metric and kind of period, for which version permanent answers are paid, and what.
+        enrolled: by metric that counts absence, the last day on which the device was at work.
+        checked: the process and day in which absence was last looked for.
+        thinned: by version and period, whether the device sits it out.
+        pending: reports that wait, by serial.
+        maybe: reports that wait or were lost or deleted, by serial.
+        left: ids of the reports that have left the device, by secret and version.
+        secret: stands for the device's secret, which a copy of the directory shares.
+        made: how many reports were made and stored.
+    """
+
+    latest: int = 0
+    today: int = 0
+    lifetime: int = 0
+    delta: int = 0
+    last_serial: int = 0
+    reported: dict = field(default_factory=dict)
+    paid: dict = field(default_factory=dict)
+    enrolled: dict = field(default_factory=dict)
+    checked: tuple = ()
+    thinned: dict = field(default_factory=dict)
+    pending: dict = field(default_factory=dict)
+    maybe: dict = field(default_factory=dict)
+    left: dict = field(default_factory=dict)
+    secret: object = None
+    made: int = 0
+
+    def changed(self, **values):
+        """A copy with other values, whose tables can be changed until its key is asked for."""
+        kept = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        made = Book(**{**kept, **values})
+        for name in _TABLES - values.keys():
+            setattr(made, name, dict(getattr(self, name)))
+        return made
+
+    @functools.cached_property
+    def key(self):
+        """Equal for equal books."""
+        return tuple(
+            frozenset(getattr(self, name).items()) if name in _TABLES else getattr(self, name)
+            for name in self.__dataclass_fields__
+        )
+
+
+_TABLES = {"reported", "paid", "enrolled", "thinned", "pending", "maybe", "left"}
+
+
+class Price(NamedTuple):
+    """What reports of a version cost, in nano-nats, each amount rounded up.
+
+    Attributes:
+        each: of a report.
+        total: most that all reports of one secret cost; None if there is no such bound.
+        delta: of a report, in units of 10^-12.
+        memoized: whether answers are memoised.
+    """
+
+    each: int
+    total: int | None
+    delta: int
+    memoized: bool
+
+
+_prices: dict[bytes, Price] = {}
+
+
+def price(spec):
+    """What a version of a metric costs."""
+    known = _prices.get(spec.digest)
+    if known is None:
+        known = _prices[spec.digest] = _price(spec)
+    return known
+
+
+def _price(spec):
+    mechanism = spec.mechanism
+    total = mechanism.epsilon_total
+    return Price(
+        math.ceil(Fraction(mechanism.epsilon) * NANO),
+        None if total is None else math.ceil(Fraction(total) * NANO),
+        math.ceil(Fraction(mechanism.delta) * DELTA_UNITS),
+        mechanism.epsilon_permanent is not None,
+    )
+
+
+class Moment(NamedTuple):
+    """When and where something happens.
+
+    Attributes:
+        day: UTC, by the device's clock.
+        process: numbers processes and withdrawals of consent.
+        serial: numbers the reports that are made; a report of absence gets the serial itself, the
+            next one of them one more, and the report of a value two more.
+        registry: of the release that runs.
+        disabled: metrics that the remote configuration in force disables.
+        thinned: those that it has fewer devices report.
+    """
+
+    day: int
+    process: object
+    serial: int
+    registry: object
+    disabled: frozenset
+    thinned: frozenset
+
+
+def limits(registry):
+    """What a day and a life may cost, in nano-nats."""
+    budget = registry.budget
+    return round(budget.epsilon_per_day * NANO), round(budget.epsilon_lifetime * NANO)
+
+
+def period(every, day):
+    """The number of the period of a day: weeks begin on Monday, months are calendar months."""
+    if every == "day":
+        return day
+    if every == "week":
+        return (day + 3) // 7
+    if every == "month":
+        then = date.fromordinal(_DAY_ZERO.toordinal() + day)
+        return then.year * 12 + then.month
+    return 0
+
+
+def last_day(every, day):
+    """The last day of the period of a day."""
+    number = period(every, day)
+    while period(every, day + 1) == number:
+        day += 1
+    return day
+
+
+def record(book, name, moment, listed):
+    """What may become of a value: pairs of the outcome and the books on the way to the last one.
+
+    Args:
+        book: before.
+        name: the metric's.
+        moment: when and where.
+        listed: whether the metric has a place for the value.
+    """
+    metric = moment.registry.metrics.get(name)
+    if metric is None:
+        return [("unknown_metric", [book])]
+    if metric.expires is not None and moment.day > (metric.expires - _DAY_ZERO).days:
+        return [("expired", [book])]
+    if not listed:
+        return [("outside_domain", [book])]
+    if name in moment.disabled:
+        return [("disabled", [book])]
+    before = absence(book, moment)
+    book = before[-1]
+    spec = metric.spec
+    number = period(spec.every, moment.day)
+    day = last_day(spec.every, moment.day) if spec.absent else moment.day
+    found = []
+    if name in moment.thinned and book.thinned.get((spec.digest, number)) is not False:
+        sits_out = book.changed()
+        sits_out.thinned[spec.digest, number] = True
+        found.append(("thinned", [*before, sits_out]))
+    outcome, after = _report(
+        book, spec, number, day, moment.day, moment.serial + 2, moment.registry
+    )
+    known = book.thinned.get((spec.digest, number))
+    if not (name in moment.thinned and known and outcome != "already_reported"):
+        if name in moment.thinned and outcome != "already_reported":
+            after = [each.changed() for each in after]
+            for each in after:
+                each.thinned[spec.digest, number] = False
+        found.append((outcome, [*before, *after]))
+    return found
+
+
+def absence(book, moment):
+    """What a device does first in each day: the books on the way, from the given one."""
+    checked = moment.process, moment.day
+    if book.checked == checked:
+        return [book]
+    books = [book]
+    enrolled = dict(book.enrolled)
+    serial = moment.serial
+    for metric in moment.registry.metrics.values():
+        spec = metric.spec
+        if spec.absent is None or spec.every == "once":
+            continue
+        key = spec.name, spec.every
+        last = enrolled.get(key)
+        if spec.name in moment.disabled:
+            enrolled.pop(key, None)
+        elif last != moment.day:
+            if last is not None:
+                number, day = period(spec.every, last), last_day(spec.every, last)
+                over = number < period(spec.every, moment.day)
+                if over and day >= moment.day - MAX_AGE_DAYS:
+                    _, after = _report(
+                        books[-1], spec, number, day, moment.day, serial, moment.registry
+                    )
+                    books += after
+            enrolled[key] = moment.day
+        serial += 1
+    books.append(books[-1].changed(enrolled=enrolled, checked=checked))
+    return books
+
+
+def _report(book, spec, number, day, charged_on, serial, registry):
+    """The outcome, and the books after the debit and after the report."""
+    key = spec.name, spec.every
+    if book.reported.get(key, -1) >= number:
+        return "already_reported", [book]
+    cost, total, delta, _ = price(spec)
+    paid_for, paid = book.paid.get(key, (None, 0))
+    if total is not None:
+        paid = paid if paid_for == spec.digest else 0
+        cost = min(cost, max(0, total - paid))
+    latest, today = book.latest, book.today
+    if charged_on > latest:
+        latest, today = charged_on, 0
+    day_limit, life_limit = limits(registry)
+    if today + cost > day_limit or book.lifetime + cost > life_limit:
+        return "over_budget", [book]
+    debited = book.changed(
+        latest=latest,
+        today=today + cost,
+        lifetime=book.lifetime + cost,
+        delta=book.delta + delta,
+        last_serial=serial,
+    )
+    debited.reported[key] = number
+    if total is not None:
+        debited.paid[key] = spec.digest, paid + cost
+    stored = debited.changed(made=debited.made + 1)
+    stored.pending[serial] = Report(serial, spec.name, spec.digest, day)
+    return "recorded", [debited, stored]
+
+
+def too_old(book, moment, memoized, absence_digests):
+    """The book after old reports were dropped, which a flush does first."""
+    after = book.changed()
+    for kept in (after.pending, after.maybe):
+        for serial, report in list(kept.items()):
+            age = moment.day - report.day
+            if report.digest in memoized:
+                gone = sure = age > MAX_MEMOIZED_AGE_DAYS
+            else:
+                gone = age > MAX_AGE_DAYS
+                sure = report.tried or report.digest in absence_digests
+            if gone:
+                del kept[serial]
+                if not sure:
+                    after.maybe[serial] = report
+    return after
+
+
+def withdrawn(book, secret):
+    """The books on the way when the user withdraws consent: reports go, then the secret.
+
+    Args:
+        book: before.
+        secret: stands for the new one.
+    """
+    emptied = book.changed(pending={}, maybe={})
+    return [book, emptied, emptied.changed(paid={}, enrolled={}, thinned={}, secret=secret)]
+
+
+def forgotten(book):
+    """The books on the way when the user has reports deleted."""
+    return [book, book.changed(pending={}, maybe={})]
+
+
+def exchanged(book, upload, removed):
+    """The book after a report was sent, or None if the device cannot have had this report.
+
+    Args:
+        book: before.
+        upload: what was sent.
+        removed: whether the answer was final.
+    """
+    for kept in (book.pending, book.maybe):
+        for serial, report in kept.items():
+            same = (report.digest, report.day) == (upload.digest, upload.day)
+            if same and report.upload_id in (None, upload.id):
+                after = book.changed()
+                del (after.pending if kept is book.pending else after.maybe)[serial]
+                version = book.secret, upload.digest
+                after.left[version] = after.left.get(version, frozenset()) | {upload.id}
+                if not removed:
+                    after.pending[serial] = report._replace(upload_id=upload.id, tried=True)
+                return serial, after
+    return None, None
+
+
+def made_safe(book):
+    """The book after the client has emptied its logs, which waits for the disk."""
+
+    def safe(kept):
+        return {serial: each._replace(safe=True) for serial, each in kept.items()}
+
+    return book.changed(pending=safe(book.pending), maybe=safe(book.maybe))
+
+
+def cost_of_what_left(book, prices):
+    """What the reports cost that have left the device, by the number of uploads alone."""
+    total = 0
+    for (_, digest), uploads in book.left.items():
+        count, each, most = len(uploads), prices[digest].each, prices[digest].total
+        total += count * each if most is None else min(count * each, most)
+    return total
+
+
+def after_power_failure(ledger, spool, unsynced):
+    """The book of a device whose ledger and spool are of different moments.
+
+    Args:
+        ledger: the book whose spending is on the disk.
+        spool: the latest book.
+        unsynced: reports that were deleted, by serial, but may be there again.
+    """
+    kept = {**spool.maybe, **unsynced, **spool.pending}
+    paid = {serial: each for serial, each in kept.items() if serial <= ledger.last_serial}
+    return ledger.changed(
+        pending={
+            serial: each for serial, each in spool.pending.items() if each.safe and serial in paid
+        },
+        maybe={
+            serial: each
+            for serial, each in paid.items()
+            if not (serial in spool.pending and each.safe)
+        },
+        left=dict(spool.left),
+        checked=(),
+    )
