@@ -24,7 +24,10 @@ VARIABLES: Final = {"endpoint": "DENIABLE_ENDPOINT", "key": "DENIABLE_KEY"}
 
 
 DEVELOPMENT: Final = "DENIABLE_DEVELOPMENT"
-"""The environment variable of development mode: anything but nothing or 0 switches it on."""
+"""The environment variable of development mode."""
+
+_SWITCHED_ON: Final = ("1", "true", "yes", "on")
+"""What it says then, in letters of any case. Anything else, such as false, leaves it off."""
 
 
 def check_options(
@@ -67,7 +70,7 @@ def reason_for_development(
         environment: where `DEVELOPMENT` is.
     """
     if development is None:
-        is_set = environment.get(DEVELOPMENT, "") not in ("", "0")
+        is_set = environment.get(DEVELOPMENT, "").lower() in _SWITCHED_ON
         return f"{DEVELOPMENT} is set" if is_set else ""
     return "of development=True" if development else ""
 

@@ -140,7 +140,10 @@ def test_what_the_server_refuses_is_said_with_the_reason(make, collector, capsys
     assert rest.endswith("process ends: 1; with background=False only flush() sends")
 
 
-@pytest.mark.parametrize(("text", "developing"), [("1", True), ("yes", True), ("0", False)])
+@pytest.mark.parametrize(
+    ("text", "developing"),
+    [("1", True), ("True", True), ("0", False), ("false", False), ("", False)],
+)
 def test_the_variable_switches_it_on_and_the_argument_overrides(
     make, monkeypatch, text, developing, caplog
 ):
