@@ -71,7 +71,7 @@ def test_a_failing_transport_looks_like_a_server_that_cannot_be_reached(client, 
     transport.fail()
     client.record(*DARK)
     assert client.flush().pending == 1
-    assert "unreachable" in client.status().last_error
+    assert "connection_refused" in client.status().last_error
     transport.fail(ValueError("anything"))
     with pytest.raises(ValueError, match="anything"):
         transport.send(transport.bodies[0], 1.0)
