@@ -215,6 +215,7 @@ ERROR_NUMBERS: Final[Mapping[int, Problem]] = {
     errno.EPERM: _FORBIDDEN,
     errno.EMFILE: _NO_DESCRIPTORS,
     errno.ENFILE: _NO_DESCRIPTORS,
+    errno.ENOTCONN: CONNECTION_LOST,
     errno.EMSGSIZE: NOT_HTTP,
 }
 
