@@ -236,6 +236,7 @@ class Client:
                 developer or the operator: a wrong key or endpoint, a metric that is not registered,
                 a report that the aggregator refused for good.
         """
+        result: FlushResult | None = None
         mistake: UploadError | None = None
         try:
             self._storage.detect_fork()
@@ -248,10 +249,10 @@ class Client:
             problem = self._events.last_error
         if mistake is not None and self._strict:
             raise mistake
-        if problem is None:
-            return result
-        pending = self._uploader.count_pending(0.0)
-        return FlushResult(sent=0, pending=pending, dropped=0, problem=problem)
+        if result is None:
+            pending = self._uploader.count_pending(0.0)
+            result = FlushResult(sent=0, pending=pending, dropped=0, problem=problem)
+        return result
 
     def forget(self) -> int:
         """Deletes pending reports and the memory of delivered ones; needs no consent.
