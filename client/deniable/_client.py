@@ -96,8 +96,8 @@ class Client:
             find_directory,
             reason_for_development,
         )
-        from deniable._engine import Settings
         from deniable._registry_source import read_registry
+        from deniable._settings import Settings
 
         check_options(
             upload_delay_seconds=upload_delay_seconds,

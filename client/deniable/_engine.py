@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import weakref
-from typing import NamedTuple
 
 from deniable._consent import Consent
 from deniable._event_log import EventLog
@@ -12,34 +11,11 @@ from deniable._randomness import Randomness
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
+    from deniable._settings import Settings
     from deniable._storage.device import DeviceStorage
-    from deniable._transport.http import Transport
-    from deniable_shared.registry import Registry
-
-
-class Settings(NamedTuple):
-    """What an engine works with; clients of one directory must agree on it.
-
-    Attributes:
-        registry: the metrics and the budget.
-        transport: carries the uploads.
-        upload_delay_seconds: see `deniable.Client`, as are the next two.
-        background: see there.
-        clock: see there.
-        remember_consent: see there.
-        development: see there.
-    """
-
-    registry: Registry
-    transport: Transport
-    upload_delay_seconds: float
-    background: bool
-    clock: Callable[[], float]
-    remember_consent: bool
-    development: bool
 
 
 class Engine:

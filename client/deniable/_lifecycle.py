@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Final
 
-    from deniable._engine import Settings
+    from deniable._settings import Settings
     from deniable._storage.device import DeviceStorage
 
 CLOSE_SECONDS: Final = 0.5

@@ -16,7 +16,9 @@ LATER = {
     "hashlib",
     "json",
     "msgpack",
+    "re",
     "tomllib",
+    "typing",
 }
 """Loaded with the first client."""
 

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Self
 
-    from deniable._engine import Engine, Settings
+    from deniable._engine import Engine
+    from deniable._settings import Settings
     from deniable._storage.device import DeviceStorage
     from deniable._testing.recorded import Call, Recorded
 
