@@ -66,8 +66,8 @@ _REFUSED: Final = Problem(
     mistake=True,
 )
 _MAKE_A_KEY: Final = (
-    "Give the client the key that this prints on the server's machine: deniable keys create "
-    "--store STORE --scope write --application {application}"
+    "Give the client the key that this prints on the server's machine: `deniable keys create "
+    "--store STORE --scope write --application {application}`."
 )
 _KEY_KEPT: Final = (
     "Reports are kept; the client tries again twice within two hours, then every day or two, at "
@@ -79,16 +79,14 @@ STATUSES: Final[Mapping[int, Problem]] = {
     401: Problem(
         "key_refused",
         "{server} does not accept the key: it is unknown there, revoked or expired ({status}). "
-        + _MAKE_A_KEY
-        + ".",
+        + _MAKE_A_KEY,
         _KEY_KEPT,
         mistake=True,
     ),
     403: Problem(
         "key_refused",
-        "{server} forbids uploads with this key: its scope must be write ({status}). "
-        + _MAKE_A_KEY
-        + ".",
+        "{server} forbids uploads with this key, whose scope must be write, or something in front "
+        "of the server forbids them ({status}). " + _MAKE_A_KEY,
         _KEY_KEPT,
         mistake=True,
     ),
@@ -98,8 +96,8 @@ STATUSES: Final[Mapping[int, Problem]] = {
     409: Problem(
         "not_registered",
         "{server} does not know this version of {metric} ({status}). Register the very file that "
-        "{who} ships: deniable metrics register metrics.toml --server {endpoint} --token "
-        "ADMIN_TOKEN. If it is registered, the key belongs to another application than "
+        "{who} ships: `deniable metrics register metrics.toml --server {endpoint} --token "
+        "ADMIN_TOKEN`. If it is registered, the key belongs to another application than "
         "{application}, or this device's clock is days ahead.",
         "The report is kept until then, for 14 days.",
         mistake=True,
@@ -126,7 +124,7 @@ STATUSES: Final[Mapping[int, Problem]] = {
 REDIRECT: Final = Problem(
     "redirected",
     "{server} redirects uploads ({status}), which the client never follows. Make the endpoint the "
-    "address that it redirects to: curl --head {endpoint}/v1/reports shows it.",
+    "address that it redirects to: `curl --head {endpoint}/v1/reports` shows it.",
     mistake=True,
 )
 SERVER_FAILED: Final = Problem(

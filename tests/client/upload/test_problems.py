@@ -233,7 +233,7 @@ def test_a_strict_flush_raises_for_mistakes_and_for_nothing_else(make_client):
     transport = Scripted(409)
     client = make_client(transport=transport, strict=True)
     client.record("theme", "dark")
-    with pytest.raises(UploadError, match=r"not_registered: .* deniable metrics register") as told:
+    with pytest.raises(UploadError, match=r"not_registered: .*`deniable metrics register") as told:
         client.flush()
     assert told.value.kind == "not_registered"
     assert pickle.loads(pickle.dumps(told.value)).args == told.value.args
@@ -437,3 +437,5 @@ def test_every_word_is_in_the_documents():
     words = set(re.findall(r'Problem\(\s*"(\w+)"', table))
     assert len(words) > 25
     assert {word for word in words if f"`{word}`" not in text} == set()
+    target = problems.Target("flightdeck", "https://telemetry.example.org")
+    assert str(problems.of_status(409, target, "theme")) in text.replace("\n", " ")
