@@ -66,28 +66,51 @@ def counted(server, token):
     return answer.json().get("reports", 0)
 
 
-def test_a_value_goes_over_http_into_an_estimate(path, tokens):
-    with running(path) as server:
-        assert send(server, tokens["write"], body(b"\x00\x01\x01\x02")).status_code == 204
-        assert counted(server, tokens["read"]) == 4
+@pytest.fixture(scope="module")
+def usual_path(tmp_path_factory):
+    return tmp_path_factory.mktemp("usual") / "store.db"
 
 
-def test_all_that_is_no_upload_goes_through_threads_as_it_was_sent(path, tokens):
-    with running(path) as server:
-        assert send(server, tokens["write"], body(b"\x00\x01")).status_code == 204
-        url = f"{server.url}/v1/metrics/theme/estimate"
-        reader = {**headers(tokens["read"]), "Content-Type": "application/json"}
-        long = b'{"candidates": ["light"]}' + b" " * 9_000_000  # longer than an upload may be
-        for content in (long, iter([long[:10], long[10:]])):
-            answer = asking.post(url, content=content, headers=reader, params={"interval": "one"})
-            assert answer.json().get("reports") == 2, answer.text
-            assert answer.json()["interval"]["kind"] == "one"
-        missing = asking.get(f"{server.url}/v1/metrics/th%C3%A9me%20%2B/estimate", headers=reader)
-        assert missing.json()["code"] == "unknown_metric"
-        assert asking.head(f"{server.url}/healthz").content == b""
-        assert asking.get(f"{server.url}/readyz").json()["status"] == "ok"
-        wrong = asking.put(f"{server.url}/v1/reports", content=b"x", headers=reader)
-        assert (wrong.status_code, wrong.headers["Allow"]) == (405, "OPTIONS, POST")
+@pytest.fixture(scope="module")
+def usual(usual_path):
+    """A server that tests share if they leave it as it was, and its keys."""
+    tokens = keys(usual_path)
+    with running(usual_path) as server:
+        yield server, tokens
+
+
+@pytest.fixture
+def new_reports(usual):
+    """How many reports the shared server has counted since the test began."""
+    server, tokens = usual
+    before = counted(server, tokens["read"])
+    return lambda: counted(server, tokens["read"]) - before
+
+
+def test_a_value_goes_over_http_into_an_estimate(usual, new_reports):
+    server, tokens = usual
+    assert send(server, tokens["write"], body(b"\x00\x01\x01\x02")).status_code == 204
+    assert new_reports() == 4
+
+
+def test_all_that_is_no_upload_goes_through_threads_as_it_was_sent(usual, new_reports):
+    server, tokens = usual
+    assert send(server, tokens["write"], body(b"\x00\x01")).status_code == 204
+    assert new_reports() == 2
+    reports = counted(server, tokens["read"])
+    url = f"{server.url}/v1/metrics/theme/estimate"
+    reader = {**headers(tokens["read"]), "Content-Type": "application/json"}
+    long = b'{"candidates": ["light"]}' + b" " * 9_000_000  # longer than an upload may be
+    for content in (long, iter([long[:10], long[10:]])):
+        answer = asking.post(url, content=content, headers=reader, params={"interval": "one"})
+        assert answer.json().get("reports") == reports, answer.text
+        assert answer.json()["interval"]["kind"] == "one"
+    missing = asking.get(f"{server.url}/v1/metrics/th%C3%A9me%20%2B/estimate", headers=reader)
+    assert missing.json()["code"] == "unknown_metric"
+    assert asking.head(f"{server.url}/healthz").content == b""
+    assert asking.get(f"{server.url}/readyz").json()["status"] == "ok"
+    wrong = asking.put(f"{server.url}/v1/reports", content=b"x", headers=reader)
+    assert (wrong.status_code, wrong.headers["Allow"]) == (405, "OPTIONS, POST")
 
 
 def test_pages_of_an_allowed_origin_may_send_and_no_answer_is_taken_for_a_script(path, tokens):
@@ -108,36 +131,36 @@ def test_pages_of_an_allowed_origin_may_send_and_no_answer_is_taken_for_a_script
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
 
 
-def test_an_upload_cut_off_on_its_way_is_not_counted_and_harms_nobody(path, tokens):
+def test_an_upload_cut_off_on_its_way_is_not_counted_and_harms_nobody(usual, new_reports):
+    server, tokens = usual
     whole = body()
     head = "POST /v1/reports HTTP/1.1\r\nHost: x\r\n" + "".join(
         f"{name}: {value}\r\n" for name, value in headers(tokens["write"]).items()
     )
-    with running(path) as server:
-        for announced, close in ((f"Content-Length: {len(whole)}", True), (None, True)):
-            with socket.create_connection(
-                (HOST, server.port), timeout=asking.PATIENCE_SECONDS
-            ) as connection:
-                length = announced or "Transfer-Encoding: chunked"
-                sent = whole[:100] if announced else b"64\r\n" + whole[:100] + b"\r\n"
-                connection.sendall(f"{head}{length}\r\n\r\n".encode() + sent)
-                if close:
-                    connection.shutdown(socket.SHUT_WR)
-                answer = connection.recv(1_000)
-                assert b"204" not in answer.split(b"\r\n")[0]
-        assert send(server, tokens["write"], whole).status_code == 204
-        assert counted(server, tokens["read"]) == 1
+    for announced, close in ((f"Content-Length: {len(whole)}", True), (None, True)):
+        with socket.create_connection(
+            (HOST, server.port), timeout=asking.PATIENCE_SECONDS
+        ) as connection:
+            length = announced or "Transfer-Encoding: chunked"
+            sent = whole[:100] if announced else b"64\r\n" + whole[:100] + b"\r\n"
+            connection.sendall(f"{head}{length}\r\n\r\n".encode() + sent)
+            if close:
+                connection.shutdown(socket.SHUT_WR)
+            answer = connection.recv(1_000)
+            assert b"204" not in answer.split(b"\r\n")[0]
+    assert send(server, tokens["write"], whole).status_code == 204
+    assert new_reports() == 1
 
 
-def test_a_chunked_upload_is_accepted_and_an_endless_one_is_not(path, tokens):
-    with running(path) as server:
-        whole = body()
-        assert send(server, tokens["write"], iter([whole[:50], whole[50:]])).status_code == 204
-        endless = (bytes(1 << 20) for _ in range(64))
-        with contextlib.suppress(httpx.TransportError):  # it may hang up while we still send
-            answer = send(server, tokens["write"], endless)
-            assert answer.json()["code"] == "upload_too_large"
-        assert counted(server, tokens["read"]) == 1
+def test_a_chunked_upload_is_accepted_and_an_endless_one_is_not(usual, new_reports):
+    server, tokens = usual
+    whole = body()
+    assert send(server, tokens["write"], iter([whole[:50], whole[50:]])).status_code == 204
+    endless = (bytes(1 << 20) for _ in range(64))
+    with contextlib.suppress(httpx.TransportError):  # it may hang up while we still send
+        answer = send(server, tokens["write"], endless)
+        assert answer.json()["code"] == "upload_too_large"
+    assert new_reports() == 1
 
 
 def test_an_orderly_stop_loses_nothing(path, tokens):
@@ -202,18 +225,18 @@ def test_a_metric_of_a_later_version_is_named_and_keeps_no_server_from_working(p
     assert told.count("metric theme of flightdeck: registered by a later version") == 1
 
 
-def test_a_key_made_beside_a_running_server_works_at_once(path):
-    with running(path) as server:
-        command = [sys.executable, "-m", "deniable_aggregator", "keys", "create"]
-        command += ["--store", str(path), "--scope", "read", "--application", "flightdeck"]
-        token = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-        answer = asking.get(f"{server.url}/v1/status", headers=headers(token))
-        assert answer.status_code == 200
+def test_a_key_made_beside_a_running_server_works_at_once(usual, usual_path):
+    server, _ = usual
+    command = [sys.executable, "-m", "deniable_aggregator", "keys", "create"]
+    command += ["--store", str(usual_path), "--scope", "read", "--application", "flightdeck"]
+    token = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    answer = asking.get(f"{server.url}/v1/status", headers=headers(token))
+    assert answer.status_code == 200
 
 
-def test_a_taken_port_is_told(path):
-    with running(path) as server:
-        done = serve(path.with_name("other.db"), "--port", str(server.port))
+def test_a_taken_port_is_told(usual, path):
+    server, _ = usual
+    done = serve(path, "--port", str(server.port))
     assert done.returncode == 1
     assert "Address already in use" in done.stderr
     assert "Traceback" not in done.stderr
