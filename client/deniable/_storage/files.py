@@ -166,7 +166,8 @@ class DeviceFiles:
         # A power failure cannot cause this: debits are synced before their reports are uploaded.
         if self.spool.spent_at_last_upload() > self.ledger.lifetime:
             raise StorageError("the ledger is an old copy: what was spent is not known")
-        if self.spool.drop_unpaid(self.ledger.lifetime):
+        dropped = self.spool.drop_unpaid(self.ledger.lifetime)
+        if dropped + self.spool.drop_unmarked(self.ledger.is_reported):
             # At once, or the next power failure could bring them back, and the ledger may have gone
             # on by then, so that they would look paid for.
             sqlite.sync_log(self.directory / SPOOL)

@@ -28,6 +28,7 @@ from deniable._storage.ledger_schema import (
     WRITE_MEMOIZED,
 )
 from deniable._storage.row_checksum import is_intact, name_checksum, row_checksum
+from deniable_shared.periods import period as period_of
 
 TYPE_CHECKING = False
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from typing import Final
 
     from deniable._storage.cost import Charge
+    from deniable_shared.periods import Every
 
 _FINGERPRINT_DIGITS: Final = 32
 
@@ -175,6 +177,21 @@ class Ledger:
                 execute("ROLLBACK")
             raise
         return Outcome.RECORDED
+
+    def is_reported(self, metric: str, every: Every, epoch: int) -> bool:
+        """Whether a metric has reported the period of a day, or a later one.
+
+        Args:
+            metric: its name.
+            every: the kind of its periods.
+            epoch: the day, in days since 1970-01-01.
+
+        Raises:
+            sqlite3.Error: if it cannot be read.
+        """
+        query = "SELECT period FROM entry WHERE metric = ? AND every = ?"
+        row = self._connection.execute(query, (metric, every)).fetchone()
+        return row is not None and bool(row[0] >= period_of(every, epoch))
 
     def last_active_day(self, metric: str, every: str) -> int | None:
         """The last day on which the device was at work, or None if it is not enrolled in a metric.

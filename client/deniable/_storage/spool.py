@@ -12,15 +12,17 @@ import sqlite3
 from deniable._status import Dropped
 from deniable._storage import sqlite
 from deniable._storage.spool_queue import SpoolQueue
+from deniable_shared.periods import EVERY
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from pathlib import Path
     from typing import Final
 
     from deniable._event_log import EventLog
+    from deniable_shared.periods import Every
 
 MAX_REPORTS: Final = 10_000
 MAX_AGE_DAYS: Final = 30
@@ -42,6 +44,9 @@ DELETE FROM report WHERE epoch < ? AND digest IN (SELECT digest FROM spec WHERE 
 """
 _DROP_OLDEST: Final = """
 DELETE FROM report WHERE number IN (SELECT number FROM report ORDER BY epoch, number LIMIT ?)
+"""
+_FREE: Final = """
+SELECT number, epoch, description FROM report JOIN spec USING (digest) WHERE memoized
 """
 _COUNT: Final = "SELECT count(*) FROM report"
 
@@ -144,6 +149,34 @@ class Spool(SpoolQueue):
         self._events.count_dropped(Dropped.DEBIT_LOST, count)
         return count
 
+    def drop_unmarked(self, is_reported: Callable[[str, Every, int], bool]) -> int:
+        """Drops and counts reports that cost nothing and whose period the ledger does not know.
+
+        Permanent answers that were paid for are free, so `drop_unpaid` cannot tell that the ledger
+        has lost such a report; without this, the period would be reported twice.
+
+        Args:
+            is_reported: says of a metric's name, the kind of its periods and a day whether the
+                ledger knows the period of that day as reported.
+
+        Returns:
+            How many there were.
+        """
+        rows = self._repairing(lambda: self._connection.execute(_FREE).fetchall())
+        if not rows:
+            return 0
+        metrics = {text: _metric_of(text) for text in {text for _, _, text in rows}}
+        lost = [
+            (number,)
+            for number, epoch, text in rows
+            if (metric := metrics[text]) is not None and not is_reported(*metric, epoch)
+        ]
+        if lost:
+            query = "DELETE FROM report WHERE number = ?"
+            self._repairing(lambda: self._connection.executemany(query, lost))
+            self._events.count_dropped(Dropped.DEBIT_LOST, len(lost))
+        return len(lost)
+
     def delete_everything(self, reason: Dropped = Dropped.CONSENT_WITHDRAWN) -> int:
         """Deletes everything: pending and delivered reports, and descriptions.
 
@@ -198,3 +231,15 @@ class Spool(SpoolQueue):
         dropped = self._repairing(lambda: self._connection.execute(_DROP_OLDEST, (count,)).rowcount)
         self._events.count_dropped(Dropped.SPOOL_FULL, dropped)
         return dropped
+
+
+def _metric_of(description: str) -> tuple[str, Every] | None:
+    """The name of a metric and the kind of its periods; None if the description is damaged."""
+    import json  # costs start-up time, and most devices never get here
+
+    try:
+        spec = json.loads(description)["spec"]
+        name, every = spec["name"], spec["every"]
+    except (ValueError, LookupError, TypeError):
+        return None
+    return (name, every) if every in EVERY else None

@@ -198,6 +198,9 @@ class Uploader:
             )
         except STORAGE_ERRORS:
             return None  # the storage has noted why, unless it is merely in use
+        except Exception as error:  # noqa: BLE001  `flush` must not raise into the host
+            self._events.problem("internal_error", type(error).__name__)
+            return None
 
     def exchange_seconds(self) -> float:
         """How long the latest upload has been under way, unless it has ended."""

@@ -7,7 +7,8 @@ from contextlib import closing
 
 import pytest
 
-from deniable import Outcome
+from deniable import Outcome, parse_registry
+from deniable_shared import wire
 from tests.client.life import sqlite_calls
 from tests.client.life.disk import Disk, noting
 from tests.client.transports import Accepting
@@ -32,6 +33,13 @@ def unsynced(disk, name):
     return any(path.name == name and file.unsynced for path, file in disk.names.items() if file)
 
 
+def lose_latest_debits(disk, before):
+    """A power failure takes what the ledger has written since, and nothing of the spool."""
+    ledger = {path: data for path, data in before.items() if "ledger" in path.name}
+    others = {path: data for path, data in disk.contents().items() if "ledger" not in path.name}
+    disk.restore(others | ledger)
+
+
 def test_what_a_power_failure_left_unpaid_is_gone_for_good(make_client, clock, disk):
     """Otherwise a second one could bring it back, when the ledger has gone on past it."""
     directory = disk.folder / "state" / "device"
@@ -44,12 +52,45 @@ def test_what_a_power_failure_left_unpaid_is_gone_for_good(make_client, clock, d
     client = make_client(directory=directory, transport=Accepting(), clock=clock)
     assert client.record("theme", "dark") is Outcome.RECORDED
     client.close()
-    ledger = {path: data for path, data in before.items() if "ledger" in path.name}
-    others = {path: data for path, data in disk.contents().items() if "ledger" not in path.name}
-    disk.restore(others | ledger)
+    lose_latest_debits(disk, before)
     client = make_client(directory=directory, transport=Accepting(), clock=clock)
     assert client.status().dropped == {"debit_lost": 1}
     with closing(sqlite3.connect(directory / "spool.sqlite")) as spool:
         assert spool.execute("SELECT count(*) FROM report").fetchone() == (0,)
     assert not unsynced(disk, "spool.sqlite-wal")
     assert not unsynced(disk, "spool.sqlite")
+
+
+FREE = """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 4.0
+epsilon_lifetime = 40.0
+[metrics.flag]
+type = "boolean"
+epsilon = 0.99
+repeat = "memoize"
+epsilon_permanent = 1.0
+"""
+
+
+def test_a_report_that_costs_nothing_is_not_made_twice_for_a_period(make_client, clock, disk):
+    """Once its permanent answers are paid for, only its period tells that its debit was lost."""
+    directory, transport = disk.folder / "state" / "device", Accepting()
+    options = {"registry": parse_registry(FREE), "directory": directory, "transport": transport}
+    for _ in range(5):
+        clock.forward(days=1)
+        before = disk.contents()
+        client = make_client(**options)
+        assert client.record("flag", value=True) is Outcome.RECORDED
+        if client.status().epsilon_left_lifetime > 38.0 + 1e-6:
+            client.flush()
+        client.close()
+    lose_latest_debits(disk, before)
+    client = make_client(**options)
+    assert client.status().dropped == {"debit_lost": 1}
+    assert client.record("flag", value=True) is Outcome.RECORDED
+    client.flush()
+    days = [wire.decode(body).parts[0].epoch for body in transport.bodies]
+    assert len(days) == len(set(days)) == 5

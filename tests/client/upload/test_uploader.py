@@ -296,3 +296,15 @@ def test_a_thread_that_was_stopped_serves_no_flush(make_client):
     uploader._flushes_requested = 1
     assert uploader.work() is None
     assert uploader._flushes_done == 0
+
+
+def test_a_defect_of_the_storage_does_not_reach_whoever_flushes(make_client, monkeypatch):
+    client = make_client(transport=Accepting())
+    client.record("theme", "dark")
+
+    def fail(*_, **__):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(client._storage, "run_locked", fail)
+    assert client.flush().pending is None
+    assert client.status().last_error == "internal_error: ZeroDivisionError"
