@@ -163,8 +163,7 @@ def begin(
     known = _directories.get(place)
     if known is not None:
         return known[0], sender
-    _delete_left_behind()
-    temporary = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+    temporary = _make_directory()
     _directories[place] = temporary, os.getpid()
     say(
         f"DEVELOPMENT MODE, because {reason}: never for users. This is a new device in "
@@ -200,6 +199,16 @@ def delete_directories() -> None:
 
 def _waits(metric: Metric) -> bool:
     return metric.spec.absent is not None and metric.spec.every != "once"
+
+
+def _make_directory() -> Path:
+    """A new temporary directory; where none can be made, a path that no storage can be at."""
+    try:
+        _delete_left_behind()
+        return Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+    except OSError as error:  # a host that runs in this mode by accident must not fail
+        say(f"no temporary directory can be made, so nothing is recorded: {error}")
+        return Path(os.devnull, "deniable")
 
 
 def _delete_left_behind() -> None:

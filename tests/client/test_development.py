@@ -102,6 +102,17 @@ def test_what_a_killed_process_has_left_is_deleted_by_the_next(make, folder):
     assert (left.exists(), running.exists()) == (False, True)
 
 
+def test_without_a_place_for_the_directory_nothing_is_recorded_and_nothing_raises(
+    make, monkeypatch, folder, capsys
+):
+    monkeypatch.setattr(tempfile, "tempdir", str(folder / "none"))
+    monkeypatch.setenv("DENIABLE_DEVELOPMENT", "1")
+    client = make(development=None)
+    assert client.record("theme", "dark") is Outcome.STORAGE_UNAVAILABLE
+    assert said(capsys)[0].startswith("no temporary directory can be made, so nothing is recorded")
+    _development.delete_directories()
+
+
 def test_clients_of_one_directory_are_one_device_as_in_production(make, capsys):
     assert make().record("late", True) is Outcome.RECORDED
     assert make().record("late", True) is Outcome.ALREADY_REPORTED
