@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 FIRST_PAUSE_SECONDS: Final = 0.01
 LONGER: Final = 1.2
-"""While nothing happens, `allowed` is asked after pauses each of which is so much longer."""
+"""While no piece is begun, `allowed` is asked after pauses each of which is so much longer."""
+
+LONGEST_PAUSE_SECONDS: Final = 1.0
 
 
 def run_parallel(
@@ -72,7 +74,7 @@ def run_parallel(
                 pause = FIRST_PAUSE_SECONDS
             else:
                 changed.wait(None if ended or running == most else pause)
-                pause *= LONGER
+                pause = min(pause * LONGER, LONGEST_PAUSE_SECONDS)
         running += 1
     run()
     with changed:

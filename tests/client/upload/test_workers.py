@@ -253,3 +253,19 @@ def test_without_helper_threads_one_thread_does_all_the_work(monkeypatch):
     begun = []
     run_parallel(iter(range(9)), lambda piece: not begun.append(piece), PARALLEL, lambda: PARALLEL)
     assert begun == list(range(9))
+
+
+def test_hundreds_of_pieces_are_done_while_no_other_thread_is_begun():
+    asked = threading.Semaphore(0)
+    done = []
+
+    def allowed():
+        asked.release()
+        return 1
+
+    def do(piece):
+        done.append(piece)
+        return asked.acquire(timeout=AMPLE_SECONDS)
+
+    run_parallel(iter(range(400)), do, 2, allowed)
+    assert done == list(range(400))
