@@ -22,7 +22,7 @@ def default_directory(application: str) -> Path:
 
     Linux: ``$XDG_STATE_HOME/deniable/APPLICATION``, by default below ``~/.local/state``. macOS:
     ``~/Library/Application Support/deniable/APPLICATION``. Windows:
-    ``%LOCALAPPDATA%\deniable\\APPLICATION``. Nothing is created.
+    ``%LOCALAPPDATA%\deniable\APPLICATION``. Nothing is created.
 
     Args:
         application: its name in the registry.

@@ -10,6 +10,10 @@ import sys
 from collections.abc import Mapping
 from decimal import Decimal
 from numbers import Integral, Rational, Real
+from typing import Final
+
+_LARGEST: Final = sys.float_info.max
+"""Stands for a finite number beyond the floats, as it is beyond any metric's range, too."""
 
 
 def as_plain(value: object) -> object:
@@ -34,15 +38,10 @@ def as_plain(value: object) -> object:
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Decimal):
-        return _largest_if_infinite(float(value)) if value.is_finite() else value
+        return max(-_LARGEST, min(_LARGEST, float(value))) if value.is_finite() else value
     if isinstance(value, Rational):
         try:
             return float(value)
         except OverflowError:
-            return _largest_if_infinite(float("inf" if int(value.numerator) > 0 else "-inf"))
+            return _LARGEST if int(value.numerator) > 0 else -_LARGEST
     return float(value) if isinstance(value, Real) else value
-
-
-def _largest_if_infinite(number: float) -> float:
-    """The largest float for a finite number beyond the floats: beyond any metric's range, too."""
-    return max(-sys.float_info.max, min(sys.float_info.max, number))
