@@ -44,7 +44,10 @@ class Problem(NamedTuple):
 _SENT_LATER: Final = "Reports are kept and sent later."
 
 _BUSY: Final = Problem(
-    "busy", "{server} cannot take reports now ({status}). There is nothing to do.", _SENT_LATER
+    "busy",
+    "{server} cannot take reports now ({status}). There is nothing to do in the program; if it "
+    "lasts, the operator looks at the server's limits.",
+    _SENT_LATER,
 )
 _BEHIND_PROXY: Final = Problem(
     "server_behind_proxy",
@@ -247,7 +250,7 @@ NO_RESPONSE: Final = Problem(
 UNKNOWN: Final = Problem("unreachable", "The transport raised {error}.")
 FLUSH_ENDED: Final = Problem(
     "flush_ended",
-    "Not every report was tried within the {seconds:g} seconds of the flush. If there are only a "
+    "Not every report was tried within the {seconds:g} s of the flush. If there are only a "
     "few, {server} is slow or does not answer: status() tells more in a moment. If there are many, "
     "give the flush a longer timeout_seconds.",
     "Reports are kept, and uploads under way go on.",
