@@ -304,6 +304,7 @@ class noting:  # noqa: N801  used like a function
     def __exit__(self, *_):
         for name, function in self._real.items():
             setattr(os, name, function)
+        sqlite_calls.uninstall()
         _disks.clear()
 
     def _open(self, path, flags, mode=0o777, **options):

@@ -37,8 +37,13 @@ _kept = []
 """What SQLite refers to must not be collected."""
 
 _disk_of = None
+_slots = []
+"""Where functions of ours stand in SQLite's own table: the address, theirs and ours."""
+
 _files = {}
 _tables = {}
+_originals = {}
+"""Of each of our tables, by its address: the address of SQLite's own."""
 
 
 def _library():
@@ -66,22 +71,31 @@ def available():
 def install(disk_of):
     """Has what SQLite does told to the disk that `disk_of` finds for a path."""
     global _disk_of
-    first, _disk_of = _disk_of is None, disk_of
-    if not first:
-        return
-    library = _library()
-    library.sqlite3_vfs_find.restype = c_void_p
-    vfs = library.sqlite3_vfs_find(None)
-    _replace(vfs + _X_OPEN, _Open, _opening)
-    _replace(vfs + _X_DELETE, _Delete, _deleting)
+    _disk_of = disk_of
+    if not _slots:
+        library = _library()
+        library.sqlite3_vfs_find.restype = c_void_p
+        vfs = library.sqlite3_vfs_find(None)
+        for address, kind, make in (
+            (vfs + _X_OPEN, _Open, _opening),
+            (vfs + _X_DELETE, _Delete, _deleting),
+        ):
+            real = c_void_p.from_address(address).value
+            function = kind(make(kind(real)))
+            _kept.append(function)
+            _slots.append((address, real, ctypes.cast(function, c_void_p).value))
+    for address, _, ours in _slots:
+        c_void_p.from_address(address).value = ours
 
 
-def _replace(address, kind, make):
-    """Puts a function of ours where SQLite keeps one of its own."""
-    slot = c_void_p.from_address(address)
-    function = kind(make(kind(slot.value)))
-    _kept.append(function)
-    slot.value = ctypes.cast(function, c_void_p).value
+def uninstall():
+    """Gives SQLite its own functions back, also for files that are open."""
+    for address, real, _ in _slots:
+        c_void_p.from_address(address).value = real
+    for file in list(_files):
+        slot = c_void_p.from_address(file)
+        slot.value = _originals.get(slot.value, slot.value)
+    _files.clear()
 
 
 def _opening(real):
@@ -118,7 +132,7 @@ def _use_own_table(file):
     if table is None:
         real = _Methods.from_address(slot.value)
         table = _tables[slot.value] = _Methods(real.version, real.functions)
-        _tables[ctypes.addressof(table)] = table
+        _originals[ctypes.addressof(table)] = slot.value
         for place, kind, make in (
             (_CLOSE, _Close, _closing),
             (_WRITE, _Write, _writing),
