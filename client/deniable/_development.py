@@ -77,6 +77,8 @@ class DevelopmentEvents(EventLog):
             return "; a new run is a new device, with a new budget"
         if outcome is Outcome.UNKNOWN_METRIC:
             return f"; it has {', '.join(self._registry.metrics)}"
+        if outcome is Outcome.DO_NOT_TRACK:
+            return "; the environment says DO_NOT_TRACK"
         if outcome is Outcome.NO_CONSENT:
             return "; the client has no consent"
         last = self.last_error or ""
