@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from deniable._engine_history import EngineHistory
     from deniable._settings import Settings
     from deniable._storage.device import DeviceStorage
 
@@ -30,11 +31,13 @@ class Engine:
         directory: the device's; absolute.
         storage_type: where reports and budget are kept.
         environment: where DO_NOT_TRACK is looked for.
+        place: the directory without symbolic links, by which clients find the engine; empty if no
+            other client is to find it.
+        history: what earlier engines of the directory have learnt.
 
     Attributes:
         settings: as given.
-        place: the directory without symbolic links, by which clients find the engine; empty if no
-            other client is to find it.
+        place: as given.
         clients: those that use it and were not closed.
         closed: whether the engine has ended, because its last client was closed.
     """
@@ -45,6 +48,8 @@ class Engine:
         directory: Path,
         storage_type: type[DeviceStorage],
         environment: Mapping[str, str],
+        place: str,
+        history: EngineHistory,
     ) -> None:
         # Imported here: with what they need, they would take twice as long to import as the rest.
         from deniable._consent_memory import ConsentMemory
@@ -57,7 +62,7 @@ class Engine:
             settings
         )
         self.settings = settings
-        self.place = ""
+        self.place = place
         self.clients: weakref.WeakSet[object] = weakref.WeakSet()
         self.closed = False
         self.events = events = EventLog()
@@ -66,6 +71,7 @@ class Engine:
 
             self.events = events = DevelopmentEvents(registry)
             events.warn("development", "reports of this process are not those of a user's device")
+        events.logged_at = history.logged_at
         self.storage = storage = storage_type(directory, events, registry.application)
         memory = ConsentMemory(storage.consent_file, events, clock) if remember_consent else None
         self.consent = Consent(storage, environment, memory)
@@ -89,6 +95,7 @@ class Engine:
             events,
             OpenProblems(registry, transport, events),
             clock,
+            history,
             self.recorder.prepare,
             self.consent.still_given,
             delay_seconds=delay_seconds,

@@ -46,7 +46,7 @@ class EventLog:
         self._lock = threading.RLock()  # a signal handler may record while its thread holds it
         self._outcomes: Counter[str] = Counter()
         self._dropped: Counter[str] = Counter()
-        self._logged_at: dict[str, float] = {}
+        self.logged_at: dict[str, float] = {}
         self._announced: set[str] = set()  # kinds that were logged and are not over
         self.sent = 0
         self.last_error: str | None = None
@@ -86,11 +86,11 @@ class EventLog:
         self.last_error = f"{kind}: {message}"
         now = time.monotonic()
         with self._lock:
-            due = now >= self._logged_at.get(kind, -math.inf) + LOG_INTERVAL_SECONDS
+            due = now >= self.logged_at.get(kind, -math.inf) + LOG_INTERVAL_SECONDS
             if mistake and kind != _REPEATED:
                 due = due and kind not in self._announced
             if due:
-                self._logged_at[kind] = now
+                self.logged_at[kind] = now
                 self._announced.add(kind)
         if due:
             self._log(_ERROR if mistake else _WARNING, kind, message)

@@ -10,6 +10,7 @@ import weakref
 
 from deniable import _import_lock
 from deniable._engine import Engine
+from deniable._engine_history import EngineHistory
 from deniable._platform import processes
 from deniable_shared.errors import ParameterError
 
@@ -58,8 +59,8 @@ def join_engine(
     with _registration():
         engine = _find_engine(place)
         if engine is None:
-            engine = Engine(settings, directory, storage_type, environment)
-            engine.place = place
+            history = _histories.setdefault(place, EngineHistory()) if place else EngineHistory()
+            engine = Engine(settings, directory, storage_type, environment, place, history)
             _open_engines[id(engine)] = engine
         else:
             check_same(engine.settings, settings)
@@ -82,6 +83,7 @@ def leave_engine(engine: Engine, client: object) -> None:
         engine.clients.discard(client)
         if not engine.clients:
             engine.closed = True
+            _histories.pop(engine.place, None)  # closing leaves nothing to the next engine
     if engine.closed:
         close([engine])
 
@@ -126,6 +128,9 @@ _open_engines: weakref.WeakValueDictionary[int, Engine] = weakref.WeakValueDicti
 
 _shared_places: set[str] = set()
 """Directories of which it was said already that several clients use them."""
+
+_histories: dict[str, EngineHistory] = {}
+"""By directory, of engines that were not closed."""
 
 _lock = threading.RLock()
 """Held while a client joins or leaves an engine; use it as `_registration` returns it."""

@@ -142,13 +142,15 @@ def make_client(registry, directory, clock):
     are made later share theirs.
     """
     import deniable
-    from deniable._lifecycle import live_engines
+    from deniable import _lifecycle
 
     made = []
 
     def make(*, another_process=False, **options):
-        for engine in live_engines() if another_process else ():
-            engine.place = ""
+        if another_process:
+            for engine in _lifecycle.live_engines():
+                engine.place = ""
+            _lifecycle._histories.clear()
         options = {"directory": directory, "consent": True, "background": False, **options}
         options.setdefault("clock", time.time if options["background"] else clock)
         if "transport" not in options:

@@ -20,6 +20,7 @@ from deniable._upload.pace import FlushPace
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from deniable._engine_history import EngineHistory
     from deniable._event_log import EventLog
     from deniable._remote.configuration import RemoteSettings
     from deniable._storage.device import DeviceStorage
@@ -65,10 +66,10 @@ class ReportSender:
         events: where results are counted.
         problems: where failures are noted.
         clock: seconds since 1970-01-01.
+        history: when and how often uploads have failed.
 
     Attributes:
         parallel_uploads: how many reports can be sent at the same time.
-        silent_until: when the aggregator may be asked again, by the monotonic clock.
         exchange_started: when the latest upload began, by the monotonic clock.
     """
 
@@ -80,6 +81,7 @@ class ReportSender:
         events: EventLog,
         problems: OpenProblems,
         clock: Callable[[], float],
+        history: EngineHistory,
     ) -> None:
         self._storage = storage
         self._transport = transport
@@ -87,13 +89,18 @@ class ReportSender:
         self._events = events
         self._problems = problems
         self._clock = clock
-        self._failures = self._key_refusals = 0
+        self._history = history
         # Not the inherited attribute: the `send` of a subclass may not be made for several threads.
         wanted = vars(type(transport)).get("parallel_uploads", 1)
         several = isinstance(wanted, int) and wanted > 1
         self.parallel_uploads = min(wanted, MAX_PARALLEL_UPLOADS) if several else 1
-        self.silent_until = self.exchange_started = self._silenced_at = 0.0
+        self.exchange_started = 0.0
         self.after_fork_in_child()
+
+    @property
+    def silent_until(self) -> float:
+        """When the aggregator may be asked again, by the monotonic clock."""
+        return self._history.silent_until
 
     @property
     def longest_backoff_seconds(self) -> float:
@@ -154,7 +161,7 @@ class ReportSender:
         if status in REFUSED:
             self._storage.run_locked(lambda: spool().delete_refused(report))
             self._events.count_dropped(f"refused_{status}")
-            self._failures = self._key_refusals = 0
+            self._history.failures = self._history.key_refusals = 0
         if status is not None:
             self._problems.answered(status, report.digest)
         if status in REFUSED:
@@ -162,7 +169,7 @@ class ReportSender:
         due = self._clock() + self._backoff_seconds(report.tries)
         self._storage.run_locked(lambda: spool().postpone(report, due))
         if status == CONFLICT:
-            self._key_refusals = 0
+            self._history.key_refusals = 0
             return True
         self._be_silent(response)
         return False
@@ -173,26 +180,29 @@ class ReportSender:
         self._events.inform(
             "accepted", lambda: f"a report of {self._problems.metric_name(report.digest)}"
         )
-        self._failures = self._key_refusals = 0
-        if began > self._silenced_at:
-            self.silent_until = 0.0  # a flush found that the aggregator takes reports again
+        history = self._history
+        history.failures = history.key_refusals = 0
+        if began > history.silenced_at:
+            history.silent_until = 0.0  # a flush found that the aggregator takes reports again
 
     def _be_silent(self, response: Response | None) -> None:
         """Has no report sent for a while, except by a flush."""
+        history = self._history
         refused = response is not None and response.status in KEY_REFUSED
         if response is not None and not refused:
-            self._key_refusals = 0
+            history.key_refusals = 0
         asked = 0.0 if response is None else response.retry_after_seconds or 0.0
-        wait = max(self._backoff_seconds(self._failures), min(asked, MAX_RETRY_AFTER_SECONDS))
+        wait = max(self._backoff_seconds(history.failures), min(asked, MAX_RETRY_AFTER_SECONDS))
         if refused:
-            shortest = KEY_PAUSES_SECONDS[min(self._key_refusals, len(KEY_PAUSES_SECONDS) - 1)]
+            shortest = KEY_PAUSES_SECONDS[min(history.key_refusals, len(KEY_PAUSES_SECONDS) - 1)]
             wait = max(wait, self._remote.stretched(shortest) * (1.0 + random_fraction()))
         now = time.monotonic()
-        if self.exchange_started >= self.silent_until:
+        if self.exchange_started >= history.silent_until:
             # Counted once for uploads that were under way together.
-            self._failures += 1
-            self._key_refusals += refused
-        self.silent_until, self._silenced_at = max(self.silent_until, now + wait), now
+            history.failures += 1
+            history.key_refusals += refused
+        history.silenced_at = now
+        history.silent_until = max(history.silent_until, now + wait)
 
     def _spool(self) -> Spool:
         return self._storage.spool

@@ -23,6 +23,7 @@ from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from deniable._engine_history import EngineHistory
     from deniable._storage.device import DeviceStorage
     from deniable._storage.stored_report import StoredReport
     from deniable._upload.delivery import ReportSender
@@ -55,6 +56,7 @@ class UploadRounds:
         storage: the storage whose spool holds the reports.
         sender: sends a report.
         clock: seconds since 1970-01-01.
+        history: when traces have to be erased again.
         delay_seconds: the longest random delay that the application wants.
         longest_wait_seconds: the longest time that any report was given to wait.
         absence_digests: digests of metrics that report even if nothing is recorded.
@@ -65,6 +67,7 @@ class UploadRounds:
         storage: DeviceStorage,
         sender: ReportSender,
         clock: Callable[[], float],
+        history: EngineHistory,
         *,
         delay_seconds: float,
         longest_wait_seconds: float,
@@ -78,7 +81,7 @@ class UploadRounds:
         # A report that is due even later was given its time by a clock that was ahead.
         longest_wait_seconds = max(longest_wait_seconds, sender.longest_backoff_seconds)
         self._horizon_seconds = longest_wait_seconds + CLAIM_SECONDS
-        self._erase_at = 0.0  # by the monotonic clock
+        self._history = history
         self._has_sent_due = False
 
     def after_fork_in_child(self) -> None:
@@ -139,9 +142,9 @@ class UploadRounds:
             at_once: whether to do so even if it was done within `ERASE_SECONDS`.
         """
         now = time.monotonic()
-        if now < self._erase_at and not at_once:
+        if now < self._history.erase_at and not at_once:
             return
-        self._erase_at = now + ERASE_SECONDS
+        self._history.erase_at = now + ERASE_SECONDS
         device = self._storage
         spent = device.run_locked(lambda: device.ledger.lifetime)
         device.sync_ledger()

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
+    from deniable._engine_history import EngineHistory
     from deniable._event_log import EventLog
     from deniable._remote.configuration import RemoteSettings
     from deniable._storage.device import DeviceStorage
@@ -59,6 +60,7 @@ class Uploader:
         events: where results are counted.
         problems: where failed uploads are noted.
         clock: seconds since 1970-01-01.
+        history: what earlier engines of the directory have learnt.
         prepare: called before anything is sent, outside all locks; returns whether it may be sent.
         still_agreed: asked before each report is sent whether the user still agrees.
         delay_seconds: see `UploadRounds`, as are the next two.
@@ -77,6 +79,7 @@ class Uploader:
         events: EventLog,
         problems: OpenProblems,
         clock: Callable[[], float],
+        history: EngineHistory,
         prepare: Callable[[], bool],
         still_agreed: Callable[[], bool],
         *,
@@ -87,11 +90,12 @@ class Uploader:
     ) -> None:
         self._engine = engine
         self._storage = storage
-        self._sender = ReportSender(storage, transport, remote, events, problems, clock)
+        self._sender = ReportSender(storage, transport, remote, events, problems, clock, history)
         self._rounds = UploadRounds(
             storage,
             self._sender,
             clock,
+            history,
             delay_seconds=delay_seconds,
             longest_wait_seconds=longest_wait_seconds,
             absence_digests=absence_digests,

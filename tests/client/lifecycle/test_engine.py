@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from deniable import Client, HttpTransport, Outcome, ParameterError, _lifecycle
-from deniable._upload import uploader
+from deniable._storage.device import DeviceStorage
+from deniable._upload import delivery, uploader
 from tests.client.conftest import DAY
 from tests.client.programs import stored
 from tests.client.transports import Accepting
@@ -147,7 +148,10 @@ say(client.record("late", True), client.status().pending)
 class Refusing(Accepting):
     """Raises errors that refer to their own frames, as many a library does."""
 
+    asked = 0
+
     def send(self, _body, _timeout_seconds):
+        self.asked += 1
         failure = ConnectionRefusedError()
         raise failure
 
@@ -317,6 +321,29 @@ def test_in_a_child_that_a_c_program_forked_clients_can_be_made(make_client, mon
     finally:
         done.set()
         holder.join()
+
+
+def test_a_client_for_each_request_neither_erases_traces_nor_asks_nor_logs_each_time(
+    registry, directory, clock, monkeypatch, caplog
+):
+    """As long as no client is closed: closing leaves nothing to the next one."""
+    erased, transport = [], Refusing()
+    monkeypatch.setattr(DeviceStorage, "erase_traces", lambda *_: erased.append(1))
+    monkeypatch.setattr(delivery, "FIRST_BACKOFF_SECONDS", 3_600.0)
+    monkeypatch.setattr(delivery, "random_fraction", lambda: 0.5)
+    options = {"transport": transport, "clock": clock, "upload_delay_seconds": 0.0}
+    for close in (False, False, False, True, False):
+        client = Client(registry, directory=directory, consent=True, **options)
+        clock.forward(days=1)
+        assert client.record("theme", "dark") is Outcome.RECORDED
+        settle(client)
+        if close:
+            client.close()
+        del client
+    wait_until(lambda: len(erased) == 2)
+    assert transport.asked == 2
+    unreachable = [each for each in caplog.records if "theme" not in each.getMessage()]
+    assert len(unreachable) == 2
 
 
 class Alarm:

@@ -267,12 +267,12 @@ def test_no_byte_of_a_memoised_report_outlives_it(make_client, directory, clock,
         if day % 10 == 4:
             transport.status = 503  # these stay for a while, and are written again
             client.flush()
-            client._uploader._sender.silent_until = 0.0
+            client._uploader._sender._history.silent_until = 0.0
         payloads += [report.payload for report in pending_reports(client)]
         if day % 10 == 9:
             transport.status = {"delivered": 204, "refused": 400, "too old": 503}[end]
             clock.forward(days=15 if end == "too old" else 0)
-            client._uploader._sender.silent_until = 0.0
+            client._uploader._sender._history.silent_until = 0.0
             client.flush()
     assert pending_reports(client) == []
     left = b"".join(path.read_bytes() for path in directory.iterdir())

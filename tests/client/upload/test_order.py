@@ -91,7 +91,7 @@ def flush_in_two_steps(client):
     client.flush()
     assert len(client._engine.settings.transport.seen) == 2
     client._engine.settings.transport.patience = math.inf
-    client._uploader._sender.silent_until = 0.0
+    client._uploader._sender._history.silent_until = 0.0
     client.flush()
 
 

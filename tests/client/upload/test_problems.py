@@ -374,7 +374,7 @@ def test_one_of_several_servers_that_does_not_know_the_key_delays_and_loses_noth
     client.record("late", value=True)
     assert counts(client.flush()) == (2, 0, 0)
     assert sender.silent_until == 0  # the next report need not wait
-    assert sender._key_refusals == 0
+    assert sender._history.key_refusals == 0
 
 
 def test_reports_that_could_not_be_sent_in_time_are_not_lost_silently(make_client, clock, log):

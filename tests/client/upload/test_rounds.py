@@ -77,6 +77,6 @@ def test_traces_are_erased_whenever_something_is_sent_and_else_once_an_hour(make
     client.record("late", value=True)
     client.flush()
     assert len(erased) == 2
-    uploader._rounds._erase_at -= rounds.ERASE_SECONDS
+    uploader._rounds._history.erase_at -= rounds.ERASE_SECONDS
     uploader._round(None, flushing=False)
     assert len(erased) == 3
