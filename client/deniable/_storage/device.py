@@ -112,7 +112,8 @@ class DeviceStorage(DeviceFiles):
                 may be uploaded.
         """
         if not self.is_established:
-            self.run_locked(self.establish)
+            # Less than `_LOCK_WAIT_SECONDS`: whoever reads the ledger meanwhile stops no recording.
+            self.run_locked(self.establish, wait_seconds=_LOCK_WAIT_SECONDS / 2)
         try:
             sqlite.sync_log(self.directory / LEDGER)
         except OSError as error:

@@ -25,6 +25,7 @@ from deniable._storage import sqlite
 from deniable._storage.consent_file import CONSENT, ConsentFile
 from deniable._storage.directory import (
     APPLICATION,
+    BusyError,
     StorageError,
     claim_directory,
     overwrite,
@@ -98,7 +99,7 @@ class DeviceFiles:
         """Has the files survive a power failure, if that was not done before; they must be open.
 
         Raises:
-            StorageError: if somebody who reads the ledger keeps it from being written.
+            BusyError: if somebody who reads the ledger keeps it from being written.
             sqlite3.Error, OSError: if the disk refuses.
         """
         if self.is_established:
@@ -107,7 +108,7 @@ class DeviceFiles:
         # SQLite syncs the ledger's own file: closing a descriptor of it would release SQLite's
         # locks, see `sqlite.create_file`.
         if not self.ledger.empty_log():
-            raise StorageError("the ledger is being read by another program")
+            raise BusyError("another program reads the ledger")
         files.sync_file(self.directory / SECRET)
         files.sync_directory(self.directory)
         sqlite.create_file(self.directory / ESTABLISHED)

@@ -124,7 +124,8 @@ def use_write_ahead_log(connection: sqlite3.Connection, *, new: bool) -> None:
         connection.execute(f"PRAGMA {pragma} = ON")
     if new:
         connection.execute("PRAGMA synchronous = OFF")
-        _begin_log(connection)
+        with contextlib.suppress(sqlite3.OperationalError):  # then the first commit has to wait
+            _begin_log(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
 
 

@@ -37,6 +37,9 @@ The report of a process that was killed waits no longer than this, and a flush s
 MAX_PARALLEL_UPLOADS: Final = 20
 """The limit of uploads at the same time; only a flush sends more than one."""
 
+RECENT_SECONDS: Final = 10.0
+"""A flush takes the aggregator to be as quick as it was so long ago."""
+
 FIRST_BACKOFF_SECONDS: Final = 2.0
 MAX_BACKOFF_SECONDS: Final = 3_600.0
 MAX_RETRY_AFTER_SECONDS: Final = 3_600.0
@@ -90,6 +93,7 @@ class ReportSender:
         self._problems = problems
         self._clock = clock
         self._history = history
+        self._answered_at, self._answer_seconds = -RECENT_SECONDS, 0.0
         # Not the inherited attribute: the `send` of a subclass may not be made for several threads.
         wanted = vars(type(transport)).get("parallel_uploads", 1)
         several = isinstance(wanted, int) and wanted > 1
@@ -124,7 +128,9 @@ class ReportSender:
 
     def pace(self, count: int, seconds_left: Callable[[], float]) -> FlushPace:
         """How many of the reports of a flush are to be sent at a time; see `FlushPace`."""
-        return FlushPace(count, self._transport, seconds_left)
+        recent = time.monotonic() < self._answered_at + RECENT_SECONDS
+        known = self._answer_seconds if recent else 0.0
+        return FlushPace(count, self._transport, seconds_left, known)
 
     def with_transport(self, action: Callable[[], object]) -> None:
         """Calls an action that uses the transport, and counts it as one of the uploads."""
@@ -175,6 +181,8 @@ class ReportSender:
         return False
 
     def _note_accepted(self, report: StoredReport, began: float) -> None:
+        self._answered_at = time.monotonic()
+        self._answer_seconds = self._answered_at - began
         self._events.count_sent()
         self._problems.accepted(report.digest)
         self._events.inform(

@@ -34,21 +34,29 @@ class FlushPace:
         transport: carries them. If it has an attribute ``connected_at``, which is the time of the
             latest connection by the monotonic clock, more reports follow before the first answer.
         seconds_left: returns in how many seconds the flush has to end.
+        known_seconds: how long a report took that was taken a moment ago; 0 if none was.
     """
 
-    def __init__(self, count: int, transport: Transport, seconds_left: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        count: int,
+        transport: Transport,
+        seconds_left: Callable[[], float],
+        known_seconds: float = 0.0,
+    ) -> None:
         self._count = count
         self._transport = transport
         self._seconds_left = seconds_left
         self._began = time.monotonic()
         self._connected_at = math.inf
         self._shortest = math.inf
+        self._known_seconds = known_seconds
 
     def allowed(self) -> int:
         """How many reports may be under way now; 1 or more."""
         seconds, least = self._shortest, FEW
         if seconds == math.inf:
-            seconds, least = self._seconds_since_connection(), 1
+            seconds, least = max(self._known_seconds, self._seconds_since_connection()), 1
         if seconds < QUICK_SECONDS:
             return least
         left = max(self._seconds_left(), QUICK_SECONDS)

@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 
 import pytest
 
 from deniable import FlushResult
 from deniable._storage import device, sqlite
+from tests.client.flushing import counts
 
 
 @pytest.fixture
@@ -178,6 +181,20 @@ def test_a_device_that_never_sent_anything_is_kept_as_it_is(make_client, draft, 
     client.consent = True
     assert client.record("theme", "dark") == "already_reported"
     assert (draft / "secret").read_bytes() != before
+
+
+def test_somebody_who_reads_the_ledger_delays_the_first_upload_and_no_recording(
+    make_client, draft, clock, collector, monkeypatch
+):
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.0)
+    client = make_client(clock=clock, endpoint=collector.endpoint)
+    assert client.record("late", value=True) == "recorded"
+    with closing(sqlite3.connect(draft / "ledger.sqlite")) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT * FROM entry").fetchall()
+        assert counts(client.flush()) == (0, 2, 0)
+        assert client.record("emoji", "x") == "recorded"
+    assert counts(client.flush()) == (3, 0, 0)
 
 
 def test_a_draft_whose_spool_knows_of_uploads_fails_closed(make_client, used, clock, collector):

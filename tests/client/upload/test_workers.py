@@ -147,6 +147,12 @@ def test_a_flush_sends_at_a_time_what_it_takes_to_end_in_time(
     assert flush.allowed() == expected
 
 
+def test_a_flush_remembers_that_the_server_was_slow_a_moment_ago():
+    transport = HttpTransport("http://127.0.0.1:9", "key")
+    assert pace.FlushPace(19, transport, lambda: 0.25, known_seconds=0.3125).allowed() == 95
+    assert pace.FlushPace(19, transport, lambda: 0.25, known_seconds=0.001).allowed() == 1
+
+
 def test_by_default_a_transport_is_called_by_one_thread_at_a_time(make_client):
     transport = Counting()
     client = make_client(transport=transport)
