@@ -70,6 +70,7 @@ class DeviceStorage(DeviceFiles):
         super().__init__(directory, events, application)
         self._lock = DirectoryLock()
         self._ready = False  # whether the files are open, and no action is at work or was cut short
+        self._keeps_open = True
         self._retry_at = 0.0
         self._last_failure = StorageError()
         self._process = os.getpid()
@@ -162,11 +163,12 @@ class DeviceStorage(DeviceFiles):
         return self._run_on_closed_files(wait_seconds, self._reset_unopened)
 
     def close(self, wait_seconds: float = _LOCK_WAIT_SECONDS / 2) -> None:
-        """Closes the files; the next use opens them again.
+        """Closes the files; from now on each use opens them, and closes them again.
 
         Args:
             wait_seconds: how long to wait for an action of another thread, and for other processes.
         """
+        self._keeps_open = False
         deadline = time.monotonic() + wait_seconds
         with contextlib.suppress(BusyError):
             self._lock.run_exclusively(wait_seconds, self._close_locked, deadline)
@@ -250,6 +252,9 @@ class DeviceStorage(DeviceFiles):
             raise
         # The lock file is closed if the action forked and this is the child.
         self._ready = self._lock.file is not None
+        if self._ready and not self._keeps_open:
+            self._ready = False
+            self._close_locked(deadline, self.directory / LEDGER, self.directory / SPOOL)
         return result
 
     def _open(self, deadline: float) -> None:

@@ -289,6 +289,18 @@ def test_closing_one_of_several_clients_ends_that_one_alone(make_client, directo
     assert open_files(directory) == 0
 
 
+def test_what_is_asked_of_a_closed_client_leaves_no_file_open(make_client, directory):
+    client = make_client()
+    client.record("theme", "dark")
+    client.close()
+    assert client.status().pending == 1
+    assert client.flush().pending == 1
+    assert client.forget() == 1
+    client.consent = False
+    assert client.status().pending == 0
+    assert open_files(directory) == 0
+
+
 def test_a_client_that_is_made_while_the_last_one_is_closed_is_open(make_client, monkeypatch):
     made = []
     close = _lifecycle.close
