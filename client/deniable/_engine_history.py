@@ -9,7 +9,11 @@ class EngineHistory:
     Otherwise every request would erase traces, which waits for the disk, ask an aggregator that
     has asked for silence, and log the same problem. All times are of the monotonic clock.
 
+    Args:
+        sender: the hash of the transport, which tells endpoints and keys apart.
+
     Attributes:
+        sender: as given.
         erase_at: when traces have to be erased again.
         silent_until: when the aggregator may be asked again.
         silenced_at: when `silent_until` was set.
@@ -18,7 +22,8 @@ class EngineHistory:
         logged_at: when each kind of problem was logged.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, sender: int) -> None:
+        self.sender = sender
         self.erase_at = self.silent_until = self.silenced_at = 0.0
         self.failures = self.key_refusals = 0
         self.logged_at: dict[str, float] = {}

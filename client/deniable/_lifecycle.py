@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from deniable._settings import Settings
     from deniable._storage.device import DeviceStorage
+    from deniable._transport.http import Transport
 
 CLOSE_SECONDS: Final = 0.5
 """Closing does not wait for an upload that has taken longer than this; nothing is lost by that."""
@@ -59,7 +60,7 @@ def join_engine(
     with _registration():
         engine = _find_engine(place)
         if engine is None:
-            history = _histories.setdefault(place, EngineHistory()) if place else EngineHistory()
+            history = _history(place, settings.transport)
             engine = Engine(settings, directory, storage_type, environment, place, history)
             _open_engines[id(engine)] = engine
         else:
@@ -75,6 +76,21 @@ def join_engine(
             "its uploads and its counts. Make one client per process and keep it",
         )
     return engine
+
+
+def _history(place: str, transport: Transport) -> EngineHistory:
+    """What earlier engines of a directory have learnt; nothing if endpoint or key is another now.
+
+    Transports of the host's own are not asked: many cannot be compared.
+    """
+    comparable = hasattr(transport, "public_endpoint")
+    sender = hash(transport) if comparable else 0
+    history = _histories.get(place)
+    if history is None or history.sender != sender:
+        history = EngineHistory(sender)
+        if place:
+            _histories[place] = history
+    return history
 
 
 def leave_engine(engine: Engine, client: object) -> None:

@@ -128,7 +128,9 @@ class HttpTransport:
         return self._settings() == other._settings()
 
     def __hash__(self) -> int:
-        return hash((self._host, self._port, self._base))
+        # With the key: who is sent away with one key may be let in with another. Python's hashes of
+        # text are keyed anew in each process.
+        return hash((self._host, self._port, self._base, self._headers["Authorization"]))
 
     def _settings(self) -> dict[str, object]:
         return {**vars(self), "_context": None, "connected_at": None}

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from deniable import HttpTransport, ParameterError, Response, UploadError, _event_log
+from deniable import Client, HttpTransport, ParameterError, Response, UploadError, _event_log
 from deniable._transport.proxy import ProxyError
 from deniable._upload import delivery, problem_table, problems
 from tests.client.flushing import counts
@@ -361,6 +361,20 @@ def test_reports_that_are_refused_one_after_the_other_are_said_again(make_client
     client.record("emoji", "🙂")
     client.flush()
     assert [level for level, _ in log()] == ["ERROR"]
+
+
+def test_another_key_is_tried_at_once_in_a_process_that_dropped_a_client_with_a_refused_one(
+    collector, registry, directory, clock
+):
+    collector.answer = lambda _body: (401, {"Content-Length": "0"})
+    options = {"directory": directory, "clock": clock, "consent": True, "background": False}
+    for key, silent in (("wrong", False), ("wrong", True), ("right", False)):
+        client = Client(registry, endpoint=collector.endpoint, key=key, **options)
+        assert (client._uploader._sender.silent_until > time.monotonic()) is silent
+        client.record("theme", "dark")
+        client.flush()
+        client._storage.close()
+        del client
 
 
 def test_one_of_several_servers_that_does_not_know_the_key_delays_and_loses_nothing(make_client):
