@@ -40,6 +40,7 @@ class Engine:
         place: as given.
         clients: those that use it and were not closed.
         closed: whether the engine has ended, because its last client was closed.
+        flushed_at_last: whether a device for development has sent what was pending at its end.
     """
 
     def __init__(
@@ -65,6 +66,7 @@ class Engine:
         self.place = place
         self.clients: weakref.WeakSet[object] = weakref.WeakSet()
         self.closed = False
+        self.flushed_at_last = False
         self.events = events = EventLog()
         if development:
             from deniable._development import DevelopmentEvents

@@ -107,7 +107,8 @@ def leave_engine(engine: Engine, client: object) -> None:
 def close(engines: Sequence[Engine]) -> None:
     """Closes engines, all of them together within `CLOSE_SECONDS` plus `STORAGE_SECONDS`."""
     for engine in engines:
-        if engine.settings.development:
+        if engine.settings.development and not engine.flushed_at_last:
+            engine.flushed_at_last = True
             _flush_at_last(engine)
     began = time.monotonic()
     threads = []

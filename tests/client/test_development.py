@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import deniable
-from deniable import Outcome, RecordError, UploadError, _development
+from deniable import Outcome, RecordError, UploadError, _development, _lifecycle
 from deniable.testing import InMemoryTransport, RecordingClient
 
 ELSEWHERE = "https://telemetry.example.org"
@@ -136,6 +136,18 @@ def test_nothing_is_sent_to_another_machine(make, elsewhere, monkeypatch, capsys
     client.flush()
     assert said(capsys)[1].startswith("theme: would send 256 bytes, day 2")
     assert not getattr(elsewhere.get("transport"), "bodies", [])
+
+
+def test_a_client_that_was_closed_sends_nothing_when_the_process_ends(make, collector, capsys):
+    collector.answer = lambda _body: (401, {"Content-Length": "0"})
+    client = make(background=True, upload_delay_seconds=0.0)
+    client.record("theme", "dark")
+    client.close()
+    assert "reports that were not sent, and are deleted when the process ends: 1" in said(capsys)
+    sent = len(collector.bodies)
+    client.close()
+    _lifecycle.close_all()
+    assert (said(capsys), len(collector.bodies)) == ([], sent)
 
 
 def test_what_the_server_refuses_is_said_with_the_reason(make, collector, capsys):

@@ -79,3 +79,13 @@ def test_variables_that_were_mixed_up_are_not_printed(environment, registry, dir
     for raised in (endpoint.value, key.value):
         assert SECRET not in f"{raised} {raised!r} {raised.value!r}"
         assert raised.__context__ is None
+
+
+@pytest.mark.usefixtures("environment")
+def test_arguments_that_were_mixed_up_do_not_print_the_key(registry, directory):
+    key = "deniable_write_0123_secret"
+    with pytest.raises(ParameterError, match=r"^endpoint must be an https:// URL .*\(not shown\)"):
+        deniable.Client(registry, directory=directory, endpoint=key, key=HOST)
+    with pytest.raises(ParameterError) as raised:
+        deniable.Client(registry, directory=directory, endpoint=f" {key}", key=HOST)
+    assert key not in str(raised.value)

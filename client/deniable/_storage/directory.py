@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 
 from deniable._platform import files, permissions
@@ -100,7 +101,7 @@ def write_new(path: Path, content: bytes) -> None:
     files.delete(path)
     descriptor = os.open(path, _NEW_FILE, permissions.PRIVATE_FILE)
     try:
-        os.write(descriptor, content)
+        _write_all(descriptor, content)
     finally:
         os.close(descriptor)
 
@@ -137,10 +138,16 @@ def overwrite(path: Path, content: bytes) -> None:
     """Overwrites the bytes of a file in place, and waits for the disk."""
     descriptor = os.open(path, os.O_WRONLY | files.BINARY)
     try:
-        os.write(descriptor, content)
+        _write_all(descriptor, content)
         files.sync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    """Writes all of a few bytes; a disk that is nearly full, or a quota, may take a part of them."""
+    if os.write(descriptor, content) < len(content):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _name_check(name: str) -> str:

@@ -278,6 +278,8 @@ def _check_key(key: object) -> None:
 def _parse_endpoint(endpoint: str) -> tuple[bool, str, int, str]:
     """Whether an endpoint uses TLS, its host, port and path."""
     constraint = "an https:// URL without user, query or fragment (http:// only to loopback)"
+    if isinstance(endpoint, str) and endpoint.lstrip().startswith("deniable_"):
+        raise ParameterError("endpoint", constraint, "a key (not shown)")
     if not (isinstance(endpoint, str) and endpoint.isascii() and endpoint.isprintable()):
         raise ParameterError("endpoint", constraint, endpoint)
     try:

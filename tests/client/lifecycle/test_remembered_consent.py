@@ -185,6 +185,18 @@ def test_on_a_full_disk_a_refusal_leaves_no_agreement(agreed, remembering, monke
     assert (client.consent, client.remembered_consent) == (False, None)
 
 
+def test_an_answer_of_which_the_disk_took_a_part_is_not_taken_for_written(
+    remembering, directory, monkeypatch
+):
+    client, write = remembering(), os.write
+    monkeypatch.setattr(os, "write", lambda file, content: write(file, content[:10]))
+    client.consent = True
+    monkeypatch.undo()
+    assert "No space left" in client.status().last_error
+    assert client.consent  # in this process
+    assert not (directory / "consent").exists()
+
+
 def test_an_agreement_that_cannot_be_written_holds_in_this_process(remembering, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
