@@ -160,6 +160,7 @@ def test_what_the_server_refuses_is_said_with_the_reason(make, collector, capsys
     *_, answered, reason, rest = said(capsys)
     assert answered.startswith("theme: the server answers 409 to 256 bytes")
     assert f"deniable metrics register metrics.toml --server {collector.endpoint}" in reason
+    assert "start a server of `deniable serve --development` again" in reason
     assert rest.endswith("process ends: 1; with background=False only flush() sends")
 
 

@@ -145,7 +145,7 @@ def overwrite(path: Path, content: bytes) -> None:
 
 
 def _write_all(descriptor: int, content: bytes) -> None:
-    """Writes all of a few bytes; a disk that is nearly full, or a quota, may take a part of them."""
+    """Writes all of a few bytes, of which a disk that is nearly full may take a part."""
     if os.write(descriptor, content) < len(content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

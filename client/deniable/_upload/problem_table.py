@@ -100,8 +100,9 @@ STATUSES: Final[Mapping[int, Problem]] = {
         "not_registered",
         "{server} does not know this version of {metric} ({status}). Register the very file that "
         "{who} ships: `deniable metrics register metrics.toml --server {endpoint} --token "
-        "ADMIN_TOKEN`. If it is registered, the key belongs to another application than "
-        "{application}, or this device's clock is days ahead.",
+        "ADMIN_TOKEN`; or start a server of `deniable serve --development` again with it. If it is "
+        "registered, the key belongs to another application than {application}, or this device's "
+        "clock is days ahead.",
         "The report is kept until then, for 14 days.",
         mistake=True,
     ),
