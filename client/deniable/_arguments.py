@@ -11,6 +11,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from deniable import _import_lock
 from deniable._storage.directory import read_application
 from deniable_shared.errors import ParameterError
 
@@ -125,7 +126,8 @@ def find_directory(directory: str | os.PathLike[str], application: str) -> Path:
 def _http_transport(
     endpoint: str | None, key: str | None, environment: Mapping[str, str]
 ) -> Transport:
-    from deniable._transport.http import HttpTransport
+    with _import_lock.hold():
+        from deniable._transport.http import HttpTransport
 
     found = {"endpoint": endpoint, "key": key}
     variables = {name: VARIABLES[name] for name, given in found.items() if given is None}

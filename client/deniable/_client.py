@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 
+from deniable import _import_lock
 from deniable._lifecycle import join_engine, leave_engine
 from deniable._status import DELTA_UNITS, NANO, FlushResult, Outcome, Status
 from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
@@ -90,14 +91,15 @@ class Client:
         clock: Callable[[], float] = time.time,
     ) -> None:
         # Imported here: with what they need, they would take twice as long to import as the rest.
-        from deniable._arguments import (
-            check_options,
-            choose_transport,
-            find_directory,
-            reason_for_development,
-        )
-        from deniable._registry_source import read_registry
-        from deniable._settings import Settings
+        with _import_lock.hold():
+            from deniable._arguments import (
+                check_options,
+                choose_transport,
+                find_directory,
+                reason_for_development,
+            )
+            from deniable._registry_source import read_registry
+            from deniable._settings import Settings
 
         check_options(
             upload_delay_seconds=upload_delay_seconds,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 
+from deniable import _import_lock
 from deniable._consent import Consent
 from deniable._event_log import EventLog
 from deniable._randomness import Randomness
@@ -53,11 +54,12 @@ class Engine:
         history: EngineHistory,
     ) -> None:
         # Imported here: with what they need, they would take twice as long to import as the rest.
-        from deniable._consent_memory import ConsentMemory
-        from deniable._recording.recorder import Recorder
-        from deniable._remote.configuration import RemoteSettings
-        from deniable._upload.open_problems import OpenProblems
-        from deniable._upload.uploader import Uploader
+        with _import_lock.hold():
+            from deniable._consent_memory import ConsentMemory
+            from deniable._recording.recorder import Recorder
+            from deniable._remote.configuration import RemoteSettings
+            from deniable._upload.open_problems import OpenProblems
+            from deniable._upload.uploader import Uploader
 
         registry, transport, delay_seconds, background, clock, remember_consent, development = (
             settings

@@ -1,4 +1,4 @@
-"""A lock for imports on the client's own threads, which makes forks wait for them.
+"""A lock for imports by the client, on whichever thread, which makes forks wait for them.
 
 Python locks a module while a thread imports it, and the lock stays held in a child that is forked
 meanwhile: any code in the child that imports the module, the host's own included, would wait for
