@@ -166,7 +166,10 @@ def begin(
     if known is not None:
         return known[0], sender
     temporary = _make_directory()
-    _directories[place] = temporary, os.getpid()
+    chosen, _ = _directories.setdefault(place, (temporary, os.getpid()))
+    if chosen != temporary:  # another thread was faster
+        shutil.rmtree(temporary, ignore_errors=True)
+        return chosen, sender
     say(
         f"DEVELOPMENT MODE, because {reason}: never for users. This is a new device in "
         f"{temporary}, which is deleted when the process ends; {directory} is left alone. Reports "

@@ -201,6 +201,21 @@ def test_anything_but_a_switch_is_refused(make):
         make(development="no")
 
 
+def test_clients_that_threads_make_at_the_same_time_are_one_device(make, folder, monkeypatch):
+    others, make_directory = [], tempfile.mkdtemp
+
+    def make_another_first(**options):
+        monkeypatch.setattr(tempfile, "mkdtemp", make_directory)
+        others.append(make())
+        return make_directory(**options)
+
+    monkeypatch.setattr(tempfile, "mkdtemp", make_another_first)
+    client = make()
+    assert others[0].record("theme", "dark") is Outcome.RECORDED
+    assert client.record("theme", "dark") is Outcome.ALREADY_REPORTED
+    assert len(list(folder.iterdir())) == 1
+
+
 @pytest.mark.service
 def test_a_program_that_ends_at_once_still_sends_and_deletes_its_directory(
     registry, collector, folder, tmp_path
