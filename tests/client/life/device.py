@@ -6,6 +6,7 @@ import contextlib
 import threading
 
 import deniable
+from tests.client.life import processes
 from tests.client.life.account import BrokenPromiseError, Line, expect
 from tests.client.life.aggregator import Way
 from tests.client.life.disk import Disk
@@ -156,6 +157,22 @@ class Device:
         with self._step():
             self.client.forget()
             self.account.forgotten(self)
+
+    def share(self, names):
+        """Several real processes use the directory at the same time; one is killed."""
+        if not self.agreed:
+            return
+        self.close()
+        if self.client is not None or self.is_dead:
+            return
+        self.disk.go_on()
+        self._process += 1
+        moment = self.moment()
+        self.world.next_serial(100)
+        said = processes.run_together(self, names, self.world.random)
+        processes.enter(self.account, self, said, moment)
+        self.disk.adopt()
+        self.start()
 
     def update(self, number):
         """The application is replaced by another release, and starts again."""

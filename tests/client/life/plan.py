@@ -7,20 +7,24 @@ from random import Random
 from tests.client.life.aggregator import MOODS
 from tests.client.life.device import DOCUMENTS
 from tests.client.life.registries import ADDED, METRICS, RELEASES
+from tests.repetitions import full_or_small
 
 DAYS = 90
 NAMES = (*METRICS, *ADDED, "badge", "moniker")
+SHARED_DAYS = full_or_small(4, 1)
+"""On how many days several processes use a device at the same time."""
+
 ZONES = ("UTC", "Asia/Tokyo", "America/Los_Angeles", "Pacific/Kiritimati", "America/Caracas")
 HOUR = 3_600.0
 
 
-def plan(seed, days=DAYS):
+def plan(seed, days=DAYS, shared_days=SHARED_DAYS):
     """The steps of a life: tuples of a device's name, what happens, and with what.
 
     The device ``a`` is there from the beginning; ``b`` begins as a copy of it.
     """
     random = Random(seed)
-    special = _special_days(random, days)
+    special = _special_days(random, days, shared_days)
     steps = []
     for day in range(days):
         steps.append(("", "day", day))
@@ -37,7 +41,7 @@ def plan(seed, days=DAYS):
     return steps
 
 
-def _special_days(random, days):
+def _special_days(random, days, shared_days):
     """What happens once or a few times in a life, by day."""
     found = {}
 
@@ -73,6 +77,9 @@ def _special_days(random, days):
         day = somewhere(0.1, 0.9)
         add(day, name, "back_up_ledger")
         add(day + random.randint(2, 7), name, "restore_ledger")
+    for _ in range(shared_days):
+        names = random.sample([name for name in NAMES if name != "printing"], 8)
+        add(somewhere(0.05, 1.0), random.choice("ab"), "share", names)
     for serial in DOCUMENTS:
         add(somewhere(0.15 * serial, 0.15 * serial + 0.1), "", "publish", serial)
     return found

@@ -62,6 +62,11 @@ ADDED = {"zoom": 'type = "boolean"\nepsilon = 0.5', "menu": 'type = "boolean"\ne
 @cache
 def release(number):
     """The registry of a release, in [0, 3)."""
+    return registries.parse(text_of(number))
+
+
+def text_of(number):
+    """The metrics.toml of a release."""
     metrics, day, life = dict(METRICS), 12.0, 400.0
     if number >= 1:
         metrics["theme"] = metrics["theme"].replace("1.0", "0.7")
@@ -80,7 +85,7 @@ def release(number):
     text = HEAD.format(key=PUBLIC, day=day, life=life)
     for name, fields in metrics.items():
         text += f"[metrics.{name}]\n" + fields.replace("CITIES", cities) + "\n"
-    return registries.parse(text)
+    return text
 
 
 def value_of(name, random):

@@ -209,6 +209,9 @@ def record(book, name, moment, listed):
     number = period(spec.every, moment.day)
     day = last_day(spec.every, moment.day) if spec.absent else moment.day
     found = []
+    if not _is_within(_after_debit(book, spec, moment.day, 0), moment.registry):
+        # Where more than one reason holds, the client may give any of them.
+        found.append(("over_budget", before))
     if name in moment.thinned and book.thinned.get((spec.digest, number)) is not False:
         sits_out = book.changed()
         sits_out.thinned[spec.digest, number] = True
@@ -257,32 +260,41 @@ def absence(book, moment):
     return books
 
 
-def _report(book, spec, number, day, charged_on, serial, registry):
-    """The outcome, and the books after the debit and after the report."""
+def _after_debit(book, spec, charged_on, serial):
+    """The book after the cost of a report was charged, whatever the budget is."""
     key = spec.name, spec.every
-    if book.reported.get(key, -1) >= number:
-        return "already_reported", [book]
     cost, total, delta, _ = price(spec)
     paid_for, paid = book.paid.get(key, (None, 0))
     if total is not None:
         paid = paid if paid_for == spec.digest else 0
         cost = min(cost, max(0, total - paid))
-    latest, today = book.latest, book.today
-    if charged_on > latest:
-        latest, today = charged_on, 0
-    day_limit, life_limit = limits(registry)
-    if today + cost > day_limit or book.lifetime + cost > life_limit:
-        return "over_budget", [book]
-    debited = book.changed(
-        latest=latest,
-        today=today + cost,
+    later = charged_on > book.latest
+    after = book.changed(
+        latest=charged_on if later else book.latest,
+        today=(0 if later else book.today) + cost,
         lifetime=book.lifetime + cost,
         delta=book.delta + delta,
         last_serial=serial,
     )
-    debited.reported[key] = number
     if total is not None:
-        debited.paid[key] = spec.digest, paid + cost
+        after.paid[key] = spec.digest, paid + cost
+    return after
+
+
+def _is_within(book, registry):
+    day_limit, life_limit = limits(registry)
+    return book.today <= day_limit and book.lifetime <= life_limit
+
+
+def _report(book, spec, number, day, charged_on, serial, registry):
+    """The outcome, and the books after the debit and after the report."""
+    key = spec.name, spec.every
+    if book.reported.get(key, -1) >= number:
+        return "already_reported", [book]
+    debited = _after_debit(book, spec, charged_on, serial)
+    if not _is_within(debited, registry):
+        return "over_budget", [book]
+    debited.reported[key] = number
     stored = debited.changed(made=debited.made + 1)
     stored.pending[serial] = Report(serial, spec.name, spec.digest, day)
     return "recorded", [debited, stored]
@@ -342,6 +354,13 @@ def exchanged(book, upload, removed):
                     after.pending[serial] = report._replace(upload_id=upload.id, tried=True)
                 return serial, after
     return None, None
+
+
+def doubted(book, serial):
+    """The book when it is not known whether a report that was sent still waits."""
+    after = book.changed()
+    after.maybe[serial] = after.pending.pop(serial)
+    return after
 
 
 def made_safe(book):

@@ -43,9 +43,9 @@ class World:
         self._serial = 0
         self.devices = {"a": Device("a", self.folder / "a", self)}
 
-    def next_serial(self):
-        """Numbers that increase, with room for the reports of one step."""
-        self._serial += 10
+    def next_serial(self, steps=1):
+        """Numbers that increase, with room for the reports of one step, or of some."""
+        self._serial += 10 * steps
         return self._serial
 
     def pass_time(self, seconds):

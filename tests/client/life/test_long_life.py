@@ -48,7 +48,7 @@ def test_the_account_notices_that(tmp_path, name):
             with contextlib.suppress(StopIteration):
                 try:
                     (folder := tmp_path / str(seed)).mkdir()
-                    live(folder, seed, plan(seed, FAULT_DAYS))
+                    live(folder, seed, plan(seed, FAULT_DAYS, shared_days=0))
                 except BrokenPromiseError as broken:
                     found.add(broken.rule)
                     break
