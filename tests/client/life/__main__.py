@@ -17,12 +17,13 @@ def main():
     parser.add_argument("--seeds", type=int, default=1, help="how many, from this one on")
     parser.add_argument("--days", type=int, default=DAYS)
     parser.add_argument("--trace", action="store_true", help="print every step")
+    parser.add_argument("--power", action="store_true", help="let the power fail, too")
     options = parser.parse_args()
     logging.getLogger("deniable").propagate = False
     for seed in range(options.seed, options.seed + options.seeds):
         with tempfile.TemporaryDirectory() as folder:
             say = _say if options.trace else lambda *_: None
-            world = live(folder, seed, plan(seed, options.days), say)
+            world = live(folder, seed, plan(seed, options.days, power=options.power), say)
         _say(f"seed {seed}:", world.account.summary())
 
 

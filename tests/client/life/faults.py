@@ -121,7 +121,9 @@ FAULTS = {
         ("spending", "budget"),
     ),
     "another version of a metric reports the period again": Fault(
-        ("deniable._recording.metric_plan", "charge_for"), _charge_by_version, ("period", "outcome")
+        ("deniable._recording.metric_plan", "charge_for"),
+        _charge_by_version,
+        ("period", "outcome", "lost"),
     ),
     "a retry has another id": Fault(
         ("deniable._storage.stored_report", "StoredReport.encode_upload"), _draw_again, ("retry",)
@@ -144,26 +146,15 @@ FAULTS = {
         ),
         ("memoised",),
     ),
-    "thinning is decided anew each time": Fault(
-        ("deniable._remote.configuration", "RemoteSettings.skips_period"),
-        lambda real: lambda self, spec, period, _secret: real(self, spec, period, os.urandom(32)),
-        ("thinning", "outcome"),
-    ),
     "a disabled metric reports": Fault(
         ("deniable._remote.configuration", "RemoteSettings.disables"),
         lambda _: lambda _self, _metric: False,
         ("outcome", "spending"),
     ),
-    "a debit need not be on the disk before its report leaves": Fault(
-        ("deniable._storage.sqlite", "sync_log"), lambda _: lambda _path: None, ("spending",)
-    ),
     "an old ledger is believed": Fault(
         ("deniable._storage.spool", "Spool.spent_at_last_upload"),
         lambda _: lambda _self: 0,
         ("old ledger",),
-    ),
-    "an unpaid report is kept": Fault(
-        ("deniable._storage.spool", "Spool.drop_unpaid"), lambda _: lambda *_: None, ("lost",)
     ),
     "a busy aggregator is taken for one that refuses": Fault(
         ("deniable._upload.delivery", "REFUSED"), lambda real: real | {503}, ("lost",)

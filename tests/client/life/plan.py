@@ -18,10 +18,16 @@ ZONES = ("UTC", "Asia/Tokyo", "America/Los_Angeles", "Pacific/Kiritimati", "Amer
 HOUR = 3_600.0
 
 
-def plan(seed, days=DAYS, shared_days=SHARED_DAYS):
+def plan(seed, days=DAYS, shared_days=SHARED_DAYS, *, power=False):
     """The steps of a life: tuples of a device's name, what happens, and with what.
 
     The device ``a`` is there from the beginning; ``b`` begins as a copy of it.
+
+    Args:
+        seed: decides everything.
+        days: how many.
+        shared_days: on how many of them several processes use a device at the same time.
+        power: whether the power fails, too; otherwise the process is killed at these moments.
     """
     random = Random(seed)
     special = _special_days(random, days, shared_days)
@@ -38,7 +44,13 @@ def plan(seed, days=DAYS, shared_days=SHARED_DAYS):
     for name in ("a", "b"):
         steps += [(name, "correct_clock"), (name, "agree", True), (name, "start")]
         steps += [(name, "flush"), (name, "close")]
-    return steps
+    return steps if power else [_without_failure(step) for step in steps]
+
+
+def _without_failure(step):
+    """The step with the power staying on."""
+    dies = len(step) > 1 and step[1] in ("die", "stop_at")
+    return (*step[:-1], False) if dies else step
 
 
 def _special_days(random, days, shared_days):

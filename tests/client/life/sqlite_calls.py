@@ -17,6 +17,7 @@ from pathlib import Path
 _POINTER_BYTES = ctypes.sizeof(c_void_p)
 _METHODS = 18
 _CLOSE, _WRITE, _TRUNCATE, _SYNC = 0, 2, 3, 4
+_CREATE = 4
 _X_OPEN, _X_DELETE = 40, 48
 """Where the functions stand in a sqlite3_vfs of a machine of 64 bits."""
 
@@ -104,7 +105,7 @@ def _opening(real):
         existed = disk is None or path.exists()
         result = real(vfs, name, file, flags, out_flags)
         if result == 0 and name:
-            _files[file] = Path(os.fsdecode(ctypes.string_at(name))), not existed
+            _files[file] = Path(os.fsdecode(ctypes.string_at(name))), bool(flags & _CREATE)
             _use_own_table(file)
             if not existed:
                 disk.created(path)
@@ -186,7 +187,8 @@ def _syncing(real):  # the real disk need not keep anything, so it is not called
         if disk is None:
             return real(file, flags)
         disk.synced(path)
-        if new and path.name.endswith(("-wal", "-journal")):  # SQLite then syncs the directory, too
+        # The first time after it has opened a log, SQLite syncs the directory, too.
+        if new and path.name.endswith(("-wal", "-journal")):
             disk.synced_directory(path.parent)
             _files[file] = path, False
         return 0

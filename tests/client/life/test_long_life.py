@@ -1,8 +1,9 @@
 """Ninety days of an application on devices to which everything happens that happens to devices.
 
-They sleep, travel, have their clocks set wrongly, get new releases, lose power and their disk, are
-copied and restored, opt out and in, while the aggregator is up, slow, away, or refuses. The account
-(`tests.client.life.account`) is kept from what left the devices and from the documents alone.
+They sleep, travel, have their clocks set wrongly, get new releases, are killed, lose their disk,
+are copied and restored, are shared by processes, opt out and in, while the aggregator is up, slow,
+away, or refuses. The account (`tests.client.life.account`) is kept from what left the devices and
+from the documents alone.
 
 ``python -m tests.client.life --seed N --trace`` lives the life of a seed again.
 """
@@ -22,7 +23,7 @@ from tests.client.life.plan import DAYS, plan
 from tests.client.life.run import live
 from tests.repetitions import full_or_small
 
-LIVES = full_or_small(40, 1)
+LIVES = full_or_small(20, 1)
 FAULT_SEEDS = 12
 FAULT_DAYS = full_or_small(DAYS, 30)
 
