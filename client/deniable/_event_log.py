@@ -9,8 +9,6 @@ import threading
 import time
 from collections import Counter
 
-from deniable import _import_lock
-
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -84,6 +82,8 @@ class EventLog:
                 error, and not again until it was `solved`, unless reports are lost by it.
         """
         self.last_error = f"{kind}: {message}"
+        if "logging" not in sys.modules:
+            return  # nobody listens yet, see `_log`
         now = time.monotonic()
         with self._lock:
             due = now >= self.logged_at.get(kind, -math.inf) + LOG_INTERVAL_SECONDS
@@ -131,12 +131,13 @@ class EventLog:
                 self._log(_INFO, kind, message())
 
     def _log(self, level: int, kind: str, message: str) -> None:
-        # `record` must never raise, but the host's log handlers and filters may, and so may an
-        # import while the interpreter ends.
+        # Not imported here: a program that has not imported it cannot listen, and a fork while it
+        # is imported prints an error of logging's own.
+        logging = sys.modules.get("logging")
+        # `record` must never raise, but the host's log handlers and filters may.
         with contextlib.suppress(Exception):
-            with _import_lock.hold():
-                import logging  # costs start-up time, and most programs never log a problem
-
+            if logging is None:
+                return
             logger = logging.getLogger("deniable")
             if not any(isinstance(handler, logging.NullHandler) for handler in logger.handlers):
                 logger.addHandler(logging.NullHandler())

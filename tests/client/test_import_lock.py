@@ -39,15 +39,14 @@ if child == 0:
     client.flush(timeout_seconds=20)
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
+client.flush(timeout_seconds=20)
+assert "logging" not in sys.modules, "a fork could disturb its import"
 """
 
 
-@pytest.mark.parametrize("slow", ["http.client", "logging"])
-def test_a_child_can_import_a_module_whose_import_was_under_way_at_the_fork(
-    registry, directory, slow
-):
-    command = [sys.executable, "-c", PROGRAM, str(registry), str(directory), slow]
-    endpoint = "http://127.0.0.1:9"  # nobody listens, so a problem is logged
+def test_a_child_can_import_a_module_whose_import_was_under_way_at_the_fork(registry, directory):
+    command = [sys.executable, "-c", PROGRAM, str(registry), str(directory), "http.client"]
+    endpoint = "http://127.0.0.1:9"  # nobody listens
     done = subprocess.run(
         [*command, endpoint], capture_output=True, check=False, timeout=AMPLE_SECONDS
     )
