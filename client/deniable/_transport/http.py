@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import os
 import time
@@ -214,6 +215,8 @@ class HttpTransport:
                 read_final_response,
             )
             from deniable._transport.proxy import find_proxy
+
+            codecs.lookup("idna")  # imports modules, which sockets would do with a host's name
 
         context, proxy = None, None
         if self._tls:
