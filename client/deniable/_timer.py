@@ -52,10 +52,11 @@ class Timer:
         """The function, each call of which is measured; a coroutine function until it has returned.
 
         Raises:
-            ParameterError: if it is no function, or makes a generator, which would be timed only
-                until it begins.
+            ParameterError: if it is no function, but a class for example, or makes a generator,
+                which would be timed only until it begins.
         """
-        flags = _code_flags(function) if callable(function) else _GENERATORS
+        allowed = callable(function) and not isinstance(function, type)
+        flags = _code_flags(function) if allowed else _GENERATORS
         if flags & _GENERATORS:
             raise ParameterError("function", "a function that makes no generator", function)
         record, metric, segment = self._record, self._metric, self._segment

@@ -277,7 +277,7 @@ class Spec:
                 hashing.normalize_if_short(value, self._longest), self._other_index
             )
             if index is None:
-                raise DomainError(f"{self.name} has no catch-all for values outside its domain")
+                raise _outside(self.name, len(self.values))
             return index
         text = hashing.canonical(value)
         return text if self.letters is None else self.letters.pieces(text)
@@ -285,19 +285,12 @@ class Spec:
     def _pair(self, segments: Segments, value: object, segment: object) -> int:
         number = segments.of.index(value)
         if number is None:
-            flag = segments.of.type == "boolean"
-            wanted = (
-                "takes a bool: True or False"
-                if flag
-                else "takes a str of its domain: it has no catch-all"
-            )
-            raise DomainError(f"{self.name} {wanted}")
+            if segments.of.type == "boolean":
+                raise DomainError(f"{self.name} takes a bool: True or False")
+            raise _outside(self.name, segments.of.size)
         pair = segments.index(number, segment)
         if pair is None:
-            raise DomainError(
-                f"{self.name}.{segments.by.name} is missing or outside its domain, "
-                "and has no catch-all"
-            )
+            raise _outside(f"{self.name}.{segments.by.name}", segments.by.size)
         return pair
 
     def _record(self, value: object) -> tuple[int, ...]:
@@ -313,10 +306,7 @@ class Spec:
                 absent += 1
                 index = attribute.other_index
             if index is None:
-                raise DomainError(
-                    f"{self.name}.{attribute.name} is missing or outside its domain, "
-                    "and has no catch-all"
-                )
+                raise _outside(f"{self.name}.{attribute.name}", attribute.size)
             indices.append(index)
         if len(value) + absent != len(indices):
             raise DomainError(f"{self.name} takes its own attributes only")
@@ -355,3 +345,14 @@ def _letters_from(data: Mapping[str, Any]) -> LetterCode:
     from deniable_shared.letters import LetterCode  # few devices need it
 
     return LetterCode.from_canonical(data)
+
+
+def _outside(name: str, values: int) -> DomainError:
+    """The error for a value that is missing or not listed, and for which no `other` stands.
+
+    It lists no values: a log that names some is easily taken for one that names the device's.
+    """
+    return DomainError(
+        f"{name} must be one of its {values} values in the registry, which names no `other`, "
+        "got another or none (not shown)"
+    )

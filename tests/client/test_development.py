@@ -75,7 +75,7 @@ def test_a_mistake_raises_and_is_said_once_without_the_value(make, capsys):
         with pytest.raises(RecordError):
             client.record(metric, "pomegranate")
     lines = said(capsys)
-    assert lines[0].startswith("theme: outside_domain: theme has no catch-all")
+    assert lines[0].startswith("theme: outside_domain: theme must be one of")
     assert lines[1].startswith("a metric that the registry does not have: unknown_metric; it has t")
     assert len(lines) == 2
     assert "pomegranate" not in "".join(lines)

@@ -11,7 +11,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from deniable import _client
+from deniable import _engine
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable.testing import RecordingClient
@@ -67,7 +67,7 @@ def truth():
 def noise(monkeypatch):
     """Noise of a seed, so that the test is the same every time; clients draw it from the system."""
     source = np.random.default_rng(SEED).bytes
-    monkeypatch.setattr(_client, "Randomness", partial(Randomness, source))
+    monkeypatch.setattr(_engine, "Randomness", partial(Randomness, source))
     return Randomness(source)
 
 

@@ -315,7 +315,10 @@ class DeviceStorage(DeviceFiles):
         """Closes the files, and refuses to open them again for `REOPEN_SECONDS`."""
         self._close_files()
         own = isinstance(error, (StorageError, LedgerError))
-        self._last_failure = StorageError(str(error) if own else describe_error(error))
+        problem = str(error) if own else describe_error(error)
+        if isinstance(error, OSError):
+            problem += ": let the directory be one that this user can write to"
+        self._last_failure = StorageError(problem)
         self._retry_at = time.monotonic() + REOPEN_SECONDS
         self._events.problem("storage_unavailable", str(self._last_failure))
 

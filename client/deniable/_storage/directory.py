@@ -116,11 +116,17 @@ def write_durably(path: Path, content: bytes, draft_suffix: str = ".new") -> Non
             each writer, if there can be several at a time.
     """
     draft = path.with_name(path.name + draft_suffix)
-    write_new(draft, content)
-    files.sync_file(draft)
-    # Before the new file is visible: a ledger that was made earlier must not vanish while it stays.
-    files.sync_directory(path.parent)
-    files.replace(draft, path)
+    try:
+        write_new(draft, content)
+        files.sync_file(draft)
+        # Before the new file is visible: a ledger that was made earlier must not vanish while it
+        # stays.
+        files.sync_directory(path.parent)
+        files.replace(draft, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            files.delete(draft)
+        raise
     files.sync_directory(path.parent)
 
 

@@ -175,6 +175,8 @@ class Uploader:
             problem = self._problem_of_thread()
         if problem is None and pending is None:
             problem = self._problem_of_thread() or STORAGE_BUSY
+        if problem is None and not self._storage.exists:  # perhaps as it cannot be made
+            problem = self._problem_of_thread()
         if problem is None and pending and ended_early:
             problem = str(self._problems.of_flush(timeout_seconds))
         result = FlushResult(sent, pending, dropped, problem)

@@ -189,6 +189,6 @@ def test_what_cannot_be_timed_is_refused_when_it_is_decorated(client):
     async def asynchronous_generator():
         yield
 
-    for function in (generator, asynchronous_generator, functools.partial(generator), 3, None):
+    for function in (generator, asynchronous_generator, functools.partial(generator), 3, None, int):
         with pytest.raises(ParameterError, match="function must be a function that makes no"):
             client.timer("startup")(function)

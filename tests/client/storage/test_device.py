@@ -11,7 +11,6 @@ from contextlib import closing
 
 import pytest
 
-from deniable import FlushResult
 from deniable._storage import device, sqlite
 from tests.client.flushing import counts
 
@@ -30,10 +29,12 @@ def test_a_path_that_cannot_be_a_directory_never_raises(make_client, tmp_path):
     (tmp_path / "file").touch()
     client = make_client(directory=tmp_path / "file" / "device")
     assert client.record("theme", "dark") == "storage_unavailable"
-    assert client.flush() == FlushResult(sent=0, pending=0, dropped=0)
-    status = client.status()
+    status, flushed = client.status(), client.flush()
+    assert counts(flushed) == (0, 0, 0)
     assert status.outcomes == {"storage_unavailable": 1}
     assert status.last_error.startswith("storage_unavailable: FileExistsError")
+    assert status.last_error.endswith("let the directory be one that this user can write to")
+    assert flushed.problem == status.last_error
 
 
 def test_a_missing_ledger_fails_closed(make_client, used):

@@ -60,7 +60,7 @@ def test_every_metric_is_recorded_shown_and_explained_without_a_server(run, regi
     blocks = {block.partition(":")[0]: block for block in page.split("\n\n")}
     names = list(registries.load(registry).metrics)
     assert [name for name in blocks if name in names] == names
-    assert '"no such value" is answered outside_domain: theme has no catch-all' in blocks["theme"]
+    assert '"no such value" is answered outside_domain: theme must be one of' in blocks["theme"]
     assert "upload       256 bytes, day " in blocks["city"]
     assert "would have said so with probability 0.97 if it were true" in blocks["heavy"]
     assert "outcome expired: its last day has passed" in words(blocks["bygone"])
