@@ -386,13 +386,13 @@ def test_the_thread_wakes_once_an_hour_while_a_report_waits_and_then_ends(
     client = make_client(
         background=True, clock=clock, upload_delay_seconds=DAY, transport=Accepting()
     )
-    assert threads() == others  # there is nothing to do
+    assert client._uploader._thread is None  # there is nothing to do
     client.record("theme", "dark")
     wait_until(lambda: client.status().sent == 1)
     wait_until(lambda: client._uploader._thread is None)
     assert sum(waits) <= DAY
     assert all(wait == uploader_hour() for wait in waits[:-1])
-    wait_until(lambda: threads() == others)
+    wait_until(lambda: threads() <= others)  # those of earlier tests may have ended, too
 
 
 def uploader_hour():
