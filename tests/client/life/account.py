@@ -47,6 +47,8 @@ class Line:
         sent_before: whether anything has left the device since its directory was made.
         gone: digest and day of reports that the user had deleted.
         uploaded: the latest report whose upload had a final answer and that was surely paid for.
+        draft_lost_power: whether the power failed before anything was sent: then any part of any
+            file may be left, so the spool may be damaged.
         has_old_ledger: whether the ledger is an old copy, so that nothing may leave the device.
         seen: what the first look at this process's status told, or None.
     """
@@ -55,7 +57,7 @@ class Line:
         self.books = books
         self.passed, self.during = list(books), list(books)
         self.unsynced = {}
-        self.sent_before = self.has_old_ledger = False
+        self.sent_before = self.has_old_ledger = self.draft_lost_power = False
         self.uploaded = 0
         self.gone = Counter()
         self.seen = None
@@ -192,18 +194,14 @@ class Account:
         line = self.lines[device.name]
         line.books = _different([*line.during, *line.books])
         if power:
-            spools = line.books
-            common = set.intersection(*({*book.pending} for book in spools))
-            pending, maybe = {}, {}
-            for book in spools:
-                for serial, each in {**book.maybe, **book.pending}.items():
-                    (pending if serial in common else maybe)[serial] = each
-            merged = spools[-1].changed(pending=pending, maybe=maybe)
             ledgers = _different([*line.passed, *line.books])
             line.books = [
-                rules.after_power_failure(ledger, merged, line.unsynced) for ledger in ledgers
+                rules.after_power_failure(ledger, spool, line.unsynced)
+                for ledger in ledgers
+                for spool in _merged(line.books, ledger.secret)
             ]
             if not line.sent_before:
+                line.draft_lost_power = True
                 line.books.append(Book(secret=device.new_token()))
             line.books = _different(line.books)
             line.passed, line.unsynced = [], {}
@@ -258,8 +256,9 @@ class Account:
         line.books = _different([book for _, _, book in after])
         line.passed = list(before)
         line.during = [*before, *line.books]
-        if SPECS[upload.digest].name == "city":
-            version = line.books[0].secret, upload.digest
+        secrets = {book.secret for book in line.books}
+        if SPECS[upload.digest].name == "city" and len(secrets) == 1:
+            version = secrets.pop(), upload.digest
             self.answers.setdefault(version, {})[upload.id] = upload.payload
         line.sent += status == ACCEPTED
         if status in FINAL:
@@ -275,7 +274,8 @@ class Account:
         expect("sent", status.sent == line.sent, f"{status.sent} sent, {line.sent} acknowledged")
         refused = {each: n for each, n in status.dropped.items() if each.startswith("refused")}
         expect("lost", refused == dict(line.refused), f"{refused}, the aggregator {line.refused}")
-        expect("lost", "spool_corrupt" not in status.dropped, "the spool was damaged")
+        sound = line.draft_lost_power or "spool_corrupt" not in status.dropped
+        expect("lost", sound, "the spool was damaged")
         agree = [book for book in line.books if _agrees_on_spending(book, status, moment)]
         if not agree:
             said = status.epsilon_left_lifetime, status.epsilon_left_today, status.delta_lifetime
@@ -402,6 +402,26 @@ def _resolved(book, count):
     if count == len(book.pending) + len(book.maybe):
         return book.changed(pending={**book.maybe, **book.pending}, maybe={})
     return book
+
+
+def _merged(books, secret):
+    """The books with a secret, those with the same secrets before as one.
+
+    Its reports wait perhaps, unless they wait in all of them.
+    """
+    found = {}
+    for book in books:
+        if book.secret == secret:
+            found.setdefault(frozenset(each for each, _ in book.left), []).append(book)
+    merged = []
+    for same in found.values():
+        common = set.intersection(*({*book.pending} for book in same))
+        pending, maybe = {}, {}
+        for book in same:
+            for serial, each in {**book.maybe, **book.pending}.items():
+                (pending if serial in common else maybe)[serial] = each
+        merged.append(same[-1].changed(pending=pending, maybe=maybe))
+    return merged
 
 
 def _different(books):

@@ -162,6 +162,8 @@ class Device:
         """Several real processes use the directory at the same time; one is killed."""
         if not self.agreed:
             return
+        while self.client is None:
+            self.start()  # tells which remote configuration is in force
         self.close()
         if self.client is not None or self.is_dead:
             return

@@ -115,7 +115,8 @@ class Disk:
         }
 
     def restore(self, contents, to=None):
-        """Replaces all files by a copy, possibly of another folder `to`."""
+        """Replaces all files by a copy, possibly of another folder `to`; forgets `stop_at`."""
+        self.go_on()
         source = self.folder if to is None else to
         files = {
             self.folder / path.relative_to(source): None if content is None else File(content)

@@ -9,8 +9,10 @@ import pytest
 
 from deniable import Outcome, parse_registry
 from deniable_shared import wire
-from tests.client.life import sqlite_calls
+from tests.client.life import rules, sqlite_calls
+from tests.client.life.account import Account, Line
 from tests.client.life.disk import Disk, noting
+from tests.client.life.rules import Book
 from tests.client.transports import Accepting
 
 pytestmark = pytest.mark.skipif(
@@ -94,3 +96,32 @@ def test_a_report_that_costs_nothing_is_not_made_twice_for_a_period(make_client,
     client.flush()
     days = [wire.decode(body).parts[0].epoch for body in transport.bodies]
     assert len(days) == len(set(days)) == 5
+
+
+class NamedDevice:
+    name = "a"
+
+
+def test_the_account_mixes_no_books_of_different_secrets():
+    """A withdrawal that was cut short leaves two; each was paid for what left under it alone."""
+    account, version = Account(), b"a version"
+    before = Book(secret="old", left={("old", version): frozenset({b"1"})})
+    after = rules.withdrawn(before, "new")[-1]
+    after.left["new", version] = frozenset({b"2"})
+    before.left["old", version] |= {b"2"}
+    line = account.lines["a"] = Line([before, after])
+    line.sent_before = True
+    account.died(NamedDevice, power=True)
+    assert {book.secret: book.left for book in line.books} == {
+        "old": {("old", version): {b"1", b"2"}},
+        "new": {("old", version): {b"1"}, ("new", version): {b"2"}},
+    }
+
+
+def test_files_that_are_replaced_do_not_come_back_by_a_stop_before(disk):
+    """A stop that was planned for a directory that somebody has deleted is no stop of the next."""
+    disk.stop_at(1)
+    disk.restore({})
+    (disk.folder / "new").mkdir()
+    disk.made_directory(disk.folder / "new")
+    assert disk.stopped is None
