@@ -23,6 +23,11 @@ DO_NOT_TRACK: Final = "DO_NOT_TRACK"
 """The environment variable that refuses on the user's behalf, unless it is empty or 0."""
 
 
+def forbids_tracking(environment: Mapping[str, str]) -> bool:
+    """Whether the environment refuses on the user's behalf."""
+    return environment.get(DO_NOT_TRACK, "") not in ("", "0")
+
+
 class Consent:
     """Whether the user agrees, and which deletion is still owed to them.
 
@@ -51,7 +56,7 @@ class Consent:
         self._environment = environment
         self._memory = memory
         self.given = False
-        self.do_not_track = self._environment_refuses()
+        self.do_not_track = forbids_tracking(self._environment)
         self.endings = 0
         self._answer = False  # the user's latest, whatever the environment says
         self._withdrawals = self._requests = 0
@@ -69,7 +74,7 @@ class Consent:
         Returns:
             What `endings` is for as long as this agreement holds. None if the environment refuses.
         """
-        self.do_not_track = self._environment_refuses()
+        self.do_not_track = forbids_tracking(self._environment)
         if not self.do_not_track and self._memory is not None:
             # If that fails, the agreement holds in this process only.
             self._memory.remember(agreed=True, deletion_owed=self._wipe_owed)
@@ -92,7 +97,7 @@ class Consent:
         if not answer.consent.agreed:
             return None
         self._answer = True
-        self.do_not_track = self._environment_refuses()
+        self.do_not_track = forbids_tracking(self._environment)
         self.given = not self.do_not_track
         return self.endings if self.given else None
 
@@ -199,6 +204,3 @@ class Consent:
     def _end(self) -> None:
         self.given = self._answer = False
         self.endings += 1
-
-    def _environment_refuses(self) -> bool:
-        return self._environment.get(DO_NOT_TRACK, "") not in ("", "0")

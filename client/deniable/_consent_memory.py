@@ -6,7 +6,7 @@ from deniable._status import RememberedConsent
 from deniable._storage.consent_file import Answer
 from deniable._storage.directory import StorageError
 from deniable._storage.files import describe_error
-from deniable_shared.periods import epoch_at
+from deniable_shared.periods import calendar_day, epoch_at
 
 TYPE_CHECKING = False
 
@@ -84,9 +84,4 @@ class ConsentMemory:
         return answer is None or not answer.consent.agreed
 
     def _today(self) -> date:
-        from datetime import date  # costs start-up time, and few programs need it
-
-        first = date(1970, 1, 1).toordinal()
-        return date.fromordinal(
-            min(max(first + epoch_at(self._clock()), date.min.toordinal()), date.max.toordinal())
-        )
+        return calendar_day(epoch_at(self._clock()))

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from deniable._platform.folders import state_folder
+from deniable_shared.attributes import NAME
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "deniable"
 """All applications of a user have their directories in this one, each under its name."""
-
-_NAME: Final = r"[a-z][a-z0-9_]{0,63}"
 
 
 def default_directory(application: str) -> Path:
@@ -31,8 +30,8 @@ def default_directory(application: str) -> Path:
         ParameterError: if it is no such name; or if the user has no home, as services often have
             none, and has to be given a directory.
     """
-    if not (isinstance(application, str) and re.fullmatch(_NAME, application)):
-        raise ParameterError("application", f"a name matching {_NAME}", application)
+    if not (isinstance(application, str) and re.fullmatch(NAME, application)):
+        raise ParameterError("application", f"a name matching {NAME}", application)
     try:
         return state_folder() / FOLDER / application
     except RuntimeError:

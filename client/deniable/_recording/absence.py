@@ -53,9 +53,7 @@ class AbsenceReporter:
         self._writer = writer
         self._clock = clock
         self.metrics: list[Metric] = [
-            metric
-            for metric in registry.metrics.values()
-            if metric.spec.absent is not None and metric.spec.every != "once"
+            metric for metric in registry.metrics.values() if metric.spec.reports_absence
         ]
         self.digests = frozenset(metric.spec.digest for metric in self.metrics)
         self._checked: tuple[int, int] | None = None

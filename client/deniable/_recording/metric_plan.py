@@ -79,7 +79,7 @@ class MetricPlan:
         if self.memoized:
             self.delay_seconds = min(self.delay_seconds, MAX_MEMOIZED_DELAY_SECONDS)
             self.max_age_days = MAX_MEMOIZED_AGE_DAYS
-        self.reports_absence = metric.spec.absent is not None and metric.spec.every != "once"
+        self.reports_absence = metric.spec.reports_absence
         expires = metric.expires
         self.last_epoch = math.inf if expires is None else expires.toordinal() - _UNIX_DAY_ZERO
         self.last_reported: float = -math.inf

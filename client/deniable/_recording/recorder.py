@@ -116,7 +116,7 @@ class Recorder:
         number = period(plan.spec.every, epoch)
         if number <= plan.last_reported:
             return Outcome.ALREADY_REPORTED, wake
-        if epoch <= plan.refused_until:
+        if epoch <= plan.refused_until and self._writer.latest_epoch <= plan.refused_until:
             return Outcome.OVER_BUDGET, wake
         self._consent.delete_owed(_NO_WAIT)
         day, since = epoch, now

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from deniable._recording.metric_plan import MetricPlan
@@ -31,6 +32,7 @@ class ReportWriter:
 
     Attributes:
         limits: what one day and a lifetime may cost, in nano-nats.
+        latest_epoch: the latest day that this object has charged a report to, by the clock.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class ReportWriter:
             limit_nano_nats(min(budget.epsilon_per_day, MAX_EPSILON_PER_DAY)),
             limit_nano_nats(min(budget.epsilon_lifetime, MAX_EPSILON_LIFETIME)),
         )
+        self.latest_epoch: float = -math.inf
         self._plans: dict[str, MetricPlan] = {}
 
     @property
@@ -88,6 +91,8 @@ class ReportWriter:
         outcome = storage.ledger.debit(plan.charge, number, epoch, self.limits)
         due = since
         if outcome is Outcome.RECORDED:
+            if epoch > self.latest_epoch:
+                self.latest_epoch = epoch
             payload = plan.randomizer.report(item, storage.secret)
             delay_seconds = self._remote.stretched(plan.delay_seconds)
             due += delay_seconds * randomness.word() / _DELAY_STEPS

@@ -114,10 +114,10 @@ class Ledger:
 
         Returns:
             ``RECORDED`` if the debit is committed; otherwise ``ALREADY_REPORTED`` or
-            ``OVER_BUDGET``. What does not fit now never fits again before the day after
-            `refused_until`, whatever other processes do: what was spent in a day and ever only
-            grows, an earlier day is charged to the latest one, and what others pay for permanent
-            answers of the same spec lowers the cost by no more than they spend.
+            ``OVER_BUDGET``. What does not fit now never fits again up to the day `refused_until`,
+            unless a later day was charged by then and the clock went back: what was spent in a day
+            and ever only grows, an earlier day is charged to the latest one, and what others pay
+            for permanent answers of the same spec lowers the cost by no more than they spend.
 
         Raises:
             LedgerError: if the account is missing or damaged, or bound to another secret by now.

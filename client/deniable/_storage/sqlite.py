@@ -11,6 +11,9 @@ Two things are done so that recording seldom waits for the disk. The tables of a
 with synchronous=OFF: a power failure may leave any part of such a file until `empty_log` has once
 succeeded. And a log is begun by a commit that changes nothing, because SQLite syncs the file of a
 log before its first commit.
+
+Whoever finds a log commits something random to it before anything else: see
+`_part_from_lost_commits`.
 """
 
 from __future__ import annotations
@@ -127,6 +130,9 @@ def use_write_ahead_log(connection: sqlite3.Connection, *, new: bool) -> None:
         with contextlib.suppress(sqlite3.OperationalError):  # then the first commit has to wait
             _begin_log(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
+    if not new:
+        with contextlib.suppress(sqlite3.OperationalError):  # the disk is full
+            _part_from_lost_commits(connection)
 
 
 @contextlib.contextmanager
@@ -222,6 +228,18 @@ def is_full(error: BaseException) -> bool:
     """Whether an error says that the disk, or the file with its size limit, is full."""
     code = getattr(error, "sqlite_errorcode", None)
     return isinstance(code, int) and code & 0xFF == sqlite3.SQLITE_FULL
+
+
+def _part_from_lost_commits(connection: sqlite3.Connection) -> None:
+    """Commits something random, so that no earlier commit can follow what is committed from now on.
+
+    A power failure may take a commit and leave the one after it in the log, where it counts for
+    nothing, as its checksum does not continue what is before it. If the lost commit were made again
+    with the same bytes, it would continue that, and whoever opened the file next would find the
+    second commit in force: a debit without its report.
+    """
+    number = int.from_bytes(os.urandom(4), "little", signed=True)
+    connection.execute(f"PRAGMA application_id = {number}")
 
 
 def _begin_log(connection: sqlite3.Connection) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 from deniable._frames import release_frames
 from deniable._platform import processes
 from deniable._upload.pace import FlushPace
+from deniable_shared.wire import ACCEPTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +50,6 @@ KEY_PAUSES_SECONDS: Final = (300.0, 1_800.0, 86_400.0)
 the key; the longest is twice as long. The short ones are for a key that is about to be valid, or is
 unknown to one of several servers; the long one is for a key that will never be valid."""
 
-ACCEPTED: Final = 204
 REFUSED: Final = frozenset({400, 410, 413, 415, 422})
 """Statuses of final answers: the same bytes would be refused again."""
 

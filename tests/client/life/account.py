@@ -233,9 +233,9 @@ class Account:
         final = status == ACCEPTED or status in FINAL
         after = []
         for book in line.books:
-            serial, changed = rules.exchanged(book, upload, final)
-            if changed is not None and self.serials.get(upload.id, serial) == serial:
-                after.append((serial, book, changed))
+            for serial, changed in rules.exchanged(book, upload, final):
+                if self.serials.get(upload.id, serial) == serial:
+                    after.append((serial, book, changed))
         if not after:
             self._explain(line, upload)
         serials = {serial for serial, _, _ in after}

@@ -127,14 +127,16 @@ def enter(account, device, said, moment):
         expect("retry", known == body, "an upload id came again with other bytes")
         if upload.id in removed:
             continue
-        after = []
-        for book in line.books:
-            serial, changed = rules.exchanged(book, upload, surely)
-            if changed is not None and account.serials.get(upload.id, serial) == serial:
-                account.serials[upload.id] = serial
-                after.append(changed if surely else rules.doubted(changed, serial))
+        after = [
+            (serial, changed if surely else rules.doubted(changed, serial))
+            for book in line.books
+            for serial, changed in rules.exchanged(book, upload, surely)
+            if account.serials.get(upload.id, serial) == serial
+        ]
         expect("period", after, "a process sent a report that was never made, or under two ids")
-        line.books, line.sent_before = after, True
+        if len(serials := {serial for serial, _ in after}) == 1:
+            (account.serials[upload.id],) = serials
+        line.books, line.sent_before = [changed for _, changed in after], True
         if surely:
             removed.add(upload.id)
         device.world.aggregator.taken.setdefault(upload.id, body)

@@ -335,25 +335,35 @@ def forgotten(book):
 
 
 def exchanged(book, upload, removed):
-    """The book after a report was sent, or None if the device cannot have had this report.
+    """The reports that an upload may have been of, each as its serial and the book after it.
+
+    One that was seen under the id of the upload is it; none, if the device cannot have had any.
 
     Args:
         book: before.
         upload: what was sent.
         removed: whether the answer was final.
     """
-    for kept in (book.pending, book.maybe):
-        for serial, report in kept.items():
-            same = (report.digest, report.day) == (upload.digest, upload.day)
-            if same and report.upload_id in (None, upload.id):
-                after = book.changed()
-                del (after.pending if kept is book.pending else after.maybe)[serial]
-                version = book.secret, upload.digest
-                after.left[version] = after.left.get(version, frozenset()) | {upload.id}
-                if not removed:
-                    after.pending[serial] = report._replace(upload_id=upload.id, tried=True)
-                return serial, after
-    return None, None
+    alike = [
+        each
+        for each in (*book.pending.values(), *book.maybe.values())
+        if (each.digest, each.day) == (upload.digest, upload.day)
+    ]
+    seen = [each for each in alike if each.upload_id == upload.id]
+    return [
+        (each.serial, _after_exchange(book, each, upload, removed))
+        for each in seen or [each for each in alike if each.upload_id is None]
+    ]
+
+
+def _after_exchange(book, report, upload, removed):
+    after = book.changed()
+    del (after.pending if report.serial in after.pending else after.maybe)[report.serial]
+    version = book.secret, upload.digest
+    after.left[version] = after.left.get(version, frozenset()) | {upload.id}
+    if not removed:
+        after.pending[report.serial] = report._replace(upload_id=upload.id, tried=True)
+    return after
 
 
 def doubted(book, serial):

@@ -9,10 +9,10 @@ import pytest
 
 from deniable import Outcome, parse_registry
 from deniable_shared import wire
-from tests.client.life import rules, sqlite_calls
+from tests.client.life import rules, sqlite_calls, upload_format
 from tests.client.life.account import Account, Line
 from tests.client.life.disk import Disk, noting
-from tests.client.life.rules import Book
+from tests.client.life.rules import Book, Report
 from tests.client.transports import Accepting
 
 pytestmark = pytest.mark.skipif(
@@ -116,6 +116,20 @@ def test_the_account_mixes_no_books_of_different_secrets():
         "old": {("old", version): {b"1", b"2"}},
         "new": {("old", version): {b"1"}, ("new", version): {b"2"}},
     }
+
+
+def test_the_account_knows_a_report_again_by_the_id_that_it_was_seen_under():
+    """After a power failure two books may have one of a metric and day, of which one was sent."""
+    upload = upload_format.Upload(b"i" * 16, b"a version", 7, b"noise")
+    never_seen = Report(1, "crash", upload.digest, upload.day)
+    seen = never_seen._replace(serial=2, upload_id=upload.id)
+    book = Book(maybe={1: never_seen, 2: seen})
+    ((serial, after),) = rules.exchanged(book, upload, True)
+    assert (serial, after.maybe) == (2, {1: never_seen})
+    other = upload._replace(id=b"o" * 16)
+    assert [serial for serial, _ in rules.exchanged(book, other, True)] == [1]
+    unsure = Book(maybe={1: never_seen, 2: never_seen._replace(serial=2)})
+    assert [serial for serial, _ in rules.exchanged(unsure, other, True)] == [1, 2]
 
 
 def test_files_that_are_replaced_do_not_come_back_by_a_stop_before(disk):

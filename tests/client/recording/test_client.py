@@ -159,6 +159,17 @@ def test_without_consent_nothing_is_randomized_stored_or_created(
     assert not directory.exists()
 
 
+def test_after_a_clock_went_back_the_budget_is_that_of_the_latest_day(make_client, clock):
+    """What was over the budget of an earlier day fits into that of the latest, which is charged."""
+    client = make_client(clock=clock)
+    assert record_of(client, "heavy", "theme") == ["recorded", "over_budget"]
+    clock.forward(days=1)
+    assert record_of(client, "emoji") == ["recorded"]
+    clock.forward(days=-1)
+    assert record_of(client, "theme", "theme") == ["recorded", "already_reported"]
+    assert client.status().epsilon_left_today == pytest.approx(2.0)
+
+
 def test_consent_can_be_granted_and_withdrawn(make_client, clock):
     client = make_client(consent=False, clock=clock)
     client.consent = True

@@ -247,3 +247,36 @@ def test_deltas_add_up_for_life_whatever_becomes_of_the_metric(tmp_path):
 def test_a_delta_that_is_over_budget_is_not_counted(ledger):
     assert ledger.debit(Charge("m", "day", 5 * ONE, delta=9), 1, 1, LIMITS) is Outcome.OVER_BUDGET
     assert ledger.delta_spent() == 0
+
+
+def test_a_debit_that_a_power_failure_undid_does_not_come_back_after_a_kill(ledger, tmp_path):
+    """It would, behind the same bytes written again, if the log went on where it was cut."""
+    path, secret = tmp_path / "ledger.sqlite", bytes(32)
+    ledger.set_secret(secret)
+    ledger.empty_log()
+
+    def log():
+        return path.with_name("ledger.sqlite-wal").read_bytes()
+
+    def opened_with(content, name):
+        """What is found after the files were left with this log."""
+        again = tmp_path / name
+        again.write_bytes(path.read_bytes())
+        again.with_name(f"{name}-wal").write_bytes(content)
+        found = Ledger(again, new=False)
+        found.set_secret(secret)
+        return found
+
+    kept = log()
+    debit(ledger, "theme")
+    lost = log()
+    debit(ledger, "emoji")
+    cut = kept + bytes(len(lost) - len(kept)) + log()[len(lost) :]
+    with contextlib.closing(opened_with(cut, "after_power_failure")) as failed:
+        assert failed.spending(100) == (0, 0)
+        debit(failed, "theme")
+        left = (tmp_path / "after_power_failure-wal").read_bytes()
+        with contextlib.closing(opened_with(left, "after_kill")) as killed:
+            assert killed.spending(100) == (ONE, ONE)
+            assert killed.is_reported("theme", "day", 100)
+            assert not killed.is_reported("emoji", "day", 100)
