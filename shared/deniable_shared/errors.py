@@ -3,6 +3,7 @@
     DeniableError
     ├── ParameterError (ValueError)   an argument or a parameter breaks its constraint
     ├── RegistryError                 a metrics.toml has problems; all of them are listed
+    ├── PriorsError                   a file that says how common values are has problems
     ├── DomainError                   a recorded value is outside its metric's domain
     ├── RecordError                   in strict mode: a value was not recorded, and why
     ├── UploadError                   in strict mode: a flush met a mistake, and what to do about it
@@ -45,6 +46,10 @@ class RegistryError(DeniableError):
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.problems,)
+
+
+class PriorsError(DeniableError):
+    """A file that says how common values are cannot be read, or says what cannot be."""
 
 
 class DomainError(DeniableError):

@@ -16,7 +16,7 @@ DEFAULT_BINS: Final = 32
 MAX_BINS: Final = 256
 MIN_DELTA: Final = Fraction(1, 10**12)
 MAX_DELTA: Final = Fraction(1, 10**5)
-"""The ceiling of the probability that a report reveals more than its epsilon."""
+"""The ceiling of delta, see `Mechanism.delta`."""
 
 _MAX_END_CHARACTERS: Final = 200
 _END: Final = re.compile(r"-?[0-9]+(/[0-9]+)?")

@@ -213,13 +213,16 @@ class Spec:
         except (KeyError, TypeError, AttributeError) as error:
             raise ParameterError("spec", "a canonical spec", data) from error
 
-    @cached_property
-    def digest(self) -> bytes:
-        """SHA-256 of the canonical JSON (sorted keys, no spaces, UTF-8): 32 bytes."""
-        text = json.dumps(
+    def canonical_text(self) -> str:
+        """The canonical JSON: keys sorted, no spaces, characters as they are."""
+        return json.dumps(
             self.canonical(), sort_keys=True, separators=(",", ":"), ensure_ascii=False
         )
-        return hashlib.sha256(text.encode()).digest()
+
+    @cached_property
+    def digest(self) -> bytes:
+        """SHA-256 of the canonical JSON in UTF-8: 32 bytes."""
+        return hashlib.sha256(self.canonical_text().encode()).digest()
 
     @cached_property
     def salt(self) -> int:
@@ -237,6 +240,11 @@ class Spec:
             return ("true",)
         items = self.values + single_items(self.attributes)
         return items + pair_items(self.attributes) if self.mechanism.estimates_pairs else items
+
+    @property
+    def reports_absence(self) -> bool:
+        """Whether a period without a value is reported as well; one that never ends is not."""
+        return self.absent is not None and self.every != "once"
 
     def encode(self, value: object, segment: object = None) -> int | bytes | tuple[int, ...]:
         """A recorded value in the form that the mechanism takes.

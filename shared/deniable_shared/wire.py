@@ -17,6 +17,9 @@ from deniable_shared.errors import TooManyPartsError, WireError
 
 VERSION: Final = 1
 CONTENT_TYPE: Final = "application/msgpack"
+ACCEPTED: Final = 204
+"""The status that acknowledges an upload: it is stored, and counts once."""
+
 ID_BYTES: Final = 16
 DIGEST_BYTES: Final = 32
 MAX_EPOCH: Final = 2**31 - 1

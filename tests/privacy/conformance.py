@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar
@@ -27,13 +28,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from deniable._audit.walk import distribution
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.errors import WireError
 from deniable_shared.exact_bounds import exp_lower, log_upper
+from deniable_shared.review.information import information
+from deniable_shared.review.metric_bits import sizes_of
 from deniable_shared.spec import Spec
-from tests.privacy.walk import distribution
+from tests.privacy.exceedance import Exceedance
+from tests.privacy.told import mutual_information
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -80,7 +85,11 @@ class MechanismConformance:
     items: ClassVar[Sequence[str]]
     repetitions: ClassVar[int] = REPETITIONS
     rounding: ClassVar[Fraction] = Fraction(0)
-    """What epsilon is compared within, relatively: 0 but where probabilities are irrational."""
+    """What is compared within: 0 but where probabilities are irrational. Relative for epsilon."""
+    losses_are_attained: ClassVar[bool] = True
+    """Whether the loss classes are exactly those of the worst of the small specs' values."""
+    values_compared: ClassVar[int] = 12
+    """How many of a small spec's values are compared with one another, class by class."""
 
     @classmethod
     def with_noise(cls, mechanism: Mechanism, factor: Fraction) -> Mechanism:
@@ -115,14 +124,19 @@ class MechanismConformance:
         """The same of a spec that nothing was drawn for, where a formula is cheaper."""
         return cls.channel(spec, value)
 
-    def test_epsilon_is_never_above_the_declared_one_and_within_a_thousandth_of_it(self):
-        for spec, declared, values in self.small:
-            channels = [self.channel(spec, value) for value in values]
-            reports = set().union(*channels)
-            assert all(report in channel for channel in channels for report in reports)
+    @pytest.fixture(scope="class")
+    @classmethod
+    def channels(cls):
+        """Of each small spec the channel of each of its values."""
+        return [[cls.channel(spec, value) for value in values] for spec, _, values in cls.small]
+
+    def test_epsilon_is_never_above_the_declared_one_and_within_a_thousandth_of_it(self, channels):
+        for (spec, declared, _), of_values in zip(self.small, channels, strict=True):
+            reports = set().union(*of_values)
+            assert all(report in channel for channel in of_values for report in reports)
             worst = max(
-                max(channel[report] for channel in channels)
-                / min(channel[report] for channel in channels)
+                max(channel[report] for channel in of_values)
+                / min(channel[report] for channel in of_values)
                 for report in reports
             )
             worst *= 1 - self.rounding
@@ -130,9 +144,30 @@ class MechanismConformance:
             assert log_upper(worst) <= spec.mechanism.epsilon
             assert log_upper(worst) >= float(declared) - 1e-3
 
-    def test_every_report_has_the_stated_width(self):
-        for spec, _, values in self.small:
-            for report in self.channel(spec, values[0]):
+    def test_the_loss_classes_dominate_every_two_values_and_are_not_wasteful(self, channels):
+        for (spec, _, _), of_values in zip(self.small, channels, strict=True):
+            classes = spec.mechanism.losses()
+            assert sorted(classes) == sorted((other, own) for own, other in classes)
+            claimed, compared = Exceedance(classes), of_values[: self.values_compared]
+            found = [Exceedance.of(*pair) for pair in itertools.combinations(compared, 2)]
+            corners = claimed.corners.union(*(each.corners for each in found))
+            for growth in corners:
+                worst = max(each.at(growth) for each in found)
+                assert claimed.at(growth) >= worst - self.rounding
+                if self.losses_are_attained:
+                    assert claimed.at(growth) <= worst + self.rounding
+
+    def test_a_report_tells_as_many_bits_on_average_as_a_review_says_or_fewer(self, channels):
+        for (spec, _, values), of_values in zip(self.small, channels, strict=True):
+            stated = information(spec.mechanism)
+            told = mutual_information(of_values)
+            assert 0 < told <= stated.bits * (1 + 1e-9) + float(self.rounding)
+            if stated.exact and len(values) == math.prod(sizes_of(spec)):
+                assert told == pytest.approx(stated.bits, rel=1e-9)
+
+    def test_every_report_has_the_stated_width(self, channels):
+        for (spec, _, _), of_values in zip(self.small, channels, strict=True):
+            for report in of_values[0]:
                 assert len(report) == spec.mechanism.report_bytes
 
     def sampled(self, spec: Spec, value: object, samples: int) -> dict[bytes, int]:

@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from deniable._audit.walk import distribution
 from deniable.randomizers import randomizer_for
 from deniable.randomizers.permanent import CLASS_LABEL
 from deniable_shared.device_classes import CLASSES, groups_of_classes
 from deniable_shared.exact_bounds import SCALE
 from tests.privacy.conformance import secret_of, seeded
-from tests.privacy.walk import distribution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from fractions import Fraction
 
+    from deniable._audit.walk import Walk
     from deniable.randomizers.permanent import Keyed
     from deniable_shared.spec import Spec
-    from tests.privacy.walk import Walk
 
 SECRET = b"s" * 32
 STRATA = 16
@@ -34,7 +34,7 @@ class Kept:
 
     def __init__(self, walk: Walk, spec: Spec) -> None:
         self._walk = walk
-        self._drawn: dict[bytes, int] = {}
+        self._drawn: dict[tuple[bytes, int], int] = {}
         self._class = DrawnClass(walk, spec)
 
     def __call__(self, secret: bytes, label: bytes, length: int) -> Label | DrawnClass:
@@ -66,12 +66,13 @@ def drawn_by(walk: Walk, spec: Spec) -> Keyed:
 
 
 class Label:
-    """What is drawn for one label."""
+    """What is drawn for one label: one thing after the other, the same whenever it begins anew."""
 
-    def __init__(self, walk: Walk, drawn: dict[bytes, int], label: bytes) -> None:
+    def __init__(self, walk: Walk, drawn: dict[tuple[bytes, int], int], label: bytes) -> None:
         self._walk = walk
         self._drawn = drawn
         self._label = label
+        self._count = 0
 
     def bernoulli(self, weight: int) -> bool:
         if self._label.endswith(b"alpha\x00"):  # one word is compared with different weights
@@ -83,13 +84,18 @@ class Label:
     def uniform_below(self, bound: int) -> int:
         return self._once(lambda: self._walk.uniform_below(bound))
 
+    def one_of(self, own: int, other: int) -> int:
+        return self._once(lambda: self._walk.one_of(own, other))
+
     def bits(self, count: int, weight: int) -> int:
         return self._once(lambda: self._walk.bits(count, weight) & (1 << count) - 1)
 
     def _once(self, draw: Callable[[], int]) -> int:
-        if self._label not in self._drawn:
-            self._drawn[self._label] = draw()
-        return self._drawn[self._label]
+        place = self._label, self._count
+        self._count += 1
+        if place not in self._drawn:
+            self._drawn[place] = draw()
+        return self._drawn[place]
 
 
 class OverDevices:

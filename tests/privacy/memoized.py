@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pytest
 
+from deniable._audit.walk import distribution
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.exact_bounds import exp_lower, log_upper
+from deniable_shared.review.information import information, permanent_information
+from deniable_shared.review.metric_bits import sizes_of
 from tests.privacy.conformance import (
     MEAN_LIMIT,
     MechanismConformance,
     secret_of,
     seeded,
 )
-from tests.privacy.kept import OverDevices
-from tests.privacy.walk import distribution
+from tests.privacy.kept import SECRET, Kept, OverDevices
+from tests.privacy.told import mutual_information
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,6 +71,7 @@ class MemoizedConformance(OverDevices, MechanismConformance):
 
     __test__ = False
     tiny: ClassVar[Spec]
+    losses_are_attained = False
     permanent: ClassVar[Sequence[str]]
 
     @classmethod
@@ -83,6 +87,18 @@ class MemoizedConformance(OverDevices, MechanismConformance):
             found = worst([permanent_channel(spec, spec.encode(value)) for value in values])
             assert found <= exp_lower(Fraction(declared))
             assert float(declared) - 1e-3 <= log_upper(found) <= spec.mechanism.epsilon_permanent
+
+    def test_the_permanent_answer_tells_as_many_bits_as_a_review_says_or_fewer(self):
+        """And so do all reports that are drawn from it."""
+        for spec, _, values in self.small:
+            told = mutual_information(
+                [permanent_channel(spec, spec.encode(value)) for value in values]
+            )
+            stated = permanent_information(spec.mechanism).bits
+            assert information(spec.mechanism).bits < stated
+            assert told <= stated * (1 + 1e-9)
+            if len(values) == math.prod(sizes_of(spec)):
+                assert told == pytest.approx(stated, rel=1e-9)
 
     def test_many_reports_cost_what_the_formula_says_and_never_more_than_the_permanent_answer(self):
         """All sequences of up to 3 reports of two values, enumerated; then the formula alone."""
@@ -110,6 +126,19 @@ class MemoizedConformance(OverDevices, MechanismConformance):
         )
         assert odds == sorted(odds)
         assert 1 - Fraction(1, 10**6) < odds[-1] / limit < 1
+
+    def test_the_permanent_answers_of_two_values_have_no_noise_in_common(self):
+        """Exactly; or whoever averages many reports of each would see in what they differ."""
+        spec = self.tiny
+
+        def answers(walk):
+            randomizer = randomizer_for(spec, walk, Kept(walk, spec))
+            return randomizer.permanent(0, SECRET), randomizer.permanent(1, SECRET)
+
+        first, second = (permanent_channel(spec, item) for item in (0, 1))
+        assert distribution(answers) == {
+            (one, other): first[one] * second[other] for one in first for other in second
+        }
 
     def test_the_permanent_answer_stays_until_the_spec_or_the_secret_changes(self):
         spec = self.spec

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from deniable._audit.walk import distribution
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.mechanisms import (
@@ -21,7 +22,6 @@ from deniable_shared.mechanisms import (
 from deniable_shared.mechanisms.numbers.numeric import RESOLUTION
 from tests.privacy.conformance import MechanismConformance, secret_of, seeded
 from tests.privacy.specs import number
-from tests.privacy.walk import distribution
 
 ENDS = (0.0, 1.0)
 
@@ -179,6 +179,7 @@ class TestDiscreteGaussian(NoiseConformance):
     spec = number(DiscreteGaussian.for_epsilon(Fraction(2), Fraction(1, 10**6)))
     population = [0.4321] * 40
     items = ["mean"]
+    rounding = Fraction(1, 1 << 40)
 
     @classmethod
     def with_noise(cls, mechanism, factor):
@@ -195,6 +196,23 @@ class TestDiscreteGaussian(NoiseConformance):
                 )
                 stated = spec.mechanism.delta
                 assert stated * (1 - 1e-6) <= exceeding <= stated
+
+
+def test_more_reports_than_delta_says_reveal_more_than_epsilon_and_little_more():
+    """Epsilon 1 and delta 1e-6: one report in 50,000, by 0.05 on average; delta is what exceeds."""
+    classes = DiscreteGaussian.for_epsilon(Fraction(1), Fraction(1, 10**6)).losses()
+    more = [
+        (float(weight), math.log(weight / other) - 1)
+        for weight, other in classes
+        if other and weight > math.e * other
+    ]
+    probability = sum(weight for weight, _ in more)
+    assert probability == pytest.approx(1 / 50_000, rel=0.01)
+    assert sum(weight * beyond for weight, beyond in more) / probability == pytest.approx(
+        0.052, abs=0.001
+    )
+    exceeding = sum(weight * -math.expm1(-beyond) for weight, beyond in more)
+    assert exceeding == pytest.approx(1e-6, rel=0.001)
 
 
 @pytest.mark.parametrize("epsilon", ["0.01", "0.1", "1", "4", "8"])

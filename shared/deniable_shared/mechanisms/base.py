@@ -7,12 +7,14 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
-from deniable_shared.exact_bounds import float_upper
+from deniable_shared.exact_bounds import exp_lower, float_upper
 from deniable_shared.frozen import field_names, frozen
+from deniable_shared.mechanisms.losses import losses_of_support
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.oracle import Oracle
     from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
@@ -235,8 +237,24 @@ class Mechanism(ABC):
 
     @property
     def delta(self) -> float:
-        """The probability with which a report may reveal more than `epsilon`; 0 nearly always."""
+        """What is added to e^epsilon times the probability of any event; 0 nearly always.
+
+        No event is more than e^epsilon times as probable for one value as for another, plus this.
+        """
         return 0.0
+
+    def losses(self) -> LossClasses:
+        """The loss classes of one report: how much it tells the worst two values apart, how often.
+
+        They dominate every two values of a device, see `deniable_shared.mechanisms.losses`. A
+        mechanism that does not say more counts as binary randomized response, the worst of all with
+        the same epsilon (Kairouz, Oh and Viswanath, ICML 2015).
+
+        Returns:
+            Of each class the weight under the one value and under the other.
+        """
+        odds = exp_lower(Fraction(self.epsilon))  # proven not to lie below the largest ratio
+        return losses_of_support(odds / (1 + odds), 1 / (1 + odds))
 
     @abstractmethod
     def variance(self, share: float, reports: int) -> float:

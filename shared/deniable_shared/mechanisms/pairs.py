@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import itertools
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from deniable_shared.attributes import MAX_ATTRIBUTES, MIN_ATTRIBUTES
 from deniable_shared.errors import ParameterError
+from deniable_shared.exact_bounds import SCALE
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Mechanism, require_integer
+from deniable_shared.mechanisms.losses import losses_of_support
 from deniable_shared.mechanisms.oracles.rr import RandomizedResponse
 from deniable_shared.mechanisms.smp import SampledAttribute
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
+    from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
 
@@ -97,6 +99,12 @@ class SampledCoefficients(Mechanism):
     def epsilon(self) -> float:
         """The privacy loss of one report about a whole record, in nats."""
         return self.inner.epsilon
+
+    def losses(self) -> LossClasses:
+        """Of two records that differ in s flags: in the parities of s + s (d - s) coefficients."""
+        most = max(flags * (1 + self.attributes - flags) for flags in range(self.attributes + 1))
+        told, lie = Fraction(most, len(self.coefficients)), Fraction(self.inner.flip, SCALE)
+        return losses_of_support(told * (1 - lie), told * lie)
 
     def variance(self, share: float, reports: int) -> float:
         """The variance of a single flag's share, if coefficients come equally often.

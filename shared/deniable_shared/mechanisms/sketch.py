@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from deniable_shared.mechanisms.base import Mechanism
+    from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
 ORACLE_OF_NAME: Final[Mapping[str, str]] = {"cms": "sue", "hcms": "ht", "loloha": "lgrr"}
@@ -135,6 +136,10 @@ class Sketch(SupportMechanism):
     def epsilon(self) -> float:
         """The privacy loss of one report, in nats."""
         return self.inner.epsilon
+
+    def losses(self) -> LossClasses:
+        """The inner oracle's, as for two strings that share no bucket: the row is public."""
+        return self.inner.losses()
 
     @property
     def epsilon_permanent(self) -> float | None:

@@ -9,10 +9,12 @@ from deniable_shared.attributes import MAX_ATTRIBUTES, MIN_ATTRIBUTES
 from deniable_shared.errors import ParameterError
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import MECHANISMS, Mechanism
+from deniable_shared.mechanisms.losses import mixed_losses
 from deniable_shared.mechanisms.oracle import FreshOracle, Oracle
 from deniable_shared.mechanisms.oracles.rr import RandomizedResponse
 
 if TYPE_CHECKING:
+    from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.pairs import SampledCoefficients
     from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
@@ -89,6 +91,11 @@ class SampledAttribute(Mechanism):
     def epsilon(self) -> float:
         """The privacy loss of one report about a whole record, in nats."""
         return max(oracle.epsilon for oracle in self.inner)
+
+    def losses(self) -> LossClasses:
+        """Of two records that differ in every attribute; the report says which one was drawn."""
+        share = Fraction(1, len(self.inner))
+        return mixed_losses((share, oracle.losses()) for oracle in self.inner)
 
     def variance(self, share: float, reports: int) -> float:
         """The variance of an item of the noisiest attribute, if attributes come equally often.

@@ -10,6 +10,7 @@ from deniable_shared import hashing
 from deniable_shared.errors import ParameterError
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Mechanism, Support, require_integer
+from deniable_shared.mechanisms.losses import mixed_losses
 from deniable_shared.mechanisms.oracles.pgr import (
     MAX_POINTS,
     ProjectiveGeometryResponse,
@@ -20,6 +21,7 @@ from deniable_shared.mechanisms.oracles.pgr import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
 FIRST_BITS: Final = 20
@@ -159,6 +161,12 @@ class Trie(Mechanism):
     def epsilon(self) -> float:
         """The privacy loss of one report, in nats: the larger one of the two oracles."""
         return max(self.first.epsilon, self.deeper.epsilon)
+
+    def losses(self) -> LossClasses:
+        """Of two strings whose first pieces differ, and that share no cell in a deeper level."""
+        first, deeper = self.first.losses(), self.deeper.losses()
+        shares = enumerate(self.level_shares)
+        return mixed_losses((share, deeper if level else first) for level, share in shares)
 
     @property
     def level_shares(self) -> tuple[Fraction, ...]:

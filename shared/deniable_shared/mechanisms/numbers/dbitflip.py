@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Support, SupportMechanism, require_integer
+from deniable_shared.mechanisms.losses import dominating_losses, losses_of_support, mixed_losses
 
 if TYPE_CHECKING:
+    from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
 MAX_SIZE: Final = 1_024
@@ -134,3 +136,25 @@ class DBitFlip(GroupedBins):
     def lie(self) -> Fraction:
         """What stands in `flip`."""
         return Fraction(self.flip, SCALE)
+
+    def losses(self) -> LossClasses:
+        """Of neighbouring bins, which most groups answer for at once, or of bins far apart.
+
+        Neither pair is the worse one at every epsilon. Of pairs in between, the exceedances lie
+        between those of the two.
+        """
+        fewest = max(0, 2 * self.buckets - self.size)
+        most = self.buckets - 1 if self.buckets < self.size else self.size
+        return dominating_losses(self._losses_of_pair(fewest), self._losses_of_pair(most))
+
+    def _losses_of_pair(self, both: int) -> LossClasses:
+        """The classes of two bins that so many groups answer for at once."""
+        told, lie = 1 - self.lie, self.lie
+        one, neither = 2 * (self.buckets - both), self.size - 2 * self.buckets + both
+        return mixed_losses(
+            [
+                (Fraction(both, self.size), losses_of_support(told * told, lie * lie)),
+                (Fraction(one, self.size), losses_of_support(told, lie)),
+                (Fraction(neither, self.size), ((Fraction(1), Fraction(1)),)),
+            ]
+        )

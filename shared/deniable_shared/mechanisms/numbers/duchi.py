@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
+from deniable_shared.mechanisms.losses import losses_of_support
 from deniable_shared.mechanisms.numbers.numeric import RESOLUTION, FreshMean, NumericMechanism
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from deniable_shared.mechanisms.losses import LossClasses
 
 
 class BitMean(NumericMechanism):
@@ -46,6 +49,10 @@ class BitMean(NumericMechanism):
         """One below the range and one above it."""
         lie = float(self.lie)
         return (-lie / (1 - 2 * lie), (1 - lie) / (1 - 2 * lie))
+
+    def losses(self) -> LossClasses:
+        """Those of the ends of the range; all other values are mixtures of the two."""
+        return losses_of_support(1 - self.lie, self.lie)
 
     def variance(self, share: float, reports: int) -> float:
         """(e / (e - 1)^2 + y (1 - y)) / n."""

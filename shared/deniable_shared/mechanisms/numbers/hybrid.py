@@ -9,6 +9,7 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, exp_lower
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
+from deniable_shared.mechanisms.losses import mixed_losses
 from deniable_shared.mechanisms.numbers.duchi import OneBitMean
 from deniable_shared.mechanisms.numbers.numeric import FreshMean
 from deniable_shared.mechanisms.numbers.window import Piecewise
@@ -16,6 +17,7 @@ from deniable_shared.mechanisms.numbers.window import Piecewise
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.oracle import Bounds
 
 CROSSOVER: Final = Fraction(6094, 10_000)
@@ -73,6 +75,11 @@ class Hybrid(FreshMean):
     def epsilon(self) -> float:
         """The privacy loss of one report, in nats."""
         return max(self.inner.epsilon, self.bit.epsilon)
+
+    def losses(self) -> LossClasses:
+        """Those of the two mechanisms: the ends of the range are the worst of both."""
+        heads = Fraction(self.heads, SCALE)
+        return mixed_losses([(1 - heads, self.bit.losses()), (heads, self.inner.losses())])
 
     def outcome_bounds(self) -> Bounds:
         """Those of the two mechanisms, each times how often it is chosen."""

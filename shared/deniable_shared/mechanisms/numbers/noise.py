@@ -12,6 +12,7 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import float_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
+from deniable_shared.mechanisms.numbers.noise_losses import gaussian_losses, laplace_losses
 from deniable_shared.mechanisms.numbers.numeric import (
     MAX_OUTCOMES,
     FreshMean,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from deniable_shared.mechanisms.base import Mechanism
+    from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.oracle import Bounds
     from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
@@ -142,6 +144,10 @@ class DiscreteLaplace(AdditiveNoise, FreshMean):
         """The privacy loss of one report, in nats: this very quotient, rounded up."""
         return float_upper(Fraction(self.steps, self.scale))
 
+    def losses(self) -> LossClasses:
+        """Those of the ends of the range."""
+        return laplace_losses(self.steps, self.scale)
+
     def outcome_probability(self, outcome: int, point: int) -> float:
         """By the distance."""
         noise, outermost = self._distance(outcome, point)
@@ -160,8 +166,8 @@ class DiscreteLaplace(AdditiveNoise, FreshMean):
 class DiscreteGaussian(AdditiveNoise):
     """Discrete Gaussian noise: P(k) in proportion to e^(-k^2 / (2 variance)).
 
-    This is (epsilon, delta)-differential privacy: with probability delta a report may reveal more
-    than epsilon. For values D steps apart (Canonne, Kamath and Steinke 2020, theorem 7)::
+    This is (epsilon, delta)-differential privacy, see `Mechanism.delta`. For values D steps apart
+    (Canonne, Kamath and Steinke 2020, theorem 7)::
 
         delta = P(Y > eps variance / D - D / 2) - e^eps P(Y > eps variance / D + D / 2)
 
@@ -231,7 +237,7 @@ class DiscreteGaussian(AdditiveNoise):
 
     @cached_property
     def delta(self) -> float:
-        """The probability that one report reveals more than `epsilon`."""
+        """For the two ends of the range, rounded up; see `Mechanism.delta`."""
         return self.delta_at_distance(self.steps)
 
     def delta_at_distance(self, apart: int) -> float:
@@ -254,6 +260,10 @@ class DiscreteGaussian(AdditiveNoise):
 
         delta = (above(near) - math.exp(self.epsilon) * above(far)) / total
         return delta * (1 + _ROUNDING)
+
+    def losses(self) -> LossClasses:
+        """Those of the ends of the range; some exceed epsilon, which is what delta allows."""
+        return gaussian_losses(self.steps, self.noise, self.reach)
 
     def outcome_probability(self, outcome: int, point: int) -> float:
         """By the distance."""

@@ -10,6 +10,7 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import require_integer
+from deniable_shared.mechanisms.losses import losses_of_support
 from deniable_shared.mechanisms.numbers.numeric import (
     FreshMean,
     NumericMechanism,
@@ -19,6 +20,7 @@ from deniable_shared.mechanisms.numbers.numeric import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
 MAX_SIZE: Final = 1_025
@@ -83,6 +85,13 @@ class WindowMechanism(NumericMechanism):
             first, last = max(outcome - self.window + 1, 0), min(outcome, self.size - 1)
             low.append(near if last - first + 1 == self.size else far)
         return low, [near] * self.outcomes
+
+    def losses(self) -> LossClasses:
+        """Of two inputs whose windows have as little in common as any two's."""
+        apart, inside = min(self.window, self.size - 1), Fraction(self.inside, SCALE)
+        return losses_of_support(
+            apart * inside / self.window, apart * (1 - inside) / (self.size - 1)
+        )
 
     @abstractmethod
     def position(self, number: float) -> float:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Support, require_integer
+from deniable_shared.mechanisms.losses import losses_of_support
 from deniable_shared.mechanisms.oracle import FreshOracle, ItemOracle
+
+if TYPE_CHECKING:
+    from deniable_shared.mechanisms.losses import LossClasses
 
 MAX_SIZE: Final = 1024
 """The largest domain: above it the rounding of 32-bit weights would waste epsilon."""
@@ -58,6 +62,10 @@ class GeneralizedRandomizedResponse(ItemOracle, FreshOracle):
     def epsilon(self) -> float:
         """The privacy loss of one report, in nats."""
         return log_upper(Fraction(self.own, self.other))
+
+    def losses(self) -> LossClasses:
+        """The device's item, the other one, and all further ones."""
+        return losses_of_support(Fraction(self.own, SCALE), Fraction(self.other, SCALE))
 
     @property
     def support(self) -> Support:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import PairSupport, Support, require_integer
+from deniable_shared.mechanisms.losses import losses_of_support
 from deniable_shared.mechanisms.oracle import DecodedReport, FreshOracle, IndexOracle
 
 if TYPE_CHECKING:
+    from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.oracle import Bounds
 
 MAX_SIZE: Final = 1 << 20
@@ -65,6 +67,11 @@ class HadamardResponse(IndexOracle, FreshOracle):
     def epsilon(self) -> float:
         """The privacy loss of one report, in nats."""
         return log_upper(Fraction(SCALE - self.flip, self.flip))
+
+    def losses(self) -> LossClasses:
+        """The K / 2 rows in which two items differ, and all others."""
+        told, lie = Fraction(self.order // 2, self.order - 1), Fraction(self.flip, SCALE)
+        return losses_of_support(told * (1 - lie), told * lie)
 
     @property
     def support(self) -> Support:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable_shared import hashing
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import PairSupport, Support, independent_pairs, require_integer
+from deniable_shared.mechanisms.losses import losses_of_support
 from deniable_shared.mechanisms.oracle import DecodedReport, FreshOracle
+
+if TYPE_CHECKING:
+    from deniable_shared.mechanisms.losses import LossClasses
 
 MAX_SIZE: Final = 4_096
 """The largest domain: counting a report costs one hash per item."""
@@ -87,6 +91,10 @@ class OptimizedLocalHashing(FreshOracle):
     def epsilon(self) -> float:
         """The privacy loss of one report, in nats."""
         return log_upper(Fraction(self.own, self.other))
+
+    def losses(self) -> LossClasses:
+        """A bound: of two items that no seed sends to one bucket. Of any two, 1/g of seeds do."""
+        return losses_of_support(Fraction(self.own, SCALE), Fraction(self.other, SCALE))
 
     @property
     def support(self) -> Support:

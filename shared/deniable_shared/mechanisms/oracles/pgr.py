@@ -10,11 +10,13 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import PairSupport, Support, require_integer
+from deniable_shared.mechanisms.losses import losses_of_support
 from deniable_shared.mechanisms.oracle import DecodedReport, FreshOracle, IndexOracle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.oracle import Bounds
 
 MAX_DIMENSION: Final = 22
@@ -121,6 +123,13 @@ class ProjectiveGeometryResponse(IndexOracle, FreshOracle):
     def epsilon(self) -> float:
         """The privacy loss of one report, in nats."""
         return log_upper(self._ratio())
+
+    def losses(self) -> LossClasses:
+        """Points of one hyperplane that are not in the other."""
+        apart = self.hyperplane - points(self.q, self.t - 2)
+        inside = Fraction(self.inside, SCALE)
+        own, other = inside / self.hyperplane, (1 - inside) / self.outside
+        return losses_of_support(apart * own, apart * other)
 
     @property
     def support(self) -> Support:

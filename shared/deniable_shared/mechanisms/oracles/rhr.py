@@ -9,9 +9,11 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Support, require_integer
+from deniable_shared.mechanisms.losses import losses_of_support
 from deniable_shared.mechanisms.oracle import DecodedReport, FreshOracle, IndexOracle
 
 if TYPE_CHECKING:
+    from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.oracle import Bounds
 
 MAX_SIZE: Final = 1 << 20
@@ -113,6 +115,15 @@ class RecursiveHadamardResponse(IndexOracle, FreshOracle):
     def epsilon(self) -> float:
         """The privacy loss of one report, in nats."""
         return log_upper(Fraction(self.own, self.other))
+
+    def losses(self) -> LossClasses:
+        """The symbols of items of different blocks; if there is only one, where its rows differ."""
+        order, told = self.order, Fraction(1)
+        if self.blocks == 1:
+            told = Fraction(order // 2, order - 1)
+        return losses_of_support(
+            told * Fraction(self.own, SCALE), told * Fraction(self.other, SCALE)
+        )
 
     @property
     def support(self) -> Support:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Support, require_integer
+from deniable_shared.mechanisms.losses import losses_of_support
 from deniable_shared.mechanisms.oracle import FreshOracle, ItemOracle
 
 if TYPE_CHECKING:
+    from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.request import MechanismChoice
 
 
@@ -57,6 +59,11 @@ class RandomizedResponse(ItemOracle, FreshOracle):
     def epsilon(self) -> float:
         """The privacy loss of one report, in nats."""
         return log_upper(Fraction(SCALE - self.flip, self.flip))
+
+    def losses(self) -> LossClasses:
+        """True and false."""
+        lie = Fraction(self.flip, SCALE)
+        return losses_of_support(1 - lie, lie)
 
     @property
     def support(self) -> Support:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
@@ -14,7 +14,11 @@ from deniable_shared.mechanisms.base import (
     Support,
     require_integer,
 )
+from deniable_shared.mechanisms.losses import losses_of_support
 from deniable_shared.mechanisms.oracle import BitsOracle, DecodedReport, FreshOracle, set_bits
+
+if TYPE_CHECKING:
+    from deniable_shared.mechanisms.losses import LossClasses
 
 MAX_SIZE: Final = 1_024
 """The largest domain: drawing a subset takes the device as many steps as it has items."""
@@ -83,6 +87,13 @@ class SubsetSelection(BitsOracle, FreshOracle):
         with_item = Fraction(self.own, self.subset)
         without = Fraction(SCALE - self.own, self.size - self.subset)
         return log_upper(with_item / without)
+
+    def losses(self) -> LossClasses:
+        """Sets that hold one of two items and not the other."""
+        own, others = Fraction(self.own, SCALE), self.size - 1
+        return losses_of_support(
+            own * (self.size - self.subset) / others, (1 - own) * self.subset / others
+        )
 
     @property
     def support(self) -> Support:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import ClassVar, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import PairSupport, Support, independent_pairs, require_integer
+from deniable_shared.mechanisms.losses import losses_of_support
 from deniable_shared.mechanisms.oracle import BitsOracle, FreshOracle
+
+if TYPE_CHECKING:
+    from deniable_shared.mechanisms.losses import LossClasses
 
 MAX_SIZE: Final = 4_096
 
@@ -43,6 +47,11 @@ class UnaryEncoding(BitsOracle, FreshOracle):
         """The privacy loss of one report, in nats."""
         lie = Fraction(self.own, SCALE - self.own) * Fraction(SCALE - self.other, self.other)
         return log_upper(lie)
+
+    def losses(self) -> LossClasses:
+        """Bits that are set for one of two items and not for the other."""
+        own, other = Fraction(self.own, SCALE), Fraction(self.other, SCALE)
+        return losses_of_support(own * (1 - other), other * (1 - own))
 
     @property
     def support(self) -> Support:

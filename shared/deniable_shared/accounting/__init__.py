@@ -1,0 +1,24 @@
+"""What the reports of many days cost a device together: bounds that need the standard library only.
+
+An epsilon of one report is a proof about that report. Of many reports the sum of their epsilons is
+a proof too, and the one that devices count by. The bounds here are smaller, and have a delta. They
+are printed for people and decide nothing.
+"""
+
+from __future__ import annotations
+
+from deniable_shared.accounting.bounds import Bound, Bounds, bounds_of, group_bound
+from deniable_shared.accounting.component import Component, components_of
+from deniable_shared.accounting.profile import LossProfile, profile_of, pure_profile
+
+__all__ = [
+    "Bound",
+    "Bounds",
+    "Component",
+    "LossProfile",
+    "bounds_of",
+    "components_of",
+    "group_bound",
+    "profile_of",
+    "pure_profile",
+]
