@@ -123,10 +123,10 @@ def table_of(panel: Panel) -> tuple[list[str], list[list[str]]]:
             for verdict, days in _by_verdict(row, panel)
         ]
     ending = ENDINGS.get(panel.unit, "")
-    return ["", "devices", panel.axis], [
-        [curve.name, f"{devices:,.0f}", f"{plain(factor(panel.unit) * width, 3)}{ending}"]
+    return ["", panel.across, panel.axis], [
+        [curve.name, f"{at:,.0f}", f"{plain(factor(panel.unit) * height, 3)}{ending}"]
         for curve in panel.curves
-        for devices, width in curve.points[:: max(1, len(curve.points) // 8)]
+        for at, height in curve.points[:: max(1, len(curve.points) // 8)]
     ]
 
 
@@ -225,8 +225,8 @@ def _curves_in_words(panel: Curves) -> Iterator[str]:
     for curve in panel.curves:
         ends = (curve.points[0], curve.points[-1])
         said = " and ".join(
-            f"{plain(factor(panel.unit) * width, 2)}{ending} with {devices:,.0f} devices"
-            for devices, width in ends
+            f"{plain(factor(panel.unit) * height, 2)}{ending} with {at:,.0f} {panel.across}"
+            for at, height in ends
         )
-        chosen = " (the metric's own)" if curve.chosen else ""
+        chosen = f" ({panel.chosen})" if curve.chosen else ""
         yield f"{curve.name}{chosen}: {said}"

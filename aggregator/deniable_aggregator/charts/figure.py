@@ -232,12 +232,13 @@ class Histogram:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """A falling line of a plan.
+    """A line over two logarithmic axes.
 
     Attributes:
-        name: of the mechanism.
-        chosen: whether it is the metric's own.
-        points: devices and half the width of the interval, both above 0.
+        name: what it is of, such as a mechanism.
+        chosen: whether it is the one that counts: it is drawn thick, over the others.
+        points: where it goes through, such as devices and half the width of an interval; all
+            above 0.
     """
 
     name: str
@@ -247,21 +248,27 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curves:
-    """How wide intervals are, by the number of devices; both axes are logarithmic.
+    """Lines over two logarithmic axes, such as how wide intervals are by the number of devices.
 
     Attributes:
         heading: what it is, where a figure has several panels.
         axis: what the height is.
         unit: how it is written.
-        curves: one per mechanism.
-        devices: as many are planned.
+        across: what is counted from left to right, such as "devices".
+        chosen: what is said of the curve that counts, such as "the metric's own".
+        curves: at least one.
+        marked: where a rule stands, in what is counted across; None for nowhere.
+        mark: what stands there, such as "planned".
     """
 
     heading: str = ""
     axis: str
     unit: Unit
+    across: str
+    chosen: str
     curves: tuple[Curve, ...]
-    devices: int
+    marked: int | None = None
+    mark: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

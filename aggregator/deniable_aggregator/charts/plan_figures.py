@@ -41,7 +41,10 @@ def plan_figure(plan: Plan) -> Figure:
                     Curve(name=name, chosen=chosen, points=tuple(each))
                     for (name, chosen), each in points.items()
                 ),
-                devices=plan.devices,
+                across="devices",
+                chosen="the metric's own",
+                marked=plan.devices,
+                mark="planned",
             ),
         ),
         notes=("Thick: the mechanism of the metric. Thin: others that could carry it.",),

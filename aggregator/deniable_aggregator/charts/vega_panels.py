@@ -282,50 +282,54 @@ def histogram_panels(panel: Histogram) -> Iterator[dict[str, Any]]:
 
 
 def curves_panel(panel: Curves) -> dict[str, Any]:
-    """How wide intervals are, by the number of devices.
+    """Lines over two logarithmic axes.
 
     Args:
         panel: of a figure.
     """
     rows = [
-        {"candidate": curve.name, "chosen": curve.chosen, "devices": at, "half_width": width}
+        {"curve": curve.name, "chosen": curve.chosen, panel.across: at, "height": height}
         for curve in panel.curves
-        for at, width in curve.points
+        for at, height in curve.points
     ]
     log = {"type": "log", "nice": False}
-    x = {"field": "devices", "type": "quantitative", "scale": log, "axis": {"format": "~s"}}
+    across = {"field": panel.across, "type": "quantitative"}
+    x = {**across, "scale": log, "axis": {"format": "~s"}}
     y = {
-        "field": "half_width",
+        "field": "height",
         "type": "quantitative",
         "title": panel.axis,
         "scale": log,
         "axis": {"format": "~%" if panel.unit == "share" else "~g"},
     }
-    lines = [
+    lines: list[dict[str, Any]] = [
         {
             "transform": [{"filter": {"field": "chosen", "equal": chosen}}],
             "mark": {"type": "line", "color": color, "strokeWidth": width},
             "encoding": {
                 "x": x,
                 "y": y,
-                "detail": {"field": "candidate", "type": "nominal"},
-                "tooltip": [{"field": "candidate", "type": "nominal"}],
+                "detail": {"field": "curve", "type": "nominal"},
+                "tooltip": [{"field": "curve", "type": "nominal"}],
             },
         }
         for chosen, color, width in ((False, LIGHT.unclear, 1.2), (True, LIGHT.core, 3))
     ]
-    planned = {
-        "data": {"values": [{"devices": panel.devices}]},
-        "mark": {"type": "rule", "color": LIGHT.truth, "strokeDash": [4, 3]},
-        "encoding": {"x": {"field": "devices", "type": "quantitative"}},
-    }
+    if panel.marked is not None:
+        lines.append(
+            {
+                "data": {"values": [{panel.across: panel.marked}]},
+                "mark": {"type": "rule", "color": LIGHT.truth, "strokeDash": [4, 3]},
+                "encoding": {"x": across},
+            }
+        )
     heading = {"title": {"text": panel.heading, "anchor": "start"}} if panel.heading else {}
     return {
         **heading,
         "data": {"values": rows},
         "width": WIDTH,
         "height": HEIGHT,
-        "layer": [*lines, planned],
+        "layer": lines,
     }
 
 

@@ -18,6 +18,8 @@ from deniable_shared.commands.plan_registry import (
     without_expected_devices,
 )
 from deniable_shared.commands.plan_text import plan_plot, plan_text
+from deniable_shared.commands.plan_together import together_as_dict, together_text
+from deniable_shared.commands.text import wrapped
 from deniable_shared.errors import DeniableError
 from deniable_shared.periods import EVERY
 from deniable_shared.planning.one_metric import plan_one_metric
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deniable_shared.planning.result import Plan
+    from deniable_shared.registry import Registry
 
 MAX_CANDIDATES: Final = 10**12
 MAX_DAYS: Final = 36_525
@@ -50,9 +53,10 @@ With --share it says how many devices tell a value that so many of them have fro
 zero; without --devices the plan is then for as many.
 
 For each: the mechanism and why; the size of a report; how wide intervals will
-be; which shares will be detected; and what reporting again and again costs. A
-metric that cannot even detect a value that 10% of the devices have is refused,
-with the nearest setting that can; the exit status is then 1.
+be; which shares will be detected; and what reporting again and again costs; of
+all metrics of FILE together, what they cost a device at most. A metric that
+cannot even detect a value that 10% of the devices have is refused, with the
+nearest setting that can; the exit status is then 1.
 
     deniable plan metrics.toml
     deniable plan --type category --values 50 --epsilon 1 --devices 100000
@@ -168,16 +172,21 @@ def run(options: argparse.Namespace) -> int:
         *(options.kind, options.values, options.ends, options.epsilon, options.every),
         *(options.discover, options.longest, options.alphabet),
     )
+    registry = None
     if options.file is None:
         plans, origins = _of_options(options)
     elif any(option is not None for option in from_options):
         parser().error("FILE says type, values, range, epsilon and every itself")
     else:
-        plans, origins = _of_file(options)
+        registry = load(options.file)
+        plans, origins = _of_file(options, registry)
     if options.picture is not None:
         _draw(plans, options.picture)
     if options.json:
-        print(json.dumps({"plans": [planned.as_dict() for planned in plans]}, indent=2))
+        data: dict[str, Any] = {"plans": [planned.as_dict() for planned in plans]}
+        if registry is not None:
+            data["together"] = together_as_dict(registry, options.days)
+        print(json.dumps(data, indent=2))
     else:
         for planned in plans:
             origin = origins.get(planned.metric.spec.name, "")
@@ -185,6 +194,8 @@ def run(options: argparse.Namespace) -> int:
             if len(plans) == 1 and not planned.examples:
                 print(printable(f"\n{plan_plot(planned)}"))
             print()
+        if registry is not None:
+            print("\n".join(wrapped([together_text(registry, options.days)])))
     return 1 if any(planned.refusal for planned in plans) else 0
 
 
@@ -197,9 +208,8 @@ def _of_options(options: argparse.Namespace) -> tuple[list[Plan], dict[str, str]
     return [planned.plan], {name: DEVICES_FROM[planned.devices_from]}
 
 
-def _of_file(options: argparse.Namespace) -> tuple[list[Plan], dict[str, str]]:
+def _of_file(options: argparse.Namespace, registry: Registry) -> tuple[list[Plan], dict[str, str]]:
     """The plans of a file's metrics, and where their devices come from."""
-    registry = load(options.file)
     metrics = registry.metrics.values()
     texts = _texts(options, discovers=any(metric.spec.letters for metric in metrics))
     plans = [

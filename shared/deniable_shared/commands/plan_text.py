@@ -14,7 +14,8 @@ from deniable_shared.commands.text import (
     wrapped,
 )
 from deniable_shared.commands.text_plot import MARKS, WIDTH, log_plot
-from deniable_shared.planning.budget import DAYS_OF_A_YEAR, MOST_DELTA_A_YEAR, reports_of
+from deniable_shared.periods import most_periods
+from deniable_shared.planning.budget import DAYS_OF_A_YEAR, MOST_DELTA_A_YEAR
 from deniable_shared.planning.candidates import short_name
 from deniable_shared.planning.disclosure_figures import posterior_from_even_odds
 
@@ -57,7 +58,7 @@ def plan_rows(planned: Plan) -> Iterator[tuple[str, str]]:
             ways.append(f"epsilon {refusal.epsilon:g}")
         yield "refused", f"{refusal.reason}; nearest: {' or '.join(ways)}"
     title = f"{mechanism.title} ({short_name(mechanism)})"
-    yield "mechanism", f"{title}; reports of {byte_count(mechanism)}"
+    yield "mechanism", f"{title}; reports of {byte_count(mechanism.report_bytes)}"
     if not planned.examples:
         yield "compared", _comparison(planned)
     yield "interval", _mean_intervals(planned) if planned.is_mean else _share_intervals(planned)
@@ -78,7 +79,7 @@ def plan_rows(planned: Plan) -> Iterator[tuple[str, str]]:
             "so many devices",
         )
     every = planned.metric.spec.every
-    if mechanism.delta * reports_of(every, DAYS_OF_A_YEAR) > MOST_DELTA_A_YEAR:
+    if mechanism.delta * most_periods(every, DAYS_OF_A_YEAR) > MOST_DELTA_A_YEAR:
         limit = f"more delta than {MOST_DELTA_A_YEAR:g} a year"
         yield "warning", f"{limit}: report less often, or take a mechanism without"
     yield ("a year" if planned.collection.days == 365 else "in time"), _cost(planned)
@@ -112,7 +113,7 @@ def _comparison(planned: Plan) -> str:
         return "no other mechanism can carry this metric"
     parts = [
         f"{short_name(candidate.mechanism)} {candidate.excess:.2f} in "
-        f"{byte_count(candidate.mechanism)}"
+        f"{byte_count(candidate.mechanism.report_bytes)}"
         for candidate in planned.candidates
     ]
     against = (
@@ -169,7 +170,7 @@ def _cost(planned: Plan) -> str:
         f" (even odds become at most {sure} sure)" if sure != "100.00%" else " (nothing is hidden)"
     )
     if collection.delta:
-        text += f"; they reveal more with a probability of at most {collection.delta:.3g} (delta)"
+        text += f"; plus a delta of {collection.delta:.3g} on the probability of any event"
     if collection.budget_days is not None and collection.budget_days < collection.days:
         text += f"; the lifetime budget ends it after {collection.budget_days:,} days"
     return text

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared.periods import most_periods
+
 if TYPE_CHECKING:
     from deniable_shared.registry import Registry
 
@@ -14,7 +16,8 @@ MAX_DAYS: Final = 10_000_000
 MOST_DELTA_A_YEAR: Final = 1e-4
 """A registry whose reports of a year have a larger delta in all is warned of.
 
-Then more than one device in 10,000 may send reports that reveal more than their epsilons.
+Then an event may be more probable for one history of values than epsilons allow, by more than one
+in 10,000.
 """
 
 DAYS_OF_A_YEAR: Final = 365
@@ -51,19 +54,12 @@ def epsilon_of_day(epsilon: float, every: str, *, reports_absence: bool) -> floa
 def delta_of_a_year(registry: Registry) -> float:
     """The sum of the deltas of all reports that a device may send in a year.
 
-    Deltas add up (basic composition): at most so probable is it that these reports reveal more than
-    the sum of their epsilons.
+    Deltas add up as epsilons do (basic composition), and belong to the sum of epsilons.
     """
     return sum(
-        metric.spec.mechanism.delta * reports_of(metric.spec.every, DAYS_OF_A_YEAR)
+        metric.spec.mechanism.delta * most_periods(metric.spec.every, DAYS_OF_A_YEAR)
         for metric in registry.metrics.values()
     )
-
-
-def reports_of(every: str, days: int) -> int:
-    """How many reports of one metric a device may send in so many days, at least 1."""
-    period = PERIOD_DAYS.get(every)
-    return 1 if period is None else math.ceil(days / period)
 
 
 def days_until_lifetime_is_spent(registry: Registry) -> int | None:

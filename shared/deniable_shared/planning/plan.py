@@ -6,7 +6,8 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from deniable_shared.mechanisms import NumericMechanism, Trie
-from deniable_shared.planning.budget import PERIOD_DAYS, reports_of
+from deniable_shared.periods import most_periods
+from deniable_shared.planning.budget import PERIOD_DAYS
 from deniable_shared.planning.candidates import (
     EXTREME_PLACES,
     collision_variance,
@@ -165,7 +166,7 @@ def _default_values_asked(spec: Spec) -> int:
 def _collection(metric: Metric, days: int, budget: Budget | None) -> Collection:
     """What a device gives away in so many days, and when its lifetime budget ends that."""
     spec, mechanism = metric.spec, metric.spec.mechanism
-    period, reports = PERIOD_DAYS.get(spec.every), reports_of(spec.every, days)
+    period, reports = PERIOD_DAYS.get(spec.every), most_periods(spec.every, days)
     limit = mechanism.epsilon_total
     total = reports * mechanism.epsilon
     if limit is not None:

@@ -33,8 +33,8 @@ class Collection:
             the mechanism's total, where a device has only so many permanent answers.
         epsilon_unchanged: the same for a value that never changes; smaller only where the device
             remembers its answers.
-        delta: the probability that these reports reveal more than that, at most; 0 for all
-            mechanisms but gaussian.
+        delta: of all these reports together, see `Mechanism.delta`; 0 for all mechanisms but
+            gaussian.
         budget_days: after how many days this metric alone would have spent the lifetime budget;
             None without a budget, or if it never does.
     """

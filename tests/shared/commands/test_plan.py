@@ -143,6 +143,24 @@ def test_every_metric_of_a_file_is_planned_for_the_devices_it_expects(registry):
     ] == [500_000] * 4
 
 
+def test_all_metrics_of_a_file_together_cost_no_more_than_the_budget(registry):
+    """All reports would cost 1,200; 40 nats of any of them cost less than their sum."""
+    together = json.loads(run(registry, "--json").output)["together"]
+    assert together["days"] == 365
+    assert together["delta"] == 1e-6
+    assert together["sum_of_epsilons"] == 40
+    assert 1_100 < together["sum_without_a_budget"] < 1_300
+    assert 30 < together["epsilon"] <= 40
+    said = " ".join(run(registry).output.split())
+    assert f"A year of this costs a device at most epsilon {together['epsilon']:.4g}" in said
+    assert "stops when epsilons add up to 40, its lifetime budget" in said
+    week = json.loads(run(registry, "--json", "--days", 7).output)["together"]
+    assert week["sum_of_epsilons"] < 40
+    assert week["epsilon"] <= week["sum_of_epsilons"] == week["sum_without_a_budget"]
+    assert "7 days of this costs a device" in " ".join(run(registry, "--days", 7).output.split())
+    assert "together" not in json.loads(run(*CATEGORY, "--json").output)
+
+
 def test_repeated_reports_add_up_until_the_budget_ends(registry):
     plans = json.loads(run(registry, "--json").output)["plans"]
     theme, word, homepage, _ = (plan["collection"] for plan in plans)

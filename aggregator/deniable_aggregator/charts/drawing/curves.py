@@ -1,4 +1,4 @@
-"""How wide intervals are, by the number of devices, over two logarithmic axes."""
+"""Lines over two logarithmic axes, such as how wide intervals are by the number of devices."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ def draw_curves(canvas: Canvas, panel: Curves, width: float) -> float:
     y += 22
     names = max(text_width(curve.name, SMALL, bold=curve.chosen) for curve in panel.curves)
     end = width - min(names + 22, width * (0.35 if width < PHONE else 0.3))
-    devices = [point[0] for curve in panel.curves for point in curve.points]
-    widths = [point[1] for curve in panel.curves for point in curve.points]
-    across = scale_over(devices, _LEFT, end, log=True)
-    up = scale_over(widths, HEIGHT, 0.0, log=True)
+    counted = [point[0] for curve in panel.curves for point in curve.points]
+    heights = [point[1] for curve in panel.curves for point in curve.points]
+    across = scale_over(counted, _LEFT, end, log=True)
+    up = scale_over(heights, HEIGHT, 0.0, log=True)
     with canvas.group("plot", move=(0, y)):
         for tick in up.ticks(5):
             canvas.line((_LEFT, up(tick)), (end, up(tick)), theme.ink, opacity=_FADED)
@@ -54,18 +54,33 @@ def draw_curves(canvas: Canvas, panel: Curves, width: float) -> float:
             canvas.text(
                 across(tick), HEIGHT + 16, words, size=SMALL, anchor="middle", color=theme.muted
             )
-        x = across(panel.devices)
-        canvas.line((x, 0), (x, HEIGHT), theme.truth, 1.2, kind="planned", dashes="4 3")
-        canvas.text(x + 5, 10, f"planned: {panel.devices:,}", size=SMALL, color=theme.muted)
-        # The metric's own mechanism lies over the others.
+        if panel.marked is not None:
+            _mark(canvas, panel, across(panel.marked), end)
+        # The curve that counts lies over the others.
         for curve in sorted(panel.curves, key=lambda each: each.chosen):
             points = [(across(each[0]), up(each[1])) for each in curve.points]
             color, wide = (theme.core, 3.0) if curve.chosen else (theme.unclear, 1.2)
             canvas.curve(points, color, wide, kind="curve")
         _names(canvas, panel.curves, up, end, width)
     y += HEIGHT + 34
-    canvas.text(end, y, "devices", size=SMALL, anchor="end", color=theme.muted)
+    canvas.text(end, y, panel.across, size=SMALL, anchor="end", color=theme.muted)
     return y + 4
+
+
+def _mark(canvas: Canvas, panel: Curves, x: float, end: float) -> None:
+    """The rule and its words, in the corner where curves are not."""
+    canvas.line((x, 0), (x, HEIGHT), canvas.theme.truth, 1.2, kind="planned", dashes="4 3")
+    words = f"{panel.mark}: {panel.marked:,}"
+    fits = x + 5 + text_width(words, SMALL, bold=False) < end
+    first, *_, last = panel.curves[0].points
+    canvas.text(
+        x + (5 if fits else -5),
+        10 if first[1] > last[1] else HEIGHT - 8,
+        words,
+        size=SMALL,
+        anchor="start" if fits else "end",
+        color=canvas.theme.muted,
+    )
 
 
 def _names(canvas: Canvas, curves: Sequence[Curve], up: Scale, x: float, width: float) -> None:
@@ -94,5 +109,5 @@ def _names(canvas: Canvas, curves: Sequence[Curve], up: Scale, x: float, width: 
         )
 
 
-def _count(devices: float) -> str:
-    return f"{devices / _MILLION:,.10g} M" if devices >= _MILLION else f"{devices:,.10g}"
+def _count(number: float) -> str:
+    return f"{number / _MILLION:,.10g} M" if number >= _MILLION else f"{number:,.10g}"

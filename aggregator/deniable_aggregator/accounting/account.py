@@ -1,0 +1,171 @@
+"""What the metrics of a registry cost a device in so many days: each by itself, and together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from deniable_aggregator.accounting.array_profile import array_components
+from deniable_aggregator.accounting.figures import Conditions, Figures, Slack
+from deniable_shared.accounting import Bound
+from deniable_shared.accounting.bounds import group_bound
+from deniable_shared.planning.budget import days_until_lifetime_is_spent
+
+if TYPE_CHECKING:
+    from deniable_shared.registry import Registry
+
+DAYS: Final = 365
+DELTA: Final = 1e-6
+MOMENTS: Final = 17
+"""For how many numbers of days a picture has figures."""
+
+_FEWER_POINTS: Final = 1 << 13
+
+Progress = Callable[[int, int], None]
+"""Told how many figures there are, and how many there will be."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricAccount:
+    """One metric's part.
+
+    Attributes:
+        metric: its name.
+        every: how often a device may report.
+        reports_absence: whether a device reports even if nothing was recorded.
+        reports: how many reports one device sends at most.
+        permanent: whether they are drawn from permanent answers, which count once.
+        epsilon: of one report.
+        delta: of one report.
+        epsilon_unchanged: of all reports, while the value never changes; None without permanent
+            answers.
+        figures: of all reports.
+    """
+
+    metric: str
+    every: str
+    reports_absence: bool
+    reports: int
+    permanent: bool
+    epsilon: float
+    delta: float
+    epsilon_unchanged: float | None
+    figures: Figures
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """What a registry costs a device.
+
+    Attributes:
+        application: the registry's.
+        days: how many, in a row.
+        delta: of all figures but the sum; see `deniable_shared.accounting.Bound`.
+        devices_per_person: how many devices of one person count as one.
+        shuffled_among: how many honest reports of a metric and period are shuffled; None for none.
+        metrics: one for each.
+        together: of all metrics.
+        extended: the exact figure of one device, extended to the person's devices without composing
+            their reports; None for one device.
+        slack: of the exact figure together; None where it is not the smallest.
+        epsilon_lifetime: where a device's own ledger stops.
+        days_until_lifetime_is_spent: after how many days of all reports; None for never.
+        over_days: together, for numbers of days from 1 up.
+    """
+
+    application: str
+    days: int
+    delta: float
+    devices_per_person: int
+    shuffled_among: int | None
+    metrics: tuple[MetricAccount, ...]
+    together: Figures
+    extended: Bound | None
+    slack: Slack | None
+    epsilon_lifetime: float
+    days_until_lifetime_is_spent: int | None
+    over_days: tuple[tuple[int, Figures], ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON data."""
+        data = asdict(self)
+        data["extended"] = self.extended and self.extended._asdict()
+        data["over_days"] = [{"days": days, **asdict(each)} for days, each in self.over_days]
+        return data
+
+
+def account_of(
+    registry: Registry,
+    *,
+    days: int = DAYS,
+    delta: float = DELTA,
+    devices_per_person: int = 1,
+    shuffled_among: int | None = None,
+    progress: Progress = lambda _done, _all: None,
+) -> Account:
+    """Works out what a registry costs.
+
+    Args:
+        registry: its metrics.
+        days: for how many days in a row a device reports as often as it may; at least 1.
+        delta: in [0, 1).
+        devices_per_person: how many devices of one person hold the same values; at least 1.
+        shuffled_among: how many honest reports of each metric and period are shuffled together;
+            for one device per person only.
+        progress: is told after every figure.
+    """
+    assert shuffled_among is None or devices_per_person == 1, "one shuffle hides them less"
+    specs = [metric.spec for metric in registry.metrics.values()]
+    limit = registry.budget.epsilon_lifetime
+    asked = Conditions(delta, limit * devices_per_person, shuffled_among)
+    components = array_components(specs, days, devices_per_person)
+    moments = _moments(days)
+    steps = len(specs) + len(moments) + 1
+    metrics = []
+    for spec, component in zip(specs, components, strict=True):
+        metrics.append(
+            MetricAccount(
+                metric=spec.name,
+                every=spec.every,
+                reports_absence=spec.reports_absence,
+                reports=component.reports,
+                permanent=component.permanent,
+                epsilon=spec.mechanism.epsilon,
+                delta=spec.mechanism.delta,
+                epsilon_unchanged=component.epsilon_unchanged if component.permanent else None,
+                figures=asked.figures([component]),
+            )
+        )
+        progress(len(metrics), steps)
+    together, slack = asked.figures(components), asked.slack(components)
+    progress(len(metrics) + 1, steps)
+    over_days = []
+    for moment in moments:
+        sent = array_components(specs, moment, devices_per_person)
+        over_days.append((moment, asked.figures(sent, _FEWER_POINTS)))
+        progress(len(metrics) + 1 + len(over_days), steps)
+    extended = None
+    if devices_per_person > 1:
+        alone = Conditions(delta, limit, None).figures(array_components(specs, days, 1))
+        if alone.exact is not None:
+            extended = group_bound(Bound(alone.exact, delta), devices_per_person)
+    return Account(
+        application=registry.application,
+        days=days,
+        delta=delta,
+        devices_per_person=devices_per_person,
+        shuffled_among=shuffled_among,
+        metrics=tuple(metrics),
+        together=together,
+        extended=extended,
+        slack=slack,
+        epsilon_lifetime=limit,
+        days_until_lifetime_is_spent=days_until_lifetime_is_spent(registry),
+        over_days=tuple(over_days),
+    )
+
+
+def _moments(days: int) -> list[int]:
+    """Numbers of days from 1 up to all of them, about evenly spaced on a logarithmic scale."""
+    return sorted({round(days ** (step / (MOMENTS - 1))) for step in range(MOMENTS)})

@@ -1,0 +1,62 @@
+"""What all metrics of a file cost a device together, in a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from deniable_shared.accounting import bounds_of, components_of
+from deniable_shared.commands.text import power
+
+if TYPE_CHECKING:
+    from deniable_shared.accounting import Bounds
+    from deniable_shared.registry import Registry
+
+DELTA: Final = 1e-6
+"""Of the figure; see `deniable_shared.accounting.Bound`."""
+
+
+def together_as_dict(registry: Registry, days: int) -> dict[str, Any]:
+    """What is printed for programs.
+
+    Args:
+        registry: the file's.
+        days: for how many days devices report.
+    """
+    found = _bounds(registry, days)
+    return {
+        "days": days,
+        "delta": DELTA,
+        "epsilon": found.renyi,
+        "sum_of_epsilons": found.sum.epsilon,
+        "sum_of_deltas": found.sum.delta,
+        "sum_without_a_budget": found.of_all_reports,
+    }
+
+
+def together_text(registry: Registry, days: int) -> str:
+    """The same in a sentence.
+
+    Args:
+        registry: the file's.
+        days: for how many days devices report.
+    """
+    found = _bounds(registry, days)
+    period = "a year" if days == 365 else f"{days:,} days"
+    deltas = f" (and their deltas to {found.sum.delta:.3g})" if found.sum.delta else ""
+    total = f"epsilons add up to {found.sum.epsilon:.4g}{deltas}, and devices count by that"
+    if found.is_stopped:
+        total = (
+            f"the device stops when epsilons add up to {found.sum.epsilon:.4g}{deltas}, its "
+            f"lifetime budget; all reports would make {found.of_all_reports:.4g}"
+        )
+    if found.renyi is None:
+        return f"{period.capitalize()} of this: {total}."
+    return (
+        f"{period.capitalize()} of this costs a device at most epsilon {found.renyi:.4g} together, "
+        f"with delta {power(DELTA)} (Renyi composition); {total}."
+    )
+
+
+def _bounds(registry: Registry, days: int) -> Bounds:
+    components = components_of((metric.spec for metric in registry.metrics.values()), days)
+    return bounds_of(components, DELTA, registry.budget.epsilon_lifetime)

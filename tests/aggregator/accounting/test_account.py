@@ -1,0 +1,172 @@
+"""What a registry costs: each metric by itself, all together, and within the device's budget."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+
+import pytest
+
+from deniable_aggregator.accounting.account import account_of
+from deniable_shared import registry
+
+HEAD = """
+registry = 1
+application = "tests"
+[budget]
+epsilon_per_day = 10.0
+epsilon_lifetime = 400.0
+"""
+FLAG = """
+[metrics.flag]
+type = "boolean"
+epsilon = 0.5
+"""
+WEEKLY = """
+[metrics.weekly]
+type = "category"
+values = ["a", "b", "c", "d", "e", "f", "g", "h"]
+other = "h"
+absent = "a"
+epsilon = 1.0
+every = "week"
+"""
+ONCE = """
+[metrics.once]
+type = "boolean"
+epsilon = 1.0
+every = "once"
+"""
+REMEMBERED = """
+[metrics.remembered]
+type = "category"
+values = ["a", "b", "c"]
+other = "c"
+epsilon = 1.0
+repeat = "memoize"
+epsilon_permanent = 2.0
+"""
+WITH_DELTA = """
+[metrics.seconds]
+type = "number"
+range = [0.0, 30.0]
+mechanism = "gaussian"
+epsilon = 1.0
+delta = 1e-6
+every = "week"
+"""
+
+
+@lru_cache
+def parsed(text):
+    """Once: the noise of a delta is looked for."""
+    return registry.parse(text)
+
+
+def of(*metrics, head=HEAD, **options):
+    return account_of(parsed(head + "".join(metrics)), **options)
+
+
+def test_together_is_more_than_each_and_less_than_all_added_up():
+    found = of(FLAG, WEEKLY)
+    assert [each.reports for each in found.metrics] == [365, 53]
+    flag, weekly = (each.figures for each in found.metrics)
+    assert flag.exact == pytest.approx(86.857, abs=1e-3)
+    assert max(flag.exact, weekly.exact) < found.together.exact < flag.exact + weekly.exact
+    together = found.together
+    assert together.exact < together.renyi < together.renyi_mironov < together.advanced
+    assert together.advanced < together.sum == pytest.approx(182.5 + 53)
+    assert found.metrics[1].reports_absence
+    assert found.slack.grid + found.slack.tails < 1e-3
+
+
+def test_figures_grow_with_the_days_and_end_at_those_of_all_of_them():
+    found = of(FLAG, WEEKLY)
+    days = [days for days, _ in found.over_days]
+    assert days[0] == 1
+    assert days[-1] == 365
+    figures = [each.exact for _, each in found.over_days]
+    assert figures == sorted(figures)
+    assert figures[-1] == pytest.approx(found.together.exact, rel=1e-3)
+    assert all(each.exact <= each.sum for _, each in found.over_days)
+
+
+def test_a_metric_that_is_reported_once_costs_as_much_in_ten_years():
+    short, long = (of(ONCE, days=days) for days in (1, 3_650))
+    assert short.together == long.together
+    assert short.together.exact == pytest.approx(1, abs=1e-4)
+
+
+def test_a_registry_of_permanent_answers_alone_adds_up_to_their_totals():
+    found = of(REMEMBERED, REMEMBERED.replace("remembered", "again"))
+    (first, _), together = found.metrics, found.together
+    assert first.permanent
+    assert first.reports == 365
+    assert first.figures.sum == pytest.approx(6)
+    assert first.epsilon_unchanged == pytest.approx(2)
+    assert together.sum == pytest.approx(12)
+    assert 11.9 < together.exact <= 12
+
+
+def test_the_device_s_budget_ends_the_reports():
+    head = HEAD.replace("400.0", "20.0")
+    found = of(FLAG, WEEKLY, head=head)
+    assert found.together.sum == 20
+    assert found.together.of_all_reports == pytest.approx(182.5 + 53)
+    assert found.days_until_lifetime_is_spent < 365
+    assert found.together.exact == found.together.renyi < 20
+    assert found.slack is None
+    # Forty reports of half a nat each are all that this metric may ever send.
+    assert found.metrics[0].figures.exact == pytest.approx(of(FLAG, days=40).together.exact)
+
+
+def test_deltas_of_reports_stand_beside_the_sum():
+    found = of(FLAG, WITH_DELTA, delta=1e-6)
+    assert found.together.sum_delta == pytest.approx(53e-6, rel=0.02)
+    assert found.together.advanced is None
+    assert found.together.exact < found.together.sum
+    without = of(FLAG, WITH_DELTA, delta=0.0)
+    assert without.together.exact is None
+    assert without.together.renyi is None
+
+
+def test_without_a_delta_there_is_the_sum_alone():
+    figures = of(FLAG, WEEKLY, delta=0.0).together
+    assert figures.exact == figures.renyi == figures.advanced == figures.sum
+
+
+@pytest.mark.parametrize("epsilon", ["0.01", "8.0"])
+@pytest.mark.parametrize("days", [1, 3_650])
+def test_no_figure_is_more_than_the_sum(epsilon, days):
+    figures = of(FLAG.replace("0.5", epsilon), days=days).together
+    for each in (figures.advanced, figures.renyi, figures.exact):
+        assert 0 < each <= figures.sum
+
+
+def test_devices_of_one_person_compose():
+    one, two = (of(FLAG, days=60, devices_per_person=devices) for devices in (1, 2))
+    assert two.together.sum == pytest.approx(2 * one.together.sum)
+    assert one.together.exact < two.together.exact < 2 * one.together.exact
+    assert two.together.exact == pytest.approx(of(FLAG, days=120).together.exact)
+    assert one.extended is None
+    assert two.extended.epsilon == pytest.approx(2 * one.together.exact)
+    assert two.extended.delta > one.delta
+
+
+def test_a_shuffler_would_hide_fresh_reports_and_no_permanent_answers():
+    found = of(FLAG, WITH_DELTA, days=30, shuffled_among=10_000)
+    flag, with_delta = (each.figures for each in found.metrics)
+    assert flag.shuffled < flag.exact / 50
+    assert with_delta.shuffled == pytest.approx(with_delta.exact)
+    assert found.together.shuffled < found.together.exact
+    remembered = of(REMEMBERED, days=30, shuffled_among=10_000).together
+    assert remembered.shuffled == pytest.approx(remembered.exact)
+    few = of(FLAG, days=30, shuffled_among=1).together
+    assert few.shuffled == pytest.approx(few.exact)
+
+
+def test_an_account_is_json_data():
+    found = of(FLAG, WITH_DELTA, days=30, delta=1e-9, shuffled_among=100)
+    data = json.loads(json.dumps(found.as_dict()))
+    assert data["together"]["exact"] == found.together.exact
+    assert [each["days"] for each in data["over_days"]][-1] == 30

@@ -1,0 +1,179 @@
+"""``deniable account``: what it prints, what it refuses, and its picture."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from deniable_aggregator.cli.render.account.table import upper
+from tests.command_line import deniable
+
+REGISTRY = """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 4.0
+epsilon_lifetime = 100.0
+[metrics.theme]
+type = "category"
+values = ["light", "dark", "system"]
+complete = true
+absent = "system"
+epsilon = 1.0
+[metrics.late]
+type = "boolean"
+epsilon = 0.5
+every = "week"
+repeat = "memoize"
+epsilon_permanent = 1.0
+"""
+
+
+@pytest.fixture
+def registry(tmp_path):
+    file = tmp_path / "metrics.toml"
+    file.write_text(REGISTRY)
+    return file
+
+
+def run(*options, columns=100):
+    arguments = ["account", *map(str, options)]
+    return CliRunner().invoke(deniable, arguments, env={"COLUMNS": str(columns)})
+
+
+def printed(*options, columns=100):
+    result = run(*options, columns=columns)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_each_metric_has_a_row_and_the_last_is_of_all_together(registry):
+    lines = printed(registry, "--days", 30).splitlines()
+    rows = [line.split() for line in lines if line.split()[:1] in (["theme"], ["late"])]
+    assert rows[0][:4] == ["theme", "30", "1", "30"]
+    assert rows[1][:4] == ["late", "6*", "0.5", "2"]
+    (together,) = (line.split() for line in lines if line.startswith("together"))
+    found = json.loads(printed(registry, "--days", 30, "--json"))["together"]
+    figures = [found[name] for name in ("sum", "advanced", "renyi", "exact")]
+    assert together[1:] == [upper(each) for each in figures]
+    assert figures == sorted(figures, reverse=True)
+
+
+def test_what_the_figures_mean_is_said(registry):
+    said = " ".join(printed(registry).split())
+    assert "A year of all reports costs a device at most epsilon" in said
+    assert "with delta 1e-6." in said
+    assert "no event is more than e^epsilon times as probable" in said
+    assert "stop at 100 (the lifetime budget)" in said
+    assert "Of theme every device that is at work sends so many" in said
+    assert "permanent answers" in said
+    assert "While the value never changes they cost at most: late 1." in said
+    assert "shuffle" not in said
+    few = " ".join(printed(registry, "--days", 2).split())
+    assert "even odds" in few.lower()
+    assert "% sure" in few
+
+
+def test_a_shuffled_figure_never_stands_without_its_conditions(registry):
+    said = " ".join(printed(registry, "--days", 2, "--shuffled", 100).split())
+    assert "needs a shuffler; without one the local figure holds" in said
+    assert "counts honest reports" in said
+    data = json.loads(printed(registry, "--days", 2, "--shuffled", 100, "--json"))
+    figures = data["metrics"][0]["figures"]
+    assert 0 < figures["shuffled"] < figures["exact"]
+
+
+def test_devices_of_one_person_are_said_to_compose(registry):
+    said = " ".join(printed(registry, "--days", 30, "--devices-per-person", 3).split())
+    assert "costs a person at most epsilon" in said
+    assert "a person with 3 devices" in said
+    long = " ".join(printed(registry, "--devices-per-person", 2).split())
+    assert "stop at 200 (the lifetime budgets of 2)" in long
+    assert "without composing, would tell nothing" in long
+
+
+def test_the_slack_of_the_figure_is_said(registry):
+    data = json.loads(printed(registry, "--days", 30, "--json"))
+    assert 0 <= data["slack"]["grid"] < 1e-3
+    assert 0 < data["slack"]["tails"] < 1e-3
+    assert "is owed to the grid of losses" in printed(registry, "--days", 30)
+
+
+def test_curves_over_days_are_drawn_in_characters_and_into_a_file(registry, tmp_path):
+    path = tmp_path / "account.svg"
+    text = printed(registry, "--days", 200, "--picture", path, columns=80)
+    assert "epsilon of all reports together, by days: * exact, a Renyi" in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= 80
+    drawn = path.read_text()
+    assert "What flightdeck costs a device, by days" in drawn
+    assert "exact (the tightest)" in drawn
+    assert "budget spent: 9" in drawn
+    chart = tmp_path / "account.json"
+    printed(registry, "--days", 3, "--picture", chart)
+    rows = json.loads(chart.read_text())
+    assert '"days"' in json.dumps(rows)
+
+
+def test_a_method_without_figures_for_some_days_is_no_curve(registry):
+    registry.write_text(
+        f"{REGISTRY}[metrics.seconds]\ntype = 'number'\nrange = [0, 9]\nepsilon = 1\n"
+        "mechanism = 'gaussian'\ndelta = 1e-7\n"
+    )
+    picture = printed(registry, "--days", 30, "--delta", 1e-6).partition("┤")[2]
+    assert "by days: * exact, a Renyi, b sum" in " ".join(picture.split())
+
+
+def test_one_day_has_no_picture(registry):
+    text = printed(registry, "--days", 1)
+    assert "by days" not in text
+    assert "1 day of all reports costs a device at most epsilon 1.5" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--delta", "nan"), "must be at least 0 and below 1, got nan"),
+        (("--delta", "1"), "must be at least 0 and below 1, got 1.0"),
+        (("--delta", "-1e-9"), "must be at least 0 and below 1, got -1e-09"),
+        (("--days", "0"), "0 is not in the range"),
+        (("--days", "40000"), "40000 is not in the range"),
+        (("--shuffled", "0"), "0 is not in the range"),
+        (("--devices-per-person", "0"), "0 is not in the range"),
+        (("--shuffled", "9", "--devices-per-person", "2"), "must be 1 with --shuffled"),
+        (("--picture", "a.gif"), "must end in .html, .json, .png, .svg"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(registry, options, problem):
+    result = run(registry, *options)
+    assert result.exit_code == 2
+    assert problem in " ".join(result.output.split())
+
+
+def test_without_a_delta_only_the_sum_is_left(registry):
+    data = json.loads(printed(registry, "--delta", 0, "--json"))
+    assert data["together"]["exact"] == data["together"]["sum"]
+    assert "delta" not in printed(registry, "--delta", 0)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "text"),
+    [
+        (None, "none"),
+        (0.0, "0"),
+        (12.0, "12"),
+        (244.63401, "244.7"),
+        (0.0530001, "0.05301"),
+        (86.857, "86.86"),
+        (1234.5, "1,235"),
+        (10_981.0, "10,990"),
+        (400.0, "400"),
+        (1550.0, "1,550"),
+        (400_000.0, "400,000"),
+        (99.99999999999, "100"),
+        (5e-5, "0.00005"),
+    ],
+)
+def test_bounds_are_rounded_up_to_four_digits(epsilon, text):
+    assert upper(epsilon) == text
