@@ -43,10 +43,6 @@ _EVERY: Final = {
     "month": "at most one report a device and month",
     "once": "at most one report a device, ever",
 }
-_ABSENCE_AND_MEMORY: Final = (
-    "the device remembers its answers, which hides a value that stays, but not a value that "
-    'changes. Where absence is reported, values change all the time: consider repeat = "fresh"'
-)
 
 
 def metric_text(metric: Metric) -> str:
@@ -83,7 +79,7 @@ def _rows(metric: Metric) -> Iterator[tuple[str, str]]:
         yield "absent", f"{spec.absent!r} is reported where nothing was recorded"
     if metric.retention_days is not None:
         yield "kept", f"for {metric.retention_days:,} days by the server, then deleted"
-    yield "mechanism", f"{_shape(mechanism)}; reports of {byte_count(mechanism)}"
+    yield "mechanism", f"{_shape(mechanism)}; reports of {byte_count(mechanism.report_bytes)}"
     yield "epsilon", f"{mechanism.epsilon:.4f} for one report; {_further_reports(mechanism)}"
     yield (
         "one report",
@@ -98,8 +94,6 @@ def _rows(metric: Metric) -> Iterator[tuple[str, str]]:
     if mechanism.epsilon_permanent is not None:
         yield "not hidden", "when the value changes, from whoever can link a device's reports"
         yield "not hidden", _resemblance(metric)
-        if spec.absent is not None and spec.every != "once":
-            yield "warning", _ABSENCE_AND_MEMORY
     if isinstance(mechanism, Trie):
         yield from _discovers(metric, mechanism)
     else:

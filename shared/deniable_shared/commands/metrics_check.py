@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable_shared.commands.metric_text import DETECTED_SHARE, devices_for_mean, metric_text
-from deniable_shared.commands.parser import Parser
+from deniable_shared.commands.parser import Parser, integer_in, number_in
+from deniable_shared.commands.review_text import (
+    guess_data,
+    prior_lines,
+    review_data,
+    review_lines,
+)
 from deniable_shared.commands.text import wrapped
-from deniable_shared.device_classes import CLASSES, shown_bits
 from deniable_shared.mechanisms import NumericMechanism
 from deniable_shared.planning.budget import (
-    MOST_DELTA_A_YEAR,
     days_until_lifetime_is_spent,
     delta_of_a_year,
     epsilon_of_busiest_day,
@@ -23,13 +26,15 @@ from deniable_shared.planning.disclosure_figures import (
     devices_to_detect,
     posterior_from_even_odds,
 )
-from deniable_shared.registry import load
+from deniable_shared.registry import MAX_DEVICES, load
+from deniable_shared.review import FEWEST_DEVICES, read_priors, review
 
 if TYPE_CHECKING:
     import argparse
 
     from deniable_shared.letters import LetterCode
     from deniable_shared.registry import Metric, Registry
+    from deniable_shared.review import Review
 
 _ABOUT: Final = """\
 Checks FILE and says what each metric can reveal.
@@ -43,17 +48,53 @@ value that 1% of them have (80% power, 5% false alarms), or to bring a mean to
 within 1% of its range (95% interval). Gaussian noise also has a delta, the
 probability that a report reveals more than its epsilon.
 
-For all metrics together: what a device spends; the sum of a year's deltas, with
-a warning above 1e-4; and what is the same in all reports of a device.
+For all metrics together: what a device spends; the sum of a year's deltas; and
+whether what is collected, taken together, can single out a device: in bits, of
+each metric's value, of one report and of a year of reports, beside the bits
+that single out one of --devices.
+
+Findings have a code each, and say what to do. One that is known and meant is
+listed as ignored where the file says so, in a metric or at its top:
+
+    ignore = ["large-epsilon"]    # why that is so here
+
+With --strict the exit status is 1 if any other finding is left: let the tests
+or the build of your application run it.
 
 All problems of the file are listed at once, and the exit status is then 1.
+
+    deniable metrics check metrics.toml --strict
+    deniable metrics check metrics.toml --devices 5000 --priors shares.csv
+    deniable metrics check metrics.toml --prior 0.366
 """
+
+LEAST_PRIOR: Final = 1e-9
 
 
 def parser() -> Parser:
     """The options of the command."""
     made = Parser("deniable metrics check", _ABOUT, arguments="FILE")
     made.add_argument("file", type=Path, metavar="FILE", help="A registry file.")
+    made.add_argument(
+        "--devices",
+        type=integer_in(FEWEST_DEVICES, MAX_DEVICES),
+        metavar="N",
+        help="Among how many a device is to be hidden; else the most that a metric expects.",
+    )
+    made.add_argument(
+        "--priors",
+        type=Path,
+        metavar="FILE",
+        help="How common values are: lines of metric, item and share or count, as CSV or TSV; "
+        "without the metric, of the only one that lists the items.",
+    )
+    made.add_argument(
+        "--prior",
+        type=number_in(LEAST_PRIOR, 1 - LEAST_PRIOR),
+        metavar="P",
+        help="How probable somebody thought a value; says what one report makes of it.",
+    )
+    made.add_argument("--strict", action="store_true", help="Exit with 1 on findings.")
     made.add_argument("--json", action="store_true", help="Print JSON.")
     return made
 
@@ -65,14 +106,24 @@ def run(options: argparse.Namespace) -> int:
         RegistryError: if the file cannot be read, or has problems.
     """
     registry = load(options.file)
-    print(
-        json.dumps(as_json(registry), indent=2) if options.json else _text(options.file, registry)
-    )
-    return 0
+    priors = read_priors(options.priors, registry) if options.priors else None
+    found = review(registry, devices=options.devices, priors=priors)
+    if options.json:
+        print(json.dumps(as_json(registry, found, options.prior), indent=2))
+    else:
+        print(_text(options.file, registry, found, options.prior))
+    return 1 if options.strict and found.findings else 0
 
 
-def as_json(registry: Registry) -> dict[str, Any]:
-    """What is printed for programs."""
+def as_json(registry: Registry, found: Review, prior: float | None = None) -> dict[str, Any]:
+    """What is printed for programs.
+
+    Args:
+        registry: the file.
+        found: what the review of it found.
+        prior: how probable somebody thought a value, or None.
+    """
+    specs = [metric.spec for metric in registry.metrics.values()]
     return {
         "application": registry.application,
         "budget": {
@@ -83,24 +134,13 @@ def as_json(registry: Registry) -> dict[str, Any]:
             "days_until_lifetime_is_spent": days_until_lifetime_is_spent(registry),
         },
         "constants": {
-            "metrics": list(_metrics_with_constants(registry)),
-            "bits": _bits_of_constants(registry),
+            "metrics": list(found.together.constant_metrics),
+            "bits": found.together.constants,
         },
         "metrics": [_metric_as_json(metric) for metric in registry.metrics.values()],
+        "review": review_data(found),
+        "guesses": [] if prior is None else [guess_data(spec, prior) for spec in specs],
     }
-
-
-def _metrics_with_constants(registry: Registry) -> dict[str, tuple[bytes, int]]:
-    """The metrics whose reports show a lasting group: digest and number of groups, by name."""
-    return {
-        name: (metric.spec.digest, metric.spec.mechanism.permanent_groups)
-        for name, metric in registry.metrics.items()
-        if metric.spec.mechanism.permanent_groups > 1
-    }
-
-
-def _bits_of_constants(registry: Registry) -> float:
-    return shown_bits(_metrics_with_constants(registry).values())
 
 
 def _metric_as_json(metric: Metric) -> dict[str, Any]:
@@ -145,24 +185,14 @@ def _letters_as_json(code: LetterCode) -> dict[str, Any]:
     }
 
 
-def _text(file: Path, registry: Registry) -> str:
+def _text(file: Path, registry: Registry, found: Review, prior: float | None) -> str:
     blocks = [f"{file}: application {registry.application}, no problems"]
     blocks += map(metric_text, registry.metrics.values())
-    together = [*_budget_lines(registry), *_constant_lines(registry)]
-    return "\n\n".join([*blocks, "\n".join(wrapped(together))])
-
-
-def _constant_lines(registry: Registry) -> list[str]:
-    """What is the same, without noise, in all reports of a device."""
-    names = list(_metrics_with_constants(registry))
-    if not names:
-        return []
-    bits = _bits_of_constants(registry)
-    return [
-        f"The same in all reports of a device, without noise: the row, cohort or group of bins in "
-        f"{', '.join(names)}. All metrics together show {bits:.1f} bits by them, never more than "
-        f"{math.log2(CLASSES):.0f}: a device shares them with 1 in {2**bits:.0f} devices."
-    ]
+    blocks.append("\n".join(wrapped(_budget_lines(registry))))
+    if prior is not None:
+        blocks.append("\n".join(prior_lines(registry, prior)))
+    blocks.append("\n".join(review_lines(found)))
+    return "\n\n".join(blocks)
 
 
 def _budget_lines(registry: Registry) -> list[str]:
@@ -171,21 +201,11 @@ def _budget_lines(registry: Registry) -> list[str]:
         f"A device spends an epsilon of at most {busiest:.2f} on the busiest day "
         f"(its budget: {budget.epsilon_per_day:g} a day, {budget.epsilon_lifetime:g} for life)."
     ]
-    if busiest > budget.epsilon_per_day:
-        lines.append(
-            "Warning: on such a day some metrics will not be recorded. Raise "
-            "budget.epsilon_per_day, or report less often or with a smaller epsilon."
-        )
     delta = delta_of_a_year(registry)
     if delta:
         lines.append(
-            f"The deltas of a year's reports add up to {delta:.3g}: at most so probable is it that "
-            "they reveal more than their epsilons."
-        )
-    if delta > MOST_DELTA_A_YEAR:
-        lines.append(
-            f"Warning: a year's delta should be at most {MOST_DELTA_A_YEAR:g}. Lower delta, report "
-            "less often, or take a mechanism without it."
+            f"The deltas of a year's reports add up to {delta:.3g}: their epsilons hold but for so "
+            "much probability."
         )
     days = days_until_lifetime_is_spent(registry)
     if days is not None:

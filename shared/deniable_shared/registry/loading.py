@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from deniable_shared import numbers
+from deniable_shared.attributes import NAME
 from deniable_shared.errors import ParameterError, RegistryError
 from deniable_shared.fields import TableReader
 from deniable_shared.frozen import frozen
@@ -29,6 +30,7 @@ from deniable_shared.mechanisms import (
 )
 from deniable_shared.periods import EVERY
 from deniable_shared.registry.discovery import MODELS, ModelFiles, parse_letters
+from deniable_shared.registry.finding_codes import METRIC_CODES, REGISTRY_CODES, read_ignored
 from deniable_shared.registry.parsing import (
     normalized_categories,
     parse_attributes,
@@ -54,7 +56,6 @@ REMOTE_KEY_BYTES: Final = 32
 MAX_DEVICES: Final = 10**10
 DEFAULT_DEVICES: Final = 100_000
 MAX_RETENTION_DAYS: Final = 36_500
-_NAME: Final = r"[a-z][a-z0-9_]{0,63}"
 
 # Decimals keep every digit; a number with too large an exponent becomes infinite, not an error.
 _EXACT: Final = Context(prec=1000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
@@ -87,6 +88,7 @@ class Metric:
             it keeps that of any metric.
         minimum_devices: a string that is found is shown if at least so many devices surely have
             it; None unless strings are discovered.
+        ignore: codes of findings of a review that are known and meant. They are part of no digest.
     """
 
     spec: Spec
@@ -96,6 +98,7 @@ class Metric:
     expected_devices: int
     retention_days: int | None = None
     minimum_devices: int | None = None
+    ignore: tuple[str, ...] = ()
 
 
 @frozen
@@ -108,12 +111,15 @@ class Registry:
         metrics: by name, in the file's order.
         remote_key: the Ed25519 public key, 32 bytes, that remote configurations must be signed
             with; None if devices take none. It is part of no digest.
+        ignore: codes of findings of a review that are known and meant, of whichever metric. They
+            are part of no digest.
     """
 
     application: str
     budget: Budget
     metrics: Mapping[str, Metric]
     remote_key: bytes | None = None
+    ignore: tuple[str, ...] = ()
 
 
 def load(source: str | os.PathLike[str] | Traversable) -> Registry:
@@ -158,14 +164,15 @@ def parse(
     problems: list[str] = []
     top = TableReader(data, f"{name}: ", problems)
     if top.read("registry", "the number 1", lambda value: type(value) is int and value == VERSION):
-        application = top.text("application", _NAME) or ""
+        application = top.text("application", NAME) or ""
         budget = _budget(top.table("budget"))
         remote_key = _remote_key(top) if "remote" in data else None
+        ignore = read_ignored(top, METRIC_CODES + REGISTRY_CODES)
         carried = top.read(MODELS, "a table", lambda value: isinstance(value, dict), default=None)
         files = ModelFiles(folder, carried or {})
         metrics = {
             metric_name: _metric(application, metric_name, table, budget, files)
-            for metric_name, table in top.table("metrics").tables(_NAME)
+            for metric_name, table in top.table("metrics").tables(NAME)
         }
         if data.get("metrics") == {}:
             top.add_problem("metrics", "at least one table [metrics.NAME]", data["metrics"])
@@ -173,7 +180,7 @@ def parse(
     if problems:
         raise RegistryError(problems)
     kept = {key: value for key, value in metrics.items() if value}
-    return Registry(application, budget, kept, remote_key)
+    return Registry(application, budget, kept, remote_key, ignore)
 
 
 def _budget(table: TableReader) -> Budget:
@@ -209,6 +216,7 @@ def _metric(
     every = table.choice("every", EVERY, default="day")
     description = table.text("description", default="")
     owners = table.texts("owners", default=())
+    ignore = read_ignored(table, METRIC_CODES)
     expires = table.read(
         "expires", "a date such as 2027-12-31", lambda value: type(value) is date, default=None
     )
@@ -275,5 +283,5 @@ def _metric(
         table.add_problem(field, error.constraint, error.value)
         return None
     return Metric(
-        spec, description or "", owners or (), expires, devices, retention, minimum_devices
+        spec, description or "", owners or (), expires, devices, retention, minimum_devices, ignore
     )

@@ -149,12 +149,12 @@ def test_deltas_are_added_up_over_a_year_and_too_much_is_warned_of(
     text = REGISTRY + '[metrics.seconds]\ntype = "number"\nrange = [0, 30]\nepsilon = 1.0\n'
     text += f'mechanism = "gaussian"\ndelta = {delta}\nevery = "{every}"\n'
     checked = words(run(tmp_path, text).output)
-    assert f"The deltas of a year's reports add up to {total}: at most so probable" in checked
-    assert ("Warning: a year's delta should be at most 0.0001" in checked) == warned
+    assert f"The deltas of a year's reports add up to {total}: their epsilons hold but" in checked
+    assert ("yearly-delta" in checked) == warned
     budget = json.loads(run(tmp_path, text, "--json").output)["budget"]
     assert budget["delta_of_a_year"] == pytest.approx(float(total), rel=1e-3)
     planned = words(CliRunner().invoke(deniable, ["plan", str(tmp_path / "metrics.toml")]).output)
-    assert f"with a probability of at most {total} (delta)" in planned
+    assert f"plus a delta of {total} on the probability of any event" in planned
     assert ("more delta than 0.0001 a year" in planned) == warned
 
 

@@ -30,6 +30,7 @@ from deniable_aggregator.sentences import (
     as_sentence,
     basis,
     cautions,
+    closeness_in_words,
     finding,
     unclear_changes,
 )
@@ -85,6 +86,7 @@ class MetricView:
         changes: what has clearly changed, a line each, with its way.
         unchanged: what has not, and how far it can have moved.
         basis: which reports that is based on.
+        closeness: how far the chosen segment is from all devices; empty without one.
         asides: what else was not answered, and why.
         headline: the one number of a flag or a mean.
         pictures: of the answer.
@@ -111,6 +113,7 @@ class MetricView:
     changes: Sequence[tuple[Badge, Sentence]] = ()
     unchanged: Sequence[str] = ()
     basis: str = ""
+    closeness: str = ""
     asides: Sequence[str] = ()
     headline: Headline | None = None
     pictures: Sequence[Picture] = ()
@@ -167,6 +170,7 @@ def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
         if change is not None
         else [],
         basis=basis(change if change is not None else estimate),
+        closeness=closeness_in_words(estimate),
         asides=list(_asides(answers)),
         headline=one,
         pictures=[] if one is not None else list(_pictures(answers, pairs)),

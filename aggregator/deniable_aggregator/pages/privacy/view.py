@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.pages.parts import Column, Table
+from deniable_aggregator.pages.privacy.together import TogetherView, together_view
 from deniable_aggregator.sentences import counted
 from deniable_aggregator.sentences.privacy import every_in_words, what_devices_give_away
 from deniable_aggregator.sentences.wording import listed, shown_value
@@ -82,6 +83,7 @@ class PrivacyView:
         count: how many metrics there are, in words.
         metrics: each of them, those that cost a device most first.
         day: the epsilon of a day on which every metric reports.
+        together: whether what is collected singles out a device; None if nothing is.
         kept: what the server stores and for how long.
         head: the hash of the last entry of the audit log; empty if there is none.
     """
@@ -91,6 +93,7 @@ class PrivacyView:
     count: str
     metrics: Sequence[MetricPrivacy]
     day: str
+    together: TogetherView | None
     kept: Table
     head: str
 
@@ -130,6 +133,7 @@ def privacy_view(
             for each in sorted(metrics, key=lambda each: (-costs.get(each.name, 0.0), each.name))
         ],
         day=f"{sum(costs.values()):.4g}",
+        together=together_view(asked) if asked else None,
         kept=_kept(keeping),
         head=head,
     )

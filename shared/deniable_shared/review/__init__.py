@@ -1,0 +1,30 @@
+"""The review of a registry: can what is collected, taken together, single out a device?"""
+
+from __future__ import annotations
+
+from deniable_shared.review.finding import Finding
+from deniable_shared.review.metric_bits import MetricBits, Shares, bits_of
+from deniable_shared.review.priors import read_priors
+from deniable_shared.review.reviewing import Review, review
+from deniable_shared.review.together import (
+    FEWEST_DEVICES,
+    RecordBits,
+    Together,
+    record_bits,
+    together,
+)
+
+__all__ = [
+    "FEWEST_DEVICES",
+    "Finding",
+    "MetricBits",
+    "RecordBits",
+    "Review",
+    "Shares",
+    "Together",
+    "bits_of",
+    "read_priors",
+    "record_bits",
+    "review",
+    "together",
+]

@@ -1,0 +1,158 @@
+"""What a reviewer should know of one metric: a rule for each code of a finding."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from deniable_shared.planning.disclosure_figures import detectable_share, posterior_from_even_odds
+from deniable_shared.registry import Metric
+from deniable_shared.review.finding import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deniable_shared.spec import Spec
+
+LARGE_EPSILON: Final = 4
+
+_FREE_TEXT: Final = re.compile(
+    r"\b(free[ -]?text|(user|first|last|full|file)? ?names?|e-?mails?|mail|comments?|messages?"
+    r"|address(es)?|phone|passwords?|feedback)\b"
+)
+"""Words by which a description gives away that people write what they like."""
+
+
+def metric_findings(metric: Metric, devices: int) -> Iterator[Finding]:
+    """What the rules find of one metric, but not whether it is ignored.
+
+    Args:
+        metric: of a registry.
+        devices: among how many a device is to be hidden.
+    """
+    for code, rule in METRIC_RULES.items():
+        found = rule(metric, devices)
+        if found is not None:
+            yield Finding(code, metric.spec.name, *found)
+
+
+def _changing_memoized(metric: Metric, _: int) -> tuple[str, str] | None:
+    spec = metric.spec
+    if spec.mechanism.epsilon_permanent is None or not spec.reports_absence:
+        return None
+    return (
+        "the device remembers its answers, which hides a value that stays, but not a value that "
+        "changes. Where absence is reported, values change all the time",
+        'leave out repeat = "memoize", or absent',
+    )
+
+
+def _free_text(metric: Metric, _: int) -> tuple[str, str] | None:
+    spec = metric.spec
+    if spec.type != "string":
+        return None
+    words = f"{spec.name.replace('_', ' ')} {metric.description}".casefold()
+    found = _FREE_TEXT.search(words)
+    if found is None:
+        return None
+    consequence = (
+        "texts that enough devices have are shown as they are"
+        if spec.letters is not None
+        else "whoever guesses a text can ask how common it is"
+    )
+    return (
+        f"{found[0].strip()!r} in its name or description: what people write may name them, and "
+        f"{consequence}",
+        "collect a property of the text instead, such as a category or its length",
+    )
+
+
+def _large_epsilon(metric: Metric, _: int) -> tuple[str, str] | None:
+    epsilon = metric.spec.mechanism.epsilon
+    if not epsilon > LARGE_EPSILON:
+        return None
+    sure = posterior_from_even_odds(epsilon)
+    return (
+        f"an epsilon of {epsilon:.4g} is above {LARGE_EPSILON}: one report can make even odds "
+        f"{sure:.1%} sure, which is nearly the value itself",
+        "take a smaller epsilon, and more devices or a longer period",
+    )
+
+
+def _linkable_reports(metric: Metric, devices: int) -> tuple[str, str] | None:
+    shared, needed = metric.spec.mechanism.resemblance_bits, math.log2(devices)
+    if not 0 < needed <= shared:
+        return None
+    return (
+        f"two reports of one device share {shared:.3g} bits by its permanent noise, and "
+        f"{needed:.1f} tell one of {devices:,} devices: while its value stays, reports can be told "
+        "to be of one device without any address",
+        "take an epsilon further below epsilon_permanent, or fewer bits, buckets or values",
+    )
+
+
+def _no_description(metric: Metric, _: int) -> tuple[str, str] | None:
+    if metric.description.strip():
+        return None
+    return (
+        "nobody says what is collected, so nobody can judge it",
+        "give a description that users may read",
+    )
+
+
+def _segments_too_fine(metric: Metric, devices: int) -> tuple[str, str] | None:
+    spec = metric.spec
+    if spec.segments is None:
+        return None
+    pairs, seen = len(spec.values), detectable_share(spec.mechanism, devices)
+    if seen is not None and seen * pairs <= 1:
+        return None
+    least = "not even one that all have" if seen is None else f"none below {seen:.1%}"
+    return (
+        f"{pairs:,} pairs of a value and a segment have {1 / pairs:.1%} each on average, and "
+        f"{devices:,} devices show {least}: most of it is collected for nothing",
+        "take fewer segments or values, or a larger epsilon",
+    )
+
+
+def _silence_tells(metric: Metric, _: int) -> tuple[str, str] | None:
+    lists = list(_lists_without_others(metric.spec))
+    if not lists:
+        return None
+    return (
+        f"complete = true of {' and '.join(lists)} promises that no device has any other. One that "
+        "has sends nothing, and its silence tells without any noise",
+        'give other = "another" (or absent, of a category), or ignore this if there can be no '
+        "other value",
+    )
+
+
+def _lists_without_others(spec: Spec) -> Iterator[str]:
+    if spec.segments is not None:
+        own = spec.segments.of
+        if own.type == "category" and own.other is None and not spec.reports_absence:
+            yield "its values"
+        if spec.segments.by.other is None:
+            yield "its segments"
+    elif spec.type == "category" and spec.other is None and not spec.reports_absence:
+        yield "its values"
+    for attribute in spec.attributes:
+        if attribute.type == "category" and attribute.other is None:
+            yield f"attribute {attribute.name}"
+
+
+Rule = Callable[[Metric, int], tuple[str, str] | None]
+"""From a metric, and among how many devices it is to be hidden, to a reason and a remedy."""
+
+METRIC_RULES: Final[dict[str, Rule]] = {
+    "silence-tells": _silence_tells,
+    "free-text": _free_text,
+    "large-epsilon": _large_epsilon,
+    "linkable-reports": _linkable_reports,
+    "changing-memoized": _changing_memoized,
+    "segments-too-fine": _segments_too_fine,
+    "no-description": _no_description,
+}
+"""What is looked for in every metric; ``repeated-value`` looks at several at once."""

@@ -1,0 +1,196 @@
+"""How common values are, from a file of shares or counts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from typing import TYPE_CHECKING, Final
+
+from deniable_shared import hashing
+from deniable_shared.characters import visible
+from deniable_shared.errors import PriorsError
+from deniable_shared.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from deniable_shared.registry import Registry
+    from deniable_shared.review.metric_bits import Shares
+    from deniable_shared.spec import Spec
+
+MAX_BYTES: Final = 1 << 24
+MAX_PROBLEMS: Final = 10
+"""So many are listed."""
+
+_ROUNDING: Final = 0.01
+"""Shares that were rounded may miss 1 by so much."""
+
+
+def read_priors(path: Path, registry: Registry) -> dict[str, Shares]:
+    """The shares of values, by metric.
+
+    A line has a metric's name, an item and a share or count, separated by commas, semicolons or
+    tabs, with or without a line of headings. Without the metric, all lines are of the one metric
+    that lists their items. Items are those of ``deniable estimate``: ``true`` and ``false`` of a
+    flag, ``carrier=AA`` of an attribute, ``theme=dark & channel=beta`` of a segment. Counts become
+    shares of their sum, and shares add up to 1. What is not listed counts as ``other``, if there is
+    one.
+
+    Args:
+        path: of the file, in UTF-8.
+        registry: with the metrics.
+
+    Raises:
+        PriorsError: if it cannot be read, or says what cannot be; its first problems are listed.
+    """
+    problems: list[str] = []
+    rows = _rows(_text(path), problems)
+    by_metric: dict[str, dict[str, float]] = {}
+    if not rows:
+        problems.append("no line has an item and a share")
+    elif not problems and all(len(words) == 2 for _, words, _ in rows):
+        items = {words[0] for _, words, _ in rows}
+        name = _only_metric(registry, items)
+        rows = [(line, [name, *words], share) for line, words, share in rows]
+    for line, words, share in rows:
+        if len(words) != 3:
+            problems.append(f"line {line}: must be metric, item and share, as in the first lines")
+        elif words[0] not in registry.metrics:
+            hint = _hint(words[0], registry.metrics, problems)
+            problems.append(f"line {line}: no metric is called {_shown(words[0])}.{hint}")
+        else:
+            of_metric = by_metric.setdefault(words[0], {})
+            item = hashing.normalize(words[1])
+            of_metric[item] = of_metric.get(item, 0.0) + share
+    found = {}
+    for name, weights in by_metric.items():
+        shares = _shares(registry.metrics[name].spec, weights, problems)
+        if shares is not None:
+            found[name] = shares
+    if problems:
+        more = len(problems) - MAX_PROBLEMS
+        listed = problems[:MAX_PROBLEMS] + ([f"and {more:,} more"] if more > 0 else [])
+        raise PriorsError("\n".join(f"{path}: {each}" for each in listed))
+    return found
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            body = file.read(MAX_BYTES + 1)
+        if len(body) > MAX_BYTES:
+            raise PriorsError(f"{path}: must be of at most {MAX_BYTES:,} bytes")
+        return body.decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PriorsError(f"{path}: cannot be read: {error}") from error
+
+
+def _rows(text: str, problems: list[str]) -> list[tuple[int, list[str], float]]:
+    """Line, words and number of each line; the first is left out if it has no number."""
+    first = text.partition("\n")[0]
+    delimiter = next((each for each in "\t;" if each in first), ",")
+    found = []
+    try:
+        for line, words in enumerate(csv.reader(io.StringIO(text), delimiter=delimiter), 1):
+            stripped = [word.strip() for word in words]
+            if not any(stripped):
+                continue
+            weight = _number(stripped[-1])
+            if weight is not None and 0 <= weight < math.inf:
+                found.append((line, stripped, weight))
+            elif line > 1 or weight is not None:
+                wanted = "its last word must be a share or a count, at least 0"
+                problems.append(f"line {line}: {wanted}, got {_shown(stripped[-1])}")
+    except csv.Error as error:
+        problems.append(f"must be a table, of commas or tabs: {error}")
+    return found
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _only_metric(registry: Registry, items: set[str]) -> str:
+    """The metric that lists all items.
+
+    Raises:
+        PriorsError: unless there is exactly one.
+    """
+    normalized = {hashing.normalize(item) for item in items}
+    found = [
+        name
+        for name, metric in registry.metrics.items()
+        if normalized <= {item for part in _domains(metric.spec) for item in part}
+    ]
+    if len(found) == 1:
+        return found[0]
+    wanted = "no metric lists" if not found else f"{' and '.join(found)} each list"
+    raise PriorsError(
+        f"{wanted} all items of the file: begin each line with the metric's name, as in "
+        "theme,dark,0.4"
+    )
+
+
+def _domains(spec: Spec) -> list[tuple[str, ...]]:
+    """The items of each part of a value, in their order; empty if there is no list."""
+    if spec.attributes:
+        return [
+            tuple(f"{attribute.name}={value}" for value in attribute.domain)
+            for attribute in spec.attributes
+        ]
+    if spec.type == "boolean":
+        return [("false", "true")]
+    return [spec.values] if spec.values else []
+
+
+def _shares(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> Shares | None:
+    """The shares of one metric's values; None, with a problem, if they cannot be those."""
+    if spec.type in ("number", "distribution"):
+        problems.append(f"{spec.name}: must be a metric of values, got a {spec.type}")
+        return None
+    domains = _domains(spec)
+    if not domains:  # strings, of which there is no list
+        shares = _normalized(spec.name, tuple(weights.values()), problems)
+        return None if shares is None else (shares,)
+    unlisted = dict(weights)
+    parts = []
+    for domain in domains:
+        part = {item: unlisted.pop(item, 0.0) for item in domain}
+        parts.append(part)
+    if spec.other is not None:
+        parts[0][spec.other] += sum(unlisted.values())
+        unlisted.clear()
+    known = [each for domain in domains for each in domain]
+    for item in unlisted:
+        hint = _hint(item, known, problems)
+        problems.append(f"{spec.name}: must list {_shown(item)}, or have other.{hint}")
+    found = [_normalized(spec.name, tuple(part.values()), problems) for part in parts]
+    complete = [part for part in found if part is not None]
+    return tuple(complete) if not unlisted and len(complete) == len(found) else None
+
+
+def _normalized(
+    name: str, weights: Iterable[float], problems: list[str]
+) -> tuple[float, ...] | None:
+    """Weights as shares of their sum."""
+    listed = tuple(weights)
+    total = math.fsum(listed)
+    shares_of_a_part = total < 1 - _ROUNDING and max(listed) < 1
+    if not 0 < total < math.inf or shares_of_a_part:
+        problems.append(f"{name}: its shares must add up to 1, got {total:.4g}")
+        return None
+    return tuple(each / total for each in listed)
+
+
+def _hint(typed: str, known: Iterable[str], problems: list[str]) -> str:
+    """What is probably meant, of the problems that are listed: looking for it takes a while."""
+    return did_you_mean(typed, known) if len(problems) < MAX_PROBLEMS else ""
+
+
+def _shown(text: str) -> str:
+    return repr(visible(text if len(text) <= 60 else f"{text[:57]}..."))

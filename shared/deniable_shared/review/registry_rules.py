@@ -1,0 +1,156 @@
+"""What a reviewer should know of all metrics together: a rule for each code of a finding."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from deniable_shared.planning.budget import (
+    DAYS_OF_A_YEAR,
+    MOST_DELTA_A_YEAR,
+    days_until_lifetime_is_spent,
+    delta_of_a_year,
+    epsilon_of_busiest_day,
+)
+from deniable_shared.review.finding import Finding
+from deniable_shared.review.sentences import named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deniable_shared.registry import Metric, Registry
+    from deniable_shared.review.together import Together
+    from deniable_shared.spec import Spec
+
+FEWEST_OF_A_CLASS: Final = 10
+"""So many devices should share what is the same in all of their reports."""
+
+LIST_OF_ITS_OWN: Final = 5
+"""Two metrics with the same list of at least so many values ask for one thing, whatever they are
+called; shorter lists, such as yes, no and unknown, fit many questions."""
+
+
+def registry_findings(registry: Registry, told: Together) -> Iterator[Finding]:
+    """What the rules find of all metrics, but not whether it is ignored.
+
+    Args:
+        registry: with all metrics.
+        told: what they tell together.
+    """
+    yield from _adds_up(told)
+    yield from _repeated_value(registry)
+    yield from _small_classes(told)
+    yield from _yearly_delta(registry)
+    yield from _daily_budget(registry)
+    yield from _lifetime_budget(registry)
+
+
+def _adds_up(told: Together) -> Iterator[Finding]:
+    if not told.year >= told.needed:
+        return
+    by = named(told.leading_in_a_year) or "the class of the device"
+    yield Finding(
+        "adds-up",
+        None,
+        f"whoever can link a year's reports of one device may learn up to {told.year:.1f} bits of "
+        f"it, and {told.needed:.1f} single out one of {told.devices:,}. Enough may be: {by}",
+        'report less often, take repeat = "memoize" for what rarely changes, smaller epsilons or '
+        "fewer metrics",
+    )
+
+
+def _repeated_value(registry: Registry) -> Iterator[Finding]:
+    seen: list[Metric] = []
+    for metric in registry.metrics.values():
+        other = next((each for each in seen if _undoes_memory(each, metric)), None)
+        seen.append(metric)
+        if other is not None:
+            yield Finding(
+                "repeated-value",
+                metric.spec.name,
+                f"it seems to ask for the same value as {other.spec.name}, and "
+                'repeat = "memoize" limits what reports tell of a value for each metric by itself: '
+                "their epsilons add up",
+                "ask once, or for different things",
+            )
+
+
+def _undoes_memory(one: Metric, other: Metric) -> bool:
+    """Whether two metrics seem to ask for one value, and one of them memoises it."""
+    permanent = (each.spec.mechanism.epsilon_permanent for each in (one, other))
+    return any(each is not None for each in permanent) and _same_value(one.spec, other.spec)
+
+
+def _same_value(first: Spec, second: Spec) -> bool:
+    """Whether two metrics seem to ask for one value: by their lists, ranges or names."""
+    if {first.type, second.type} <= {"number", "distribution"}:
+        return first.range == second.range and _similar(first, second)
+    if first.type != second.type:
+        return False
+    if first.type == "category":
+        values, others = (
+            set(each.segments.of.domain if each.segments else each.values)
+            for each in (first, second)
+        )
+        return values == others and (len(values) >= LIST_OF_ITS_OWN or _similar(first, second))
+    return _similar(first, second)
+
+
+def _similar(one: Spec, other: Spec) -> bool:
+    """Whether all words of one name are in the other: ``browser`` and ``browser_version``."""
+    first, second = (set(each.name.split("_")) for each in (one, other))
+    return first <= second or second <= first
+
+
+def _small_classes(told: Together) -> Iterator[Finding]:
+    limit = math.log2(told.devices / FEWEST_OF_A_CLASS)
+    if not told.constants > max(limit, 0.0):
+        return
+    yield Finding(
+        "small-classes",
+        None,
+        f"{named(told.constant_metrics)} show {told.constants:.1f} bits of a device without "
+        f"noise, which leaves fewer than {FEWEST_OF_A_CLASS} of {told.devices:,} devices in a "
+        "class",
+        "take fewer rows, cohorts or bins, or mechanisms without them",
+    )
+
+
+def _yearly_delta(registry: Registry) -> Iterator[Finding]:
+    delta = delta_of_a_year(registry)
+    if not delta > MOST_DELTA_A_YEAR:
+        return
+    yield Finding(
+        "yearly-delta",
+        None,
+        f"the deltas of a year's reports add up to {delta:.3g}, above {MOST_DELTA_A_YEAR:g}: their "
+        "epsilons hold but for so large a probability",
+        "lower delta, report less often, or take a mechanism without it",
+    )
+
+
+def _daily_budget(registry: Registry) -> Iterator[Finding]:
+    busiest, limit = epsilon_of_busiest_day(registry), registry.budget.epsilon_per_day
+    if not busiest > limit:
+        return
+    yield Finding(
+        "daily-budget",
+        None,
+        f"all metrics may cost {busiest:.4g} on one day, above the budget of {limit:g}: on such a "
+        "day some metrics will not be recorded",
+        "raise budget.epsilon_per_day, or report less often or with a smaller epsilon",
+    )
+
+
+def _lifetime_budget(registry: Registry) -> Iterator[Finding]:
+    days = days_until_lifetime_is_spent(registry)
+    if days is None or days >= DAYS_OF_A_YEAR:
+        return
+    yield Finding(
+        "lifetime-budget",
+        None,
+        f"the lifetime budget of {registry.budget.epsilon_lifetime:g} lasts {days:,} days if every "
+        "metric reports as often as it may: after that a device is silent for good, and estimates "
+        "are of newer devices alone",
+        "report less often, or with a smaller epsilon; or raise budget.epsilon_lifetime",
+    )

@@ -1,0 +1,96 @@
+"""The review of a registry, from a registry file to figures and findings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deniable_shared.frozen import frozen
+from deniable_shared.review.finding import Finding
+from deniable_shared.review.metric_bits import MetricBits, Shares, bits_of
+from deniable_shared.review.metric_rules import metric_findings
+from deniable_shared.review.registry_rules import registry_findings
+from deniable_shared.review.together import (
+    FEWEST_DEVICES,
+    RecordBits,
+    Together,
+    record_bits,
+    together,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from deniable_shared.registry import Registry
+
+
+@frozen
+class Review:
+    """What a reviewer should know of a registry.
+
+    Attributes:
+        metrics: what each metric tells, in the file's order.
+        together: what all of them tell.
+        records: of each metric with attributes, how many devices a record would single out.
+        findings: those that are not ignored.
+        ignored: those that the registry says are known and meant.
+        shares_given: the metrics whose values have shares of their own.
+    """
+
+    metrics: tuple[MetricBits, ...]
+    together: Together
+    records: tuple[RecordBits, ...]
+    findings: tuple[Finding, ...]
+    ignored: tuple[Finding, ...]
+    shares_given: tuple[str, ...]
+
+
+def review(
+    registry: Registry,
+    *,
+    devices: int | None = None,
+    priors: Mapping[str, Shares] | None = None,
+) -> Review:
+    """Reviews a registry.
+
+    Args:
+        registry: with all metrics.
+        devices: among how many a device is to be hidden, at least 2; the most that a metric
+            expects, if left out.
+        priors: shares of values, by metric, see `read_priors`; without them all values of a metric
+            are equally common.
+    """
+    shares = priors or {}
+    specs = [metric.spec for metric in registry.metrics.values()]
+    expected = (metric.expected_devices for metric in registry.metrics.values())
+    hidden_among = devices or max(FEWEST_DEVICES, *expected)
+    lifetime = registry.budget.epsilon_lifetime
+    bits = tuple(bits_of(spec, shares.get(spec.name), lifetime=lifetime) for spec in specs)
+    told = together(
+        bits,
+        [(spec.name, spec.digest, spec.mechanism.permanent_groups) for spec in specs],
+        hidden_among,
+        equally_common=not shares,
+    )
+    found = [*_of_metrics(registry, devices), *registry_findings(registry, told)]
+    judged = [_judged(finding, registry) for finding in found]
+    records = (record_bits(spec, hidden_among) for spec in specs)
+    return Review(
+        metrics=bits,
+        together=told,
+        records=tuple(each for each in records if each is not None),
+        findings=tuple(each for each in judged if not each.ignored),
+        ignored=tuple(each for each in judged if each.ignored),
+        shares_given=tuple(shares),
+    )
+
+
+def _of_metrics(registry: Registry, devices: int | None) -> Iterator[Finding]:
+    for metric in registry.metrics.values():
+        yield from metric_findings(metric, devices or metric.expected_devices)
+
+
+def _judged(finding: Finding, registry: Registry) -> Finding:
+    """The finding, with whether the registry says that it is known and meant."""
+    of_metric = () if finding.metric is None else registry.metrics[finding.metric].ignore
+    ignored = finding.code in registry.ignore or finding.code in of_metric
+    return Finding(finding.code, finding.metric, finding.reason, finding.remedy, ignored)

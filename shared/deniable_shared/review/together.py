@@ -1,0 +1,165 @@
+"""What all metrics of a registry tell together, beside the bits that single a device out."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from deniable_shared.device_classes import shown_bits
+from deniable_shared.frozen import frozen
+from deniable_shared.review.entropy import (
+    share_alone,
+    share_alone_approximately,
+    share_in_pairs,
+)
+from deniable_shared.review.metric_bits import MetricBits, sizes_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from deniable_shared.spec import Spec
+
+FEWEST_DEVICES: Final = 2
+"""One device alone cannot be hidden."""
+
+
+@frozen
+class Together:
+    """What all metrics tell together, in bits.
+
+    Attributes:
+        devices: among how many a device is to be hidden, n.
+        needed: the bits that single out one of them, log2 n.
+        largest: the value that tells most, without noise: all values together tell no less.
+        total: all values, without noise, if none tells anything of another: together they tell no
+            more. None if one of the values is a text, which may be any.
+        rarest: what a device tells that has the rarest value of every metric, without noise;
+            texts without shares are left out.
+        texts: the metrics whose values may be any text.
+        leading: the fewest metrics whose values would be enough to single out a device, those that
+            tell most first; empty if not even all of them are.
+        alone: the share of devices that nobody else is like in the values of `leading`, or of all
+            metrics where that is empty; None where values have shares of their own or are texts.
+        one_report_each: what one report of every metric tells on average, at most.
+        one_report_each_most: what it can tell at most.
+        year: what all reports of a year tell on average and at most, if somebody can link those of
+            a device and its values stay; with `constants`.
+        leading_in_a_year: the fewest metrics whose reports are enough; empty if all are not.
+        constants: what is the same in all reports of a device, without noise.
+        constant_metrics: the metrics whose reports show it.
+    """
+
+    devices: int
+    needed: float
+    largest: float
+    total: float | None
+    rarest: float
+    texts: tuple[str, ...]
+    leading: tuple[str, ...]
+    alone: float | None
+    one_report_each: float
+    one_report_each_most: float
+    year: float
+    leading_in_a_year: tuple[str, ...]
+    constants: float
+    constant_metrics: tuple[str, ...]
+
+
+@frozen
+class RecordBits:
+    """How many devices a record of several attributes would single out, if it were seen whole.
+
+    Attributes:
+        name: of the metric.
+        attributes: how many there are.
+        records: how many different records there are.
+        alone: the share of devices that are alone with theirs, exactly, if all records are equally
+            common.
+        alone_approximately: the same as e^(-n/d).
+        in_pairs: the share of devices that exactly one other is like.
+    """
+
+    name: str
+    attributes: int
+    records: int
+    alone: float
+    alone_approximately: float
+    in_pairs: float
+
+
+def together(
+    metrics: Sequence[MetricBits],
+    groups: Iterable[tuple[str, bytes, int]],
+    devices: int,
+    *,
+    equally_common: bool = True,
+) -> Together:
+    """What metrics tell together.
+
+    Args:
+        metrics: each of them.
+        groups: the name of each, the digest of its spec, and how many groups of devices its
+            reports show for good.
+        devices: among how many a device is to be hidden, at least `FEWEST_DEVICES`.
+        equally_common: whether the bits are those of equally common values.
+    """
+    needed = math.log2(devices)
+    values = [each.value for each in metrics if each.value is not None]
+    texts = tuple(each.name for each in metrics if each.value is None)
+    total = math.fsum(values)
+    leading = _fewest(metrics, needed, lambda each: each.value or 0.0)
+    lasting = [(name, digest, number) for name, digest, number in groups if number > 1]
+    constants = shown_bits((digest, number) for _, digest, number in lasting)
+    bits = {each.name: each.value or 0.0 for each in metrics}
+    known = math.fsum(bits[name] for name in leading) if leading else total
+    return Together(
+        devices=devices,
+        needed=needed,
+        largest=max(values, default=0.0),
+        total=None if texts else total,
+        rarest=math.fsum(each.rarest for each in metrics if each.rarest is not None),
+        texts=texts,
+        leading=leading,
+        alone=share_alone(devices, known) if equally_common and values else None,
+        one_report_each=math.fsum(each.average for each in metrics),
+        one_report_each_most=math.fsum(each.one_report for each in metrics),
+        year=math.fsum(each.year for each in metrics) + constants,
+        leading_in_a_year=_fewest(metrics, needed - constants, lambda each: each.year),
+        constants=constants,
+        constant_metrics=tuple(name for name, _, _ in lasting),
+    )
+
+
+def _fewest(
+    metrics: Sequence[MetricBits], needed: float, bits: Callable[[MetricBits], float]
+) -> tuple[str, ...]:
+    """The fewest metrics that reach so many bits, largest first; none if all do not."""
+    found: list[str] = []
+    reached = 0.0
+    for each in sorted(metrics, key=bits, reverse=True):
+        if reached >= needed:
+            break
+        found.append(each.name)
+        reached += bits(each)
+    return tuple(found) if reached >= needed else ()
+
+
+def record_bits(spec: Spec, devices: int) -> RecordBits | None:
+    """How many devices a record would single out; None for a metric without attributes.
+
+    Args:
+        spec: the metric's.
+        devices: among how many.
+    """
+    if not spec.attributes:
+        return None
+    records = math.prod(sizes_of(spec))
+    bits = math.log2(records)
+    return RecordBits(
+        name=spec.name,
+        attributes=len(spec.attributes),
+        records=records,
+        alone=share_alone(devices, bits),
+        alone_approximately=share_alone_approximately(devices, bits),
+        in_pairs=share_in_pairs(devices, bits),
+    )

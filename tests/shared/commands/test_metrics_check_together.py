@@ -1,0 +1,140 @@
+"""The section of ``deniable metrics check`` about all metrics together, as a reviewer reads it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from deniable_shared.commands.first_registry import registry_text
+from deniable_shared.registry.finding_codes import METRIC_CODES, REGISTRY_CODES
+from tests.command_line import deniable
+from tests.shared.review.registries import FLAG, HEAD, category
+
+ROOT = Path(__file__).parents[3]
+DOCUMENT = (ROOT / "docs/reviewer/registry-review.md").read_text("utf-8")
+TOP = HEAD.format(top="", day=16, life=400)
+COIN = 'type = "boolean"\ndescription = "What a coin hides"\nepsilon = 1.0986122886681098\n'
+
+
+def run(tmp_path, text, *options, columns=None):
+    file = tmp_path / "metrics.toml"
+    file.write_text(text, "utf-8")
+    environment = {"COLUMNS": columns} if columns else None
+    return CliRunner().invoke(deniable, ["metrics", "check", str(file), *options], env=environment)
+
+
+def words(result):
+    return " ".join(result.output.split())
+
+
+def registry(*metrics):
+    return TOP + "".join(f"[metrics.{name}]\n{text}\n" for name, text in metrics)
+
+
+def test_the_document_shows_what_the_command_prints(tmp_path):
+    example = re.search(r"```toml\n(.*?)```", DOCUMENT, re.DOTALL)[1]
+    shown = re.search(r"```text\n(.*?)```", DOCUMENT, re.DOTALL)[1]
+    printed = run(tmp_path, example, "--devices", "100", "--prior", "0.366", columns="100").output
+    assert printed.partition("\n\n")[2].endswith(shown)
+
+
+def test_the_document_lists_every_code():
+    listed = re.findall(r"(?m)^\| `([a-z-]+)` \|", DOCUMENT)
+    assert set(listed) == {*METRIC_CODES, *REGISTRY_CODES}
+
+
+def test_a_yes_after_half_a_coin_makes_36_6_into_63_4_percent(tmp_path):
+    text = registry(("coin", COIN), ("theme", category(4)))
+    said = words(run(tmp_path, text, "--prior", "0.366"))
+    assert "a yes makes 36.6% into 63.4%" in said
+    assert "0.7925 bits by a yes, 0.1757 on average" in said
+    assert "theme a report makes 36.6% into 61.1% at most" in said
+    coin, theme = json.loads(run(tmp_path, text, "--prior", "0.366", "--json").output)["guesses"]
+    assert coin["after_a_yes"] == pytest.approx(0.634, abs=5e-4)
+    assert coin["after_a_yes"] <= coin["most"]
+    assert "after_a_yes" not in theme
+    assert "36.6%" not in words(run(tmp_path, text))
+
+
+def test_what_singles_devices_out_is_named_beside_the_bits_that_it_takes(tmp_path):
+    text = registry(("birthday", category(365)), ("zip", category(1_000)), ("sex", FLAG))
+    said = words(run(tmp_path, text, "--devices", "100000"))
+    assert "16.6 bits single out one of 100,000 devices" in said
+    assert "10.0 to 19.5 bits together" in said
+    assert "zip x birthday would be enough. If all values were equally common" in said
+    assert "76.04% of the devices would be like no other" in said
+    said = words(run(tmp_path, registry(("sex", FLAG))))
+    assert "they would tell 1.0 bits: not enough on average" in said
+    assert "fewer than 16.6, so not enough on average" in said
+
+
+def test_strict_fails_on_findings_that_are_not_ignored(tmp_path):
+    good = registry(("dark", f'{FLAG}description = "Dark"\nevery = "week"\n'))
+    assert run(tmp_path, good, "--strict").exit_code == 0
+    assert "Findings: none." in run(tmp_path, good).output
+    bad = registry(("dark", f'{FLAG}every = "week"\n'))
+    assert run(tmp_path, bad).exit_code == 0
+    result = run(tmp_path, bad, "--strict")
+    assert result.exit_code == 1
+    assert "no-description dark: nobody says what is collected" in words(result)
+    ignored = run(tmp_path, bad + 'ignore = ["no-description"]\n', "--strict")
+    assert ignored.exit_code == 0
+    assert "ignored: no-description dark: nobody says what" in words(ignored)
+
+
+def test_json_has_what_the_text_says(tmp_path):
+    text = registry(("dark", FLAG), ("word", 'type = "string"\nepsilon = 5\n'))
+    result = run(tmp_path, text, "--json", "--strict", "--devices", "1000")
+    assert result.exit_code == 1
+    found = json.loads(result.output)["review"]
+    assert [each["name"] for each in found["bits"]] == ["dark", "word"]
+    assert found["bits"][1]["value"] is None
+    assert found["together"]["devices"] == 1_000
+    assert found["together"]["texts"] == ["word"]
+    codes = [(each["code"], each["metric"], each["ignored"]) for each in found["findings"]]
+    assert ("large-epsilon", "word", False) in codes
+    assert all(each["reason"] and each["remedy"] for each in found["findings"])
+
+
+def test_shares_that_are_given_are_used_and_said(tmp_path):
+    shares = tmp_path / "shares.csv"
+    shares.write_text("theme,v0,75\ntheme,v1,25\n", "utf-8")
+    text = registry(("theme", category(3)))
+    said = words(run(tmp_path, text, "--priors", str(shares)))
+    assert "with the shares given for theme" in said
+    assert "theme 0.81 2.00 1.44" in said
+    assert "0.8 bits: not enough on average. A device with the rarest value of each" in said
+    assert "would tell 2.0 bits" in said
+    shares.write_text("theme,v9,x\n", "utf-8")
+    result = run(tmp_path, text, "--priors", str(shares))
+    assert result.exit_code == 1
+    assert "no line has an item and a share" in result.output
+
+
+@pytest.mark.parametrize("width", ["60", "80", "200"])
+def test_no_line_of_sentences_is_wider_than_the_terminal(tmp_path, width):
+    text = registry(*((f"metric_{number}", category(30)) for number in range(9)))
+    lines = run(tmp_path, text, columns=width).output.splitlines()
+    table = next(place for place, line in enumerate(lines) if "bits of" in line)
+    assert all(len(line) <= int(width) for line in lines[table + 10 :])
+
+
+@pytest.mark.parametrize("file", ["examples/metrics.toml", "demo/metrics.toml"])
+def test_registries_to_copy_from_pass(tmp_path, file):
+    result = run(tmp_path, (ROOT / file).read_text("utf-8"), "--strict")
+    assert result.exit_code == 0, result.output
+
+
+def test_the_registry_that_init_writes_passes(tmp_path):
+    result = run(tmp_path, registry_text("flightdeck"), "--strict")
+    assert result.exit_code == 0, result.output
+
+
+def test_the_help_says_how_an_application_checks_itself():
+    told = CliRunner().invoke(deniable, ["metrics", "check", "--help"]).output
+    assert "deniable metrics check metrics.toml --strict" in told
+    assert 'ignore = ["large-epsilon"]' in told

@@ -1,0 +1,149 @@
+"""Each finding is made where it should be, not made beside it, and can be ignored."""
+
+from __future__ import annotations
+
+import pytest
+
+from deniable_shared.errors import RegistryError
+from deniable_shared.registry.finding_codes import METRIC_CODES, REGISTRY_CODES
+from deniable_shared.review import review
+from deniable_shared.review.metric_rules import METRIC_RULES
+from tests.shared.review.registries import FLAG, MEMOIZED, SINGLES_OUT, category, registry
+
+WORD = 'type = "string"\nepsilon = 1\n'
+COMPLETE = 'type = "category"\nvalues = ["light", "dark"]\nepsilon = 1\ncomplete = true\n'
+CHANNEL = 'segment = {{ name = "channel", values = [{}], {} }}\n'
+FINE = CHANNEL.format(", ".join(f'"{number}"' for number in range(40)), 'other = "rest"')
+COARSE = CHANNEL.format('"stable", "beta"', 'other = "rest"')
+GAUSSIAN = 'type = "number"\nrange = [0, 1]\nepsilon = 1\nmechanism = "gaussian"\n'
+RAPPOR = f'{WORD}repeat = "memoize"\nmechanism = "rappor"\n'
+RECORD = 'type = "attributes"\nepsilon = 1\n[metrics.m.attributes]\nlate = "boolean"\n'
+ABSENT = 'type = "category"\nvalues = ["a", "b"]\nabsent = "none"\nepsilon = 1\n'
+
+FOUND_OR_NOT = [
+    ("silence-tells", COMPLETE, category(3)),
+    ("silence-tells", COMPLETE, ABSENT),
+    ("silence-tells", category(3, CHANNEL.format('"a", "b"', "complete = true")), FLAG),
+    (
+        "silence-tells",
+        RECORD + 'gate = { values = ["A", "B"], complete = true }\n',
+        RECORD + 'gate = { values = ["A", "B"], other = "another" }\n',
+    ),
+    ("free-text", f'{WORD}description = "A comment of the user"\n', WORD),
+    ("free-text", f'{WORD}description = "Free text"\n', category(4)),
+    ("free-text", f'{WORD}description = "The user\'s e-mail"\n', FLAG),
+    ("large-epsilon", category(4, epsilon=4.1), category(4, epsilon=4)),
+    ("segments-too-fine", category(20, FINE), category(3, COARSE)),
+    ("changing-memoized", ABSENT + MEMOIZED, ABSENT),
+    ("changing-memoized", ABSENT + MEMOIZED, ABSENT.replace("absent", "other") + MEMOIZED),
+    ("no-description", f'{FLAG}description = " "\n', FLAG),
+    (
+        "linkable-reports",
+        RAPPOR.replace("epsilon = 1", "epsilon = 8") + "epsilon_permanent = 8.1\n",
+        RAPPOR + "epsilon_permanent = 8\n",
+    ),
+    ("adds-up", category(1_000, epsilon=4) + "expected_devices = 100\n", category(1_000)),
+    ("yearly-delta", GAUSSIAN + "delta = 1e-6\n", GAUSSIAN + "delta = 1e-7\n"),
+    (
+        "small-classes",
+        f"{RAPPOR}epsilon_permanent = 4\nexpected_devices = 600\n",
+        f"{RAPPOR}epsilon_permanent = 4\nexpected_devices = 700\n",
+    ),
+]
+
+
+def codes(found):
+    return {finding.code for finding in found.findings}
+
+
+@pytest.mark.parametrize(("code", "bad", "good"), FOUND_OR_NOT)
+def test_a_finding_is_made_where_it_should_be_and_not_beside_it(code, bad, good):
+    assert code in codes(review(registry(("m", bad))))
+    assert code not in codes(review(registry(("m", good))))
+
+
+@pytest.mark.parametrize(
+    ("code", "limits", "enough"),
+    [
+        ("daily-budget", {"day": 1.5}, {"day": 2}),
+        ("lifetime-budget", {"life": 729}, {"life": 730}),
+    ],
+)
+def test_budgets_that_will_silence_devices_are_found(code, limits, enough):
+    """Two flags of 1 a day."""
+    flags = ("one", FLAG), ("other", FLAG)
+    scale = 0.5 if "life" in limits else 1
+    flags = tuple((name, text.replace("= 1", f"= {scale}")) for name, text in flags)
+    limits, enough = (
+        {key: value * scale for key, value in each.items()} for each in (limits, enough)
+    )
+    assert code in codes(review(registry(*flags, **limits)))
+    assert code not in codes(review(registry(*flags, **enough)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "found"),
+    [
+        (("home", RAPPOR + "epsilon_permanent = 4\n"), ("home_host", WORD), True),
+        (("home", WORD), ("home_host", WORD), False),
+        (("home", RAPPOR + "epsilon_permanent = 4\n"), ("search", WORD), False),
+        (("theme", category(6, MEMOIZED)), ("colours", category(6)), True),
+        (("theme", category(3, MEMOIZED)), ("colours", category(3)), False),
+        (("dark", FLAG + MEMOIZED), ("crashed", FLAG), False),
+    ],
+)
+def test_a_memoised_value_that_is_asked_for_twice_is_found(one, other, found):
+    """What one metric's permanent answers hide, the other's reports tell."""
+    assert ("repeated-value" in codes(review(registry(one, other)))) == found
+
+
+def test_a_good_registry_has_no_findings():
+    good = registry(("theme", category(4, 'every = "week"')), ("crashed", f'{FLAG}every = "week"'))
+    assert review(good).findings == review(good).ignored == ()
+
+
+def test_what_is_ignored_is_listed_as_ignored_and_nothing_else_is():
+    lines = category(4, epsilon=5) + 'ignore = ["large-epsilon"]\n'
+    found = review(registry(("one", lines), ("other", category(4, epsilon=5))))
+    assert [(each.code, each.metric) for each in found.ignored] == [("large-epsilon", "one")]
+    assert ("large-epsilon", "other") in [(each.code, each.metric) for each in found.findings]
+
+
+def test_at_the_top_of_the_file_a_code_is_ignored_of_all_metrics_together_and_of_each():
+    bad = [(name, f"{text}expected_devices = 10\n") for name, text in SINGLES_OUT]
+    found = review(
+        registry(
+            *bad, ("big", category(4, epsilon=5)), top='ignore = ["adds-up", "large-epsilon"]\n'
+        )
+    )
+    assert codes(found) & {"adds-up", "large-epsilon"} == set()
+    assert {each.code for each in found.ignored} == {"adds-up", "large-epsilon"}
+
+
+def test_what_is_ignored_is_no_part_of_a_version():
+    ignoring = registry(("m", f'{FLAG}ignore = ["no-description"]\n'))
+    assert ignoring.metrics["m"].spec.digest == registry(("m", FLAG)).metrics["m"].spec.digest
+
+
+@pytest.mark.parametrize(
+    ("where", "code", "said"),
+    [
+        ("m", "larg-epsilon", "Did you mean 'large-epsilon'?"),
+        ("m", "adds-up", "give it at the top of the file"),
+        ("top", "add-up", "Did you mean 'adds-up'?"),
+        ("top", "nonsense\x1b[2J", "without control"),
+    ],
+)
+def test_an_unknown_code_is_a_problem_that_names_the_nearest(where, code, said):
+    line = f'ignore = ["{code}"]\n'.replace("\x1b", "\\u001b")
+    with pytest.raises(RegistryError) as raised:
+        registry(("m", FLAG + (line if where == "m" else "")), top=line if where == "top" else "")
+    assert said in str(raised.value)
+    assert "\x1b" not in str(raised.value)
+
+
+def test_every_code_that_can_be_ignored_is_one_that_is_found():
+    tried = {code for code, _, _ in FOUND_OR_NOT}
+    tried |= {"daily-budget", "lifetime-budget", "repeated-value"}
+    assert tried == {*METRIC_CODES, *REGISTRY_CODES}
+    assert {*METRIC_RULES, "repeated-value"} == {*METRIC_CODES}
