@@ -74,6 +74,7 @@ def _version(entry: CatalogEntry, listed: Metric) -> VersionDetails:
     values = spec.values if of is None else of.domain
     return VersionDetails(
         version=listed.version,
+        canonical=spec.canonical_text(),
         type=value_type(spec),
         registered=listed.registered,
         first_day=listed.first_day,

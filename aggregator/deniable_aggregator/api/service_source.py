@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         SeriesQuery,
         ValueLists,
     )
+    from deniable_aggregator.answers.registry_history import RegistryHistory
     from deniable_aggregator.answers.saved_lists import SavedList, SavedLists
     from deniable_aggregator.answers.trends import Change, Series
     from deniable_aggregator.api.conditional import Validity
@@ -107,6 +108,10 @@ class ServiceSource:
     def metrics(self) -> Metrics:
         """See `Source.metrics`."""
         return _answered(lambda: self._service.metrics(self.application))
+
+    def registry_history(self) -> RegistryHistory:
+        """See `Source.registry_history`."""
+        return self._store.metrics.history(self.application)
 
     def metric(self, metric: str) -> MetricDetails:
         """See `Source.metric`."""

@@ -63,6 +63,16 @@ metrics: Final = Table(
     Column("registered", Integer, nullable=False),
 )
 
+# The chain of registered versions, see `registry_history`; entries are never changed or deleted.
+registered_versions: Final = Table(
+    "registry_history",
+    metadata,
+    Column("application", Text, primary_key=True),
+    Column("sequence", Integer, primary_key=True, autoincrement=False),
+    Column("entry", Text, nullable=False),  # JSON
+    sqlite_with_rowid=False,
+)
+
 # Lists of values that analysts keep, to look for in metrics of strings.
 saved_lists: Final = Table(
     "saved_lists",

@@ -40,6 +40,7 @@ from deniable_aggregator.answers.questions import (
     SeriesQuery,
     ValueLists,
 )
+from deniable_aggregator.answers.registry_history import RegistryHistory
 from deniable_aggregator.answers.saved_lists import (
     SavedList,
     SavedListHead,
@@ -290,6 +291,12 @@ _JSON: Final[Mapping[tuple[str, str], Operation]] = {
         path={"name": str},
         status=204,
         problems=("not_found",),
+    ),
+    ("GET", "/v1/registry-history"): Operation(
+        "registryHistory",
+        "Every version of a metric that was ever registered, in a chain of hashes.",
+        RegistryHistory,
+        scopes=READ,
     ),
     ("GET", "/v1/annotations"): Operation(
         "listAnnotations",

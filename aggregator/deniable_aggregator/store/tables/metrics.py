@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from sqlalchemy import bindparam, func, insert, select, update
 
 from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
+from deniable_aggregator.registry_history import registered_entry, removed_entry
 from deniable_aggregator.store.schema import audit, metrics, removed_metrics
 from deniable_aggregator.store.tables.audit import append, lock_audit_log
+from deniable_aggregator.store.tables.registry_history import append_history, read_history
 from deniable_aggregator.store.tables.removal import remove_metric
 from deniable_shared.errors import RegistryError
 from deniable_shared.spec import Spec
@@ -23,10 +25,14 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Column, Connection, Row
 
+    from deniable_aggregator.answers.registry_history import HistoryEntry, RegistryHistory
     from deniable_aggregator.store.backends.base import Database
     from deniable_aggregator.store.tables.removal import Removal
     from deniable_shared.registry import Metric
 
+
+LIMITS: Final = ("expires", "retention_days", "minimum_devices")
+"""What a registry says of a metric beside its spec, and that limits what is done with reports."""
 
 MAX_VERSIONS: Final = 10_000
 """Of all metrics of one application. Every server holds them in memory, and lists show them all."""
@@ -114,6 +120,7 @@ class Metrics:
         rows: list[dict[str, Any]] = []
         changes: list[dict[str, Any]] = []
         touched: list[dict[str, Any]] = []
+        acts: list[tuple[str, HistoryEntry]] = []
         kept: dict[tuple[str, str], int | None] = {}
         minimum: dict[tuple[str, str], int | None] = {}
         with self._database.write() as connection:
@@ -144,7 +151,12 @@ class Metrics:
                 )
                 if spec.digest in known:
                     changes.append({"changed": spec.digest, **about})
+                    if any(known[spec.digest][limit] != about[limit] for limit in LIMITS):
+                        acts.append(
+                            (spec.application, registered_entry("limits changed", metric, today))
+                        )
                     continue
+                acts.append((spec.application, registered_entry("registered", metric, today)))
                 new.append(spec)
                 rows.append({"number": number + len(new), **_row(spec, about, today)})
             if rows:
@@ -157,6 +169,7 @@ class Metrics:
             # A version whose strings are not discovered says nothing of the others.
             shown = {of: least for of, least in minimum.items() if least is not None}
             _share_among_versions(connection, metrics.c.minimum_devices, shown)
+            append_history(connection, acts)
             if touched:
                 record = AuditRecord(
                     today, actor, AuditAction.METRICS_REGISTER, {"metrics": touched}
@@ -190,8 +203,21 @@ class Metrics:
                     "digests": [digest.hex() for digest in removal.digests],
                     "reports": removal.reports,
                 }
+                append_history(connection, [(application, removed_entry(name, today))])
                 append(connection, AuditRecord(today, actor, AuditAction.METRICS_REMOVE, details))
         return removal
+
+    def history(self, application: str) -> RegistryHistory:
+        """Every version of an application's metrics that was ever registered, in a chain.
+
+        Args:
+            application: whose metrics.
+
+        Raises:
+            StoreUnavailableError: if the store cannot be read, or an entry is damaged.
+        """
+        with self._database.look_up() as connection:
+            return read_history(connection, application)
 
     def revision(self) -> int:
         """A number that grows whenever a metric is registered, changed or removed."""

@@ -47,6 +47,13 @@ def upgrade() -> None:
         sa.Column("registered", sa.Integer, nullable=False),
     )
     op.create_table(
+        "registry_history",
+        sa.Column("application", sa.Text, primary_key=True),
+        sa.Column("sequence", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("entry", sa.Text, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "saved_lists",
         sa.Column("application", sa.Text, primary_key=True),
         sa.Column("name", sa.Text, primary_key=True),

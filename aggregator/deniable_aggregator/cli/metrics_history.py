@@ -1,0 +1,155 @@
+"""``deniable metrics history``: every registered version, and what an application ships beside."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from deniable_aggregator.answers.registry_history import RegistryHistory
+from deniable_aggregator.cli.support.output import json_option, print_json
+from deniable_aggregator.cli.support.server_options import optional_source_options
+from deniable_aggregator.cli.support.store_option import (
+    open_store,
+    store_instead_of_server_option,
+    store_is_meant,
+)
+from deniable_shared.characters import visible
+from deniable_shared.registry import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from deniable_aggregator.asking import HttpSource
+    from deniable_shared.registry import Registry
+
+_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+
+@click.command()
+@click.option(
+    "--compare",
+    type=_FILE,
+    metavar="FILE",
+    help="Say of each metric of this registry file whether and when it was registered.",
+)
+@click.option(
+    "--head", metavar="HEX", help="The head that was printed earlier: it must be in the history."
+)
+@click.option("--from", "file", type=_FILE, help="Read the history from what --json has printed.")
+@click.option("--application", metavar="NAME", help="Of a store; else that of --compare.")
+@store_instead_of_server_option
+@optional_source_options
+@json_option
+@click.pass_context
+def history(
+    context: click.Context,
+    compare: Path | None,
+    head: str | None,
+    file: Path | None,
+    application: str | None,
+    store: str | None,
+    ask: Callable[[], HttpSource],
+    as_json: bool,
+) -> None:
+    """Shows every version of every metric that was ever registered, and when.
+
+    Entries are chained by hashes and are never changed or deleted, also if a metric is removed. The
+    chain is checked first. Keep the head that is printed, or publish it: from the entries alone
+    nobody can tell whether the chain's end was cut off, or all of it written anew.
+
+    With --compare FILE, the registry that an application ships, each of its metrics is looked up:
+    the digest of what devices do must be one that was registered. The status is 1 if one is not.
+
+    \b
+        deniable metrics history
+        deniable metrics history --compare metrics.toml
+        deniable metrics history --json > history.json
+        deniable metrics history --from history.json --head 5f0c...
+    """  # noqa: D301  click reads the backslash as a sign
+    from deniable_aggregator.registry_history import BrokenHistoryError, check_history
+
+    shipped = None if compare is None else load(compare)
+    if file is not None:
+        found = _read(file)
+    elif store_is_meant(context):
+        assert store is not None
+        found = _in_store(store, application, shipped)
+    else:
+        found = ask().registry_history()
+    if shipped is not None and shipped.application != found.application:
+        raise click.UsageError(
+            f"--compare must be a registry of {visible(found.application)}, got one of "
+            f"{visible(shipped.application)}"
+        )
+    try:
+        check_history(found, head)
+    except BrokenHistoryError as error:
+        raise click.ClickException(f"{error}.") from None
+    if as_json:
+        print_json(found if shipped is None else _compared_json(found, shipped))
+    else:
+        _print(found, shipped)
+    if shipped is not None and not _all_registered(found, shipped):
+        sys.exit(1)
+
+
+def _in_store(store: str, application: str | None, shipped: Registry | None) -> RegistryHistory:
+    name = application or (shipped and shipped.application)
+    if not name:
+        raise click.UsageError("--application must say whose registry it is, got nothing")
+    with open_store(store) as opened:
+        return opened.metrics.history(name)
+
+
+def _read(file: Path) -> RegistryHistory:
+    import msgspec
+
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=RegistryHistory)
+    except msgspec.MsgspecError as error:
+        raise click.ClickException(
+            f"{file}: must be what deniable metrics history --json prints: {visible(str(error))}"
+        ) from None
+
+
+def _all_registered(history: RegistryHistory, shipped: Registry) -> bool:
+    from deniable_aggregator.registry_history import compare
+
+    return all(each.standing in ("newest", "earlier") for each in compare(history, shipped))
+
+
+def _compared_json(history: RegistryHistory, shipped: Registry) -> dict[str, Any]:
+    from deniable_aggregator.registry_history import compare
+
+    compared = [
+        {
+            "metric": each.metric,
+            "version": each.version,
+            "standing": each.standing,
+            "registered": each.entry and each.entry.day,
+            "sequence": each.entry and each.entry.sequence,
+        }
+        for each in compare(history, shipped)
+    ]
+    return {"application": history.application, "head": history.head, "metrics": compared}
+
+
+def _print(history: RegistryHistory, shipped: Registry | None) -> None:
+    from deniable_aggregator.cli.render.metrics.history_table import (
+        comparison_table,
+        history_table,
+    )
+    from deniable_aggregator.cli.render.output import literal_console, print_lines, print_table
+    from deniable_aggregator.registry_history import compare
+
+    if shipped is None:
+        if history.entries:
+            print_table(history_table(history, literal_console().width))
+        else:
+            print_lines([f"Nothing was ever registered for {history.application}."])
+    else:
+        print_table(comparison_table(compare(history, shipped)))
+    print_lines([f"{len(history.entries):,} entries, each as it was written; head: {history.head}"])

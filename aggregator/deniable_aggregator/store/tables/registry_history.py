@@ -1,0 +1,72 @@
+"""The table of registered versions. Entries are added, and never changed or deleted."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import msgspec
+from sqlalchemy import insert, select
+
+from deniable_aggregator.answers.registry_history import HistoryEntry, RegistryHistory
+from deniable_aggregator.registry_history import GENESIS, chained
+from deniable_aggregator.store.errors import StoreUnavailableError
+from deniable_aggregator.store.schema import registered_versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from sqlalchemy import Connection, Select
+
+
+def read_history(connection: Connection, application: str) -> RegistryHistory:
+    """The history of an application's registry; without entries if it never had a metric.
+
+    Args:
+        connection: that reads.
+        application: whose registry it is.
+
+    Raises:
+        StoreUnavailableError: if somebody has damaged an entry so that it cannot be read.
+    """
+    query = _entries(application).order_by(registered_versions.c.sequence)
+    entries = [_decode(each) for each in connection.execute(query).scalars()]
+    head = entries[-1].hash if entries else GENESIS
+    return RegistryHistory(application=application, entries=entries, head=head)
+
+
+def append_history(connection: Connection, acts: Iterable[tuple[str, HistoryEntry]]) -> None:
+    """Records acts on registries in the transaction of the acts, so that both happen or neither.
+
+    Args:
+        connection: in the transaction, which holds the lock of the audit log.
+        acts: of whose registry each is, and its entry without a place.
+
+    Raises:
+        StoreUnavailableError: if somebody has damaged the last entry, so that none can follow.
+    """
+    by_application: defaultdict[str, list[HistoryEntry]] = defaultdict(list)
+    for application, entry in acts:
+        by_application[application].append(entry)
+    for application, entries in by_application.items():
+        newest = _entries(application).order_by(registered_versions.c.sequence.desc()).limit(1)
+        found = connection.execute(newest).scalar_one_or_none()
+        last = None if found is None else _decode(found)
+        rows = []
+        for entry in entries:
+            last = chained(application, last, entry)
+            text = msgspec.json.encode(last).decode()
+            rows.append({"application": application, "sequence": last.sequence, "entry": text})
+        connection.execute(insert(registered_versions), rows)
+
+
+def _entries(application: str) -> Select[str]:
+    here = registered_versions.c.application == application
+    return select(registered_versions.c.entry).where(here)
+
+
+def _decode(text: str) -> HistoryEntry:
+    try:
+        return msgspec.json.decode(text, type=HistoryEntry)
+    except (msgspec.MsgspecError, TypeError) as error:
+        raise StoreUnavailableError(f"the history of the registry is damaged: {error}") from None

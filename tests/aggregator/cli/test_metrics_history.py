@@ -1,0 +1,46 @@
+"""``deniable metrics history``, of a server, of a store and of a file."""
+
+import json
+
+import pytest
+
+from tests.aggregator.cli.test_cli import run, url  # noqa: F401  fixtures
+from tests.aggregator.service import APPLICATION, REGISTRY
+
+pytestmark = pytest.mark.one_store
+
+
+def test_an_application_sees_whether_what_it_ships_was_registered(run, url, tmp_path):  # noqa: F811
+    base, service = url
+    service.register()
+    server = ("--server", base, "--token", service.read)
+    shown = run("metrics", "history", *server)
+    assert "category by grr, epsilon 1, every day" in shown.output
+    kept = tmp_path / "history.json"
+    kept.write_text(run("metrics", "history", "--json", *server).output)
+    head = json.loads(kept.read_text())["head"]
+    assert f"3 entries, each as it was written; head: {head}" in shown.output
+
+    file = tmp_path / "metrics.toml"
+    file.write_text(REGISTRY)
+    compared = run("metrics", "history", "--from", str(kept), "--compare", str(file))
+    assert (compared.exit_code, compared.output.count("registered, the newest version")) == (0, 3)
+    file.write_text(REGISTRY.replace("epsilon = 2.0", "epsilon = 3.0"))
+    other = run("metrics", "history", "--compare", str(file), *server)
+    assert other.exit_code == 1
+    assert "NEVER REGISTERED" in other.output
+    file.write_text(REGISTRY.replace(APPLICATION, "other"))
+    refused = run("metrics", "history", "--compare", str(file), *server)
+    assert "--compare must be a registry of flightdeck, got one of other" in refused.output
+
+    cut = run("metrics", "history", "--from", str(kept), "--head", "0" * 63 + "1")
+    assert cut.exit_code == 1
+    assert "cut off" in cut.output
+    kept.write_text(kept.read_text().replace("epsilon 1", "epsilon 9"))
+    broken = run("metrics", "history", "--from", str(kept))
+    assert broken.exit_code == 1
+    assert "entry 1, or its hash, was changed" in broken.output
+    kept.write_text("{}")
+    assert "must be what deniable metrics history --json prints" in (
+        run("metrics", "history", "--from", str(kept)).output
+    )
