@@ -1,0 +1,230 @@
+"""``deniable publish``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from deniable_aggregator.answers.questions import EstimateQuery
+from deniable_aggregator.cli.support.completion import complete_metric, complete_segment
+from deniable_aggregator.cli.support.listed_values import candidates_option
+from deniable_aggregator.cli.support.question_options import (
+    SEGMENT_HELP,
+    days_options,
+    question,
+    version_option,
+    without_key_option,
+)
+from deniable_aggregator.cli.support.server_options import source_options
+from deniable_aggregator.replaced_file import replaced_file
+from deniable_shared.characters import visible, visible_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from datetime import date
+
+    from deniable_aggregator.asking import HttpSource
+    from deniable_aggregator.publication.published import Publication
+
+STDOUT: Final = Path("-")
+SUSPICIOUS: Final = 3
+NAMES: Final = ("csv", "json", "md", "html")
+_READABLE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
+
+
+@click.command(short_help="Makes tables of metrics for the public, and a signed export of them.")
+@click.argument(
+    "metrics", nargs=-1, required=True, metavar="METRIC...", shell_complete=complete_metric
+)
+@click.option(
+    "--minimum",
+    type=click.IntRange(1),
+    default=100,
+    show_default=True,
+    metavar="K",
+    help="Show a value if at least so many devices of one period surely hold it.",
+)
+@click.option(
+    "--reports-minimum",
+    type=click.IntRange(1),
+    default=1_000,
+    show_default=True,
+    metavar="N",
+    help="Refuse a metric with fewer reports.",
+)
+@click.option(
+    "--population",
+    type=_READABLE,
+    metavar="FILE",
+    help="A CSV file of values and numbers of people: adds how many people a value could be true "
+    "of, and how large a part of them may be among those who reported.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(NAMES),
+    help="What is written; left out to go by the name of the file. md where it is printed.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    default="-",
+    show_default=True,
+    help="The file to write; - prints.",
+)
+@click.option(
+    "--export",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Instead of a table, write one signed file, of which deniable public-page makes a page.",
+)
+@click.option(
+    "--key", type=_READABLE, help="For --export: the private key of deniable remote keygen."
+)
+@days_options
+@candidates_option
+@click.option("--segment", help=SEGMENT_HELP, shell_complete=complete_segment)
+@version_option
+@without_key_option
+@source_options
+def publish(
+    metrics: tuple[str, ...],
+    minimum: int,
+    reports_minimum: int,
+    population: Path | None,
+    form: str | None,
+    output: Path,
+    export: Path | None,
+    key: Path | None,
+    since: date | None,
+    until: date | None,
+    candidates: tuple[str, ...],
+    segment: str | None,
+    version: str | None,
+    without_key: tuple[str, ...],
+    source: HttpSource,
+) -> None:
+    """Makes the table of each METRIC that can be handed to the press, a board or a regulator.
+
+    A value is shown if at least K devices of one period surely hold it: the lower end of its
+    interval times the devices of a period. All others are merged into "other", with the error of
+    their sum. Intervals cover all values at once. Numbers are rounded to what the intervals
+    support, and intervals outward, so that they still cover.
+
+    This is policy, not privacy: randomized reports need no suppression. It keeps readers from
+    taking noise for people.
+
+    Of a number the mean is published, of a distribution also its quantiles. Strings need
+    --candidates.
+
+    --population FILE has lines such as "dark,40". Presence is the largest part of these people that
+    can be among those who reported; above 0.5 there is a warning.
+
+    --export FILE --key KEY writes all tables with the versions of the metrics and the history of
+    the registry into one file with an Ed25519 signature.
+
+    \b
+    Exit status:
+        0   written
+        1   not written: a question failed, or there are too few reports
+        3   written, but the reports of a metric are suspicious: look before handing it on
+
+    \b
+        deniable publish theme
+        deniable publish theme --minimum 500 --since -4w --until yesterday -o theme.html
+        deniable publish emoji --candidates list:emoji --format csv
+        deniable publish theme browser --export export.json --key private.pem
+        deniable public-page export.json site --public-key BASE64
+    """  # noqa: D301  click reads the backslash as a sign
+    from deniable_aggregator.publication.making import publish as make_publication
+    from deniable_aggregator.publication.notes import presence_warnings
+    from deniable_aggregator.publication.policy import Policy
+    from deniable_aggregator.publication.population import read_population
+
+    if (export is None) != (key is None):
+        raise click.UsageError("--export and --key are given together: an export is signed")
+    if export is not None and (form is not None or output != STDOUT):
+        raise click.UsageError("--export is instead of --format and --output")
+    form = form or _format_of(output)
+    if len(set(metrics)) != len(metrics):
+        raise click.UsageError(f"METRIC must be different ones, got {', '.join(metrics)}")
+    people = {} if population is None else read_population(population)
+    policy = Policy(minimum, reports_minimum, people)
+    asked = question(
+        EstimateQuery,
+        since=since,
+        until=until,
+        segment=segment,
+        version=version,
+        without_key=without_key,
+    )
+    made = [make_publication(source, name, asked, candidates, policy) for name in metrics]
+    if people and not any(row.people for each in made for row in each.rows):
+        raise click.UsageError(f"--population {population} has none of the values that are shown")
+    if export is not None and key is not None:
+        _write_export(made, source, export, key)
+    else:
+        _write(made, form, output)
+    suspicious = [each.metric for each in made if each.verdict == "suspicious"]
+    if form != "csv" and (export is not None or output != STDOUT):
+        _say(made, presence_warnings)
+    if suspicious:
+        click.echo(
+            f"Suspicious: the reports of {', '.join(suspicious)} are not all those of honest "
+            "devices. Look at deniable health, and at --without-key, before handing this on.",
+            err=True,
+        )
+        raise click.exceptions.Exit(SUSPICIOUS)
+
+
+def _write(made: list[Publication], form: str, output: Path) -> None:
+    from deniable_aggregator.publication.formats import FORMATS
+
+    text = FORMATS[form](made)
+    if output == STDOUT:
+        shown = visible_lines(text.rstrip("\n")) if sys.stdout.isatty() else text.rstrip("\n")
+        click.echo(shown)
+    else:
+        with replaced_file(output) as file:
+            file.write(text.encode())
+        click.echo(f"wrote {output}", err=True)
+    if form == "csv":
+        from deniable_aggregator.publication.notes import version_notes
+
+        _say(made, lambda each: [*each.cautions, *version_notes(each), *each.notes])
+
+
+def _write_export(made: list[Publication], source: HttpSource, path: Path, key: Path) -> None:
+    from deniable_aggregator.cli.support.signing import load_private_key
+    from deniable_aggregator.publication.export import compile_export, sign_export
+
+    private = load_private_key(key)
+    export = compile_export(made, source.registry_history())
+    with replaced_file(path) as file:
+        file.write(sign_export(export, private))
+    metrics = "1 metric" if len(made) == 1 else f"{len(made):,} metrics"
+    click.echo(
+        f"wrote {path}: {metrics}, and the history of all metrics that were ever registered "
+        f"({len(export.history.entries):,} entries)"
+    )
+
+
+def _say(made: list[Publication], told: Callable[[Publication], Iterable[str]]) -> None:
+    """Says beside the output what it does not say to whoever makes it."""
+    for each in made:
+        for text in told(each):
+            click.echo(visible(f"{each.metric}: {text}"), err=True)
+
+
+def _format_of(output: Path) -> str:
+    if output == STDOUT:
+        return "md"
+    name = output.suffix.lower().removeprefix(".")
+    if name not in NAMES:
+        endings = ", ".join(f".{each}" for each in NAMES)
+        raise click.UsageError(f"--output must end in {endings}, or give --format; got '{output}'")
+    return name

@@ -1,0 +1,190 @@
+"""Asks about a metric, and makes of the answers what is published."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, cast
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from deniable_aggregator.answers.estimates import Distribution, Mean, SegmentShares, Shares
+from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
+from deniable_aggregator.publication.devices import periods_of
+from deniable_aggregator.publication.notes import cautions_of, notes_of
+from deniable_aggregator.publication.policy import Policy
+from deniable_aggregator.publication.published import (
+    Publication,
+    PublishedVersion,
+)
+from deniable_aggregator.publication.rows import number_rows, other_row, share_row
+from deniable_aggregator.publication.selection import select
+from deniable_aggregator.sentences.privacy import what_devices_give_away
+from deniable_shared.errors import DeniableError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deniable_aggregator.answers.estimates import CombinedShare, Estimate
+    from deniable_aggregator.answers.metrics import MetricDetails
+    from deniable_aggregator.asking.source import Source
+    from deniable_aggregator.publication.selection import Selection
+    from deniable_shared.periods import Every
+
+NUMBERS: Final = ("number", "distribution")
+"""Types of metrics without values that could be shown or merged."""
+
+_ATTEMPTS: Final = 5
+"""So often two questions are asked again because reports were counted between them."""
+
+
+class NotPublishedError(DeniableError):
+    """A metric cannot be published. The message says why, and what to do."""
+
+
+def publish(
+    source: Source,
+    metric: str,
+    query: EstimateQuery | None = None,
+    candidates: Sequence[str] = (),
+    policy: Policy | None = None,
+) -> Publication:
+    """Makes the published table of a metric.
+
+    Args:
+        source: what is asked.
+        metric: its name.
+        query: which days, keys, segment and version; what intervals cover is not chosen here.
+        candidates: values to look for, if it is a metric of strings.
+        policy: what is shown.
+
+    Raises:
+        AskingError: if a question gets no answer.
+        NotPublishedError: if there are too few reports.
+    """
+    policy = policy or Policy()
+    query = query or EstimateQuery()
+    for _ in range(_ATTEMPTS):
+        details = source.metric(metric)
+        lists = ValueLists(candidates=(details.candidates and tuple(candidates)) or UNSET)
+        asked = query
+        if details.versions[0].type not in NUMBERS:
+            asked = replace(query, interval="all")
+        answer = source.estimate(metric, asked, lists)
+        if answer.reports < policy.reports_minimum:
+            raise NotPublishedError(
+                f"{metric} has {answer.reports:,} reports in these days; with fewer than "
+                f"{policy.reports_minimum:,} nothing is published. Publish more days together, or "
+                "say another number by --reports-minimum."
+            )
+        found = _made(source, details, answer, asked, policy)
+        if found is not None:
+            return found
+    raise NotPublishedError(
+        f"reports of {metric} were counted while it was asked about; ask again, or give --until a "
+        "day that takes no more reports"
+    )
+
+
+def _made(
+    source: Source,
+    details: MetricDetails,
+    answer: Estimate,
+    asked: EstimateQuery,
+    policy: Policy,
+) -> Publication | None:
+    """The publication of an answer; None if reports were counted before the next one."""
+    versions = _versions(details, answer)
+    periods = periods_of(answer.days, [each.every for each in versions])
+    if isinstance(answer, Mean | Distribution):
+        rows, left_out, near = number_rows(answer), 0, 0
+    else:
+        part = answer.segment.low if isinstance(answer, SegmentShares) else 1.0
+        chosen = select(
+            answer.estimates,
+            minimum=policy.minimum,
+            periods=periods,
+            interval=answer.interval,
+            asked=answer.values_asked,
+            part=max(0.0, part),
+        )
+        rows = [share_row(row, answer, periods, policy) for row in chosen.shown]
+        left_out, near = len(chosen.merged), len(chosen.near)
+        if _can_be_added(answer, details) and (left_out > 1 or (left_out and rows)):
+            together = _together(source, answer, asked, chosen)
+            if together is None:
+                return None
+            rows.append(other_row(together, chosen, periods, policy))
+            left_out = 0
+    made = Publication(
+        application=answer.application,
+        metric=answer.metric,
+        type=details.versions[0].type,
+        description=answer.description,
+        segment=_segment(answer),
+        since=answer.days.since,
+        until=answer.days.until,
+        reports=answer.reports,
+        every=periods.every,
+        periods=periods.count,
+        minimum=policy.minimum,
+        reports_minimum=policy.reports_minimum,
+        level=answer.interval.level,
+        verdict=answer.health.verdict,
+        rows=rows,
+        left_out=left_out,
+        versions=versions,
+        cautions=[],
+        notes=[],
+    )
+    return replace(
+        made, cautions=cautions_of(made, answer.days), notes=notes_of(made, answer, near)
+    )
+
+
+def _can_be_added(answer: Shares | SegmentShares, details: MetricDetails) -> bool:
+    """Whether the share of several values together can be asked for."""
+    return isinstance(answer, Shares) and details.versions[0].type != "attributes"
+
+
+def _together(
+    source: Source, answer: Shares | SegmentShares, asked: EstimateQuery, chosen: Selection
+) -> CombinedShare | None:
+    """The share of the merged values together; None if other reports were counted."""
+    values = tuple(row.value for row in chosen.merged)
+    found = source.estimate(answer.metric, asked, ValueLists(combined=values))
+    if not isinstance(found, Shares) or found.combined is UNSET:
+        raise NotPublishedError(f"the values of {answer.metric} cannot be added up")
+    same = found.reports == answer.reports and found.days == answer.days
+    return found.combined if same else None
+
+
+def _versions(details: MetricDetails, answer: Estimate) -> list[PublishedVersion]:
+    counted = {each.version: each for each in answer.versions}
+    return [
+        PublishedVersion(
+            version=each.version,
+            canonical=each.canonical,
+            title=counted[each.version].title,
+            every=cast("Every", each.every),
+            epsilon=each.epsilon,
+            epsilon_permanent=each.epsilon_permanent,
+            epsilon_total=each.epsilon_total,
+            delta=each.delta,
+            gives_away=what_devices_give_away(
+                each.every,
+                each.epsilon,
+                each.epsilon_permanent,
+                each.epsilon_total,
+                each.delta,
+            ),
+            reports=counted[each.version].reports,
+        )
+        for each in details.versions
+        if each.version in counted
+    ]
+
+
+def _segment(answer: Estimate) -> str | None:
+    if not isinstance(answer, SegmentShares):
+        return None
+    return f"{answer.segment.name}={answer.segment.value}"

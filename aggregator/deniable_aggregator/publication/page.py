@@ -1,0 +1,203 @@
+"""Publications as HTML: one file by itself, or the page of a public folder."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass, replace
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.charts.svg import PHONE_WIDTH, svg
+from deniable_aggregator.publication.asked import asked_in_words
+from deniable_aggregator.publication.cells import basis_of, table_of, title_of
+from deniable_aggregator.publication.figures import figure_of
+from deniable_aggregator.report.document import Table
+from deniable_aggregator.report.html import stylesheet as report_stylesheet
+from deniable_aggregator.sentences.wording import days_between
+from deniable_shared.characters import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jinja2 import Environment
+
+    from deniable_aggregator.publication.export import Export, OpenedExport
+    from deniable_aggregator.publication.published import Publication
+
+TEMPLATES: Final = "templates"
+_POLICY: Final = "default-src 'none'; style-src {style}; base-uri 'none'; form-action 'none'"
+
+
+@dataclass(frozen=True)
+class Version:
+    """A version of a metric, as a page shows it.
+
+    Attributes:
+        id: its digest.
+        registered: the day on which it was registered last, or empty if the history has no such.
+        reports: how many were counted.
+        canonical: the text whose digest it is.
+    """
+
+    id: str
+    registered: str
+    reports: str
+    canonical: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """What a page says of one metric.
+
+    Attributes:
+        name: the metric's.
+        title: what it is for.
+        asks: what devices are asked, by the newest version.
+        basis: how many reports of which days.
+        cautions: what to know before the numbers.
+        gives_away: what a device gives away, by version, as far as these differ.
+        picture: as SVG; empty if there is nothing to draw.
+        table: the numbers.
+        notes: how to read it.
+        versions: whose reports were counted.
+        registered: all versions that were ever registered: day, act, summary and id.
+    """
+
+    name: str
+    title: str
+    asks: str
+    basis: str
+    cautions: Sequence[str]
+    gives_away: Sequence[str]
+    picture: str
+    table: Table
+    notes: Sequence[str]
+    versions: Sequence[Version]
+    registered: Table | None
+
+
+def sheet(publications: Sequence[Publication]) -> str:
+    """One HTML file without scripts that loads nothing.
+
+    Args:
+        publications: in their order.
+    """
+    style = stylesheet()
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    return (
+        _environment()
+        .get_template("sheet.html.jinja")
+        .render(
+            title=_title(publications),
+            policy=_POLICY.format(style=f"'sha256-{digest}'"),
+            style=style,
+            sections=[_section(each, None) for each in publications],
+        )
+    )
+
+
+def page(opened: OpenedExport, version: str) -> str:
+    """The page of a public folder; it needs the style sheet beside it.
+
+    Args:
+        opened: the export that it is made of.
+        version: of Deniable.
+    """
+    export = opened.export
+    return (
+        _environment()
+        .get_template("page.html.jinja")
+        .render(
+            title=_title(export.metrics),
+            policy=_POLICY.format(style="'self'"),
+            application=visible(export.application),
+            sections=[_section(each, export) for each in export.metrics],
+            head=export.history.head,
+            entries=len(export.history.entries),
+            public_key=opened.public_key,
+            made_with=visible(export.made_with),
+            version=version,
+            digest=sha256(opened.document).hexdigest(),
+        )
+    )
+
+
+def stylesheet() -> str:
+    """The style of both: that of reports, and what they do not have."""
+    own = files(__package__).joinpath(TEMPLATES, "publication.css").read_text("utf-8")
+    return f"{report_stylesheet()}\n{own}"
+
+
+def _title(publications: Sequence[Publication]) -> str:
+    application = visible(publications[0].application)
+    since = min(each.since for each in publications)
+    until = max(each.until for each in publications)
+    return f"{application}: what its telemetry says, {days_between(since, until)}"
+
+
+def _section(made: Publication, export: Export | None) -> Section:
+    figure = figure_of(made)
+    title, basis, table = title_of(made), basis_of(made), table_of(made)
+    return Section(
+        name=made.metric,
+        title=title,
+        asks=asked_in_words(made.versions[0]),
+        basis=basis,
+        cautions=list(map(visible, made.cautions)),
+        gives_away=list(dict.fromkeys(each.gives_away for each in made.versions)),
+        picture="" if figure is None else svg(figure, PHONE_WIDTH, "page", heading=False),
+        table=replace(table, caption=_caption(made)),
+        notes=list(map(visible, made.notes)),
+        versions=[
+            Version(
+                each.version,
+                "" if export is None else _registered_on(export, each.version),
+                f"{each.reports:,}",
+                visible(each.canonical),
+            )
+            for each in made.versions
+        ],
+        registered=None if export is None else _history(made, export),
+    )
+
+
+def _caption(made: Publication) -> str:
+    level = f"{made.level:.0%}"
+    if all(row.items for row in made.rows):
+        return f"Shares, with intervals that cover all of them at once with probability {level}"
+    return f"Numbers, with intervals that each cover with probability {level}"
+
+
+def _registered_on(export: Export, version: str) -> str:
+    days = [
+        each.day
+        for each in export.history.entries
+        if each.version == version and each.act == "registered"
+    ]
+    return str(days[-1]) if days else ""
+
+
+def _history(made: Publication, export: Export) -> Table | None:
+    rows = [
+        [str(each.day), each.act, visible(each.summary), each.version or "", f"{each.sequence:,}"]
+        for each in export.history.entries
+        if each.metric == made.metric
+    ]
+    columns = ("day", "what happened", "asks", "version", "entry")
+
+    return Table(f"Every version of {made.metric}", columns, rows) if rows else None
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=PackageLoader(__package__ or "", TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )

@@ -1,0 +1,48 @@
+"""How many people belong to each cell of a table, from a file."""
+
+from __future__ import annotations
+
+import csv
+from typing import TYPE_CHECKING
+
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_CELLS = 2
+
+
+def read_population(path: Path) -> Mapping[str, int]:
+    """The people of each value.
+
+    Args:
+        path: a CSV file with two columns: a value of the metric, and how many people it could be
+            true of. A first line whose second cell is no number is taken for a header.
+
+    Raises:
+        ParameterError: naming the line that is not so.
+        OSError: if the file cannot be read.
+    """
+    people: dict[str, int] = {}
+    try:
+        lines = list(csv.reader(path.read_text("utf-8-sig").splitlines(), strict=True))
+    except (UnicodeDecodeError, csv.Error):
+        raise ParameterError("population", "CSV in UTF-8", str(path)) from None
+    for number, cells in enumerate(lines, 1):
+        if not cells:
+            continue
+        if len(cells) != _CELLS:
+            raise ParameterError(f"line {number} of {path}", "a value and a number", cells)
+        value, count = cells[0], cells[1].strip()
+        if number == 1 and not count.lstrip("-").isdecimal():
+            continue
+        if not (count.isascii() and count.isdecimal() and int(count) > 0):
+            raise ParameterError(f"line {number} of {path}", "a number of people, above 0", count)
+        if value in people:
+            raise ParameterError(f"line {number} of {path}", "a value of its own", value)
+        people[value] = int(count)
+    if not people:
+        raise ParameterError("population", "a file with at least one value", str(path))
+    return people

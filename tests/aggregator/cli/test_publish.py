@@ -1,0 +1,117 @@
+"""``deniable publish`` and ``public-page``, against a server in this process."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+
+from tests.aggregator.cli.test_cli import run, url  # noqa: F401  fixtures
+from tests.aggregator.service import TODAY, upload
+
+pytestmark = pytest.mark.one_store
+
+
+@pytest.fixture
+def publish(run, url):  # noqa: F811  the fixture
+    base, service = url
+    assert service.register().status_code == 200
+    reports = b"\x00" * 900 + b"\x01" * 500 + b"\x02" * 300
+    for epoch in (TODAY - 1, TODAY):
+        assert service.send(upload(reports, epoch=epoch)).status_code == 204
+    assert service.send(upload(bytes(40), metric="emoji")).status_code == 204
+    service.running.inbox_fold.fold(seconds=60)
+    return lambda *arguments: run(
+        "publish", *map(str, arguments), "--server", base, "--token", service.read
+    )
+
+
+def test_a_table_is_printed_with_what_must_be_known(publish):
+    done = publish("theme")
+    assert done.exit_code == 0, done.output
+    assert "| light | " in done.stdout
+    assert "policy, not privacy" in done.stdout
+    assert "at least 100 devices of one day" in done.stdout
+
+
+def test_a_file_is_written_in_the_format_of_its_name(publish, tmp_path):
+    for name in ("csv", "json", "md", "html"):
+        out = tmp_path / f"theme.{name}"
+        done = publish("theme", "-o", out)
+        assert done.exit_code == 0, done.output
+        text = out.read_text("utf-8")
+        assert "light" in text
+        if name == "csv":
+            assert {row["metric"] for row in csv.DictReader(text.splitlines())} == {"theme"}
+            assert "policy, not privacy" in done.stderr
+        if name == "json":
+            assert json.loads(text)[0]["minimum"] == 100
+    assert "must end in .csv" in publish("theme", "-o", tmp_path / "theme.xlsx").stderr
+
+
+def test_too_few_reports_are_refused_and_it_is_said_how_many_there_are(publish):
+    done = publish("theme", "--reports-minimum", 10_000)
+    assert done.exit_code == 1
+    assert "theme has 3,400 reports in these days; with fewer than 10,000 nothing" in done.stderr
+    assert "no reports" in publish("late").stderr.lower()
+
+
+def test_a_population_adds_two_columns_and_a_warning(publish, tmp_path):
+    people = tmp_path / "people.csv"
+    people.write_text("light,1000\ndark,5000\n", "utf-8")
+    done = publish("theme", "--population", people)
+    assert "| people (k) | presence |" in done.stdout
+    assert "(above 0.5)" in done.stdout
+    done = publish("theme", "--population", people, "-o", tmp_path / "theme.html")
+    assert "theme: Of the 1,000 people of light, up to" in done.stderr
+    people.write_text("Light,1000\n", "utf-8")
+    assert "none of the values that are shown" in publish("theme", "--population", people).stderr
+
+
+def test_strings_need_a_list(publish):
+    done = publish("emoji")
+    assert done.exit_code == 1
+    assert "candidates" in done.stderr
+
+
+def test_an_export_becomes_a_page_that_only_the_publisher_could_have_made(
+    publish,
+    run,  # noqa: F811  the fixture
+    tmp_path,
+):
+    key, export = tmp_path / "key.pem", tmp_path / "export.json"
+    made = run("remote", "keygen", "--out", str(key))
+    public_key = made.stdout.split('"')[1]
+    done = publish("theme", "--export", export, "--key", key)
+    assert done.exit_code == 0, done.output
+    assert "(3 entries)" in done.stdout
+    done = run("public-page", str(export), str(tmp_path / "site"), "--public-key", public_key)
+    assert done.exit_code == 0, done.output
+    assert "signed by the key that was given" in done.stdout
+    done = run("public-page", str(export), str(tmp_path / "again"))
+    assert "Whose key that is was not checked" in done.stderr
+    pages = [(tmp_path / name / "index.html").read_bytes() for name in ("site", "again")]
+    assert pages[0] == pages[1]
+    done = run("public-page", str(export), str(tmp_path / "site"))
+    assert "folder must be a new or an empty folder" in done.stderr
+    export.write_bytes(export.read_bytes().replace(b'"reports":3400', b'"reports":4400'))
+    done = run("public-page", str(export), str(tmp_path / "third"), "--public-key", public_key)
+    assert done.exit_code == 1
+    assert "the export was changed" in done.stderr
+    assert not (tmp_path / "third").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "wrong"),
+    [
+        (("--export", "x.json"), "--export and --key are given together"),
+        (("--format", "pdf"), "'pdf' is not one of"),
+        (("--minimum", "0"), "x>=1"),
+        (("theme",), "METRIC must be different ones"),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(publish, options, wrong):
+    done = publish("theme", *options)
+    assert done.exit_code == 2
+    assert wrong in done.stderr

@@ -1,0 +1,78 @@
+"""A signed export of made-up numbers, with texts that try to be more than text."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from deniable_aggregator.answers.registry_history import RegistryHistory
+from deniable_aggregator.publication.export import compile_export, sign_export
+from deniable_aggregator.publication.making import publish
+from deniable_aggregator.publication.policy import Policy
+from deniable_aggregator.registry_history import chained, registered_entry
+from deniable_shared import registry
+from tests.aggregator.publication.estimated import TallySource
+from tests.aggregator.simulated import drawn
+
+KEY = Ed25519PrivateKey.from_private_bytes(bytes(range(32)))
+PUBLIC_KEY = b64encode(KEY.public_key().public_bytes_raw()).decode()
+OTHER_KEY = b64encode(
+    Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key().public_bytes_raw()
+).decode()
+
+HOSTILE = ("<script>alert(1)</script>", "=1+1", "שלום", "a|b*c*", "{{ 7 * 7 }}", "</title>&amp;")
+REGISTRY = registry.parse(
+    """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 16.0
+epsilon_lifetime = 400.0
+[metrics.theme]
+type = "category"
+values = ["light", "dark", "system"]
+complete = true
+epsilon = 2.0
+[metrics.plugin]
+type = "category"
+values = ["<script>alert(1)</script>", "=1+1", "שלום", "a|b*c*", "{{ 7 * 7 }}", "</title>&amp;"]
+complete = true
+epsilon = 3.0
+"""
+)
+HELD = {"theme": (9_000, 5_000, 1_000), "plugin": (5_000, 4_000, 3_000, 2_500, 400, 100)}
+
+
+def history() -> RegistryHistory:
+    """Both metrics were registered on one day, and the limits of one changed later."""
+    entries = []
+    for act, name, epoch in (
+        ("registered", "theme", 20_000),
+        ("registered", "plugin", 20_000),
+        ("limits changed", "theme", 20_009),
+    ):
+        entry = registered_entry(act, REGISTRY.metrics[name], epoch)
+        entries.append(chained("flightdeck", entries[-1] if entries else None, entry))
+    return RegistryHistory(application="flightdeck", entries=entries, head=entries[-1].hash)
+
+
+def publications():
+    """Of both metrics."""
+    found = []
+    for name, held in HELD.items():
+        spec = REGISTRY.metrics[name].spec
+        counts = drawn(spec, np.array(held), np.random.default_rng(1))
+        found.append(publish(TallySource([(spec, counts)]), name, policy=Policy(500)))
+    return found
+
+
+def export():
+    """All of it, not signed."""
+    return compile_export(publications(), history())
+
+
+def document() -> bytes:
+    """The file."""
+    return sign_export(export(), KEY)

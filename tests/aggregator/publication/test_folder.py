@@ -1,0 +1,195 @@
+"""A public page is made from the export alone, everywhere the same, and nothing in it acts."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from deniable_aggregator.publication.export import open_export
+from deniable_aggregator.publication.folder import digest_of_folder, folder_files, write_folder
+from deniable_aggregator.publication.formats import FORMATS
+from deniable_shared.errors import ParameterError
+from tests.aggregator.publication import exported
+from tests.aggregator.publication.exported import HOSTILE, PUBLIC_KEY
+
+MADE = """
+import sys
+from pathlib import Path
+from deniable_aggregator.publication.export import open_export
+from deniable_aggregator.publication.folder import folder_files, write_folder
+write_folder(folder_files(open_export(Path(sys.argv[1]).read_bytes())), Path(sys.argv[2]))
+"""
+
+
+@pytest.fixture(scope="module")
+def document():
+    return exported.document()
+
+
+@pytest.fixture(scope="module")
+def files(document):
+    return folder_files(open_export(document, PUBLIC_KEY))
+
+
+def contents(folder):
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+@pytest.mark.service
+def test_the_same_files_are_made_elsewhere(document, files, tmp_path):
+    export = tmp_path / "export.json"
+    export.write_bytes(document)
+    for number, (seed, zone, language) in enumerate(
+        (("1", "Asia/Kathmandu", "C"), ("2", "America/St_Johns", "de_DE.UTF-8"))
+    ):
+        folder = tmp_path / f"somewhere {number}" / "site"
+        folder.parent.mkdir()
+        environment = {
+            **os.environ,
+            "PYTHONHASHSEED": seed,
+            "TZ": zone,
+            "LC_ALL": language,
+            "LANG": language,
+        }
+        subprocess.run(
+            [sys.executable, "-c", MADE, str(export), str(folder)],
+            check=True,
+            env=environment,
+            cwd=folder.parent,
+        )
+        assert contents(folder) == files
+
+
+def test_the_folder_holds_what_the_page_names_and_is_checked_by_one_digest(files, tmp_path):
+    page = files["index.html"].decode()
+    named = set(re.findall(r'(?:href|src)="([^"#][^"]*)"', page))
+    assert named <= files.keys()
+    assert files.keys() - named == {"index.html", "history.json"}
+    assert "--from history.json" in page
+    assert json.loads(files["history.json"])["head"] in page
+    folder = tmp_path / "site"
+    write_folder(files, folder)
+    assert contents(folder) == files
+    lines = sorted(
+        f"{digest}  {name}\n"
+        for name, digest in ((name, sha256(content)) for name, content in files.items())
+    )
+    assert digest_of_folder(files) == sha256("".join(lines).encode())
+
+
+def sha256(content):
+    from hashlib import sha256 as digest
+
+    return digest(content).hexdigest()
+
+
+def test_a_folder_that_holds_anything_is_left_alone(files, tmp_path):
+    (tmp_path / "mine").write_text("kept", "utf-8")
+    with pytest.raises(ParameterError, match="folder must be a new or an empty folder"):
+        write_folder(files, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+    (tmp_path / "empty").mkdir()
+    write_folder(files, tmp_path / "empty")
+    assert contents(tmp_path / "empty") == files
+
+
+def test_a_folder_that_cannot_be_written_is_not_left_in_part(files, tmp_path, monkeypatch):
+    written = Path.write_bytes
+    monkeypatch.setattr(
+        Path, "write_bytes",
+        lambda path, content: written(path, content) if path.suffix != ".svg" else 1 / 0,
+    )  # fmt: skip
+    with pytest.raises(ZeroDivisionError):
+        write_folder(files, tmp_path / "site")
+    assert list(tmp_path.iterdir()) == []
+
+
+class Elements(HTMLParser):
+    """Collects elements, attributes and text of a page."""
+
+    def __init__(self):
+        super().__init__()
+        self.names, self.attributes, self.text = set(), [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.names.add(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_the_page_has_no_script_and_loads_nothing_from_elsewhere(files):
+    for name, content in files.items():
+        if not name.endswith((".html", ".svg")):
+            continue
+        seen = Elements()
+        seen.feed(content.decode())
+        assert not seen.names & {"script", "iframe", "object", "embed", "img"}
+        assert not [name for name, _ in seen.attributes if name.startswith("on")]
+        outside = [v for n, v in seen.attributes if n in ("href", "src", "action") and ":" in v]
+        assert outside == []
+    assert b"url(" not in files["style.css"]
+    assert b"@import" not in files["style.css"]
+    assert b"default-src &#39;none&#39;; style-src &#39;self&#39;" in files["index.html"]
+
+
+def test_texts_are_shown_as_they_are(files):
+    seen = Elements()
+    seen.feed(files["index.html"].decode())
+    text = "\n".join(seen.text)
+    for value in HOSTILE[:4]:
+        assert value in text
+    assert "49" not in re.findall(r"\{\{[^}]*\}\}|\b49\b", text)
+
+
+def test_the_data_beside_the_page_are_the_numbers_of_the_export(files, document):
+    made = {each.metric: each for each in open_export(document).export.metrics}
+    for name, publication in made.items():
+        rows = list(csv.DictReader(files[f"data/{name}.csv"].decode().splitlines()))
+        assert [float(row["estimate"]) for row in rows] == [
+            row.number.estimate for row in publication.rows
+        ]
+        (data,) = json.loads(files[f"data/{name}.json"])
+        assert data["versions"][0]["version"] == publication.versions[0].version
+    values = [
+        row["value"] for row in csv.DictReader(files["data/plugin.csv"].decode().splitlines())
+    ]
+    assert "'=1+1" in values
+    assert files["export.json"] == document
+
+
+def test_the_page_says_what_is_published_and_how_to_check_it(files, document):
+    opened = open_export(document)
+    page = files["index.html"].decode()
+    for each in opened.export.metrics:
+        for version in each.versions:
+            assert version.version in page
+        assert "it makes even odds at most" in page
+    assert "<p>One of 3 values, at most once a day: light, dark, system.</p>" in page
+    assert opened.export.history.head in page
+    assert PUBLIC_KEY in page
+    assert "registered on 2024-10-04" in page
+    assert "This is policy, not privacy" in page
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_table_by_itself_has_its_notes_in_every_format_that_has_room(form, document):
+    text = FORMATS[form](open_export(document).export.metrics)
+    assert "other (2 items)" in text
+    if form != "csv":
+        assert "policy, not privacy" in text
+    if form in ("html", "md"):
+        assert "<script>alert" not in text

@@ -1,0 +1,198 @@
+"""What is shown of a metric, what is merged, and what is said of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace as changed
+from datetime import date
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from msgspec.structs import replace
+
+from deniable_aggregator.answers.days import Run
+from deniable_aggregator.publication.cells import table_of
+from deniable_aggregator.publication.devices import periods_of
+from deniable_aggregator.publication.figures import figure_of
+from deniable_aggregator.publication.making import NotPublishedError, publish
+from deniable_aggregator.publication.notes import presence_warnings
+from deniable_aggregator.publication.policy import Policy
+from deniable_aggregator.publication.population import read_population
+from deniable_aggregator.publication.rows import presence
+from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms import ORACLES
+from tests.aggregator.answered import DAYS
+from tests.aggregator.publication.estimated import ONE_DAY, TallySource
+from tests.aggregator.simulated import drawn, spec_of
+from tests.privacy.specs import category
+
+HELD = (10_000, 6_000, 3_000, 600, 300, 100)
+EPSILON = 4
+
+
+def source(held=HELD, spec=None, **options):
+    spec = spec or spec_of("grr", len(held), EPSILON)
+    counts = drawn(spec, np.array(held), np.random.default_rng(5))
+    return TallySource([(spec, counts)], **options)
+
+
+def test_a_metric_that_is_reported_once_has_no_period():
+    spec = changed(spec_of("grr", 6, EPSILON), every="once")
+    made = publish(source(spec=spec, days=DAYS), "m", policy=Policy(1_000))
+    assert (made.periods, len(made.rows)) == (1, 4)
+    assert any("held by at least 1,000 devices, judged" in note for note in made.notes)
+
+
+def test_values_that_enough_devices_surely_hold_are_shown_and_the_rest_is_merged():
+    asked = source()
+    made = publish(asked, "m", policy=Policy(1_000))
+    assert [row.label for row in made.rows] == ["i0", "i1", "i2", "other (3 items)"]
+    assert asked.asked[-1].combined == ("i3", "i4", "i5")
+    other = made.rows[-1]
+    assert (other.measure, other.items) == ("other", 3)
+    assert other.number.low <= 1_000 / 20_000 <= other.number.high
+    assert other.reports.low <= 1_000 <= other.reports.high
+    assert all(row.reports.low >= 0.9 * 1_000 for row in made.rows[:-1])
+    assert made.left_out == 0
+
+
+def test_the_minimum_is_of_the_devices_of_a_period_and_not_of_their_reports():
+    shown = [len(publish(source(days=days), "m", policy=Policy(1_000)).rows) - 1
+             for days in (ONE_DAY, DAYS)]  # fmt: skip
+    # On each of 31 days 10,000/31 of the devices hold the most popular value.
+    assert shown == [3, 0]
+    assert len(publish(source(days=DAYS), "m", policy=Policy(300)).rows) == 2
+
+
+@pytest.mark.parametrize(
+    ("every", "count"), [(["day"], 29), (["week"], 5), (["month"], 1), (["once"], 1),
+                         (["week", "day"], 29)]
+)  # fmt: skip
+def test_periods_are_those_with_reports_of_the_shortest_kind(every, count):
+    days = replace(DAYS, missing=[Run(date(2026, 1, 2), date(2026, 1, 3))], reported=29)
+    found = periods_of(days, every)
+    assert (found.count, found.devices(58)) == (count, 58 / count)
+
+
+def test_if_no_value_is_shown_the_others_still_are_together():
+    made = publish(source(), "m", policy=Policy(20_000))
+    assert [row.label for row in made.rows] == ["other (6 items)"]
+    assert "No value reaches this." in made.notes
+
+
+def test_the_only_value_of_a_table_is_left_out_and_not_called_other():
+    spec = category("yes no", ORACLES["grr"].for_epsilon(2, EPSILON))
+    flag = replace_type(spec)
+    made = publish(TallySource([(flag, np.array([9_900, 100]))]), "m", policy=Policy(5_000))
+    assert (made.rows, made.left_out) == ([], 1)
+    assert "1 value below it is left out." in made.notes
+
+
+def replace_type(spec):
+    return changed(spec, type="boolean", values=(), mechanism=ORACLES["rr"].for_epsilon(2, EPSILON))
+
+
+def test_an_estimate_below_zero_is_not_clipped_and_this_is_said():
+    spec = spec_of("oue", 6, 1)
+    counts = drawn(spec, np.array(HELD), np.random.default_rng(5))
+    counts[4:] -= 120  # fewer than chance
+    made = publish(TallySource([(spec, counts)]), "m", policy=Policy(1_000))
+    assert made.rows[-1].number.estimate < 0
+    assert any("below zero they are noise" in note for note in made.notes)
+    cells = table_of(made).rows[-1]
+    assert cells[1].startswith("-")
+    assert cells[2].startswith("0 to ")
+    assert cells[4].startswith("0 to ")
+
+
+def test_a_sum_that_says_nothing_is_said_to_say_nothing():
+    spec = spec_of("oue", 400, Fraction(1, 2))
+    counts = drawn(spec, np.array([1_000] + [0] * 399), np.random.default_rng(5))
+    made = publish(TallySource([(spec, counts)]), "m", policy=Policy(100))
+    assert [row.measure for row in made.rows] == ["share", "other"]
+    assert table_of(made).rows[-1][1:3] == ["can't tell", "0 to 100%"]
+    (panel,) = figure_of(made).panels
+    assert [dot.label for dot in panel.dots] == ["i0"]
+
+
+def test_too_few_reports_are_refused():
+    few = source((500, 300, 100, 50, 30, 19))
+    with pytest.raises(NotPublishedError, match=r"has 999 reports .* fewer than 1,000 nothing"):
+        publish(few, "m")
+    assert publish(few, "m", policy=Policy(10, reports_minimum=999)).reports == 999
+
+
+def test_versions_are_published_with_their_texts_and_shares_are_of_those_that_know():
+    old, new = (category(values, ORACLES["grr"].for_epsilon(size, EPSILON))
+                for values, size in (("a b", 2), ("a b c", 3)))  # fmt: skip
+    tallies = [(old, np.array([5_000, 5_000])), (new, np.array([4_000, 3_000, 3_000]))]
+    made = publish(TallySource(tallies), "m", policy=Policy(100))
+    assert {each.version for each in made.versions} == {old.digest.hex(), new.digest.hex()}
+    assert [each.canonical for each in made.versions] == [
+        old.canonical_text(), new.canonical_text(),
+    ]  # fmt: skip
+    assert [row.of_reports for row in made.rows] == [20_000] * 3
+
+
+def test_what_must_be_known_is_said():
+    made = publish(source(verdict="suspicious"), "m", policy=Policy(1_000))
+    assert "not those of honest devices" in made.cautions[0]
+    said = " ".join(made.notes)
+    for part in (
+        "This is policy, not privacy: randomized reports need no suppression, and no "
+        "complementary suppression",
+        "held by at least 1,000 devices of one day, judged by the lower end",
+        "With a probability of 95%",
+        "If 1% of the reports were forged",
+        "“other (3 items)” is the share of all 3 values",
+    ):
+        assert part in said
+    assert "who@example.org" not in str(made)
+
+
+def test_presence_is_the_largest_part_of_a_cell_that_can_have_reported():
+    assert (presence(0.010, 1_000, 40), presence(0.005, 1_000, 5)) == (0.25, 1.0)
+    assert (presence(0.9, 1_000, 5), presence(-0.1, 1_000, 5)) == (1.0, 0.0)
+    assert presence(0.0100001, 1_000, 40) == 0.251  # rounded up
+    assert presence(0.5, 1_000, None) is None
+    made = publish(source(), "m", policy=Policy(1_000, population={"i0": 12_000, "i1": 60_000}))
+    first, second, third, _ = made.rows
+    assert (first.people, second.people, third.people) == (12_000, 60_000, None)
+    assert 10_000 / 12_000 < first.presence < 0.9
+    assert 6_000 / 60_000 < second.presence < 0.12
+    assert len(presence_warnings(made)) == 1
+    assert made.cautions[-1].startswith("Of the 12,000 people of i0, up to 8")
+
+
+def test_merged_values_are_of_the_people_of_all_of_them():
+    people = dict.fromkeys(("i3", "i4", "i5"), 1_000)
+    made = publish(source(), "m", policy=Policy(1_000, population=people))
+    assert made.rows[-1].people == 3_000
+    assert 1_000 / 3_000 <= made.rows[-1].presence < 0.5
+    del people["i4"]
+    made = publish(source(), "m", policy=Policy(1_000, population=people))
+    assert made.rows[-1].people is None
+
+
+def test_a_population_is_read_from_two_columns(tmp_path):
+    file = tmp_path / "people.csv"
+    file.write_text('value,people\n"a, b",40\nc,5\n', encoding="utf-8")
+    assert read_population(file) == {"a, b": 40, "c": 5}
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [("a\n", "a value and a number"), ("a,1\nb,-2\n", "above 0"), ("a,1\na,2\n", "of its own"),
+     ("value,people\n", "at least one value"), ("a,1\nb,nan\n", "above 0")],
+)  # fmt: skip
+def test_a_population_that_cannot_be_is_refused(tmp_path, text, wrong):
+    file = tmp_path / "people.csv"
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(ParameterError, match=wrong):
+        read_population(file)
+
+
+@pytest.mark.parametrize("field", ["minimum", "reports_minimum"])
+def test_a_policy_without_a_minimum_is_refused(field):
+    with pytest.raises(ParameterError, match=f"{field} must be at least 1, got 0"):
+        Policy(**{field: 0})
