@@ -15,6 +15,7 @@ from deniable_aggregator.api import (
     estimate_routes,
     openapi,
     query_service,
+    registry_history,
     remote_configuration,
     status,
     trend_routes,
@@ -233,6 +234,7 @@ def create_app(
         app.register_blueprint(open_pages(pages))
     app.register_blueprint(discovery_routes(discoveries, verifier, settings))
     app.register_blueprint(annotation_routes.blueprint(annotator, verifier, clock))
+    app.register_blueprint(registry_history.blueprint(opened, verifier))
     app.register_blueprint(saved_list_routes(lists, verifier, settings, clock))
     app.register_blueprint(status.blueprint(status_reader, verifier))
     app.register_blueprint(admin_routes.blueprint(opened, catalogue, verifier, clock))

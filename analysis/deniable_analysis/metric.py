@@ -87,6 +87,8 @@ class Metric:
         top: int | None = None,
         detected: bool = False,
         segment: str | None = None,
+        closeness: float | None = None,
+        ordered: bool = False,
         quantiles: Sequence[float] = (),
         margin: Margin = "noise",
         interval: IntervalKind | None = None,
@@ -110,6 +112,10 @@ class Metric:
             top: only so many values, those with the largest shares.
             detected: only values that are told from zero.
             segment: shares among the devices of this segment only.
+            closeness: the distance of the segment from all devices above which there is a warning,
+                0 to 1; left out for 0.5.
+            ordered: whether values are in the registry's order, so that the distance is the earth
+                mover's.
             quantiles: of a distribution, the shares of devices below the values that are wanted.
             margin: what intervals allow for: the noise of the devices that reported, or also that
                 these are a sample.
@@ -126,6 +132,8 @@ class Metric:
             top=top,
             detected=detected,
             segment=segment,
+            closeness=closeness,
+            ordered=ordered,
             quantile=tuple(quantiles),
             margin=margin,
             interval=interval,
@@ -155,6 +163,7 @@ class Metric:
         combined: Some | None = None,
         top: int | None = None,
         segment: str | None = None,
+        alarm: bool = False,
         quantiles: Sequence[float] = (),
         margin: Margin = "noise",
         interval: IntervalKind | None = None,
@@ -172,6 +181,8 @@ class Metric:
             combined: values whose share together is asked for, too.
             top: only so many values, those with the largest shares over all of the days.
             segment: shares among the devices of this segment only.
+            alarm: also test whether the whole distribution has changed, each period against the
+                one before.
             quantiles: of a distribution, the shares of devices below the values that are wanted.
             margin: what intervals allow for.
             interval: what intervals cover, over all periods.
@@ -183,6 +194,7 @@ class Metric:
             by=by,
             top=top,
             segment=segment,
+            alarm=alarm,
             quantile=tuple(quantiles),
             margin=margin,
             interval=interval,

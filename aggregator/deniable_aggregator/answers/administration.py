@@ -44,7 +44,7 @@ class Metric(Struct, kw_only=True):
         epsilon: the privacy loss of one report.
         epsilon_permanent: the loss of all reports of a device about the same value, or null.
         epsilon_total: the loss of a device over its life, or null for no bound.
-        delta: the probability that a report may reveal more than epsilon.
+        delta: of (epsilon, delta): by how much an event may be more probable than epsilon allows.
         version: the id of this version.
         registered: the day on which it was registered.
         segments: those of the metric, where it has any.

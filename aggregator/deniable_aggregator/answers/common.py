@@ -112,7 +112,7 @@ class MetricVersion(Struct, kw_only=True):
         reports: how many reports were counted.
         range: of a number, the lowest and the highest value.
         repeated: what permanent noise means for answers about several periods.
-        delta: the probability that a report may reveal more than epsilon.
+        delta: of (epsilon, delta): by how much an event may be more probable than epsilon allows.
         privacy: what delta means.
     """
 

@@ -155,6 +155,44 @@ class SegmentSize(Struct):
     shift_if_fake: float
 
 
+class SegmentCloseness(Struct, kw_only=True):
+    """How far the values within a segment are from those of all devices.
+
+    What is true of nearly a whole segment is learnt of each of its devices.
+
+    Attributes:
+        name: what the segments are.
+        segment: which segment.
+        kind: of the distance: the total variation, or the earth mover's distance of values in an
+            order, as a part of their range.
+        distance: of the estimates; post-processed, so noise alone makes it more than 0.
+        low: a lower limit of the true distance.
+        threshold: the distance above which there is a warning.
+        far: whether the lower limit is above it.
+        value: the value with the largest share within the segment.
+        value_low: a lower limit of its share.
+        nearly_one_value: whether that is above 0.9.
+        level: with which probability each of the two limits holds, for all segments at once.
+        reports: how many reports these are of: those of the versions with the same values and
+            segments that have the most.
+        meaning: what it is.
+    """
+
+    name: str
+    segment: str
+    kind: Literal["earth-mover", "total-variation"]
+    distance: float
+    low: float
+    threshold: float
+    far: bool
+    value: str
+    value_low: float
+    nearly_one_value: bool
+    level: float
+    reports: Count
+    meaning: str
+
+
 class CombinedShare(Struct, kw_only=True):
     """The share of the devices that hold any of some values.
 
@@ -297,6 +335,7 @@ class SegmentShares(EstimateHead, kw_only=True, tag="segment"):
     Attributes:
         reports_left_out: reports of versions that do not have the segment.
         segment: how large it is.
+        closeness: how far its values are from those of all devices.
         detection: what it means that a value is detected.
         values_asked: how many values there are.
         estimates: one entry per value.
@@ -304,6 +343,7 @@ class SegmentShares(EstimateHead, kw_only=True, tag="segment"):
 
     reports_left_out: Count
     segment: SegmentSize
+    closeness: SegmentCloseness | UnsetType = UNSET
     detection: DetectionNote
     values_asked: Count
     estimates: list[Share]

@@ -47,7 +47,8 @@ class VersionDetails(Struct, kw_only=True):
     """One version of a metric.
 
     Attributes:
-        version: its id.
+        version: its id: the SHA-256 of `canonical` in UTF-8.
+        canonical: all that devices and server agree on about it, as canonical JSON.
         type: of its values, without segments.
         registered: the day on which it was registered.
         first_day: the first day with reports, or null; without those of excluded keys.
@@ -62,7 +63,7 @@ class VersionDetails(Struct, kw_only=True):
         epsilon: the privacy loss of one report.
         epsilon_permanent: the loss of all reports of a device about the same value, or null.
         epsilon_total: the loss of a device over its life, or null for no bound.
-        delta: the probability that a report may reveal more than epsilon.
+        delta: of (epsilon, delta): by how much an event may be more probable than epsilon allows.
         privacy: what one report gives away, in a sentence.
         range: of a number or distribution, the lowest and the highest value.
         bins: of a distribution, into how many parts the range is divided.
@@ -72,6 +73,7 @@ class VersionDetails(Struct, kw_only=True):
     """
 
     version: VersionId
+    canonical: str
     type: MetricType
     registered: date
     first_day: date | None

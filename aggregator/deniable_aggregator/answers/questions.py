@@ -10,6 +10,7 @@ from msgspec import UNSET, Struct, UnsetType
 from deniable_aggregator.answers.words import (
     DayPair,
     FalseFinds,
+    Fraction,
     IntervalKind,
     Margin,
     PeriodLength,
@@ -88,6 +89,10 @@ class EstimateQuery(EstimateOptions, frozen=True, kw_only=True, forbid_unknown_f
         quantile: of a distribution, the share of devices below the value that is wanted, such as
             0.95; may come several times. Left out for seven of them.
         segment: shares among the devices of this segment only.
+        closeness: the distance of the segment from all devices above which there is a warning;
+            left out for 0.5.
+        ordered: the values are in an order, that of the registry, so that the distance is the earth
+            mover's.
         version: one version of the metric only: its id, or the first letters of it.
         per_version: each version by itself, too.
     """
@@ -98,12 +103,21 @@ class EstimateQuery(EstimateOptions, frozen=True, kw_only=True, forbid_unknown_f
     reconstruction: Reconstruction = "em"
     quantile: QuantileShares = ()
     segment: str | None = None
+    closeness: Fraction | None = None
+    ordered: bool = False
     version: VersionStart | None = None
     per_version: bool = False
 
     def __post_init__(self) -> None:
-        """Checks the days, see `check_days`."""
+        """Checks the days, see `check_days`, and that what is about a segment has one.
+
+        Raises:
+            ValueError: if it has none.
+        """
         check_days(self.since, self.until)
+        for name in ("closeness", "ordered"):
+            if self.segment is None and getattr(self, name):
+                raise ValueError(f"{name} must be left out without a segment")
 
 
 class SeriesQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -119,6 +133,8 @@ class SeriesQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         segment: shares among the devices of this segment only.
         quantile: of a distribution, the share of devices below the value that is wanted, such as
             0.95; may come several times. Left out for the median.
+        alarm: also test whether the whole distribution has changed, each period against the one
+            before.
         version: one version of the metric only: its id, or the first letters of it.
     """
 
@@ -129,6 +145,7 @@ class SeriesQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     interval: IntervalKind | None = None
     top: Top | None = None
     segment: str | None = None
+    alarm: bool = False
     version: VersionStart | None = None
 
 

@@ -53,6 +53,44 @@ class Period(Struct, kw_only=True):
     quantiles: list[Quantile] | UnsetType = UNSET
 
 
+class PeriodTest(Struct, kw_only=True):
+    """Whether the distribution has changed from one period to the next.
+
+    Attributes:
+        since: the first day of the later period.
+        until: its last day.
+        before_since: the first day of the earlier one.
+        before_until: its last day.
+        p_value: of the test that nothing has changed.
+        adjusted_p_value: the same, corrected for the number of tests.
+        changed: whether it is a clear change.
+    """
+
+    since: date
+    until: date
+    before_since: date
+    before_until: date
+    p_value: float
+    adjusted_p_value: float
+    changed: bool
+
+
+class SeriesAlarm(Struct, kw_only=True):
+    """Whether the distribution has changed in a series, from any period to the next.
+
+    Attributes:
+        raised: whether it has, clearly.
+        alpha: the level of all tests together.
+        meaning: how it was tested.
+        tests: one entry for each two periods that could be compared.
+    """
+
+    raised: bool
+    alpha: float
+    meaning: str
+    tests: list[PeriodTest]
+
+
 class Series(Head, kw_only=True):
     """Estimates of the same metric, period by period.
 
@@ -68,6 +106,7 @@ class Series(Head, kw_only=True):
         versions: the versions of the metric whose reports were counted.
         values_asked: out of how many values those shown were picked.
         annotations: what happened in these days, such as a release.
+        alarm: whether the distribution has changed, where that was asked for.
         periods: one entry per period.
     """
 
@@ -82,6 +121,7 @@ class Series(Head, kw_only=True):
     versions: list[MetricVersion]
     values_asked: Count | UnsetType = UNSET
     annotations: list[Annotation] = field(default_factory=list)
+    alarm: SeriesAlarm | UnsetType = UNSET
     periods: list[Period]
 
 

@@ -16,6 +16,7 @@ from deniable_aggregator.answers.estimates import Estimate
 from deniable_aggregator.answers.health_overview import HealthOverview
 from deniable_aggregator.answers.integrity import Health
 from deniable_aggregator.answers.metrics import MetricDetails
+from deniable_aggregator.answers.registry_history import RegistryHistory
 from deniable_aggregator.answers.saved_lists import SavedList, SavedListHead, SavedLists, SaveList
 from deniable_aggregator.answers.trends import Change, Series
 from deniable_aggregator.asking.connection import Connection
@@ -80,6 +81,10 @@ class HttpSource:
     def metrics(self) -> Metrics:
         """See `Source.metrics`."""
         return self.ask_about_all("metrics").decode(Metrics)
+
+    def registry_history(self) -> RegistryHistory:
+        """See `Source.registry_history`."""
+        return self._connection.request("GET", "/v1/registry-history").decode(RegistryHistory)
 
     def metric(self, metric: str) -> MetricDetails:
         """See `Source.metric`."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.integrity import Health
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.answers.questions import ChangeQuery
+    from deniable_aggregator.answers.registry_history import RegistryHistory
     from deniable_aggregator.answers.saved_lists import SavedList, SavedLists
     from deniable_aggregator.answers.trends import Change, Series
 
@@ -47,6 +48,9 @@ class Source(Protocol):
 
     def metrics(self) -> Metrics:
         """The registered metrics."""
+
+    def registry_history(self) -> RegistryHistory:
+        """Every version of a metric that was ever registered, in a chain."""
 
     def metric(self, metric: str) -> MetricDetails:
         """One metric: what its versions ask of devices, and what each report reveals."""

@@ -83,6 +83,19 @@ if TYPE_CHECKING:
 )
 @quantile_option
 @click.option("--segment", help=SEGMENT_HELP, shell_complete=complete_segment)
+@click.option(
+    "--closeness",
+    type=click.FloatRange(0, 1),
+    metavar="DISTANCE",
+    help="With --segment: warn if the segment is surely farther than this from all devices, "
+    "0 to 1; 0.5 unless said otherwise.",
+)
+@click.option(
+    "--ordered",
+    is_flag=True,
+    help="With --segment: values are in the order of the registry, so that the distance is the "
+    "earth mover's instead of the total variation.",
+)
 @picture_option
 @explain_option
 @json_option
@@ -107,6 +120,8 @@ def estimate(
     reconstruction: str | None,
     quantiles: tuple[float, ...],
     segment: str | None,
+    closeness: float | None,
+    ordered: bool,
     picture: Path | None,
     per_version: bool,
     version: str | None,
@@ -144,6 +159,10 @@ def estimate(
     Of a number it prints the mean, of a distribution the histogram, the mean and quantiles, all for
     the population. --reconstruction ems is for histograms of many bins that are known to be smooth.
 
+    With --segment it also says how far the values within the segment are from those of all devices,
+    and warns of a segment whose devices are nearly all alike: what is true of nearly a whole
+    segment is learnt of each of its devices, whatever epsilon is.
+
     --postprocess adds a column, the raw one stays: norm-sub (adjusted to add up to 100%, for whole
     distributions and combined shares; the default for these), power (if the shares follow a power
     law), base-cut (only what stands out), ibu (most likely shares). For the largest values raw is
@@ -156,6 +175,7 @@ def estimate(
         deniable lists countries | deniable estimate country --candidates -
         deniable estimate carrier --combined AA,DL --margin noise-and-sampling
         deniable estimate theme --segment beta
+        deniable estimate age_group --segment beta --ordered --closeness 0.3
         deniable estimate theme --sort --without-key partner
         deniable estimate theme --per-version
         deniable estimate startup_seconds --quantile 0.5 --quantile 0.999
@@ -173,6 +193,8 @@ def estimate(
         reconstruction=reconstruction or RECONSTRUCTIONS[0],
         quantile=quantiles,
         segment=segment,
+        closeness=closeness,
+        ordered=ordered,
         version=version,
         per_version=per_version,
         without_key=without_key,

@@ -14,11 +14,11 @@ from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
     PrivateFormat,
-    load_pem_private_key,
 )
 
 from deniable_aggregator.answers.administration import Published
 from deniable_aggregator.cli.support.server_options import connection_options
+from deniable_aggregator.cli.support.signing import load_private_key
 from deniable_shared.characters import visible
 from deniable_shared.errors import ParameterError
 from deniable_shared.remote import ALL, CONTEXT, MAX_DOCUMENT_BYTES, PATH, parse, seal
@@ -104,7 +104,7 @@ def sign(
         fields["slow"] = slow
     payload = json.dumps(fields).encode()
     parse(payload)
-    document = seal(payload, _load_private_key(key).sign(CONTEXT + payload))
+    document = seal(payload, load_private_key(key).sign(CONTEXT + payload))
     if len(document) > MAX_DOCUMENT_BYTES:
         raise ParameterError("document", f"at most {MAX_DOCUMENT_BYTES} bytes", len(document))
     out.write_bytes(document)
@@ -129,13 +129,3 @@ def _parse_share(text: str) -> tuple[str, float]:
         return metric, float(share)
     except ValueError:
         raise click.BadParameter(f"{text} is not METRIC=SHARE", param_hint="--thin") from None
-
-
-def _load_private_key(path: Path) -> Ed25519PrivateKey:
-    try:
-        key = load_pem_private_key(path.read_bytes(), None)
-    except (ValueError, TypeError):
-        key = None
-    if not isinstance(key, Ed25519PrivateKey):
-        raise click.ClickException(f"{path} is not a private key of deniable remote keygen")
-    return key

@@ -10,6 +10,7 @@ import click
 from deniable_aggregator.answers.questions import SeriesQuery
 from deniable_aggregator.answers.trends import Series
 from deniable_aggregator.answers.words import PERIOD_LENGTHS
+from deniable_aggregator.cli.change import CHANGED
 from deniable_aggregator.cli.support.completion import complete_metric
 from deniable_aggregator.cli.support.output import explain_option, picture_option, print_answer
 from deniable_aggregator.cli.support.pictures import draw
@@ -40,6 +41,12 @@ if TYPE_CHECKING:
     help="How long a period is.",
 )
 @days_options
+@click.option(
+    "--alarm",
+    is_flag=True,
+    help="Also test whether the whole distribution has changed, each period against the one "
+    "before, and exit with 3 if it clearly has.",
+)
 @picture_option
 @explain_option
 @partial(time_options, chosen="Only the N largest over all of these days.")
@@ -51,6 +58,7 @@ def series(
     by: str,
     since: date | None,
     until: date | None,
+    alarm: bool,
     picture: Path | None,
     values: tuple[str, ...],
     candidates: tuple[str, ...],
@@ -69,11 +77,13 @@ def series(
     """Estimates METRIC period by period, each from its own reports alone.
 
     Whether two periods differ is not to be read from the overlap of their intervals: ask deniable
-    change.
+    change, or with --alarm of all periods at once whether the distribution has changed. Of series
+    in which nothing changes, at most 5% raise an alarm. A period that is not over is not tested.
 
     \b
         deniable series theme --by week
         deniable series emoji --value 🐝 --value 🌻 --since 2026-01-01 --picture emoji.svg
+        deniable series theme --by week --since -8w --alarm
         deniable series startup_seconds --by month --quantile 0.5 --quantile 0.95
     """  # noqa: D301  click reads the backslash as a sign
     asked = question(
@@ -85,6 +95,7 @@ def series(
         interval=interval,
         top=top,
         segment=segment,
+        alarm=alarm,
         quantile=quantiles,
         version=version,
         without_key=without_key,
@@ -98,3 +109,6 @@ def series(
         print_series(answered.decode(Series), explain=explain)
     if picture is not None:
         draw(answered.decode(Series), picture)
+    found = answered.decode(Series).alarm if alarm else None
+    if found and found.raised:
+        raise click.exceptions.Exit(CHANGED)

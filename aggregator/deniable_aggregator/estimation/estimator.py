@@ -27,6 +27,11 @@ from deniable_aggregator.estimation.changes.shapes import (
 from deniable_aggregator.estimation.changes.shares import compare_shares, compare_subset
 from deniable_aggregator.estimation.numbers.distributions import QUANTILES, estimate_distribution
 from deniable_aggregator.estimation.numbers.means import estimate_mean
+from deniable_aggregator.estimation.segments.closeness import (
+    THRESHOLD,
+    closeness_notices,
+    segment_closeness,
+)
 from deniable_aggregator.estimation.segments.estimate import (
     estimate_segment_sizes,
     estimate_within_segment,
@@ -234,7 +239,7 @@ def estimate(
     if segment is None:
         return ESTIMATORS[kind].estimate(tallies, request)
     _refuse_combined(request.lists)
-    return estimate_within_segment(
+    found = estimate_within_segment(
         tallies.tallies,
         segment,
         request.query,
@@ -244,6 +249,15 @@ def estimate(
         versions=request.versions,
         may_be_empty=bool(request.versions),
     )
+    if request.versions:
+        return found
+    query = request.query
+    threshold = THRESHOLD if query.closeness is None else query.closeness
+    close = segment_closeness(
+        tallies.tallies, segment, tallies.periods, ordered=query.ordered, threshold=threshold
+    )
+    notices = () if close is None else closeness_notices(close)
+    return dataclasses.replace(found, closeness=close, notices=(*found.notices, *notices))
 
 
 def compare(

@@ -28,11 +28,16 @@ def html(document: Document) -> str:
     Args:
         document: the report.
     """
-    style = files(__package__).joinpath(TEMPLATES, "report.css").read_text("utf-8")
+    style = stylesheet()
     digest = b64encode(sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     template = _environment().get_template("report.html.jinja")
     return template.render(document=document, style=style, policy=policy)
+
+
+def stylesheet() -> str:
+    """The style of a report."""
+    return files(__package__).joinpath(TEMPLATES, "report.css").read_text("utf-8")
 
 
 @cache

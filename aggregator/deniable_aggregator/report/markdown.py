@@ -72,7 +72,7 @@ def _lines(document: Document) -> Iterator[str]:
     for section in document.sections:
         yield from _section(section)
     if document.health is not None:
-        yield from ("## Health of the reports", "", *_table(document.health))
+        yield from ("## Health of the reports", "", *table_markdown(document.health))
     if document.not_answered:
         yield from ("## Not answered", "", *map(_item, document.not_answered), "")
     yield from ("## How to read this", "")
@@ -81,7 +81,7 @@ def _lines(document: Document) -> Iterator[str]:
         for text in chapter.paragraphs:
             yield from (escaped(text), "")
         if chapter.table is not None:
-            yield from _table(chapter.table)
+            yield from table_markdown(chapter.table)
 
 
 def _item(item: Item) -> str:
@@ -100,10 +100,15 @@ def _section(section: Section) -> Iterator[str]:
     if section.basis:
         yield from (f"*{escaped(' '.join(section.basis))}*", "")
     for table in section.tables:
-        yield from _table(table)
+        yield from table_markdown(table)
 
 
-def _table(table: Table) -> Iterator[str]:
+def table_markdown(table: Table) -> Iterator[str]:
+    """The lines of a table, and one that is empty.
+
+    Args:
+        table: of texts without control characters.
+    """
     yield from (f"{escaped(table.caption)}:", "")
     yield f"| {' | '.join(map(escaped, table.columns))} |"
     yield f"|{'|'.join([' --- ', *[' ---: '] * (len(table.columns) - 1)])}|"

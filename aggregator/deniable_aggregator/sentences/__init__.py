@@ -6,6 +6,7 @@ rounded outward, so that no sentence is surer than the interval behind it.
 
 from deniable_aggregator.sentences.cautions import basis, cautions
 from deniable_aggregator.sentences.change import clear_changes, unclear_changes, ways_of_change
+from deniable_aggregator.sentences.closeness import closeness_in_words
 from deniable_aggregator.sentences.explaining import explanation, fakes_in_words, possible_shift
 from deniable_aggregator.sentences.finding import finding, sentence
 from deniable_aggregator.sentences.ranges import (
@@ -35,6 +36,7 @@ __all__ = [
     "basis",
     "cautions",
     "clear_changes",
+    "closeness_in_words",
     "counted",
     "days_between",
     "difference_ends",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.answers.estimates import Distribution, Mean, Shares
+from deniable_aggregator.answers.estimates import Distribution, Mean, SegmentShares, Shares
 from deniable_aggregator.answers.trends import Change, Series
 from deniable_aggregator.answers.words import POSTPROCESS_LABELS
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from deniable_aggregator.answers.common import FakesNote, MetricVersion
-    from deniable_aggregator.answers.estimates import Estimate, SegmentShares
+    from deniable_aggregator.answers.estimates import Estimate
     from deniable_aggregator.answers.trends import Period
 
 ALIKE: Final = 0.995
@@ -38,6 +38,8 @@ def _of_shares(answer: Shares | SegmentShares) -> Iterator[str]:
     yield f"Shares: {answer.unit}. Intervals: {answer.interval.meaning}"
     yield f"Above zero: {answer.detection.meaning}."
     yield fakes_in_words(answer.fakes)
+    if isinstance(answer, SegmentShares) and answer.closeness:
+        yield f"Closeness: {answer.closeness.meaning}"
     if isinstance(answer, Shares):
         if answer.robust_check:
             yield f"Robust check: {answer.robust_check.meaning}."
@@ -67,6 +69,8 @@ def _of_number(answer: Mean | Distribution) -> Iterator[str]:
 def _of_series(answer: Series) -> Iterator[str]:
     yield f"Unit: {answer.unit}. Intervals: {answer.interval.meaning}."
     yield fakes_in_words(answer.fakes)
+    if answer.alarm:
+        yield f"Alarm: {answer.alarm.meaning}."
     yield from _repeated(answer.versions)
 
 

@@ -10,6 +10,7 @@ from deniable_aggregator.answers.integrity import Health
 from deniable_aggregator.answers.trends import Change, Series
 from deniable_aggregator.sentences.cautions import basis, cautions
 from deniable_aggregator.sentences.change import change_finding
+from deniable_aggregator.sentences.closeness import closeness_in_words
 from deniable_aggregator.sentences.discoveries import discovery_finding
 from deniable_aggregator.sentences.health import health_finding
 from deniable_aggregator.sentences.numbers import number_finding
@@ -27,7 +28,8 @@ def sentence(answer: Estimate | Series | Change | FoundStrings | Health) -> str:
     Args:
         answer: of any kind.
     """
-    return " ".join([*cautions(answer), finding(answer), basis(answer)])
+    parts = [*cautions(answer), finding(answer), closeness_in_words(answer), basis(answer)]
+    return " ".join(part for part in parts if part)
 
 
 def finding(answer: Estimate | Series | Change | FoundStrings | Health) -> str:

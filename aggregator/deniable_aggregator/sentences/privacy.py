@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 
 from deniable_aggregator.sentences.wording import counted
-from deniable_shared.planning.budget import DAYS_OF_A_YEAR, PERIOD_DAYS, reports_of
+from deniable_shared.periods import most_periods
+from deniable_shared.planning.budget import DAYS_OF_A_YEAR, PERIOD_DAYS
 from deniable_shared.planning.disclosure_figures import posterior_from_even_odds
 
 
@@ -15,7 +16,7 @@ def what_reports_reveal(epsilon: float, epsilon_permanent: float | None, delta: 
     Args:
         epsilon: the privacy loss of one report.
         epsilon_permanent: the loss of all reports of a device about the same value, or None.
-        delta: the probability that a report may reveal more than epsilon.
+        delta: of (epsilon, delta): by how much an event may be more probable than epsilon allows.
     """
     text = (
         "Whoever reads one report, and thought two values equally likely before, is at most "
@@ -25,7 +26,7 @@ def what_reports_reveal(epsilon: float, epsilon_permanent: float | None, delta: 
         most = f"{posterior_from_even_odds(epsilon_permanent):.1%}"
         text += f" From all reports of a device about the same value it is at most {most}."
     if delta:
-        text += f" A report may reveal more with a probability of at most {delta:.3g}."
+        text += f" A delta of {delta:.3g} comes on top: rarely, a report reveals more."
     return text
 
 
@@ -43,17 +44,17 @@ def what_devices_give_away(
         epsilon: the privacy loss of one report.
         epsilon_permanent: the loss of all reports of a device about the same value, or None.
         epsilon_total: the loss of a device over its life, or None for no bound.
-        delta: the probability that a report may reveal more than epsilon.
+        delta: of (epsilon, delta): by how much an event may be more probable than epsilon allows.
     """
     text = (
         f"One report has epsilon {epsilon:.4g}: it makes even odds at most "
         f"{posterior_from_even_odds(epsilon):.1%} sure."
     )
     if delta:
-        text += f" It may reveal more with a probability of at most {delta:.3g}."
+        text += f" A delta of {delta:.3g} comes on top: rarely, it reveals more."
     if every == "once":
         return text
-    reports = reports_of(every, DAYS_OF_A_YEAR)
+    reports = most_periods(every, DAYS_OF_A_YEAR)
     year = min(reports * epsilon, epsilon_total or math.inf)
     count = counted(reports, "report")
     if epsilon_permanent is None:

@@ -64,10 +64,18 @@ def encode_jsonl(rows: Iterable[Row]) -> Iterator[bytes]:
         yield piece if piece.isascii() else visible_json(piece.decode()).encode()
 
 
+def spreadsheet_safe(text: str) -> str:
+    """A text that no spreadsheet takes for a formula: with an apostrophe in front where one would.
+
+    Args:
+        text: whatever devices or registries hold.
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
 @lru_cache(1_024)  # most texts are those of the row before
 def _text_cell(text: str) -> str:
-    if _FORMULA.match(text):
-        text = f"'{text}"
+    text = spreadsheet_safe(text)
     if _NEEDS_QUOTES.search(text):
         return '"' + text.replace('"', '""') + '"'
     return text

@@ -55,7 +55,8 @@ _SHAPE: Final = (
     "the test compares how often the outcomes of reports came, within each version that has "
     "reported in both periods: where nothing has changed, these are equally common in both. It "
     "allows for devices being samples of a population, whatever the margin. The "
-    "distance is that of estimates made to add up to 1; its interval comes from a bootstrap, "
+    "distance is post-processed: that of estimates made to add up to 1, which noise alone makes "
+    "larger than 0. Its interval comes from a bootstrap, "
     "covers somewhat less often than 95%, and begins at 0 where the test finds no change"
 )
 _PERMANENT: Final = (

@@ -25,6 +25,7 @@ from deniable_aggregator.estimation.shares.share_estimate import (
     metric_versions,
 )
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, alpha_per_interval
+from deniable_aggregator.trends.alarm import ShapesInTurn, alarm_of
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.estimation.inputs import CollectedTallies
     from deniable_aggregator.estimation.numbers.distribution_estimate import DistributionEstimate
     from deniable_aggregator.estimation.numbers.means import MeanEstimate
+    from deniable_aggregator.trends.alarm import ComparedShapes
     from deniable_shared.spec import Spec
 
     Result = ShareEstimate | SegmentEstimate | MeanEstimate | DistributionEstimate
@@ -63,6 +65,7 @@ class Series:
         asked: out of how many items those shown were picked; None where they were not.
         points: for each period its days and, where there were reports, what was estimated; there
             are reports in one of them at least.
+        shapes: the tests of each period against the one before; None where they were not asked for.
     """
 
     metric: str
@@ -71,6 +74,7 @@ class Series:
     level: float
     asked: int | None
     points: tuple[tuple[DayRange, Result | None], ...]
+    shapes: tuple[ComparedShapes, ...] | None = None
 
     def answer(self, head: Head) -> SeriesAnswer:
         """The series as an answer.
@@ -96,6 +100,7 @@ class Series:
             interval=IntervalNote(kind=self.interval, level=self.level, meaning=self._meaning()),
             versions=metric_versions(specs.items()),
             values_asked=UNSET if self.asked is None else self.asked,
+            alarm=UNSET if self.shapes is None else alarm_of(self.shapes, head.days),
             periods=[_period(days, result, head.days) for days, result in self.points],
         )
 
@@ -193,6 +198,9 @@ def series(
         raise ParameterError("interval", "one or all where top is left out", query.interval)
     if query.segment is not None and query.top is not None:
         raise ParameterError("top", "left out within a segment", query.top)
+    if query.segment is not None and query.alarm:
+        raise ParameterError("alarm", "left out within a segment", query.alarm)
+    shapes = ShapesInTurn(len(periods)) if query.alarm else None
     asked = None
     if query.top is not None:
         whole = collect(DayRange(periods[0].since, periods[-1].until))
@@ -225,6 +233,8 @@ def series(
         if not tallies.tallies:
             points.append((days, None))
             continue
+        if shapes is not None:
+            shapes.add(days, tallies)
         result = estimate(tallies, request)
         if isinstance(result, ShareEstimate | SegmentEstimate):
             unknown -= set(result.items)
@@ -240,7 +250,11 @@ def series(
         raise ParameterError("segment", "one that some version has", query.segment)
     if unknown:
         raise ParameterError("value", "one that some period has", min(unknown))
-    return Series(versions[0].name, query.by, interval, level, asked, tuple(points))
+    if shapes is not None and not shapes.tests:
+        constraint = "asked of two periods with reports of one version, and not of attributes"
+        raise ParameterError("alarm", constraint, query.alarm)
+    tested = None if shapes is None else tuple(shapes.tests)
+    return Series(versions[0].name, query.by, interval, level, asked, tuple(points), tested)
 
 
 def _largest(tallies: CollectedTallies, lists: ValueLists, top: int) -> tuple[tuple[str, ...], int]:

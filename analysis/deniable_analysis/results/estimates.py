@@ -37,6 +37,13 @@ class Shares(Result[estimates.Shares | estimates.SegmentShares]):
         raise not_among(value, self.values)
 
     @property
+    def closeness(self) -> estimates.SegmentCloseness | None:
+        """How far the segment is from all devices; None of an answer without a segment."""
+        if isinstance(self.answer, estimates.SegmentShares) and self.answer.closeness:
+            return self.answer.closeness
+        return None
+
+    @property
     def values(self) -> list[str]:
         """The values, in the order of the answer."""
         return [each.value for each in self.answer.estimates]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
-from deniable_aggregator.sentences import basis, cautions, finding, sentence
+from deniable_aggregator.sentences import basis, cautions, closeness_in_words, finding, sentence
 from deniable_analysis.display import notebook
 from deniable_analysis.display.rows import cells_of
 from deniable_analysis.frames import frame
@@ -144,6 +144,7 @@ class Result(Generic[Answer]):
             (
                 notebook.warnings_box(self.warnings),
                 notebook.paragraph(finding(self.answer)),
+                *map(notebook.paragraph, filter(None, [closeness_in_words(self.answer)])),
                 self._picture(),
                 self._table(),
                 notebook.paragraph(basis(self.answer)),

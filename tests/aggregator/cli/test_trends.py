@@ -160,6 +160,20 @@ def test_a_job_can_fail_where_something_has_changed(run, url):  # noqa: F811
     assert run("change", "nothing", *days, *own).exit_code == 1
 
 
+@pytest.mark.usefixtures("asked")
+def test_a_series_fails_with_an_alarm_once_the_days_are_over(run, url):  # noqa: F811
+    base, service = url
+    words = ("series", "spread", "--alarm", "--server", base, "--token", service.read)
+    told = run(*words)
+    assert (told.exit_code, "No alarm: no clear change" in told.output) == (0, True)
+    service.clock.epoch = TODAY + 1
+    told = run(*words)
+    assert told.exit_code == 3
+    assert f"Alarm: {day(0)} is unlike {day(-1)} as a whole, p 0.0005 of 1 test." in told.output
+    assert run(*words, "--json").exit_code == 3
+    assert run("series", "nothing", *words[2:]).exit_code == 1
+
+
 def test_a_distribution_has_no_series_of_hundreds_of_histograms(run, url):  # noqa: F811
     base, service = url
     assert service.register(REGISTRY + NUMBER).status_code == 200

@@ -109,6 +109,15 @@ def test_privacy_says_what_each_metric_gives_away_and_the_head_of_the_audit_log(
     assert service.store.audit.last(1)[0].hash.hex() in text
 
 
+def test_privacy_says_whether_all_metrics_together_single_out_a_device(service):
+    text = plain(page(service, "/privacy"))
+    assert "Can it single out a device?" in text
+    assert "bits single out one of" in text
+    assert "Devices are not counted: theme has" in text
+    assert "theme 1.58 1.44 0.1779 1.58" in text
+    assert "tell at most" in text
+
+
 def test_every_test_that_privacy_names_exists(service, pytestconfig):
     named = set(re.findall(r"<code>(test_\w+)</code>", page(service, "/privacy")))
     sources = [each.read_text("utf-8") for each in (pytestconfig.rootpath / "tests").rglob("*.py")]

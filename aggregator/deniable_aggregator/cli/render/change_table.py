@@ -54,7 +54,7 @@ def shape_line(shape: ShapeChange) -> str:
         shape: of the answer.
     """
     line = "Shape: changed" if shape.changed else "Shape: no clear change"
-    line += f", p {_written(shape.p_value)}"
+    line += f", p {written_p_value(shape.p_value)}"
     if shape.distance:
         distance = shape.distance
         places = decimals(50 * (distance.high - distance.low))
@@ -82,7 +82,12 @@ def _name(row: Difference | CombinedDifference) -> str:
     return "mean" if row.value is UNSET else row.value
 
 
-def _written(p_value: float) -> str:
+def written_p_value(p_value: float) -> str:
+    """A p-value, to three digits.
+
+    Args:
+        p_value: in [0, 1].
+    """
     return f"{p_value:.3g}" if p_value >= LEAST_P else f"<{LEAST_P:g}"
 
 
@@ -145,7 +150,7 @@ def _rows(answer: Change) -> Iterator[_Row]:
     for row in with_combined(answer):
         p_value = row.p_value if isinstance(row, CombinedDifference) else row.adjusted_p_value
         ends = (row.low, row.high)
-        shown = _written(p_value)
+        shown = written_p_value(p_value)
         yield _Row(_name(row), row.before, row.after, row.change, *ends, shown, row.changed)
     for each in answer.quantiles or ():
         name, ends = quantile_in_words(each.quantile), (each.low, each.high)

@@ -8,6 +8,7 @@ from msgspec import UNSET
 
 from deniable_aggregator.answers.days import MARK_WORDS
 from deniable_aggregator.cli.render.bars import IntervalBar, Scale
+from deniable_aggregator.cli.render.change_table import written_p_value
 from deniable_aggregator.cli.render.layout import Bars, Texts, lay_out
 from deniable_aggregator.cli.render.output import UNBROKEN, WIDE, literal_text
 from deniable_aggregator.cli.render.rounding import number_with_ends, with_error
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from deniable_aggregator.answers.trends import Period, Series
+    from deniable_aggregator.answers.trends import Period, Series, SeriesAlarm
 
 
 class _Row(NamedTuple):
@@ -107,10 +108,34 @@ def series_notes(answer: Series) -> Iterator[str]:
     """
     for each in answer.annotations:
         yield f"{each.day}: {literal_text(each.text)}"
+    if answer.alarm:
+        yield from alarm_lines(answer.alarm)
     yield possible_shift(answer)
     if answer.values_asked is not UNSET:
         picked = f"Picked out of {answer.values_asked:,} values"
         yield f"{picked}, by their shares over all of these days."
+
+
+def alarm_lines(alarm: SeriesAlarm) -> Iterator[str]:
+    """Where the distribution has changed from one period to the next.
+
+    Args:
+        alarm: of the series.
+    """
+    tests = f"{len(alarm.tests):,} test{'' if len(alarm.tests) == 1 else 's'}"
+    for each in alarm.tests:
+        if each.changed:
+            before, after = (
+                str(first) if first == last else f"{first} to {last}"
+                for first, last in (
+                    (each.before_since, each.before_until),
+                    (each.since, each.until),
+                )
+            )
+            p_value = written_p_value(each.adjusted_p_value)
+            yield f"Alarm: {after} is unlike {before} as a whole, p {p_value} of {tests}."
+    if not alarm.raised:
+        yield f"No alarm: no clear change of the whole distribution in {tests}."
 
 
 def _days(period: Period, width: int) -> str:

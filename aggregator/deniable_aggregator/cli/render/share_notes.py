@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers.estimates import SegmentShares, Shares
 from deniable_aggregator.cli.render.rounding import decimals, fixed, with_error
-from deniable_aggregator.sentences import possible_shift
+from deniable_aggregator.sentences import closeness_in_words, possible_shift
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,6 +44,8 @@ def _parts(answer: Shares | SegmentShares) -> Iterator[str]:
     """Lines about values together and about segments."""
     if isinstance(answer, SegmentShares):
         yield _segment(answer.segment)
+        if text := closeness_in_words(answer):
+            yield text
         return
     if answer.combined:
         yield f"{_together(answer.combined)}."

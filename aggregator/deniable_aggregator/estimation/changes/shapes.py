@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 
+from deniable_aggregator.statistics.distances import earth_mover, project, total_variation
 from deniable_aggregator.statistics.histograms.homogeneity import (
     Repetition,
     combined_p_value,
@@ -112,8 +113,8 @@ def histogram_distance(before: Histogram, after: Histogram) -> ShapeDistance:
     both = (sizes[0] * before.held + sizes[1] * after.held) / sizes.sum()
     unchanged = (each.redraw(both, REPLICATES, random) for each in (before, after))
     again = (each.redraw(each.held, REPLICATES, random) for each in (before, after))
-    size = float(_earth_mover(before.held[None], after.held[None])[0])
-    return _distance("earth-mover", size, _earth_mover(*unchanged), _earth_mover(*again))
+    size = float(earth_mover(before.held[None], after.held[None])[0])
+    return _distance("earth-mover", size, earth_mover(*unchanged), earth_mover(*again))
 
 
 def share_distance(differences: Differences) -> ShapeDistance:
@@ -125,24 +126,12 @@ def share_distance(differences: Differences) -> ShapeDistance:
     random = np.random.default_rng(SEED)
     found = np.array([differences.before, differences.after])
     held = project(found)
-    size = float(_total_variation(held[:1], held[1:])[0])
+    size = float(total_variation(held[:1], held[1:])[0])
     error = differences.standard_error / 2**0.5
     noise = random.standard_normal((2, 2, REPLICATES, error.size)) * error
-    unchanged = _total_variation(*(project(held.mean(axis=0) + each) for each in noise[0]))
+    unchanged = total_variation(*(project(held.mean(axis=0) + each) for each in noise[0]))
     again = (project(own + each) for own, each in zip(held, noise[1], strict=True))
-    return _distance("total-variation", size, unchanged, _total_variation(*again))
-
-
-def project(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Norm-Sub of each row.
-
-    Args:
-        shares: float64, (rows, items).
-    """
-    descending = -np.sort(-shares, axis=1)
-    shift = (np.cumsum(descending, axis=1) - 1) / np.arange(1, shares.shape[1] + 1)
-    last = (descending >= shift).sum(axis=1) - 1
-    return np.asarray(np.maximum(shares - shift[np.arange(len(shares)), last][:, None], 0.0))
+    return _distance("total-variation", size, unchanged, total_variation(*again))
 
 
 def _distance(
@@ -154,16 +143,6 @@ def _distance(
     """The basic bootstrap interval, which takes off what noise adds to the distance."""
     highest, lowest = (max(0.0, 2 * size - end) for end in np.quantile(again, _TAILS).tolist())
     return ShapeDistance(kind, size, lowest, highest, float(unchanged.mean()))
-
-
-def _earth_mover(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The sum of |F - G| over the inner edges, over the number of bins less one."""
-    apart = np.cumsum(one - other, axis=1)[:, :-1]
-    return np.asarray(np.abs(apart).sum(axis=1) / apart.shape[1])
-
-
-def _total_variation(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.asarray(np.abs(one - other).sum(axis=1) / 2)
 
 
 def _is_permanent(spec: Spec) -> bool:

@@ -11,7 +11,12 @@ from msgspec import UNSET
 from msgspec.structs import astuple
 
 from deniable_aggregator.answers.common import DetectionNote, IntervalNote, Notice
-from deniable_aggregator.answers.estimates import SegmentShares, SegmentSize, Share
+from deniable_aggregator.answers.estimates import (
+    SegmentCloseness,
+    SegmentShares,
+    SegmentSize,
+    Share,
+)
 from deniable_aggregator.answers.trends import Period
 from deniable_aggregator.estimation.shares.share_estimate import (
     DETECTION_ALPHA,
@@ -57,6 +62,7 @@ class SegmentEstimate:
         reports: how many reports were counted, of all segments.
         left_out: reports of specs that do not have the segment.
         specs: for each spec that contributed, the spec and its number of reports.
+        closeness: how far the segment is from all devices; None where that was not asked.
         notices: what a reader must know before these numbers.
     """
 
@@ -79,6 +85,7 @@ class SegmentEstimate:
     reports: int
     left_out: int
     specs: tuple[tuple[Spec, int], ...]
+    closeness: SegmentCloseness | None = None
     notices: tuple[Notice, ...] = ()
 
     def answer(self, head: Head) -> SegmentShares:
@@ -105,6 +112,7 @@ class SegmentEstimate:
             versions=metric_versions(self.specs),
             reports_left_out=self.left_out,
             segment=self.size,
+            closeness=UNSET if self.closeness is None else self.closeness,
             detection=DetectionNote(
                 DETECTION_ALPHA,
                 self.false_finds,

@@ -338,6 +338,7 @@ def _metric_version(spec: Spec, reports: int) -> MetricVersion:
     if mechanism.delta:
         version.delta = mechanism.delta
         version.privacy = (
-            "(epsilon, delta): with probability delta a report may reveal more than epsilon"
+            "(epsilon, delta): no event is more than e^epsilon times as probable for one value as "
+            "for another, plus delta; so, rarely, a report may reveal more than epsilon"
         )
     return version

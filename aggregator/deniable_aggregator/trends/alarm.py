@@ -1,0 +1,107 @@
+"""Has the distribution changed from one period of a series to the next?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from deniable_aggregator.answers.trends import PeriodTest, SeriesAlarm
+from deniable_aggregator.estimation.changes.comparison import ALPHA
+from deniable_aggregator.estimation.changes.shapes import compare_shapes
+from deniable_aggregator.statistics.histograms.homogeneity import DRAWS
+from deniable_aggregator.statistics.intervals import adjust_p_values
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from deniable_aggregator.answers.days import Days
+    from deniable_aggregator.dates import DayRange
+    from deniable_aggregator.estimation.inputs import CollectedTallies
+
+MOST_PERIODS: Final = 1 + int(ALPHA * (DRAWS + 1))
+"""The least p-value, corrected for more tests than that, would be above 5%: nothing is found."""
+
+_MEANING: Final = (
+    "each period is tested against the last one before it with reports, by how often the outcomes "
+    "of reports came, as for a change of the whole distribution. Adjusted p-values are corrected "
+    "for the number of tests (Bonferroni), so a series in which nothing changes raises an alarm "
+    "with a probability of at most 5%. Periods that are not over are left out"
+)
+
+
+class ComparedShapes(NamedTuple):
+    """The test of one period against the one before it.
+
+    Attributes:
+        before: the days of the earlier period.
+        after: of the later one.
+        p_value: of the test that the distribution has not changed.
+    """
+
+    before: DayRange
+    after: DayRange
+    p_value: float
+
+
+class ShapesInTurn:
+    """Tests each period against the last one before it with reports; keeps the tallies of one.
+
+    Args:
+        periods: how many there are.
+
+    Raises:
+        ParameterError: if there are so many that no test could find anything.
+    """
+
+    def __init__(self, periods: int) -> None:
+        if periods > MOST_PERIODS:
+            limit = f"left out for more than {MOST_PERIODS} periods: ask for fewer or longer ones"
+            raise ParameterError("alarm", limit, periods)
+        self._before: tuple[DayRange, CollectedTallies] | None = None
+        self.tests: list[ComparedShapes] = []
+
+    def add(self, days: DayRange, tallies: CollectedTallies) -> None:
+        """Tests the next period that has reports.
+
+        Args:
+            days: its days.
+            tallies: what was counted.
+        """
+        if self._before is not None:
+            earlier, counted = self._before
+            found = compare_shapes(counted, tallies)
+            if found is not None:
+                self.tests.append(ComparedShapes(earlier, days, found.p_value))
+        self._before = days, tallies
+
+
+def alarm_of(tests: Sequence[ComparedShapes], covered: Days) -> SeriesAlarm:
+    """What the tests of a series amount to.
+
+    Args:
+        tests: all of them.
+        covered: what is known of the days of the series.
+    """
+    over = [
+        each
+        for each in tests
+        if not any(each.after.since <= day <= each.after.until for day in covered.incomplete)
+    ]
+    adjusted = adjust_p_values(np.array([each.p_value for each in over]), "none").tolist()
+    rows = [
+        PeriodTest(
+            since=each.after.since,
+            until=each.after.until,
+            before_since=each.before.since,
+            before_until=each.before.until,
+            p_value=each.p_value,
+            adjusted_p_value=corrected,
+            changed=corrected <= ALPHA,
+        )
+        for each, corrected in zip(over, adjusted, strict=True)
+    ]
+    return SeriesAlarm(
+        raised=any(row.changed for row in rows), alpha=ALPHA, meaning=_MEANING, tests=rows
+    )
