@@ -1,0 +1,209 @@
+"""``deniable audit``: walks through the installed randomizers, and writes a certificate."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from deniable._audit.audit import audit_metric, certificate_of
+from deniable._audit.certificate import log_text
+from deniable._audit.failure import AuditFailure
+from deniable._audit.how import how_it_was_found
+from deniable._audit.sampling import MAX_REPORTS, MIN_REPORTS, sample
+from deniable_shared.commands.parser import Parser, integer_in
+from deniable_shared.commands.text import labelled_lines, wrapped
+from deniable_shared.errors import DeniableError
+from deniable_shared.registry import load
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from deniable._audit.certificate import AuditedMetric, Certificate
+    from deniable._audit.sampling import Sample
+    from deniable_shared.spec import Spec
+
+_ABOUT: Final = """\
+Walks through the random choices of the randomizers that are installed here, for
+the metrics of FILE, and adds up in exact fractions how probable each report is
+for each value. The largest ratio between two values is compared with the
+epsilon that the metric states.
+
+With --certificate what was found is written to a file, which can be checked
+without Python: node check-certificate.mjs CERTIFICATE. The same FILE, installed
+files and version of Python give the same certificate, to the byte.
+
+Where a metric has too many values or choices to walk through all of them, it is
+said how many were. See docs/reviewer/certificates.md.
+
+With --sample reports are also drawn with the system's randomness, and counted:
+that shows what epsilon is at least, whatever the code says of itself. It proves
+no upper limit, and the certificate does not mention it.
+
+The exit status is 1 if a metric fails; then no certificate is written.
+"""
+_NOT_COVERED: Final = (
+    "Not covered: Python itself, the operating system's randomness, that SHAKE-256 looks uniform, "
+    "when the application records, and the time at which reports are sent."
+)
+
+
+def parser() -> Parser:
+    """The options of the command."""
+    made = Parser("deniable audit", _ABOUT, arguments="FILE")
+    made.add_argument("file", type=Path, metavar="FILE", help="A registry file.")
+    made.add_argument(
+        "--certificate", type=Path, metavar="FILE", help="Write the certificate to this file."
+    )
+    made.add_argument(
+        "--sample",
+        type=integer_in(MIN_REPORTS, MAX_REPORTS),
+        metavar="N",
+        help="Also draw N reports of each of two values; 100000 take seconds for each metric.",
+    )
+    made.add_argument("--json", action="store_true", help="Print JSON.")
+    return made
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the command, and returns the exit status.
+
+    Raises:
+        RegistryError: if the file cannot be read, or has problems.
+        DeniableError: if the certificate cannot be written.
+    """
+    registry = load(options.file)
+    passed: list[AuditedMetric] = []
+    samples: dict[str, Sample] = {}
+    failures: list[AuditFailure] = []
+    for name, metric in registry.metrics.items():
+        _progress(f"walking through {name} ...")
+        try:
+            audited = audit_metric(metric)
+            if options.sample is not None:
+                _progress(f"drawing reports of {name} ...")
+                samples[name] = _sampled(metric.spec, options.sample)
+            passed.append(audited)
+        except AuditFailure as failure:
+            failures.append(failure)
+        _progress("")
+        if not options.json:
+            failed = failures[-1] if failures and failures[-1].metric == name else None
+            print(
+                *(_failed(name, failed) if failed else _passed(passed[-1], samples.get(name))),
+                "",
+                sep="\n",
+            )
+            sys.stdout.flush()
+    certificate = None
+    _progress("following the primitive draws ...")
+    try:
+        certificate = certificate_of(registry, passed)
+    except AuditFailure as failure:
+        failures.append(failure)
+    _progress("")
+    if certificate is not None and not failures and options.certificate is not None:
+        _write(options.certificate, certificate)
+    if options.json:
+        print(json.dumps(_as_json(certificate, passed, samples, failures), indent=2))
+    else:
+        print("\n".join(wrapped(_summary(certificate, failures, options.certificate))))
+    return 1 if failures else 0
+
+
+def _write(path: Path, certificate: Certificate) -> None:
+    try:
+        path.write_bytes(certificate.to_bytes())
+    except OSError as error:
+        raise DeniableError(f"{path}: cannot be written: {error.strerror}") from error
+
+
+def _sampled(spec: Spec, reports: int) -> Sample:
+    # Raises AuditFailure if the reports show more than is stated.
+    found = sample(spec, reports)
+    if found.exceeds:
+        raise AuditFailure(
+            f"{reports:,} reports of each of two values show an epsilon of at least "
+            f"{found.lower:.4f}, and {found.stated:.4f} is stated",
+            spec.name,
+        )
+    return found
+
+
+def _passed(metric: AuditedMetric, found: Sample | None) -> list[str]:
+    rows = [*_rows(metric)]
+    if found is not None:
+        shown = f"epsilon at least {found.lower:.4f}, by {found.reports:,} reports of each of two"
+        rows.append(("sampled", f"{shown} values"))
+    return [f"{metric.spec.name}: passed", *labelled_lines(rows)]
+
+
+def _rows(metric: AuditedMetric) -> Iterator[tuple[str, str]]:
+    section, mechanism = metric.verdict.section, metric.spec.mechanism
+    yield "mechanism", f"{mechanism.title} ({mechanism.name})"
+    if metric.verdict.delta is None:
+        found = log_text(section.report.ratio)
+        yield "one report", f"epsilon {found} found, {mechanism.epsilon:.10f} stated"
+    else:
+        found = f"{float(metric.verdict.delta):.3g}"
+        stated = f"{mechanism.delta:.3g} stated, at epsilon {mechanism.epsilon:g}"
+        yield "one report", f"delta {found} found, {stated}"
+    if section.kept is not None:
+        found = log_text(section.kept.ratio)
+        yield "all reports", f"epsilon {found} found, {mechanism.epsilon_permanent:.10f} stated"
+    one, other = section.report.values
+    yield "worst values", f"{one!r} and {other!r}"
+    yield "how", how_it_was_found(section)
+    for part in section.parts:
+        yield f"{part.mechanism.name} inside", how_it_was_found(part)
+
+
+def _failed(name: str, failure: AuditFailure) -> list[str]:
+    return [f"{name}: FAILED", *labelled_lines([("reason", failure.reason)])]
+
+
+def _summary(
+    certificate: Certificate | None, failures: list[AuditFailure], path: Path | None
+) -> Iterator[str]:
+    if failures or certificate is None:
+        for failure in failures:
+            if failure.metric.startswith("the "):
+                yield f"{failure.metric} FAILED: {failure.reason}"
+        yield "This is not what the metrics state. Do not ship it: no certificate was written."
+        return
+    draws = ", ".join(str(each["primitive"]) for each in certificate.primitives)
+    yield f"The primitive draws have the probabilities that all this rests on: {draws}."
+    digest = certificate.installed.digest
+    groups = " ".join(digest[at : at + 4] for at in range(0, 16, 4))
+    yield (
+        f"Audited: {len(certificate.installed.files)} files, digest {groups} (the first 16 of 64 "
+        "digits, as deniable verify says it)."
+    )
+    yield _NOT_COVERED
+    if path is not None:
+        yield f"Certificate: {path}"
+
+
+def _as_json(
+    certificate: Certificate | None,
+    passed: list[AuditedMetric],
+    samples: dict[str, Sample],
+    failures: list[AuditFailure],
+) -> dict[str, Any]:
+    return {
+        "passed": [metric.spec.name for metric in passed],
+        "sampled": {
+            name: {"reports": found.reports, "epsilon_at_least": found.lower}
+            for name, found in samples.items()
+        },
+        "failed": [{"metric": each.metric, "reason": each.reason} for each in failures],
+        "certificate": None if failures or certificate is None else certificate.to_data(),
+    }
+
+
+def _progress(text: str) -> None:
+    """Shows a line on a terminal, and takes it away again; nothing elsewhere."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{text}", end="", file=sys.stderr, flush=True)

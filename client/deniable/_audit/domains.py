@@ -1,0 +1,156 @@
+"""Which values of a metric an audit looks at: as the application records them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from deniable._audit.failure import AuditFailure
+from deniable_shared.mechanisms.numbers.numeric import RESOLUTION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from deniable_shared.attributes import Attribute
+    from deniable_shared.numbers import Range
+    from deniable_shared.spec import Spec
+
+MORE_TEXTS = 16
+UNLISTED = "a value that nobody listed"
+TEXTS = ("", "a", "ant", "café", "\x00", "0123456789", "日本語", "x" * 5_000)
+"""Strings that an audit looks at; others are made by hashing."""
+
+
+class Domain(NamedTuple):
+    """The values of a metric, or the items of a randomizer inside another.
+
+    Attributes:
+        size: how many there are.
+        complete: whether these are all; strings are without end.
+        item_at: what is randomized for each of them.
+        name_at: what it is called for people.
+        noun: what the values are called, in the plural.
+    """
+
+    size: int
+    complete: bool
+    item_at: Callable[[int], Any]
+    name_at: Callable[[int], str]
+    noun: str = "values"
+
+
+def domain_of_items(size: int) -> Domain:
+    """The items of an oracle inside another mechanism."""
+    return Domain(size, True, lambda index: index, lambda index: f"item {index}", "items")
+
+
+def domain_of(spec: Spec) -> Domain:
+    """The values that an application may record, as the client encodes them.
+
+    Raises:
+        AuditFailure: if the client refuses one of the registry's values.
+    """
+    if spec.type == "attributes":
+        return _records(spec)
+    if spec.range is not None:
+        return _numbers(spec, spec.range)
+    values = _listed(spec)
+    recorded = values or [(text, None) for text in _texts(spec)]
+
+    def item_at(index: int) -> Any:
+        return _encoded(spec, *recorded[index])
+
+    return Domain(
+        len(recorded),
+        bool(values),
+        item_at,
+        lambda index: _shown(*recorded[index]),
+        "values" if values else "strings",
+    )
+
+
+def spread(count: int, most: int) -> Sequence[int]:
+    """At most so many of the numbers below `count`, evenly spaced, with the first and the last."""
+    if count <= most:
+        return range(count)
+    return sorted({index * (count - 1) // (most - 1) for index in range(most)})
+
+
+def _listed(spec: Spec) -> list[tuple[Any, Any]]:
+    """All listed values with segments, and one that is not listed where it counts as another."""
+    if spec.segments is not None:
+        of, by = spec.segments.of, spec.segments.by
+        return [(value, segment) for segment in _own(by) for value in _own(of)]
+    if spec.type == "boolean":
+        return [(False, None), (True, None)]
+    unlisted = [UNLISTED] if spec.other is not None and UNLISTED not in spec.values else []
+    return [(value, None) for value in (*spec.values, *unlisted)] if spec.values else []
+
+
+def _own(attribute: Attribute) -> list[Any]:
+    listed: list[Any] = list(attribute.values) or [False, True]
+    return listed if attribute.other is None else [*listed, UNLISTED]
+
+
+def _records(spec: Spec) -> Domain:
+    domains = [_own(attribute) for attribute in spec.attributes]
+    names = [attribute.name for attribute in spec.attributes]
+    count = math.prod(map(len, domains))
+
+    def record_at(index: int) -> dict[str, Any]:
+        record = {}
+        for name, domain in zip(names, domains, strict=True):
+            index, place = divmod(index, len(domain))
+            record[name] = domain[place]
+        return record
+
+    return Domain(
+        count,
+        True,
+        lambda index: _encoded(spec, record_at(index), None),
+        lambda index: _shown(record_at(index), None),
+        "records",
+    )
+
+
+def _numbers(spec: Spec, ends: Range) -> Domain:
+    bins: int | None = getattr(spec.mechanism, "size", None) if spec.type != "number" else None
+    count = RESOLUTION + 1 if bins is None else bins
+
+    def number_at(index: int) -> float:
+        low, high = ends
+        part = Fraction(index, RESOLUTION) if bins is None else Fraction(2 * index + 1, 2 * bins)
+        return float(low + (high - low) * part)
+
+    def item_at(index: int) -> Any:
+        item = _encoded(spec, number_at(index), None)
+        return index if isinstance(item, int) and abs(item - index) <= 1 else item
+
+    noun = "places of the range" if bins is None else "bins"
+    return Domain(count, True, item_at, lambda index: f"{number_at(index):g}", noun)
+
+
+def _texts(spec: Spec) -> list[str]:
+    longest = 12 if spec.letters is None else spec.letters.longest
+    made = [
+        hashlib.sha256(f"{spec.name} {number}".encode()).hexdigest()[: 1 + number * longest // 16]
+        for number in range(MORE_TEXTS)
+    ]
+    return list(dict.fromkeys([*TEXTS, *made]))
+
+
+def _encoded(spec: Spec, value: Any, segment: Any) -> Any:
+    try:
+        return spec.encode(value, segment)
+    except Exception as error:
+        raise AuditFailure(f"{_shown(value, segment)} is refused: {error}", spec.name) from error
+
+
+def _shown(value: Any, segment: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name}={_shown(each, None)}" for name, each in value.items())
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    shown = text if len(text) <= 40 else f"{text[:37]}..."
+    return shown if segment is None else f"{shown} & {segment}"

@@ -1,0 +1,165 @@
+"""The audit of the primitive draws, with the very arguments that the metrics call them with.
+
+Everything else takes for granted that `bernoulli(w)` is true with probability w / 2^32, and so on.
+Here that is derived from uniform bytes, over the code that is installed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import os
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from deniable import _randomness
+from deniable._audit.failure import AuditFailure
+from deniable._audit.laws.draws import SECRET
+from deniable._audit.primitives.bytes_of_bits import check_bits
+from deniable._audit.primitives.noise import check_decay, check_gaussian, check_laplace
+from deniable._audit.primitives.words import Spread, Word, WordWalk
+from deniable._audit.walk import followed
+from deniable_shared.exact_bounds import SCALE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from deniable._audit.laws.draws import Draw
+
+HOW: Final = {
+    "word": "Four bytes of the stream, each used once; the default stream is os.urandom.",
+    "bernoulli": "Followed over all words, for each weight.",
+    "uniform_below": "Followed over all words, for each bound, through 128 bits of rejections.",
+    "one_of": "Followed over all words, for each pair of weights.",
+    "bits": (
+        "The law of two bits over all bytes, for each weight; that a row is drawn pair by pair, "
+        "each from bytes of its own, was compared on streams of bytes."
+    ),
+    "laplace": (
+        "Followed to 2^-56, at places up to 24 scales, over draws that were followed by themselves."
+    ),
+    "gaussian": "Its acceptance was followed at 257 places, over draws followed by themselves.",
+    "keyed": "Compared with SHAKE-256 of the secret, a counter and the label.",
+}
+
+
+def audit_primitives(draws: Iterable[Draw]) -> tuple[dict[str, Any], ...]:
+    """Audits every primitive that was called.
+
+    Args:
+        draws: the calls.
+
+    Returns:
+        For each primitive its name, with how many different arguments it was called, and how it
+        was audited.
+
+    Raises:
+        AuditFailure: if a draw does not have its probabilities.
+    """
+    called: dict[str, set[tuple[int, ...]]] = {"word": {()}, "keyed": {()}}
+    for draw in draws:
+        called.setdefault(draw.primitive, set()).add(draw.arguments)
+    for primitive, cases in called.items():
+        check = _CHECKS.get(primitive)
+        if check is None:
+            raise AuditFailure(f"{primitive} is drawn, which is not audited")
+        for arguments in sorted(cases):
+            try:
+                check(*arguments)
+            except AuditFailure as failure:
+                said = f"{primitive}{arguments or ''}: {failure.reason}"
+                raise AuditFailure(said, "the primitive draws") from failure
+            except Exception as error:
+                said = f"{primitive}{arguments or ''} cannot be followed: {error!r}"
+                raise AuditFailure(said, "the primitive draws") from error
+    return tuple(
+        {"primitive": primitive, "arguments": len(cases), "how": HOW[primitive]}
+        for primitive, cases in sorted(called.items())
+    )
+
+
+def _law(run: Callable[[WordWalk], Any]) -> dict[Any, Fraction]:
+    """The law of what is drawn from words; but for what is left after rejections without end."""
+
+    def outcome(walk: WordWalk) -> Any:
+        drawn = run(walk)
+        if isinstance(drawn, Word):
+            raise AuditFailure("a primitive returns a word")
+        return drawn.outcome() if isinstance(drawn, Spread) else drawn
+
+    exact, lost = followed(cast("Any", outcome), WordWalk)
+    if lost >= Fraction(1, 1 << WordWalk.least_bits - 1):
+        raise AuditFailure("too many draws are rejected")
+    return {key: chance / (1 - lost) for key, chance in exact.items()}
+
+
+def _require(law: dict[Any, Fraction], claimed: dict[Any, Fraction]) -> None:
+    if law != {key: chance for key, chance in claimed.items() if chance}:
+        raise AuditFailure("it does not have its probabilities")
+
+
+def _check_bernoulli(weight: int) -> None:
+    law = _law(lambda walk: _randomness.Randomness.bernoulli(walk, weight))  # type: ignore[arg-type]
+    one = Fraction(weight, SCALE)
+    _require(law, {True: one, False: 1 - one})
+
+
+def _check_uniform_below(bound: int) -> None:
+    law = _law(lambda walk: _randomness.Randomness.uniform_below(walk, bound))  # type: ignore[arg-type]
+    _require(law, {(0, bound, Fraction(1, bound)): Fraction(1)})
+
+
+def _check_one_of(own: int, other: int) -> None:
+    law = _law(lambda walk: _randomness.Randomness.one_of(walk, own, other))  # type: ignore[arg-type]
+    one, others = Fraction(own, SCALE), (SCALE - own) // other
+    _require(law, {0: one, (1, others, Fraction(1, others)): 1 - one})
+
+
+def _check_word() -> None:
+    """Bytes are given out once and in order, four for a word; and the source is the system's."""
+    default = inspect.signature(_randomness.Randomness).parameters["source"].default
+    if default is not os.urandom:
+        raise AuditFailure("the default source of bytes is not os.urandom")
+    made = bytearray()
+
+    def source(count: int) -> bytes:
+        block = hashlib.shake_256(len(made).to_bytes(8, "big")).digest(count)
+        made.extend(block)
+        return block
+
+    stream, end = _randomness.Randomness(source, 64), 0
+    for count in (1, 3, 60, 4, 5, 200, 64, 1, 63, 2, 7):
+        before = len(made)
+        start = before if end + count > before else end
+        if stream.take(count) != bytes(made[start : start + count]):
+            raise AuditFailure("bytes are not given out once each and in order")
+        end = start + count
+    for place in range(4):
+        for byte in range(256):
+            data = bytes(byte if index == place else 0x5A for index in range(4))
+            if _randomness.Randomness(lambda _, data=data: data, 4).word() != int.from_bytes(data):  # type: ignore[misc]
+                raise AuditFailure("a word is not four bytes, the first one highest")
+
+
+def _check_keyed() -> None:
+    label, length = b"\x00audit\x00label", 48
+    blocks = [
+        hashlib.shake_256(SECRET + number.to_bytes(4, "big") + label).digest(length)
+        for number in (1, 2, 3)
+    ]
+    stream = _randomness.keyed_randomness(SECRET, label, length)
+    if any(stream.take(length) != block for block in blocks):
+        raise AuditFailure("kept choices are not drawn from SHAKE-256 of secret and label")
+
+
+_CHECKS: Final[dict[str, Callable[..., None]]] = {
+    "word": _check_word,
+    "bernoulli": _check_bernoulli,
+    "uniform_below": _check_uniform_below,
+    "one_of": _check_one_of,
+    "bits": check_bits,
+    "bernoulli_exp": check_decay,
+    "laplace": check_laplace,
+    "gaussian": check_gaussian,
+    "keyed": _check_keyed,
+}

@@ -1,0 +1,241 @@
+"""Walks through every random choice of a shipped randomizer and adds up P(report | value).
+
+`Walk` stands in for `deniable._randomness.Randomness`. Each primitive branches into its outcomes
+with their exact probabilities; the code under test is run once per path, and it is the code that
+ships. That the primitives themselves have those probabilities is tested in
+tests/client/test_randomness.py.
+
+Powers of e are irrational: they stand here as multiples of 2^-256, which is far below any other
+probability.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeVar
+
+from deniable_shared.exact_bounds import SCALE, exp_lower
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+Outcome = TypeVar("Outcome")
+WalkOfKind = TypeVar("WalkOfKind", bound="Walk")
+
+
+FINE = 1 << 256
+LAPLACE_REACH = 64
+GAUSSIAN_REACH = 16
+"""Noise is followed so many scales, or standard deviations, to either side."""
+
+
+class Negligible(Exception):  # noqa: N818  no error: the path ends here
+    """A path whose probability is below what is followed."""
+
+
+class Walk:
+    """One path: follows a given prefix of choices, then always takes the first outcome."""
+
+    least_bits = 1 << 20
+    """Paths are followed down to a probability of 2^-least_bits."""
+
+    def __init__(self, prefix: tuple[int, ...] = ()) -> None:
+        self.start(prefix)
+
+    def start(self, prefix: tuple[int, ...]) -> None:
+        """Starts the next path."""
+        self._prefix = prefix
+        self.path: list[int] = []
+        self.options: list[int] = []
+        self.numerator = 1
+        self.denominator = 1
+
+    def bernoulli(self, weight: int) -> bool:
+        if 0 < weight < SCALE:
+            drawn = self._turn(2)
+            self._multiply(weight if drawn else SCALE - weight, SCALE)
+            return bool(drawn)
+        return bool(self._choose([SCALE - weight, weight], SCALE))
+
+    def uniform_below(self, bound: int) -> int:
+        drawn = self._turn(bound)
+        self._multiply(1, bound)
+        return drawn
+
+    def weighted(self, weights: list[int]) -> int:
+        """An index, with a probability proportional to its weight."""
+        return self._choose(weights, sum(weights))
+
+    def one_of(self, own: int, other: int) -> int:
+        others, rest = divmod(SCALE - own, other)
+        if rest or not own > 0:
+            return self._choose([own] + [other] * others, SCALE)
+        drawn = self._turn(1 + others)
+        self._multiply(other if drawn else own, SCALE)
+        return drawn
+
+    def bits(self, count: int, weight: int) -> LazyBits:
+        return LazyBits(self, count, weight)
+
+    def bernoulli_fraction(self, numerator: int, denominator: int) -> bool:
+        return bool(self._choose([denominator - numerator, numerator], denominator))
+
+    def bernoulli_exp(self, numerator: int, denominator: int) -> bool:
+        weight = int(FINE * decayed(Fraction(numerator, denominator)))
+        return bool(self._choose([FINE - weight, weight], FINE))
+
+    def laplace(self, scale: int) -> int:
+        return self._noise(laplace_weights(scale))
+
+    def gaussian(self, variance: int) -> int:
+        return self._noise(gaussian_weights(variance))
+
+    def _noise(self, weights: tuple[int, ...]) -> int:
+        drawn = self._turn(len(weights))
+        self._multiply(weights[drawn], FINE)
+        return drawn - len(weights) // 2
+
+    def _choose(self, weights: list[int], total: int) -> int:
+        if sum(weights) != total or min(weights) < 0:
+            raise ValueError(f"weights must be at least 0 and add up to {total}")
+        possible = [index for index, weight in enumerate(weights) if weight]
+        turn = self._turn(len(possible))
+        self._multiply(weights[possible[turn]], total)
+        return possible[turn]
+
+    def _turn(self, options: int) -> int:
+        """Which of so many possible outcomes this path takes."""
+        depth = len(self.path)
+        turn = self._prefix[depth] if depth < len(self._prefix) else 0
+        self.path.append(turn)
+        self.options.append(options)
+        return turn
+
+    def _multiply(self, weight: int, total: int) -> None:
+        self.numerator *= weight
+        self.denominator *= total
+        # Shifting is slow, and in vain unless the numerator is so much shorter.
+        shorter = self.denominator.bit_length() - self.numerator.bit_length()
+        if shorter >= self.least_bits and self.numerator << self.least_bits < self.denominator:
+            raise Negligible
+
+
+class LazyBits:
+    """Independent bits that are only drawn where they are looked at.
+
+    A bit that is masked away cannot influence the report, so it need not be branched on.
+    """
+
+    def __init__(self, walk: Walk, count: int, weight: int) -> None:
+        self._walk = walk
+        self._count = count
+        self._weight = weight
+
+    def __and__(self, mask: int) -> int:
+        drawn = 0
+        for index in range(self._count):
+            if mask >> index & 1 and self._walk.bernoulli(self._weight):
+                drawn |= 1 << index
+        return drawn
+
+    __rand__ = __and__
+
+    def __xor__(self, other: int) -> int:
+        return (self & (1 << self._count) - 1) ^ other
+
+    __rxor__ = __xor__
+
+
+def distribution(run: Callable[[Walk], Outcome]) -> dict[Outcome, Fraction]:
+    """The exact distribution of what `run` returns over all choices it makes."""
+    exact, lost = followed(run, Walk)
+    assert not lost
+    return exact
+
+
+def paths(run: Callable[[WalkOfKind], Outcome], walk: WalkOfKind) -> Iterator[Outcome | Negligible]:
+    """What `run` returns on each path, one after the other; the walk knows the path's probability.
+
+    Args:
+        run: draws from the walk.
+        walk: started anew for each path.
+    """
+    prefix: tuple[int, ...] | None = ()
+    while prefix is not None:
+        walk.start(prefix)
+        try:
+            yield run(walk)
+        except Negligible as negligible:
+            yield negligible
+        prefix = _next_prefix(walk)
+
+
+def followed(
+    run: Callable[[Walk], Outcome], walker: type[Walk]
+) -> tuple[dict[Outcome, Fraction], Fraction]:
+    """The same for code that may loop for ever, and the probability of what was not followed.
+
+    Args:
+        run: draws from a walk.
+        walker: says how far paths are followed.
+    """
+    sums: dict[tuple[Outcome, int], int] = {}
+    lost = Fraction(0)
+    walk = walker(())
+    for outcome in paths(run, walk):
+        if isinstance(outcome, Negligible):
+            lost += Fraction(walk.numerator, walk.denominator)
+        else:
+            key = (outcome, walk.denominator)
+            sums[key] = sums.get(key, 0) + walk.numerator
+    # Over one denominator, as integers add up faster than fractions.
+    common = math.lcm(*{denominator for _, denominator in sums})
+    numerators: dict[Outcome, int] = {}
+    for (outcome, denominator), numerator in sums.items():
+        share = numerator * (common // denominator)
+        numerators[outcome] = numerators.get(outcome, 0) + share
+    assert Fraction(sum(numerators.values()), common) + lost == 1
+    exact = {outcome: Fraction(share, common) for outcome, share in numerators.items()}
+    return exact, lost
+
+
+@lru_cache(maxsize=8)
+def laplace_weights(scale: int) -> tuple[int, ...]:
+    """The weights of discrete Laplace noise in [-reach, reach], over `FINE`.
+
+    What is left out, beyond 64 scales, weighs e^-64 of it.
+    """
+    return _noise_weights(LAPLACE_REACH * scale, lambda k: Fraction(k, scale))
+
+
+@lru_cache(maxsize=8)
+def gaussian_weights(variance: int) -> tuple[int, ...]:
+    """The same of discrete Gaussian noise; what is left out weighs less than e^-128."""
+    reach = GAUSSIAN_REACH * (math.isqrt(variance) + 1)
+    return _noise_weights(reach, lambda k: Fraction(k * k, 2 * variance))
+
+
+def _noise_weights(reach: int, exponent: Callable[[int], Fraction]) -> tuple[int, ...]:
+    half = [int((FINE << 64) * decayed(exponent(k))) for k in range(reach + 1)]
+    total = 2 * sum(half) - half[0]
+    side = [FINE * weight // total for weight in half[1:]]
+    return (*reversed(side), FINE - 2 * sum(side), *side)
+
+
+@lru_cache(maxsize=4_096)  # noise is followed in steps that are alike
+def decayed(exponent: Fraction) -> Fraction:
+    """e^-exponent, within a relative 2^-140."""
+    whole = math.floor(exponent / 512)
+    return 1 / (exp_lower(Fraction(512)) ** whole * exp_lower(exponent - 512 * whole))
+
+
+def _next_prefix(walk: Walk) -> tuple[int, ...] | None:
+    path = list(walk.path)
+    while path and path[-1] + 1 == walk.options[len(path) - 1]:
+        path.pop()
+    if not path:
+        return None
+    path[-1] += 1
+    return tuple(path)

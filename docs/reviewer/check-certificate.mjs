@@ -1,0 +1,181 @@
+// Re-reads a certificate of `deniable audit`: node check-certificate.mjs CERTIFICATE [FOLDER]
+// With the folder in which the packages are installed, it also compares their files.
+// It shares no code with Deniable, and needs nothing but node. Exit status 1: refused, and why.
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+const S = 1n << 32n; // probabilities are integers over 2^32
+const ONE = 1n << 256n; // fixed point
+const sha256 = (data) => createHash("sha256").update(data).digest("hex");
+const fail = (reason) => { throw new Error(reason); };
+const need = (holds, reason) => holds || fail(reason);
+const max = (one, other) => (one[0] * other[1] >= other[0] * one[1] ? one : other);
+const same = (one, other) => one[0] * other[1] === other[0] * one[1];
+const power = ([n, d], times) => [n ** BigInt(times), d ** BigInt(times)];
+const fraction = (text) => {
+  need(/^\d+\/[1-9]\d*$/.test(text), `not a fraction: ${text}`);
+  return text.split("/").map(BigInt);
+};
+const sorted = (data) => // JSON with sorted keys, to compare what two places say
+  Array.isArray(data) ? `[${data.map(sorted)}]`
+    : data && typeof data === "object"
+      ? `{${Object.keys(data).sort().map((key) => JSON.stringify(key) + ":" + sorted(data[key]))}}`
+      : JSON.stringify(data);
+
+function exp([n, d]) { // e^(n/d) in fixed point; below the truth by less than one part in 2^128
+  let [sum, term] = [ONE, ONE];
+  const small = n * ONE / (d << 16n);
+  for (let i = 1n; term; i++) sum += term = term * small / ONE / i;
+  for (let i = 0; i < 16; i++) sum = sum * sum / ONE;
+  return sum;
+}
+
+function delta({ steps, noise, nanonats }) { // of discrete Gaussian noise, for the ends of the range
+  const growth = exp([BigInt(nanonats), 10n ** 9n]);
+  const shrink = ONE * ONE / exp([1n, BigInt(noise)]);
+  const density = [ONE]; // e^(-k^2 / (2 noise)), each from the one before
+  let step = ONE * ONE / exp([1n, 2n * BigInt(noise)]);
+  for (const reach = 20 * Math.sqrt(noise) + steps; density.length < reach; step = step * shrink / ONE)
+    density.push(density.at(-1) * step / ONE);
+  const at = (k) => density[Math.abs(k)] ?? 0n;
+  let [more, total] = [0n, 0n];
+  for (let k = 1 - density.length; k < density.length; k++) {
+    const difference = at(k) - growth * at(k + steps) / ONE;
+    if (difference > 0n) more += difference;
+    total += at(k);
+  }
+  return [more, total];
+}
+
+// The largest ratio of one report, [0], and of all reports of a value, [1], from the parameters.
+const odds = (flip, of = S) => [of - flip, flip];
+const twice = (one, two) => odds(one * (S - two) + (S - one) * two, S * S); // flipped two times
+const grr = (k, other) => [S - (k - 1n) * other, other];
+const window = ({ size, window, inside }) => [inside * (size - 1n), (S - inside) * window];
+const unary = ({ own, other }) => [own * (S - other), (S - own) * other];
+const FORMULAS = {
+  rr: ({ flip }) => [odds(flip)],
+  ht: ({ flip }) => [odds(flip)],
+  duchi: ({ flip }) => [odds(flip)],
+  grr: ({ size, other }) => [grr(size, other)],
+  olh: ({ buckets, other }) => [grr(buckets, other)],
+  rhr: ({ bits, other }) => [grr(1n << bits, other)],
+  oue: (m) => [unary(m)],
+  sue: (m) => [unary(m)],
+  ss: ({ size, subset, own }) => [[own * (size - subset), (S - own) * subset]],
+  pgr: ({ q, t, inside }) =>
+    [[inside * q ** (t - 1n), (S - inside) * ((q ** (t - 1n) - 1n) / (q - 1n))]],
+  sw: (m) => [window(m)],
+  piecewise: (m) => [window(m)],
+  hybrid: ({ inner, flip }) => [max(window(inner), odds(flip))],
+  dbitflip: ({ buckets, flip }) => [power(odds(flip), buckets > 1n ? 2 : 1)],
+  pairs: ({ inner }) => [odds(inner.flip)],
+  lgrr: ({ size: k, permanent_other: o, other: p }) => {
+    const [[own], [again]] = [grr(k, o), grr(k, p)];
+    return [[own * again + (k - 1n) * o * p, own * p + o * again + (k - 2n) * o * p], [own, o]];
+  },
+  losue: ({ permanent_other, flip }) => [twice(permanent_other, flip), odds(permanent_other)],
+  lduchi: ({ permanent, flip }) => [twice(permanent, flip), odds(permanent)],
+  ldbitflip: ({ buckets, permanent, flip }) =>
+    [twice(permanent, flip), odds(permanent)].map((each) => power(each, buckets > 1n ? 2 : 1)),
+  rappor: ({ hashes, flip, p, q }) => {
+    const [unset, set] = [(S - flip) * p + flip * q, (S - flip) * q + flip * p];
+    return [power([set * (S * S - unset), unset * (S * S - set)], hashes), power(odds(flip), 2n * hashes)];
+  },
+};
+const PARTS = { sketch: (m) => [m.inner], smp: (m) => m.inner, trie: (m) => [m.first, m.deeper] };
+const integers = (data) => // parameters, with their integers as BigInt
+  typeof data === "number" ? BigInt(data) : typeof data !== "object" ? data
+    : Object.fromEntries(Object.entries(data).map(([key, each]) => [key, integers(each)]));
+
+function checkLaws(found, walks) { // adds up the laws of the worst two values; their largest ratio
+  const parts = walks.filter((w) => w.first_draw !== w.of_first_draw); // some draws were left out
+  const adds = (sum, of) => sum === of ||
+    parts.some((w) => sum * BigInt(w.of_first_draw) === of * BigInt(w.first_draw));
+  const clear = found.in_the_clear.classes.map((each) => each.split(" ").map(BigInt));
+  if (clear.length) need(adds(clear.reduce((sum, [n, w]) => sum + n * w, 0n), BigInt(found.in_the_clear.of)),
+    "what is shown in the clear does not add up to 1");
+  let ratio = [1n, 1n];
+  for (const { times, of, classes } of found.laws) {
+    const rows = classes.map((each) => each.split(" ").map(BigInt));
+    for (const column of [1, 2])
+      need(adds(rows.reduce((sum, row) => sum + row[0] * row[column], 0n), BigInt(of)),
+        "the probabilities of reports do not add up to 1");
+    need(rows.every(([n, a, b]) => n > 0n && a > 0n && b > 0n), "a report is impossible for a value");
+    const worst = power(rows.map(([, a, b]) => [a, b]).reduce(max), times);
+    ratio = [ratio[0] * worst[0], ratio[1] * worst[1]];
+  }
+  return ratio;
+}
+
+const walksOf = ({ walks, parts = [] }) => [...walks, ...parts.flatMap(walksOf)];
+
+function checkSection(section) { // a metric, or a mechanism inside another; returns both ratios
+  const { mechanism, stated, parts = [] } = section;
+  const inside = (PARTS[mechanism.name]?.(mechanism) ?? []).map(sorted);
+  need(sorted([...new Set(inside)].sort()) === sorted(parts.map((each) => sorted(each.mechanism)).sort()),
+    "the parts are not those of the mechanism");
+  const checked = parts.map(checkSection);
+  if (mechanism.name === "gaussian") {
+    const [more, total] = delta(mechanism);
+    const [n, d] = fraction(section.delta);
+    const [sn, sd] = fraction(stated.delta);
+    need(n * sd <= sn * d, "delta is above the stated one");
+    const apart = n * total - more * d;
+    need((apart < 0n ? -apart : apart) * 10n ** 9n <= more * d, "delta is not that of the parameters");
+    return [];
+  }
+  return [["one_report", "epsilon"], ["all_reports", "epsilon_permanent"]].map(([key, name], index) => {
+    need(key in section === name in stated, `${key} stands without ${name}, or the reverse`);
+    if (!(key in section)) return null;
+    const ratio = fraction(section[key].ratio);
+    const [n, d] = fraction(section.within);
+    const most = [exp(fraction(stated[name])), ONE];
+    need(ratio[0] * most[1] * (d - n) <= most[0] * ratio[1] * d, `${key}: the ratio is above e^${name}`);
+    const loose = mechanism.name === "rappor" || mechanism.levels === 1; // not attained by all versions
+    need(loose || ratio[0] * most[1] * 10n ** 9n >= most[0] * ratio[1] * (10n ** 9n - 1n),
+      `${key}: ${name} is stated as more than is spent`);
+    if (mechanism.name === "laplace") {
+      need(same(max([BigInt(mechanism.steps), BigInt(mechanism.scale)], fraction(stated.epsilon)),
+        fraction(stated.epsilon)), "epsilon is below steps / scale");
+      need(d > n * 10n ** 12n, "it is compared too loosely");
+      return ratio;
+    }
+    need(n === 0n, "it is compared loosely, though it is exact");
+    need(same(checkLaws(section[key], walksOf(section)), ratio), `${key}: the ratio is not that of the laws`);
+    const own = parts.length ? checked.slice(0, mechanism.levels).map((each) => each[index]).reduce(max)
+      : (FORMULAS[mechanism.name] ?? fail("an unknown mechanism"))(integers(mechanism))[index];
+    need(mechanism.name === "rappor" ? same(max(own, ratio), own) : same(own, ratio), `${key}: the ratio is not that of the parameters`);
+    return ratio;
+  });
+}
+
+try {
+  const [path, folder] = process.argv.slice(2);
+  const certificate = JSON.parse(readFileSync(path, "utf8"));
+  need(certificate.format === "deniable certificate 1", "not a certificate that this checker knows");
+  const { files, digest } = certificate.installed;
+  const lines = Object.entries(files).map(([name, hash]) => `${hash}  ${name}\n`);
+  need(sha256(lines.sort().join("")) === digest, "the digest is not that of the files");
+  if (folder) for (const [name, hash] of Object.entries(files))
+    need(sha256(readFileSync(join(folder, name))) === hash, `${name} is not the file that was audited`);
+  need(certificate.metrics.length > 0, "no metric is certified");
+  for (const metric of certificate.metrics) {
+    try {
+      const spec = JSON.parse(metric.spec);
+      need(sha256(metric.spec) === metric.digest, "the digest is not that of the version's text");
+      need(spec.application === certificate.application && spec.name === metric.metric, "it has another name");
+      need(sorted(spec.mechanism) === sorted(metric.mechanism), "the mechanism is not that of the version");
+      checkSection(metric);
+    } catch (error) { fail(`${metric.metric}: ${error.message}`); }
+    const [n, d] = fraction(metric.stated.epsilon);
+    console.log(`${metric.metric}: ${metric.mechanism.name}, epsilon at most ${Number(n) / Number(d)}` +
+      (metric.delta ? " but for delta" : "") + `, version ${metric.digest.slice(0, 16)}`);
+  }
+  console.log(`Consistent: ${certificate.metrics.length} metrics of ${certificate.application}; ` +
+    `${lines.length} files ${folder ? "are those audited" : "were not compared (name their folder)"}.`);
+} catch (error) {
+  console.error(`REFUSED: ${error.message}`);
+  process.exitCode = 1;
+}

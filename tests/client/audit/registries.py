@@ -1,0 +1,47 @@
+"""A registry with every mechanism, each small, so that its audit takes moments."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+from deniable_shared.mechanisms import (
+    DiscreteGaussian,
+    DiscreteLaplace,
+    Hybrid,
+    MemoizedUnaryEncoding,
+    Piecewise,
+    Sketch,
+    SubsetSelection,
+)
+from deniable_shared.registry import Metric, Registry
+from deniable_shared.registry.loading import Budget
+from tests.privacy.specs import category, number, sketch, string, trie
+from tests.vectors.make import SPECS
+
+LARGE = {"trie", "trie of hex digits", "laplace", "gaussian", "hybrid", "piecewise", "hcms"}
+ONE, TWO = Fraction(1), Fraction(2)
+ITEMS = " ".join(f"item{index}" for index in range(40))
+
+SMALL = {
+    **{name: spec for name, (spec, _) in SPECS.items() if name not in LARGE},
+    "laplace": number(DiscreteLaplace(steps=6, scale=6)),
+    "gaussian": number(DiscreteGaussian(steps=3, noise=285, nanonats=10**9)),
+    "piecewise": number(Piecewise.with_shape(9, 5, ONE)),
+    "hybrid": number(replace(Hybrid.for_epsilon(ONE), inner=Piecewise.with_shape(9, 5, ONE))),
+    "hcms": string(sketch("ht", 2, rows=5, buckets=16)),
+    "many subsets": category(ITEMS, SubsetSelection.for_epsilon(40, ONE)),
+    "sketch over losue": string(
+        Sketch(rows=9, inner=MemoizedUnaryEncoding.for_epsilons(8, ONE, TWO))
+    ),
+}
+DISCOVERED = trie(levels=3, epsilon="2")
+
+
+def registry_of(*specs):
+    """A registry with these metrics, under names of their own."""
+    metrics = {}
+    for number_, spec in enumerate(specs):
+        named = replace(spec, application="tests", name=f"m{number_}")
+        metrics[named.name] = Metric(named, "", (), None, 1_000)
+    return Registry("tests", Budget(16.0, 400.0), metrics)

@@ -1,0 +1,61 @@
+"""What docs/reviewer/certificates.md shows is what the commands print."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from deniable_shared.commands.entry import main
+
+ROOT = Path(__file__).parents[3]
+FOLDER = ROOT / "docs" / "reviewer"
+NODE = shutil.which("node")
+
+pytestmark = pytest.mark.service
+
+
+def shown(after):
+    """The lines that the document shows after a command."""
+    text = (FOLDER / "certificates.md").read_text(encoding="utf-8")
+    (block,) = re.findall(rf"(?m)^\$ {re.escape(after)}\n((?:.+\n)+?)(?=\$|```)", text)
+    return block
+
+
+@pytest.fixture
+def certificate(tmp_path, monkeypatch, capsys):
+    """The file for the demo's first metric, and what was printed."""
+    text = (ROOT / "demo" / "metrics.toml").read_text(encoding="utf-8")
+    head, _, rest = text.partition("[metrics.theme]")
+    theme = rest.partition("\n[metrics.")[0]
+    (tmp_path / "metrics.toml").write_text(f"{head}[metrics.theme]{theme}", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as ended:
+        main(["audit", "metrics.toml", "--certificate", "certificate.json"])
+    assert ended.value.code == 0
+    return tmp_path / "certificate.json", capsys.readouterr().out
+
+
+def test_the_printed_example_is_what_the_command_prints(certificate):
+    example = shown("deniable audit metrics.toml --certificate certificate.json")
+    path, printed = certificate
+    assert path.exists()
+    assert printed[: len(example)] == example
+
+
+@pytest.mark.skipif(NODE is None, reason="node is not installed")
+def test_the_checker_s_example_is_what_it_prints(certificate):
+    done = subprocess.run(
+        [NODE, FOLDER / "check-certificate.mjs", certificate[0]],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    count = re.compile(r"\d+ files")
+    assert count.sub("", done.stdout) == count.sub(
+        "", shown("node check-certificate.mjs certificate.json")
+    )

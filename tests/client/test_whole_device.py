@@ -1,0 +1,220 @@
+"""What a whole device sends and keeps is what the audited randomizers draw, and nothing besides.
+
+The audit and the conformance suite enumerate randomizers. These tests close the way from there to
+what an aggregator and a thief see: with the operating system's random bytes replaced by a known
+stream, everything else about a device has to be the same whatever was recorded.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from deniable._randomness import BUFFER_BYTES, Randomness
+from deniable.randomizers import randomizer_for
+from deniable_shared import wire
+from deniable_shared.attributes import Attribute
+from deniable_shared.mechanisms import GeneralizedRandomizedResponse
+from deniable_shared.registry import Budget, Metric, Registry
+from deniable_shared.segments import Segments
+from deniable_shared.spec import Spec
+from tests.client.conftest import DAY, pending_reports
+from tests.client.transports import Accepting
+from tests.vectors.make import SPECS
+
+DELAY_SECONDS = 6 * 3_600.0
+HOUR = 3_600.0
+WORDS = 1 << 32
+
+
+def named(place, spec):
+    return replace(spec, name=f"metric{place}")
+
+
+THEME = Attribute("theme", "category", ("light", "dark", "system"))
+CHANNEL = Attribute("channel", "category", ("stable", "beta"))
+PAIRS = Segments(THEME, CHANNEL)
+IN_SEGMENTS = Spec(
+    "tests",
+    "theme",
+    "category",
+    PAIRS.items,
+    None,
+    GeneralizedRandomizedResponse.for_epsilon(6, Fraction(1)),
+    "day",
+    segments=PAIRS,
+)
+METRICS = {name: named(place, SPECS[name][0]) for place, name in enumerate(SPECS)}
+METRICS["segments"] = IN_SEGMENTS
+VALUES = {name: [(value, None) for value in SPECS[name][1]] for name in SPECS}
+VALUES["segments"] = [("dark", "stable"), ("dark", "beta"), ("light", "beta")]
+"""What is recorded of each metric: pairs of a value and a segment."""
+
+REGISTRY = Registry(
+    "tests",
+    Budget(epsilon_per_day=16.0, epsilon_lifetime=400.0),
+    {spec.name: Metric(spec, "tests", (), None, 100_000) for spec in METRICS.values()},
+)
+
+
+@pytest.fixture
+def known_stream(monkeypatch):
+    """Replaces the operating system's random bytes by a stream that a seed determines."""
+    assert Randomness.__init__.__defaults__ == (os.urandom, BUFFER_BYTES)
+
+    def known_stream(seed):
+        blocks = itertools.count()
+
+        def source(count):
+            return hashlib.shake_256(f"{seed}/{next(blocks)}".encode()).digest(count)
+
+        monkeypatch.setattr(os, "urandom", source)
+        monkeypatch.setattr(Randomness.__init__, "__defaults__", (source, BUFFER_BYTES))
+
+    return known_stream
+
+
+@pytest.fixture
+def make_device(make_client, directory):
+    numbers = itertools.count()
+
+    def make_device(place=None):
+        place = place or directory.parent / f"device {next(numbers)}"
+        options = {"transport": Accepting(), "endpoint": None, "key": None}
+        options |= {"registry": REGISTRY, "upload_delay_seconds": DELAY_SECONDS}
+        return make_client(directory=place, **options), place
+
+    return make_device
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """The bytes that clients have drawn for reports, ids and delays, since it was last emptied."""
+    taken, take = bytearray(), Randomness.take
+
+    def noting(self, count):
+        data = take(self, count)
+        if self._source is Randomness.__init__.__defaults__[0]:
+            taken.extend(data)
+        return data
+
+    monkeypatch.setattr(Randomness, "take", noting)
+    return taken
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_device_sends_what_the_audited_randomizer_draws_from_the_systems_bytes(
+    make_device, known_stream, drawn, clock, name
+):
+    """Of the bytes drawn, the first make the noise, the next 4 the delay, the last 16 the id."""
+    spec = METRICS[name]
+    longest = HOUR if spec.mechanism.epsilon_permanent else DELAY_SECONDS
+    known_stream(name)
+    client, place = make_device()
+    for value, segment in VALUES[name] * 2:
+        drawn.clear()
+        assert client.record(spec.name, value, segment=segment) == "recorded"
+        noise, delay, upload_id = bytes(drawn[:-20]), bytes(drawn[-20:-16]), bytes(drawn[-16:])
+        (stored,) = pending_reports(client)
+        assert stored.upload_id == upload_id
+        assert stored.due == clock.now + longest * int.from_bytes(delay, "big") / WORDS
+        replayed = Randomness(lambda _, noise=noise: noise)
+        secret = (place / "secret").read_bytes()
+        item = spec.encode(value, segment)
+        assert stored.payload == randomizer_for(spec, replayed).report(item, secret)
+        assert client.flush().sent == 1
+        part = wire.Part(spec.digest, int(clock.now // DAY), stored.payload)
+        body = client._engine.settings.transport.bodies[-1]
+        assert body == wire.encode(wire.Upload(upload_id, (part,)))
+        clock.forward(days=1)
+
+
+def test_the_same_random_bytes_make_the_same_uploads_and_others_make_others(
+    make_device, known_stream, clock
+):
+    """Nothing else is random, as a clock, a process id or a seed in the program would be."""
+    noon, sent = clock.now, []
+    for seed in (1, 1, 2):
+        known_stream(seed)
+        clock.now = noon
+        client, _ = make_device()
+        for _ in range(3):
+            for name in ("oue", "hcms", "laplace", "gaussian", "losue", "trie"):
+                assert client.record(METRICS[name].name, VALUES[name][0][0]) == "recorded"
+            clock.forward(days=1)
+            assert client.flush().sent == 6
+        sent.append(client._engine.settings.transport.bodies)
+        client.close()
+    assert sent[0] == sent[1]
+    assert not {each.payload for each in parts(sent[0])} & {each.payload for each in parts(sent[2])}
+
+
+def parts(bodies):
+    return [part for body in bodies for part in wire.decode(body).parts]
+
+
+def tables(place):
+    """All rows of the ledger and the spool, the payloads of reports aside."""
+    rows = {}
+    for file in ("ledger.sqlite", "spool.sqlite"):
+        with closing(sqlite3.connect(place / file)) as database:
+            names = database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+            for (name,) in names.fetchall():
+                cursor = database.execute(f"SELECT * FROM {name}")
+                columns = [column for column, *_ in cursor.description]
+                rows[name] = [
+                    {key: each for key, each in zip(columns, row, strict=True) if key != "payload"}
+                    for row in cursor
+                ]
+    return rows
+
+
+def files(place):
+    return {path.name: path.read_bytes() for path in sorted(place.iterdir())}
+
+
+def differing(one, other):
+    """How far apart the first and the last byte are in which two contents differ, and one more."""
+    assert len(one) == len(other)
+    places = [place for place, (a, b) in enumerate(zip(one, other, strict=True)) if a != b]
+    return places[-1] - places[0] + 1 if places else 0
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_but_for_the_report_a_directory_is_the_same_whatever_was_recorded(
+    make_device, known_stream, name
+):
+    """Devices of the same random bytes and different values: a thief learns what the report says.
+
+    While the client is at work all rows are compared, and lengths of files, as SQLite draws numbers
+    of its own for its logs; once it is closed every byte is, free pages too, before delivery and
+    after it.
+    """
+    width = METRICS[name].mechanism.report_bytes
+    seen = []
+    for value, segment in VALUES[name]:
+        known_stream(0)
+        client, place = make_device()
+        assert client.record(METRICS[name].name, value, segment=segment) == "recorded"
+        at_work = tables(place), {file: len(content) for file, content in files(place).items()}
+        client.close()
+        waiting = files(place)
+        client, _ = make_device(place)
+        assert client.flush().sent == 1
+        client.close()
+        lengths = [len(body) for body in client._engine.settings.transport.bodies]
+        seen.append((at_work, lengths, waiting, files(place)))
+    for at_work, lengths, *closed in seen:
+        assert (at_work, lengths) == seen[0][:2]
+        for contents, of_first in zip(closed, seen[0][2:], strict=True):
+            assert contents.keys() == of_first.keys()
+            wide = {file: differing(contents[file], of_first[file]) for file in contents}
+            assert wide.pop("spool.sqlite") <= width
+            assert not any(wide.values())

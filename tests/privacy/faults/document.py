@@ -1,0 +1,87 @@
+"""The document that lists the planted faults."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from tests.privacy.faults.catalog import AREAS, FAULTS
+from tests.privacy.faults.planting import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from tests.privacy.faults.planting import Fault, Findings
+
+PATH: Final = ROOT / "docs/appendix/planted-faults.md"
+
+HEAD: Final = """\
+# Planted faults
+
+Would anybody notice if the client's noise, budget or silence were broken?
+
+Each fault below is a small change of one place in the shipped source, of a kind that happens: an
+improvement, a simplification, a slip. It is planted into a copy, and the checks named beside it run
+on that copy. All {count} are noticed{by}.
+Without a fault none of the checks reports anything. Every fault changes a file, so
+`deniable verify --certificate` names that file, too; but that holds for any change, and says
+nothing of its harm.
+
+This shows that these checks are not blind to these faults. It does not show that there are no
+others.
+
+```sh
+python -m tests.privacy.faults            # plants all of them, and prints what each check said
+python -m tests.privacy.faults Laplace    # only those with this word in their title
+```
+
+The table is that command's (`--write`), and
+`test_every_planted_fault_is_noticed_and_the_document_says_by_what` compares them.
+"""
+
+TAIL: Final = """\
+## From outside
+
+All of these checks know the code. `deniable audit FILE --sample 100000` does not: it draws so many
+reports of each of two values with the system's randomness, learns on one half of them which event
+tells the values apart best, counts it on the other half, and says what epsilon must be at least, by
+Clopper and Pearson's limits, wrong once in a million. So many reports showed 0.96 of an epsilon of
+1 for rr, 0.94 for grr, 0.92 for oue and 0.91 for ss, pgr and losue, but 0.18 for gaussian noise: a
+low limit proves nothing. 0.7 times the stated noise is noticed
+(`test_too_little_noise_is_noticed_and_enough_is_not`), and so is a source that begins anew for each
+report (`test_a_source_that_begins_anew_for_every_report_is_noticed`).
+
+Other people's auditors have not been run. In November 2026 the package index had no version of
+LDP-Auditor (`ldp-audit`), DP-Recorder (`dp-recorder`), DP-Auditorium (`dp-auditorium`) or StatDP
+(`statdp`) for Python 3.11; and LDP-Auditor audits the clients of two packages that it imports, not
+reports that it is given.
+"""
+
+
+def document(found: Mapping[str, Findings]) -> str:
+    """The whole document.
+
+    Args:
+        found: what noticed each fault, by its title.
+    """
+    audited = sum(bool(fault.metric) for fault in FAULTS)
+    by = f", {audited} of them by `deniable audit`, which looks at randomizers" if audited else ""
+    lines = [HEAD.format(count=len(FAULTS), by=by)]
+    for area, faults in AREAS.items():
+        lines += [f"## {area}", "", "| fault | in | noticed by |", "|---|---|---|"]
+        lines += [row(fault, found[fault.title]) for fault in faults]
+        lines.append("")
+    return "\n".join([*lines, TAIL])
+
+
+def row(fault: Fault, found: Findings) -> str:
+    """One line of the table, in which what the audit said stands in quotation marks."""
+    place = fault.file.partition("/")[2]
+    by = [f"`{name(test)}`" for test in fault.tests]
+    if fault.metric:
+        by.insert(0, f"`deniable audit`: \u201c{found.audit}\u201d")
+    return f"| {fault.title} | `{place}` | {'; '.join(by)} |"
+
+
+def name(test: str) -> str:
+    """The name of a test, without its file, class and parameters."""
+    return test.partition("[")[0].rpartition("::")[2]
