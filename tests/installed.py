@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import venv
@@ -49,7 +50,8 @@ class Environment:
         return {entry["name"].lower() for entry in json.loads(listing)}
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
-        return run(self.bin / command[0], *command[1:], cwd=self.folder)
+        own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        return run(self.bin / command[0], *command[1:], cwd=self.folder, env=own)
 
     def evaluate(self, code: str) -> str:
         return succeed(self.python, "-I", "-c", code, cwd=self.folder).strip()

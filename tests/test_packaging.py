@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tarfile
 import zipfile
 from pathlib import Path
@@ -113,6 +114,21 @@ def test_the_light_install_checks_and_plans(light, words, printed):
     done = light.run("deniable", *words)
     assert (done.returncode, done.stderr) == (0, "")
     assert printed in " ".join(done.stdout.split())
+
+
+def test_the_light_install_verifies_its_own_files(light):
+    done = light.run("deniable", "verify")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "files are the same, and no other was added" in done.stdout
+
+
+def test_the_light_install_makes_a_certificate_that_its_files_agree_with(light, registry):
+    audited = light.run("deniable", "audit", str(registry), "--certificate", "certificate.json")
+    assert (audited.returncode, audited.stderr) == (0, "")
+    done = light.run("deniable", "verify", "--certificate", "certificate.json", "--json")
+    assert done.returncode == 0
+    said = json.loads(done.stdout)
+    assert said["certificate"]["compared"] == said["files"] > 200
 
 
 def test_the_light_install_shows_what_the_device_has_said(light, registry):

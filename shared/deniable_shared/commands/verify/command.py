@@ -1,0 +1,158 @@
+"""The command ``deniable verify``: compares, and says what that proves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from deniable_shared.characters import visible
+from deniable_shared.commands.parser import Parser
+from deniable_shared.commands.text import labelled_lines, wrapped
+from deniable_shared.commands.verify.bytecode import foreign_bytecode
+from deniable_shared.commands.verify.certificate import certified_files
+from deniable_shared.commands.verify.comparison import Comparison, compare
+from deniable_shared.commands.verify.record import NoRecord, compared_with_record, import_folders
+from deniable_shared.installed import DEVICE_PACKAGES, installed_files
+
+if TYPE_CHECKING:
+    import argparse
+
+    from deniable_shared.installed import InstalledFiles
+
+_ABOUT: Final = """\
+Compares the installed files with RECORD, the list of hashes that came with the
+wheel, and with those that a certificate covers. It needs no network. It names
+the files that were changed, are missing or were added.
+
+It prints a digest of the files that run on a device, short enough to be read
+out. Two people with the same digest have the same files.
+
+The exit status is 0 if something was compared and nothing differs, and else 1.
+An editable install has no RECORD of its files: it needs a certificate.
+"""
+
+_LIMITS: Final = (
+    "RECORD lies on the same disk: it shows damage and careless changes, not somebody who changed "
+    "both. What counts is a comparison with something from elsewhere: a certificate that you "
+    "trust, or the digest as somebody else has it. Nothing here speaks of Python itself, of mmh3 "
+    "and msgpack, or of a program that changes Deniable while it runs."
+)
+_GROUP: Final = 4
+_GROUPS: Final = 4
+_MOST_NAMES: Final = 20
+"""How many files of a kind are named before the rest is counted."""
+
+
+def parser() -> Parser:
+    """The options of the command."""
+    made = Parser("deniable verify", _ABOUT)
+    made.add_argument(
+        "--certificate",
+        metavar="FILE",
+        type=Path,
+        help="A certificate that deniable audit wrote.",
+    )
+    made.add_argument("--json", action="store_true", help="Print JSON.")
+    return made
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the command, and returns the exit status.
+
+    Raises:
+        ParameterError: if the certificate is none, or there are no files to compare.
+        OSError: if a file cannot be read.
+    """
+    installed = installed_files()
+    recorded = compared_with_record()
+    certified = None
+    if options.certificate is not None:
+        certified = compare(certified_files(options.certificate).files, installed.files)
+    bytecode = foreign_bytecode(DEVICE_PACKAGES)
+    compared = [each for each in (recorded, certified) if isinstance(each, Comparison)]
+    same = bool(compared) and all(each.is_same for each in compared) and not bytecode
+    if options.json:
+        print(json.dumps(_as_json(installed, recorded, certified, bytecode, same=same), indent=2))
+    else:
+        print(_text(installed, recorded, certified, bytecode))
+    return 0 if same else 1
+
+
+def _as_json(
+    installed: InstalledFiles,
+    recorded: Comparison | NoRecord,
+    certified: Comparison | None,
+    bytecode: list[str],
+    *,
+    same: bool,
+) -> dict[str, Any]:
+    """What is printed for programs."""
+    return {
+        "version": installed.version,
+        "folder": import_folders(),
+        "files": len(installed.files),
+        "digest": installed.digest,
+        "record": _comparison_as_json(recorded),
+        "certificate": None if certified is None else _comparison_as_json(certified),
+        "foreign_bytecode": bytecode,
+        "same": same,
+    }
+
+
+def _comparison_as_json(comparison: Comparison | NoRecord) -> dict[str, Any]:
+    if isinstance(comparison, NoRecord):
+        return {"compared": 0, "reason": comparison.reason}
+    return {
+        "compared": comparison.compared,
+        "changed": list(comparison.changed),
+        "missing": list(comparison.missing),
+        "added": list(comparison.added),
+    }
+
+
+def _text(
+    installed: InstalledFiles,
+    recorded: Comparison | NoRecord,
+    certified: Comparison | None,
+    bytecode: list[str],
+) -> str:
+    """What is printed for people."""
+    digest = installed.digest[: _GROUP * _GROUPS]
+    groups = " ".join(digest[at : at + _GROUP] for at in range(0, len(digest), _GROUP))
+    rows = [
+        ("files", f"{len(installed.files):,} that run on a device, of {visible(import_folders())}")
+    ]
+    rows += [("digest", f"{groups} (the first {len(digest)} of 64 digits; --json has all)")]
+    if isinstance(recorded, NoRecord):
+        rows.append(("RECORD", f"nothing to compare with: {visible(recorded.reason)}"))
+    else:
+        rows += [("RECORD", line) for line in _differences(recorded)]
+    if certified is not None:
+        rows += [("certificate", line) for line in _differences(certified)]
+    rows += [("bytecode", line) for line in _bytecode_lines(bytecode)]
+    blocks = [f"deniable {installed.version}", *labelled_lines(rows), "", *wrapped([_LIMITS])]
+    return "\n".join(blocks)
+
+
+def _differences(comparison: Comparison) -> list[str]:
+    if comparison.is_same:
+        return [f"all {comparison.compared:,} files are the same, and no other was added"]
+    kinds = {
+        "changed": comparison.changed,
+        "missing": comparison.missing,
+        "added": comparison.added,
+    }
+    return [line for kind, paths in kinds.items() for line in _named(kind, paths)]
+
+
+def _bytecode_lines(bytecode: list[str]) -> list[str]:
+    if not bytecode:
+        return ["what Python keeps in __pycache__ comes from these files"]
+    return _named("not from its file, and would be run:", bytecode)
+
+
+def _named(kind: str, paths: list[str] | tuple[str, ...]) -> list[str]:
+    lines = [f"{kind} {visible(path)}" for path in paths[:_MOST_NAMES]]
+    rest = len(paths) - len(lines)
+    return [*lines, f"{kind} {rest:,} more (--json has all)"] if rest else lines

@@ -1,0 +1,47 @@
+"""How the files that are there differ from those that should be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deniable_shared.frozen import frozen
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@frozen
+class Comparison:
+    """Files that should be there, beside those that are.
+
+    Attributes:
+        compared: how many files should be there.
+        changed: paths of files with another content.
+        missing: paths of files that are not there.
+        added: paths of files that should not be there.
+    """
+
+    compared: int
+    changed: tuple[str, ...]
+    missing: tuple[str, ...]
+    added: tuple[str, ...]
+
+    @property
+    def is_same(self) -> bool:
+        """Whether nothing differs."""
+        return not (self.changed or self.missing or self.added)
+
+
+def compare(expected: Mapping[str, str], found: Mapping[str, str]) -> Comparison:
+    """Compares files by path and hash.
+
+    Args:
+        expected: hashes of the files that should be there, by path.
+        found: hashes of those that are.
+    """
+    return Comparison(
+        len(expected),
+        tuple(path for path in expected if found.get(path, expected[path]) != expected[path]),
+        tuple(path for path in expected if path not in found),
+        tuple(path for path in found if path not in expected),
+    )
