@@ -11,6 +11,8 @@ PEERS := .venv-peers
 SDKS := .venv-sdks
 SPARK := .venv-spark
 SUPERSET := .venv-superset
+ACCOUNTANT := .venv-accountant
+RELEASE := .venv-release
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check
 
 # Tests run in half as many processes again as there are cores, as some wait for servers that they
@@ -21,7 +23,7 @@ PARALLEL := -n $(shell $(PYTHON) -c 'import os; print(min(8, os.cpu_count() * 3 
 export OMP_NUM_THREADS := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test-fast test test-slow test-all test-without-browser test-browser test-spark try-superset postgresql chromium check serve field bench bench-accuracy bench-sdk bench-storage bench-discovery soak clean
+.PHONY: help docs demo test-fast test test-slow test-all test-without-browser test-browser test-accountant test-spark try-superset postgresql chromium node check sbom dist serve field bench bench-accuracy bench-sdk bench-storage bench-discovery soak clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +49,9 @@ test-without-browser: $(VENV)/.test ## run every test but those of pages
 test-browser: $(VENV)/.test ## run the tests of pages alone; SCREENSHOTS=folder keeps a picture of every page
 	@$(if $(SMALL),DENIABLE_SMALL_TESTS=1 )$(BIN)/python -m pytest tests/browser
 
+test-accountant: $(VENV)/.test $(ACCOUNTANT)/.accountant ## compare deniable account with dp_accounting, in an environment of its own
+	@$(BIN)/python -m pytest tests/aggregator/accounting/test_reference.py
+
 test-spark: $(SPARK)/.spark ## run the tests of Spark, which needs Java 17 and 900 MB; CI does not
 	@$(SPARK)/bin/python -m pytest tests/end_to_end/test_spark.py
 
@@ -59,6 +64,9 @@ postgresql: ## install PostgreSQL's server, which some tests need, on Debian or 
 chromium: ## install Chromium, which tests of pages need, on Debian or Ubuntu
 	@.ci/chromium
 
+node: ## install node, which tests of certificates need, on Debian or Ubuntu
+	@.ci/node
+
 check: $(VENV)/.dev ## lint, formatting, types and import contracts
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
@@ -67,6 +75,15 @@ check: $(VENV)/.dev ## lint, formatting, types and import contracts
 		$(BIN)/mypy --strict --platform $$system --cache-dir .mypy_cache/$$system -p deniable -p deniable_shared \
 			|| exit 1; done
 	@$(BIN)/lint-imports
+
+sbom: $(VENV)/.demo ## write the parts list of the wheel, docs/reviewer/deniable.cdx.json
+	@$(BIN)/python -m tools.sbom
+
+docs: $(VENV)/.docs ## make the documentation site in site/, which works as files
+	@$(BIN)/python -m tools.documentation site
+
+dist: $(RELEASE)/.release ## build sdist and wheel of the last commit twice, compare them, and print their hashes
+	@$(RELEASE)/bin/python -m tools.release
 
 serve: $(VENV)/.demo ## run an aggregator on 127.0.0.1, with its data in STORE=deniable.db
 	@$(BIN)/deniable serve --store $(STORE)
@@ -94,7 +111,7 @@ soak: $(VENV)/.demo ## load a server for five minutes, and compare what was ackn
 	@$(BIN)/python -m benchmarks.soak
 
 clean: ## remove environments, caches and build products
-	@rm -rf $(VENV) $(PEERS) $(SDKS) $(SPARK) $(SUPERSET) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(PEERS) $(SDKS) $(SPARK) $(SUPERSET) $(ACCOUNTANT) $(RELEASE) site build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Each environment's extras contain those of the one before, so a stamp also stands for them.
@@ -102,6 +119,11 @@ $(VENV)/.demo: pyproject.toml | $(BIN)/python
 	@echo "Installing Deniable into $(VENV)"
 	@$(BIN)/python $(PIP_INSTALL) -e '.[aggregator]'
 	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	@echo "Installing Deniable and what makes its documentation into $(VENV)"
+	@$(BIN)/python $(PIP_INSTALL) -e '.[docs]'
+	@touch $@ $(VENV)/.demo
 
 $(VENV)/.benchmarks: pyproject.toml | $(BIN)/python
 	@echo "Installing Deniable and the words that benchmarks measure with into $(VENV)"
@@ -111,12 +133,12 @@ $(VENV)/.benchmarks: pyproject.toml | $(BIN)/python
 $(VENV)/.test: pyproject.toml | $(BIN)/python
 	@echo "Installing Deniable and its test tools into $(VENV)"
 	@$(BIN)/python $(PIP_INSTALL) -e '.[test]'
-	@touch $@ $(VENV)/.demo
+	@touch $@ $(VENV)/.docs $(VENV)/.demo
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	@echo "Installing Deniable and its development tools into $(VENV)"
 	@$(BIN)/python $(PIP_INSTALL) -e '.[dev]'
-	@touch $@ $(VENV)/.test $(VENV)/.demo
+	@touch $@ $(VENV)/.test $(VENV)/.docs $(VENV)/.demo
 
 # Superset and Spark are too large for the environment of the other tests.
 $(SUPERSET)/.superset: | $(SUPERSET)/bin/python
@@ -129,9 +151,20 @@ $(SPARK)/.spark: pyproject.toml | $(SPARK)/bin/python
 	@$(SPARK)/bin/python $(PIP_INSTALL) -e '.[spark]' 'pytest>=8.3' 'hypothesis>=6.120' 'trustme>=1.2'
 	@touch $@
 
+# What builds a release is pinned, each file by its hash.
+$(RELEASE)/.release: tools/release/requirements.txt | $(RELEASE)/bin/python
+	@echo "Installing what builds a release into $(RELEASE)"
+	@$(RELEASE)/bin/python $(PIP_INSTALL) --require-hashes -r $<
+	@touch $@
+
 # pure-ldp does not declare all that it imports, and neither takes what is current. A peer that does
 # not install is left out.
 PEER_NEEDS := numpy==2.2.6 xxhash==3.8.2 scikit-learn statsmodels
+
+$(ACCOUNTANT)/.accountant: Makefile | $(ACCOUNTANT)/bin/python
+	@echo "Installing dp_accounting into $(ACCOUNTANT)"
+	@$(ACCOUNTANT)/bin/python $(PIP_INSTALL) 'dp-accounting>=0.6'
+	@touch $@
 
 $(PEERS)/.peers: Makefile | $(PEERS)/bin/python
 	@echo "Installing the projects to compare with into $(PEERS)"
@@ -156,7 +189,7 @@ $(SDKS)/.deniable: pyproject.toml $(shell find client shared -name '*.py') | $(S
 	@$(SDKS)/deniable/bin/python $(PIP_INSTALL) --force-reinstall .
 	@touch $@
 
-$(BIN)/python $(PEERS)/bin/python $(SPARK)/bin/python $(SUPERSET)/bin/python $(SDK_NAMES:%=$(SDKS)/%/bin/python) $(SDKS)/deniable/bin/python:
+$(BIN)/python $(PEERS)/bin/python $(SPARK)/bin/python $(SUPERSET)/bin/python $(ACCOUNTANT)/bin/python $(RELEASE)/bin/python $(SDK_NAMES:%=$(SDKS)/%/bin/python) $(SDKS)/deniable/bin/python:
 	@test -n "$(PYTHON)" || { echo "Deniable needs Python 3.11 or newer, and none was found." \
 		"If it has another name: make PYTHON=/path/to/python" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \

@@ -13,7 +13,6 @@ import os
 import shutil
 import sys
 import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -23,13 +22,12 @@ from deniable._platform.processes import is_running
 from deniable._status import Outcome
 from deniable._transport.http import Response, goes_to_this_machine
 from deniable_shared import wire
-from deniable_shared.periods import SECONDS_PER_EPOCH
+from deniable_shared.periods import calendar_day
 
 if TYPE_CHECKING:
     from deniable._transport.http import Transport
     from deniable_shared.registry import Metric, Registry
 
-ACCEPTED: Final = 204
 END_SECONDS: Final = 2.0
 """How long a process that ends waits for reports to be sent, which would be deleted."""
 
@@ -71,7 +69,7 @@ class DevelopmentEvents(EventLog):
     def _why(self, outcome: Outcome, metric: Metric | None) -> str:
         if outcome is Outcome.ALREADY_REPORTED and metric is not None:
             return f" {_ALREADY[metric.spec.every]}; a new run is a new device"
-        if outcome is Outcome.RECORDED and metric is not None and _waits(metric):
+        if outcome is Outcome.RECORDED and metric is not None and metric.spec.reports_absence:
             return "; it counts absence, so its report waits for the end of its period"
         if outcome is Outcome.OVER_BUDGET:
             return "; a new run is a new device, with a new budget"
@@ -122,7 +120,7 @@ class DevelopmentTransport:
 
     def send(self, body: bytes, timeout_seconds: float) -> Response:
         """Delivers an upload, see `deniable.Transport`; acknowledges one that may not leave."""
-        response = Response(ACCEPTED)
+        response = Response(wire.ACCEPTED)
         if self._sends:
             response = self._transport.send(body, timeout_seconds)
         with contextlib.suppress(Exception):
@@ -136,11 +134,11 @@ class DevelopmentTransport:
     def _describe(self, body: bytes, response: Response) -> str:
         ((digest, epoch, payload),) = wire.decode(body).parts
         metric = self._metrics[digest]
-        day = datetime.fromtimestamp(epoch * SECONDS_PER_EPOCH, UTC).date()
+        day = calendar_day(epoch)
         size = f"{len(body)} bytes, day {day}"
         if not self._sends:
             what = f"would send {size}"
-        elif response.status == ACCEPTED:
+        elif response.status == wire.ACCEPTED:
             what = f"the server has counted {size}"
         else:
             what = f"the server answers {response.status} to {size}"
@@ -200,10 +198,6 @@ def delete_directories() -> None:
         if maker == os.getpid():
             shutil.rmtree(temporary, ignore_errors=True)
     _directories.clear()
-
-
-def _waits(metric: Metric) -> bool:
-    return metric.spec.absent is not None and metric.spec.every != "once"
 
 
 def _make_directory() -> Path:

@@ -24,6 +24,7 @@ LAYOUT: Final = Path(__file__).with_name("layout.js").read_text(encoding="utf-8"
 AXE_RUN: Final = """() => axe.run(document, {
     runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
     resultTypes: ["violations"],
+    preload: location.protocol !== "file:",
 })"""
 
 

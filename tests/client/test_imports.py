@@ -27,6 +27,7 @@ NEVER = {
     "ast",
     "asyncio",
     "dataclasses",
+    "deniable._audit",
     "deniable._default_directory",
     "deniable._testing",
     "deniable._timer",

@@ -55,8 +55,8 @@ How to read it:
   The bars show how much of its budget of privacy the device has spent, in the
   unit that the experts call epsilon. When a day's budget is used up, the device
   says nothing on that day that would cost more; when that of its life is used
-  up, never again. Where some answers have a delta, the sum of all is shown: at
-  most so probable is it that they say more than epsilon allows.
+  up, never again. Where some answers have a delta, the sum of all is shown:
+  by so much, at most, can they go beyond what epsilon allows.
 
 Examples:
   deniable show --application flightdeck

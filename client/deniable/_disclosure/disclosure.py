@@ -11,7 +11,6 @@ import json
 import sqlite3
 import time
 from dataclasses import dataclass
-from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -19,20 +18,19 @@ from deniable._disclosure import summary
 from deniable._disclosure.explain import explain, explain_not_kept
 from deniable._disclosure.read_only import fetch_rows, hold_lock
 from deniable._storage.consent_file import ConsentFile
-from deniable_shared.periods import epoch_at
+from deniable_shared.periods import calendar_day, epoch_at
 from deniable_shared.spec import Spec
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable
+    from datetime import date
 
     from deniable._disclosure.phrases import Likelihood
     from deniable._status import RememberedConsent
 
 NANO: Final = 10**9
 DELTA_UNITS: Final = 10**12
-_DAY_ZERO: Final = date(1970, 1, 1)
-_LAST_EPOCH: Final = (date.max - _DAY_ZERO).days
 _LEDGER, _SPOOL = "ledger.sqlite", "spool.sqlite"
 
 _REPORTS: Final = """
@@ -242,8 +240,8 @@ def _parse_spec(digest: bytes, description: str) -> _KnownSpec:
 def _explain_row(
     known: _KnownSpec | None, epoch: object, report: object, pending: object
 ) -> DisclosedReport:
-    number = epoch if isinstance(epoch, int) and 0 <= epoch <= _LAST_EPOCH else 0
-    day, waits = _DAY_ZERO + timedelta(days=number), bool(pending)
+    day = calendar_day(epoch if isinstance(epoch, int) and epoch >= 0 else 0)
+    waits = bool(pending)
     if known is not None and report is None and known.spec.mechanism.epsilon_permanent is not None:
         sentence = explain_not_kept(known.spec.mechanism)
         return DisclosedReport(known.spec.name, day, sentence, waits, (), known.epsilon)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from deniable._transport.http import Response
 from deniable_shared import wire
 
 if TYPE_CHECKING:
     from deniable_shared.wire import Part
-
-ACCEPTED: Final = 204
 
 
 class InMemoryTransport:
@@ -39,7 +37,7 @@ class InMemoryTransport:
         self.bodies: list[bytes] = []
         self.closings = 0
         self._acknowledged: dict[bytes, tuple[Part, ...]] = {}
-        self._answer: Response | Exception = Response(ACCEPTED)
+        self._answer: Response | Exception = Response(wire.ACCEPTED)
         self._free = threading.Event()
         self._free.set()
         self._lock = threading.Lock()
@@ -86,7 +84,7 @@ class InMemoryTransport:
             answer = self._answer
             if isinstance(answer, Exception):
                 raise answer
-            if answer.status == ACCEPTED:
+            if answer.status == wire.ACCEPTED:
                 upload = wire.decode(body)
                 self._acknowledged.setdefault(upload.id, upload.parts)
             return answer

@@ -9,13 +9,15 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from deniable._consent import forbids_tracking
 from deniable._transport.http import HttpTransport
 from deniable._trial.trial import Trials
 from deniable_shared.characters import visible
 from deniable_shared.commands.parser import Parser
-from deniable_shared.commands.text import labelled_lines, metric_kind, wrapped
+from deniable_shared.commands.text import byte_count, labelled_lines, metric_kind, wrapped
 from deniable_shared.errors import DeniableError, ParameterError
 from deniable_shared.nearest import did_you_mean
+from deniable_shared.periods import often
 from deniable_shared.registry import load
 
 if TYPE_CHECKING:
@@ -88,7 +90,7 @@ def run(options: argparse.Namespace) -> int:
     registry = load(options.file)
     chosen = _chosen(registry, options.metric)
     transport = _transport(options.endpoint, options.key)
-    if os.environ.get("DO_NOT_TRACK", "0") not in ("", "0"):
+    if forbids_tracking(os.environ):
         raise DeniableError(
             "DO_NOT_TRACK is set, so nothing can be recorded here; "
             "to try metrics with made-up values: DO_NOT_TRACK=0 deniable try ..."
@@ -134,9 +136,8 @@ def _transport(endpoint: str | None, key: str | None) -> Transport | None:
 
 
 def _lines(metric: Metric, trial: Trial, *, sends: bool) -> list[str]:
-    every = "once" if metric.spec.every == "once" else f"once a {metric.spec.every}"
     return [
-        f"{trial.metric}: {metric_kind(metric.spec)}, {every}",
+        f"{trial.metric}: {metric_kind(metric.spec)}, {often(metric.spec.every)}",
         *labelled_lines(_rows(trial, sends=sends)),
     ]
 
@@ -148,10 +149,10 @@ def _rows(trial: Trial, *, sends: bool) -> Iterator[tuple[str, str]]:
         yield "outcome", f"{trial.outcome}: {trial.problem}"
     else:
         sent = trial.sent
-        yield "report", f"{_hex(sent.noise)}, {_bytes(len(sent.noise))}: {sent.meaning}"
+        yield "report", f"{_hex(sent.noise)}, {byte_count(len(sent.noise))}: {sent.meaning}"
         yield (
             "upload",
-            f"{_bytes(len(sent.body))}, day {sent.day}, version {sent.version.hex()[:16]}"
+            f"{byte_count(len(sent.body))}, day {sent.day}, version {sent.version.hex()[:16]}"
             f"{_why_this_day(trial)}",
         )
     wrong = trial.refused
@@ -236,10 +237,6 @@ def _as_json(trial: Trial) -> dict[str, Any]:
 def _hex(content: bytes) -> str:
     cut = "…" if len(content) > SHOWN_BYTES else ""
     return content[:SHOWN_BYTES].hex() + cut
-
-
-def _bytes(count: int) -> str:
-    return "1 byte" if count == 1 else f"{count:,} bytes"
 
 
 def _quoted(value: Value) -> str:

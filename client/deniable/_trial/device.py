@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from deniable._client import Client
 from deniable._transport.http import Response
+from deniable_shared.wire import ACCEPTED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,8 +15,6 @@ if TYPE_CHECKING:
 
     from deniable._transport.http import Transport
     from deniable_shared.registry import Registry
-
-ACCEPTED: Final = 204
 
 
 class Courier:

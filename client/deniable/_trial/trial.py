@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
 
 from deniable._disclosure.explain import explain
@@ -12,14 +11,15 @@ from deniable._status import Outcome
 from deniable._transport.http import Response
 from deniable._trial.device import Device
 from deniable._trial.samples import draw_sample, wrong_value
-from deniable._upload.delivery import ACCEPTED, CONFLICT, REFUSED
+from deniable._upload.delivery import CONFLICT, REFUSED
 from deniable._upload.problems import Target, of_exception, of_status
 from deniable_shared import wire
-from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at, period
+from deniable_shared.periods import SECONDS_PER_EPOCH, calendar_day, epoch_at, period
 from deniable_shared.registry import Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
+    from datetime import date
     from pathlib import Path
 
     from deniable._status import FlushResult, Status
@@ -34,8 +34,7 @@ SEND_SECONDS: Final = 20.0
 ACCEPTED_DAYS: Final = 14
 """How old a report's day may be, unless a server is configured otherwise."""
 
-_DAY_ZERO: Final = date(1970, 1, 1)
-_ABOUT_ONE_REPORT: Final = REFUSED | {ACCEPTED, CONFLICT}
+_ABOUT_ONE_REPORT: Final = REFUSED | {wire.ACCEPTED, CONFLICT}
 """Answers to one report; any other answer would be given to all."""
 
 
@@ -154,7 +153,9 @@ class Trials:
         """Tries these metrics."""
         try:
             for metric in metrics:
-                yield self._try_absence(metric) if _counts_absence(metric) else self._try(metric)
+                yield (
+                    self._try_absence(metric) if metric.spec.reports_absence else self._try(metric)
+                )
         finally:
             if self._shared is not None:
                 self._shared.client.close()
@@ -167,7 +168,7 @@ class Trials:
             # All metrics together may cost more than a device has. Each by itself should not.
             self._shared.client.close()
         self._shared = self._new_device(
-            each for each in self._registry.metrics.values() if not _counts_absence(each)
+            each for each in self._registry.metrics.values() if not each.spec.reports_absence
         )
         return self._record_and_send(metric, self._shared)
 
@@ -189,7 +190,7 @@ class Trials:
                 end += 1
             device.courier.transport = None
             trial = self._record_and_send(metric, device, days_until_sent=end - today)
-            return replace(trial, held_until=_day(end))
+            return replace(trial, held_until=calendar_day(end))
 
     def _new_device(self, metrics: Iterable[Metric]) -> Device:
         """A device that has not recorded anything."""
@@ -207,7 +208,12 @@ class Trials:
         refusal = client.record(spec.name, wrong, segment=sample.segment)
         refused = Refused(wrong, refusal, _problem(refusal, spec, client.status()))
         trial = Trial(
-            spec.name, *sample, outcome, problem, refused, counts_absence=_counts_absence(metric)
+            spec.name,
+            *sample,
+            outcome,
+            problem,
+            refused,
+            counts_absence=metric.spec.reports_absence,
         )
         if outcome is not Outcome.RECORDED:
             return trial
@@ -237,10 +243,6 @@ class Trials:
         return Answer(False, None, of_exception(error, target).cause)
 
 
-def _counts_absence(metric: Metric) -> bool:
-    return metric.spec.absent is not None and metric.spec.every != "once"
-
-
 def _problem(outcome: Outcome, spec: Spec, status: Status) -> str:
     """Why a value was not recorded, and what to do."""
     if outcome is Outcome.EXPIRED:
@@ -254,8 +256,4 @@ def _decode(spec: Spec, body: bytes) -> Sent:
     upload = wire.decode(body)
     ((digest, epoch, payload),) = upload.parts
     meaning = explain(spec, payload).sentence
-    return Sent(body, upload.id, digest, _day(epoch), payload, meaning)
-
-
-def _day(epoch: int) -> date:
-    return _DAY_ZERO + timedelta(days=epoch)
+    return Sent(body, upload.id, digest, calendar_day(epoch), payload, meaning)

@@ -23,6 +23,7 @@ type = "category"                 # one of a known list
 description = "Which colour theme is active at start-up"    # users may read this
 values = ["light", "dark", "system"]
 complete = true                   # no device holds another value; if some do: other = "another"
+ignore = ["silence-tells"]        # so this, which deniable metrics check finds, is meant
 epsilon = 1.0                     # smaller hides more, but half of it takes 4 times the devices
 every = "week"                    # at most one report a device; a longer period spends less
 # repeat = "memoize"              # for what rarely changes: all reports of a value together tell no

@@ -9,6 +9,7 @@ import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared.attributes import NAME
 from deniable_shared.commands.first_registry import registry_text
 from deniable_shared.commands.parser import Parser
 from deniable_shared.errors import DeniableError, ParameterError
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 DEFAULT_FILE: Final = Path("metrics.toml")
 MAX_NAME: Final = 64
-_NAME: Final = r"[a-z][a-z0-9_]{0,63}"
 _NAMELESS: Final = "my_app"
 """Where neither a project nor a folder has a name with letters."""
 
@@ -64,8 +64,8 @@ def run(options: argparse.Namespace) -> int:
     file, application = options.file, options.application
     if application is None:
         application = find_application(file.absolute().parent)
-    elif re.fullmatch(_NAME, application) is None:
-        raise ParameterError("application", f"a name matching {_NAME}", application)
+    elif re.fullmatch(NAME, application) is None:
+        raise ParameterError("application", f"a name matching {NAME}", application)
     try:
         with file.open("x", encoding="utf-8", newline="\n") as new:
             new.write(registry_text(application))

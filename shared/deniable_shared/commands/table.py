@@ -56,6 +56,18 @@ COMMANDS: Final = {
         "deniable._trial.command",
         "Records each metric once, and shows what leaves the device.",
     ),
+    "audit": Command(
+        "deniable._audit.command",
+        "Enumerates the installed randomizers, and certifies epsilon.",
+    ),
+    "verify": Command(
+        "deniable_shared.commands.verify",
+        "Compares installed files with the wheel or a certificate.",
+    ),
+    "account": Command(
+        "deniable_aggregator.cli.account:account",
+        "Says what all metrics cost a device over a year, together.",
+    ),
     "annotations": Command(
         "deniable_aggregator.cli.annotations:annotations_group",
         "Says what happened on which day, such as a release.",
@@ -108,6 +120,10 @@ COMMANDS: Final = {
         "deniable_aggregator.cli.metrics_show:show",
         "Shows the values, segments and versions of a metric.",
     ),
+    "metrics history": Command(
+        "deniable_aggregator.cli.metrics_history:history",
+        "Shows every version that was ever registered, and when.",
+    ),
     "metrics register": Command(
         "deniable_aggregator.cli.metrics:register",
         "Registers the metrics of a file with a server or in a store.",
@@ -123,6 +139,14 @@ COMMANDS: Final = {
     "profiles": Command(
         "deniable_aggregator.cli.profiles:profiles",
         "Keeps servers and tokens under names, for --profile.",
+    ),
+    "public-page": Command(
+        "deniable_aggregator.cli.public_page:public_page",
+        "Makes a public page from a signed export.",
+    ),
+    "publish": Command(
+        "deniable_aggregator.cli.publish:publish",
+        "Makes tables of metrics for the public, and a signed export.",
     ),
     "remote": Command(
         "deniable_aggregator.cli.remote:remote",

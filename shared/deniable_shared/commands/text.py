@@ -12,7 +12,6 @@ from deniable_shared.commands.ascii import printable
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from deniable_shared.mechanisms import Mechanism
     from deniable_shared.spec import Spec
 
 _INDENT: Final = "  "
@@ -51,10 +50,20 @@ def wrapped(paragraphs: Iterable[str]) -> list[str]:
     return [line for text in paragraphs for line in textwrap.wrap(printable(text), width)]
 
 
+def printable_lines(lines: Iterable[str]) -> list[str]:
+    """Lines that are as wide as they are, such as those of a table."""
+    return [printable(line) for line in lines]
+
+
 def rounded(number: int) -> str:
     """A count to three digits, rounded up so that it is enough: 175,235 is "176,000"."""
     scale = 10 ** max(len(str(number)) - 3, 0)
     return f"{-(-number // scale) * scale:,}"
+
+
+def power(number: float) -> str:
+    """A small number in a few characters: 0.000001 is "1e-6"."""
+    return f"{number:g}".replace("e-0", "e-")
 
 
 def metric_kind(spec: Spec) -> str:
@@ -76,6 +85,6 @@ def display_width(text: str) -> int:
     )
 
 
-def byte_count(mechanism: Mechanism) -> str:
-    """The size of a report, such as "7 bytes"."""
-    return "1 byte" if mechanism.report_bytes == 1 else f"{mechanism.report_bytes:,} bytes"
+def byte_count(count: int) -> str:
+    """A size, such as "7 bytes"."""
+    return "1 byte" if count == 1 else f"{count:,} bytes"

@@ -25,7 +25,7 @@ def ask(*words):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["metrics", ""], ["check", "list", "show", "register", "remove"]),
+        (["metrics", ""], ["check", "list", "show", "history", "register", "remove"]),
         (["metrics", "c"], ["check"]),
         (["pl"], ["plan"]),
         (["--v"], ["--version"]),
@@ -84,7 +84,7 @@ def test_an_unknown_instruction_is_refused():
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        (["metrics", ""], "check list show register remove"),
+        (["metrics", ""], "check list show history register remove"),
         (["plan", "--every", "mo"], "month"),
         (["plan", ""], "FILES"),
     ],

@@ -15,6 +15,7 @@ from deniable_shared.commands.typed.annotations import (
     segment_parameter,
     value_type,
 )
+from deniable_shared.periods import often
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,8 +152,7 @@ def _sentences(metric: Metric) -> Iterator[str]:
         yield f"A number outside [{low:.15g}, {high:.15g}] counts as the nearer end."
     if spec.segments is not None:
         yield f"Its segment is the {spec.segments.by.name}."
-    often = "once" if spec.every == "once" else f"once a {spec.every}"
-    yield f"Reported at most {often}."
+    yield f"Reported at most {often(spec.every)}."
 
 
 def _docstring(text: str) -> str:
