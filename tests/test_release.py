@@ -18,7 +18,7 @@ from packaging.requirements import Requirement
 
 from deniable_shared.commands.table import COMMANDS, find_command
 from tests.installed import succeed
-from tools.release.building import DifferentBuildsError, build_twice
+from tools.release.building import DifferentBuildsError, build_twice, unpack
 
 ROOT = Path(__file__).parents[1]
 PINS = ROOT / "tools/release/requirements.txt"
@@ -34,7 +34,7 @@ def checkout(distributions, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("checkout")
     (sdist,) = distributions.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
-        archive.extractall(folder, filter="data")
+        unpack(archive, folder)
     (root,) = folder.iterdir()
     (root / "PKG-INFO").unlink()
     for words in (

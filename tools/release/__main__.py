@@ -26,7 +26,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
-from tools.release.building import DifferentBuildsError, build_twice, digest_of_installed
+from tools.release.building import DifferentBuildsError, build_twice, digest_of_installed, unpack
 
 ROOT: Final = Path(__file__).parents[2]
 
@@ -46,7 +46,7 @@ def main() -> int:
         source, built = Path(temporary, "source"), Path(temporary, "built")
         built.mkdir()
         with tarfile.open(fileobj=io.BytesIO(_git("archive", commit))) as archive:
-            archive.extractall(source, filter="data")
+            unpack(archive, source)
         try:
             made = build_twice(source, built)
         except DifferentBuildsError as error:

@@ -7,7 +7,7 @@ import math
 from deniable_aggregator.sentences.wording import counted
 from deniable_shared.periods import most_periods
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, PERIOD_DAYS
-from deniable_shared.planning.disclosure_figures import posterior_from_even_odds
+from deniable_shared.planning.disclosure_figures import most_certain
 
 
 def what_reports_reveal(epsilon: float, epsilon_permanent: float | None, delta: float) -> str:
@@ -20,10 +20,10 @@ def what_reports_reveal(epsilon: float, epsilon_permanent: float | None, delta: 
     """
     text = (
         "Whoever reads one report, and thought two values equally likely before, is at most "
-        f"{posterior_from_even_odds(epsilon):.1%} sure of one of them afterwards."
+        f"{most_certain(epsilon)} sure of one of them afterwards."
     )
     if epsilon_permanent is not None:
-        most = f"{posterior_from_even_odds(epsilon_permanent):.1%}"
+        most = most_certain(epsilon_permanent)
         text += f" From all reports of a device about the same value it is at most {most}."
     if delta:
         text += f" A delta of {delta:.3g} comes on top: rarely, a report reveals more."
@@ -48,7 +48,7 @@ def what_devices_give_away(
     """
     text = (
         f"One report has epsilon {epsilon:.4g}: it makes even odds at most "
-        f"{posterior_from_even_odds(epsilon):.1%} sure."
+        f"{most_certain(epsilon)} sure."
     )
     if delta:
         text += f" A delta of {delta:.3g} comes on top: rarely, it reveals more."
@@ -61,7 +61,7 @@ def what_devices_give_away(
         return f"{text} Each further report adds as much: epsilon {year:.4g} for {count} of a year."
     return (
         f"{text} The device remembers its answers: all reports about one value together make even "
-        f"odds at most {posterior_from_even_odds(epsilon_permanent):.1%} sure (epsilon "
+        f"odds at most {most_certain(epsilon_permanent)} sure (epsilon "
         f"{epsilon_permanent:.4g}); if the value changes all the time, {count} of a year cost "
         f"epsilon {year:.4g} at most, and that it changes is not hidden."
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import platform
+import sys
 from typing import TYPE_CHECKING
 
 from deniable._audit.certificate import AuditedMetric, Certificate
@@ -60,6 +60,6 @@ def certificate_of(registry: Registry, audited: Iterable[AuditedMetric]) -> Cert
         registry.application,
         metrics,
         installed_files(),
-        platform.python_version(),
+        sys.version.partition(" ")[0],
         audit_primitives({draw for metric in metrics for draw in metric.verdict.draws}),
     )

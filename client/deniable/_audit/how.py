@@ -55,5 +55,5 @@ def _walked(walk: Followed) -> str:
         return f"{values}, with all random choices."
     return (
         f"{values}, with {walk.first:,} of the {walk.of_first:,} outcomes of the first draw, which "
-        "is made before the value is looked at, and all choices after it."
+        "is uniform for each of them, and all choices after it."
     )

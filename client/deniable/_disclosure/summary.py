@@ -121,7 +121,7 @@ def _certainty(
     delta = max(delta or 0.0, *(mechanism.delta for mechanism in mechanisms))
     if delta > 0:
         sentences.append(
-            f"With a probability of less than 1 in {math.floor(1 / delta):,}, all these answers "
-            "together say more than that."
+            f"In rare cases, for which a delta of {delta:.2g} stands, these answers say more than "
+            "that."
         )
     return sentences

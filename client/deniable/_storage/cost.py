@@ -38,7 +38,7 @@ class Charge(NamedTuple):
             None.
         total: what all reports of this spec together are charged at most, in nano-nats; 0 without a
             digest.
-        delta: the probability that a report reveals more than its epsilon, in units of 10^-12.
+        delta: by how much an event may be more probable than epsilon allows, in units of 10^-12.
     """
 
     metric: str

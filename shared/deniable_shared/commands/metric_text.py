@@ -20,7 +20,7 @@ from deniable_shared.planning.disclosure_figures import (
     bits_revealed,
     devices_for_width,
     devices_to_detect,
-    posterior_from_even_odds,
+    most_certain,
 )
 from deniable_shared.planning.discovery import Forecast
 
@@ -83,13 +83,13 @@ def _rows(metric: Metric) -> Iterator[tuple[str, str]]:
     yield "epsilon", f"{mechanism.epsilon:.4f} for one report; {_further_reports(mechanism)}"
     yield (
         "one report",
-        f"makes even odds at most {posterior_from_even_odds(mechanism.epsilon):.1%} sure; "
+        f"makes even odds at most {most_certain(mechanism.epsilon)} sure; "
         f"reveals at most {bits_revealed(mechanism.epsilon):.2f} bits",
     )
     if mechanism.delta:
         yield (
             "delta",
-            f"{mechanism.delta:.3g}: the probability that a report reveals more than that",
+            f"{mechanism.delta:.3g} comes on top: in rare cases a report reveals more than that",
         )
     if mechanism.epsilon_permanent is not None:
         yield "not hidden", "when the value changes, from whoever can link a device's reports"

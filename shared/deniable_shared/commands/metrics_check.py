@@ -45,8 +45,8 @@ has only so many permanent answers; how certain one report can make somebody who
 thought two values equally likely, and how many bits it can reveal about
 anything; the size of a report; and how many devices it takes to detect a
 value that 1% of them have (80% power, 5% false alarms), or to bring a mean to
-within 1% of its range (95% interval). Gaussian noise also has a delta, the
-probability that a report reveals more than its epsilon.
+within 1% of its range (95% interval). Gaussian noise also has a delta, by how
+much an event may be more probable than epsilon allows.
 
 For all metrics together: what a device spends; the sum of a year's deltas; and
 whether what is collected, taken together, can single out a device: in bits, of

@@ -64,8 +64,8 @@ class MechanismRequest:
         epsilon: the declared privacy loss of one report, in nats; never exceeded.
         epsilon_permanent: the declared privacy loss of all reports of one value, in nats; None
             unless reports are memoised.
-        delta: the declared probability that a report reveals more; None unless the mechanism
-            takes one.
+        delta: by how much an event may be more probable than epsilon allows; None unless the
+            mechanism takes one.
         devices: how many devices are expected.
         levels: how many levels the codes of strings have; None unless strings are discovered.
         choice: chooses where the registry leaves a mechanism open.

@@ -35,6 +35,18 @@ def posterior_from_even_odds(epsilon: float) -> float:
     return 1 / (1 + math.exp(-epsilon))
 
 
+def most_certain(epsilon: float) -> str:
+    """`posterior_from_even_odds` in percent, in one digit, or as many as keep it below 100%.
+
+    Args:
+        epsilon: privacy loss, in nats, at most 30.
+    """
+    certain, decimals = posterior_from_even_odds(epsilon), 1
+    while float(text := f"{100 * certain:.{decimals}f}") >= 100 > 100 * certain:
+        decimals += 1
+    return f"{text}%"
+
+
 def bits_revealed(epsilon: float) -> float:
     """The most that one report can reveal about any fact, in bits: epsilon log2(e)."""
     return epsilon / math.log(2)

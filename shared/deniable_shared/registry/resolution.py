@@ -75,7 +75,7 @@ def resolve(
         repeat: ``fresh`` or ``memoize``.
         devices: how many devices are expected; sizes a sketch.
         choice: the mechanism's name and options, or None for the type's default.
-        delta: the declared probability that a report reveals more; only for ``gaussian``.
+        delta: by how much an event may be more probable than epsilon allows; only for ``gaussian``.
         levels: how many levels the codes of strings have; None unless strings are discovered.
 
     Raises:

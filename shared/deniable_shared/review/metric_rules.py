@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from deniable_shared.planning.disclosure_figures import detectable_share, posterior_from_even_odds
+from deniable_shared.planning.disclosure_figures import detectable_share, most_certain
 from deniable_shared.registry import Metric
 from deniable_shared.review.finding import Finding
 
@@ -73,10 +73,9 @@ def _large_epsilon(metric: Metric, _: int) -> tuple[str, str] | None:
     epsilon = metric.spec.mechanism.epsilon
     if not epsilon > LARGE_EPSILON:
         return None
-    sure = posterior_from_even_odds(epsilon)
     return (
         f"an epsilon of {epsilon:.4g} is above {LARGE_EPSILON}: one report can make even odds "
-        f"{sure:.1%} sure, which is nearly the value itself",
+        f"{most_certain(epsilon)} sure, which is nearly the value itself",
         "take a smaller epsilon, and more devices or a longer period",
     )
 

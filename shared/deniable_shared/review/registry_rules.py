@@ -124,7 +124,7 @@ def _yearly_delta(registry: Registry) -> Iterator[Finding]:
         "yearly-delta",
         None,
         f"the deltas of a year's reports add up to {delta:.3g}, above {MOST_DELTA_A_YEAR:g}: their "
-        "epsilons hold but for so large a probability",
+        "epsilons hold only with that on top, by which rare reports may reveal more",
         "lower delta, report less often, or take a mechanism without it",
     )
 

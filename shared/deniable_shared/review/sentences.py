@@ -45,7 +45,8 @@ def _of_values(told: Together) -> str:
     if told.alone is not None and (told.leading or not told.texts):
         text += (
             " If all values were equally common and none told anything of another, "
-            f"{_percent(told.alone)} of the devices would be like no other."
+            f"{_percent(told.alone)} of the devices would be alone with "
+            f"{'theirs of these metrics' if told.leading else 'theirs'}."
         )
     return text
 

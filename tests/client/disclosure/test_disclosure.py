@@ -421,7 +421,7 @@ def test_the_deltas_of_all_reports_are_added_up(make_client, clock, directory, c
         clock.forward(days=1)
     shown, status = client.disclosure(), client.status()
     assert shown.delta_lifetime == status.delta_lifetime == pytest.approx(3.65e-4, rel=1e-3)
-    assert "less than 1 in 2,739, all these answers together say more" in shown.sentence
+    assert "a delta of 0.00036 stands, these answers say more than that" in shown.sentence
     client.close()
     run(parser().parse_args(["--directory", str(directory)]))
     assert "delta     0.000365" in capsys.readouterr().out

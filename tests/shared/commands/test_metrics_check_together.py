@@ -66,7 +66,7 @@ def test_what_singles_devices_out_is_named_beside_the_bits_that_it_takes(tmp_pat
     assert "16.6 bits single out one of 100,000 devices" in said
     assert "10.0 to 19.5 bits together" in said
     assert "zip x birthday would be enough. If all values were equally common" in said
-    assert "76.04% of the devices would be like no other" in said
+    assert "76.04% of the devices would be alone with theirs" in said
     said = words(run(tmp_path, registry(("sex", FLAG))))
     assert "they would tell 1.0 bits: not enough on average" in said
     assert "fewer than 16.6, so not enough on average" in said

@@ -12,7 +12,7 @@ from deniable_shared.commands.example_text import example_sentences, example_tab
 from deniable_shared.commands.plan_text import HARDLY_ANYBODY, plan_rows
 from deniable_shared.commands.text import rounded
 from deniable_shared.errors import DeniableError
-from deniable_shared.planning.disclosure_figures import posterior_from_even_odds
+from deniable_shared.planning.disclosure_figures import most_certain
 from deniable_shared.planning.one_metric import plan_one_metric
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _answers(found: Plan, asked: AskedMetric) -> Iterator[PlanAnswer]:
     epsilon = found.mechanism.epsilon
     yield PlanAnswer(
         "What one report gives away",
-        f"{posterior_from_even_odds(epsilon):.1%} sure, at most",
+        f"{most_certain(epsilon)} sure, at most",
         f"of whoever thought two values equally likely: 50 to 50 before. Epsilon {epsilon:g}.",
     )
 

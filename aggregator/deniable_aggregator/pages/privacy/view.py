@@ -11,7 +11,7 @@ from deniable_aggregator.sentences import counted
 from deniable_aggregator.sentences.privacy import every_in_words, what_devices_give_away
 from deniable_aggregator.sentences.wording import listed, shown_value
 from deniable_shared.planning.budget import epsilon_of_day
-from deniable_shared.planning.disclosure_figures import posterior_from_even_odds
+from deniable_shared.planning.disclosure_figures import most_certain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,7 +166,7 @@ def _metric(
         every=every_in_words(newest.every),
         cost=f"{cost:.4g}",
         part=cost / largest,
-        sure=f"{posterior_from_even_odds(newest.epsilon):.1%}",
+        sure=most_certain(newest.epsilon),
         collected=_collected(newest),
         gives_away=what_devices_give_away(
             newest.every,
