@@ -112,8 +112,8 @@ def open_export(document: bytes, public_key: str | None = None) -> OpenedExport:
     """Reads an export, and checks all of it that can be checked.
 
     That it has the only form that it can have, that its signature is that of its public key, that
-    each version of a metric is the SHA-256 of its canonical text, and that no link of the history
-    was changed. Without a public key this does not say who signed it.
+    each version of a metric is the SHA-256 of its canonical text and was registered, and that no
+    link of the history was changed. Without a public key this does not say who signed it.
 
     Args:
         document: the file.
@@ -195,11 +195,6 @@ def _check(export: Export) -> None:
     names = [each.metric for each in export.metrics]
     if not names or len(set(names)) != len(names):
         raise ExportError("an export must hold at least one metric, and none of them twice")
-    for each in export.metrics:
-        if each.application != export.application:
-            raise ExportError(f"{each.metric} is of another application than the export")
-        for version in each.versions:
-            _check_version(each, version.version, version.canonical)
     if export.history.application != export.application:
         raise ExportError("the history is of another application than the export")
     try:
@@ -208,6 +203,17 @@ def _check(export: Export) -> None:
         raise ExportError(
             f"the history of the registry is not as it was written: {error}"
         ) from None
+    registered = {(each.metric, each.version) for each in export.history.entries}
+    for each in export.metrics:
+        if each.application != export.application:
+            raise ExportError(f"{each.metric} is of another application than the export")
+        for version in each.versions:
+            _check_version(each, version.version, version.canonical)
+            if (each.metric, version.version) not in registered:
+                raise ExportError(
+                    f"version {version.version} of {each.metric} is not in the history of the "
+                    "registry: nothing says that it was ever registered"
+                )
 
 
 def _check_version(made: Publication, version: str, canonical: str) -> None:

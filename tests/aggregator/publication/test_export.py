@@ -140,6 +140,13 @@ def test_the_history_must_be_a_chain_of_the_same_application(export):
         open_export(signed_with(export, history=replace(history, application="other")))
 
 
+def test_each_version_must_be_in_the_history(export):
+    entries = export.history.entries[:1]
+    history = replace(export.history, entries=entries, head=entries[-1].hash)
+    with pytest.raises(ExportError, match="nothing says that it was ever registered"):
+        open_export(signed_with(export, history=history))
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [
