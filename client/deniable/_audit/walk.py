@@ -1,9 +1,8 @@
 """Walks through every random choice of a shipped randomizer and adds up P(report | value).
 
 `Walk` stands in for `deniable._randomness.Randomness`. Each primitive branches into its outcomes
-with their exact probabilities; the code under test is run once per path, and it is the code that
-ships. That the primitives themselves have those probabilities is tested in
-tests/client/test_randomness.py.
+with their exact probabilities; the code under audit is run once per path, and it is the code that
+ships. That the primitives themselves have those probabilities is audited in `primitives`.
 
 Powers of e are irrational: they stand here as multiples of 2^-256, which is far below any other
 probability.
@@ -19,16 +18,19 @@ from typing import TYPE_CHECKING, TypeVar
 from deniable_shared.exact_bounds import SCALE, exp_lower
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
 Outcome = TypeVar("Outcome")
 WalkOfKind = TypeVar("WalkOfKind", bound="Walk")
 
-
 FINE = 1 << 256
+"""Powers of e are multiples of 1 over this."""
+
 LAPLACE_REACH = 64
+"""Laplace noise is followed so many scales to either side."""
+
 GAUSSIAN_REACH = 16
-"""Noise is followed so many scales, or standard deviations, to either side."""
+"""Gaussian noise is followed so many standard deviations to either side."""
 
 
 class Negligible(Exception):  # noqa: N818  no error: the path ends here
@@ -190,15 +192,26 @@ def followed(
         else:
             key = (outcome, walk.denominator)
             sums[key] = sums.get(key, 0) + walk.numerator
-    # Over one denominator, as integers add up faster than fractions.
-    common = math.lcm(*{denominator for _, denominator in sums})
-    numerators: dict[Outcome, int] = {}
-    for (outcome, denominator), numerator in sums.items():
-        share = numerator * (common // denominator)
-        numerators[outcome] = numerators.get(outcome, 0) + share
-    assert Fraction(sum(numerators.values()), common) + lost == 1
-    exact = {outcome: Fraction(share, common) for outcome, share in numerators.items()}
+    weights, common = over_one_denominator(sums)
+    assert Fraction(sum(weights.values()), common) + lost == 1
+    exact = {outcome: Fraction(weight, common) for outcome, weight in weights.items()}
     return exact, lost
+
+
+def over_one_denominator(
+    sums: Mapping[tuple[Outcome, int], int],
+) -> tuple[dict[Outcome, int], int]:
+    """The weights of outcomes over a common denominator; integers add up faster than fractions.
+
+    Args:
+        sums: numerators, by outcome and denominator.
+    """
+    common = math.lcm(*{denominator for _, denominator in sums})
+    weights: dict[Outcome, int] = {}
+    for (outcome, denominator), numerator in sums.items():
+        weight = numerator * (common // denominator)
+        weights[outcome] = weights.get(outcome, 0) + weight
+    return weights, common
 
 
 @lru_cache(maxsize=8)

@@ -15,9 +15,8 @@ from deniable._audit.laws.worst import Factor, Worst, sorted_classes
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from deniable._audit.laws.law import Clear, Component, Law, PlaceLaw, Table
-
-    FactorOf = Callable[[int, PlaceLaw, PlaceLaw], "Factor"]
+    from deniable._audit.laws.components import Clear, Component
+    from deniable._audit.laws.law import Law, Table
 
 
 class Comparison:
@@ -29,11 +28,6 @@ class Comparison:
         self._kept = _Tables("kept choices")
         self._components: dict[Clear, dict[Any, tuple[str, Component]]] = {}
         self._weights: dict[Clear, Fraction] = {}
-
-    @property
-    def reports(self) -> int | None:
-        """How many different reports there are; None where they are not counted one by one."""
-        return len(self._reports.extremes) or None
 
     def add(self, value: str, law: Law) -> None:
         """Adds the law of a value.

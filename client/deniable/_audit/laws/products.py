@@ -14,7 +14,8 @@ from deniable._audit.laws.worst import Factor, Worst, sorted_classes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from deniable._audit.laws.law import Clear, Component, PlaceLaw
+    from deniable._audit.laws.components import Clear, Component
+    from deniable._audit.laws.places import PlaceLaw
 
     FactorOf = Callable[[int, PlaceLaw, PlaceLaw], Factor]
     Laws = Mapping[Any, tuple[str, Component]]
