@@ -118,15 +118,30 @@ def test_a_page_of_the_site_fits_every_window_and_has_no_barrier(browser, site, 
         visitor.check_access()
 
 
-def test_a_search_in_the_folder_finds_the_page_about_a_word(browser, site):
+@pytest.mark.parametrize(
+    ("words", "result", "excerpt"),
+    [
+        ("epsilon", "Epsilon", "What does the number epsilon promise?"),
+        (
+            "how many users",
+            "Questions and answers > How many users do I need?",
+            "About 57,000 reports to notice a flag",
+        ),
+        ("metrics.toml", "Registry reference: metrics.toml", "metrics.toml"),
+    ],
+)
+def test_a_search_in_the_folder_finds_the_page_about_words_and_shows_where_they_stand(
+    browser, site, words, result, excerpt
+):
     with tab(browser, site.as_uri()) as visitor:
         visitor.page.goto(f"{site.as_uri()}/index.html")
-        visitor.page.get_by_placeholder("Search").fill("epsilon")
+        visitor.page.get_by_placeholder("Search").fill(words)
         visitor.page.keyboard.press("Enter")
-        results = visitor.page.locator("#search-results li a")
+        results = visitor.page.locator("#search-results li")
         visitor.page.get_by_text("Search finished").wait_for()
-        assert results.first.inner_text() == "Epsilon"
         assert results.count() > 10
+        assert results.first.locator("a").inner_text() == result
+        assert excerpt in results.first.locator(".context").inner_text()
 
 
 def test_a_link_that_leads_nowhere_ends_the_build_with_its_document(tmp_path):

@@ -7,6 +7,7 @@ from typing import Final
 REPLACEMENTS: Final = (
     # What scrolls sideways can be reached with the keyboard.
     ("<pre>", '<pre tabindex="0">'),
+    ("<p><img ", '<p class="picture" tabindex="0"><img '),
     ('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
     # Two landmarks of one kind have names.
     ('<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="All pages">'),

@@ -68,19 +68,40 @@ def toctree(pages: Iterable[tuple[str, str]]) -> str:
     return "\n".join(["", "```{toctree}", ":hidden:", "", *lines, "```", ""])
 
 
+def table_by_reader(index: str) -> str:
+    """The start page with a table for each reader, as the one for all is too wide for a phone.
+
+    Args:
+        index: the text of ``docs/README.md``.
+    """
+    before, heading, table = index.partition("| reader |")
+    if not heading:
+        return index
+    _, _, after = table.rpartition("|\n")
+    parts = [
+        "\n".join([f"### {capitalized(reader)}", "", *_rows(documents, ""), ""])
+        for reader, documents in entries(index).items()
+    ]
+    return before + "\n".join(parts) + after
+
+
+def _rows(documents: Iterable[Entry], folder: str) -> list[str]:
+    """A table of documents, as lines of Markdown; their paths begin in a folder."""
+    rows = [
+        f"| [{capitalized(each.title)}]({folder}{each.path}) | {each.answers} |"
+        for each in documents
+    ]
+    return ["| document | what it answers |", "|---|---|", *rows]
+
+
 def reader_page(reader: str, documents: Iterable[Entry]) -> str:
     """The page of one reader: what there is to read, and what each document answers."""
     documents = list(documents)
-    rows = [
-        f"| [{capitalized(each.title)}](../{each.path}) | {each.answers} |" for each in documents
-    ]
     return "\n".join(
         [
             f"# {capitalized(reader)}",
             "",
-            "| document | what it answers |",
-            "|---|---|",
-            *rows,
+            *_rows(documents, "../"),
             toctree((capitalized(each.title), each.path) for each in documents),
         ]
     )

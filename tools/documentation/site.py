@@ -14,7 +14,14 @@ from sphinx.application import Sphinx
 from tools.documentation.accessibility import accessible
 from tools.documentation.api_pages import api_pages
 from tools.documentation.command_pages import command_page
-from tools.documentation.navigation import capitalized, entries, reader_page, toctree
+from tools.documentation.navigation import (
+    capitalized,
+    entries,
+    reader_page,
+    table_by_reader,
+    toctree,
+)
+from tools.documentation.page_texts import SCRIPT, page_texts
 from tools.documentation.staging import DOCS, ROOT, SiteError, Staging, name_of
 
 if TYPE_CHECKING:
@@ -54,8 +61,12 @@ def build(site: Path) -> None:
         if warnings.getvalue():
             text = click.unstyle(warnings.getvalue()).replace(f"{folder / 'source'}/", "docs/")
             raise SiteError(text.rstrip())
-        for page in (folder / "site").rglob("*.html"):
-            page.write_text(accessible(page.read_text(encoding="utf-8")), encoding="utf-8")
+        pages = {}
+        for page in sorted((folder / "site").rglob("*.html")):
+            text = accessible(page.read_text(encoding="utf-8"))
+            page.write_text(text, encoding="utf-8")
+            pages[page.relative_to(folder / "site").as_posix()] = text
+        (folder / "site" / "_static" / SCRIPT).write_text(page_texts(pages), encoding="utf-8")
         shutil.rmtree(site, ignore_errors=True)
         shutil.copytree(folder / "site", site)
 
@@ -94,4 +105,6 @@ def stage(folder: Path) -> None:
         ("Python interface", "api/index.rst"),
         ("The project", "project/index.md"),
     ]
-    staging.append(staging.add(index), toctree(groups))
+    start = staging.add(index)
+    text = (folder / start).read_text(encoding="utf-8")
+    staging.write(start, table_by_reader(text) + toctree(groups))

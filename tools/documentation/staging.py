@@ -49,11 +49,6 @@ class Staging:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
 
-    def append(self, page: str, text: str) -> None:
-        """Adds text to the end of a page."""
-        with (self.folder / page).open("a", encoding="utf-8") as file:
-            file.write(text)
-
     def add(self, path: Path) -> str:
         """Adds a document, a file or a folder of the project.
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from docutils import nodes
 
 from deniable_shared import __version__
+from tools.documentation.page_texts import SCRIPT
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -41,7 +42,6 @@ html_css_files = ["deniable.css"]
 html_logo = "static/logo.svg"
 html_favicon = "static/logo.svg"
 html_search_scorer = str(Path(__file__).with_name("scorer.js"))
-html_show_search_summary = False  # the pages of a folder cannot read each other
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
@@ -91,6 +91,13 @@ def reword(_: Sphinx, document: nodes.document) -> None:
             text.parent.replace(text, nodes.Text(REWORDED[text.astext()]))
 
 
+def let_the_search_read_pages(app: Sphinx, page: str, *_: object) -> None:
+    """The page of results has a script with the texts of all pages."""
+    if page == "search":
+        app.add_js_file(SCRIPT)
+
+
 def setup(app: Sphinx) -> None:
     """Connects what is said here to Sphinx."""
+    app.connect("html-page-context", let_the_search_read_pages)
     app.connect("doctree-read", reword)

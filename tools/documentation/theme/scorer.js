@@ -1,6 +1,13 @@
-// Which results of a search come first: documents before pages that show code or commands.
+// Which results of a search come first: those with the very words in their heading, then those
+// that have them most often; documents before pages that show code or commands.
+const searched = (new URLSearchParams(location.search).get("q") ?? "").trim().toLowerCase();
+const timesIn = (text) => text.toLowerCase().split(searched).length - 1;
 var Scorer = {
-  score: ([page, , , , score]) => (/^(project|commands|api)\b/.test(page) ? score - 20 : score),
+  score: ([page, heading, , , score]) =>
+    score +
+    30 * Math.min(timesIn(heading), 1) +
+    Math.min(timesIn(PAGE_TEXTS[`${page}.html`] ?? ""), 20) -
+    (/^(project|commands|api)\b|\.\w+$/.test(page) ? 20 : 0),
   objNameMatch: 11,
   objPartialMatch: 6,
   objPrio: { 0: 15, 1: 5, 2: -5 },
