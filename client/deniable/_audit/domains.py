@@ -22,6 +22,9 @@ UNLISTED = "a value that nobody listed"
 TEXTS = ("", "a", "ant", "café", "\x00", "0123456789", "日本語", "x" * 5_000)
 """Strings that an audit looks at; others are made by hashing."""
 
+TWO_TEXTS = ("0", "1")
+"""The strings whose reports are sampled."""
+
 
 class Domain(NamedTuple):
     """The values of a metric, or the items of a randomizer inside another.
@@ -69,6 +72,20 @@ def domain_of(spec: Spec) -> Domain:
         lambda index: _shown(*recorded[index]),
         "values" if values else "strings",
     )
+
+
+def two_items(spec: Spec) -> tuple[Any, Any]:
+    """Two values that should be hard to tell apart, as the randomizer takes them."""
+    if spec.type == "number":
+        return 0, RESOLUTION
+    if spec.type == "distribution":
+        return 0, spec.mechanism.size - 1  # type: ignore[attr-defined]  # all over bins have one
+    if spec.type == "attributes":
+        return tuple([0] * len(spec.attributes)), tuple([1] * len(spec.attributes))
+    if spec.type == "string":
+        one, other = map(spec.encode, TWO_TEXTS)
+        return one, other
+    return 0, 1
 
 
 def spread(count: int, most: int) -> Sequence[int]:

@@ -15,7 +15,8 @@ import pytest
 from scipy import stats
 
 from deniable._audit import command, sampling
-from deniable._audit.sampling import epsilon_at_least, proportion_at_least, sample
+from deniable._audit.limits import epsilon_at_least, proportion_at_least
+from deniable._audit.sampling import sample
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_shared.mechanisms import (

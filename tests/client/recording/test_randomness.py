@@ -9,7 +9,8 @@ from fractions import Fraction
 
 import pytest
 
-from deniable._audit.walk import Negligible, Walk, decayed, followed
+from deniable._audit.noise_weights import decayed
+from deniable._audit.walk import Negligible, Walk, followed
 from deniable._randomness import Randomness, keyed_randomness
 from deniable_shared.exact_bounds import SCALE
 

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 SECRET = b"s" * 32
 """Of the device that is audited; what it decides is followed over all secrets."""
 
-
 MOST_FIRST = 4_096
+"""Of a first draw that is uniform, so many outcomes are followed at most, evenly spaced."""
+
 MOST_UNIFORM = 1 << 16
 """A uniform draw after the first one is followed if it has no more outcomes than this."""
 
@@ -52,7 +53,7 @@ class Draws(Walk):
         self.followed = Fraction(1)
         self._first_of: Sequence[int] = ()
         super().__init__()
-        self.paths = 0
+        self.paths = 0  # `start` counts the first one again
 
     def start(self, prefix: tuple[int, ...]) -> None:
         """Starts the next path."""

@@ -14,8 +14,9 @@ from typing import Final
 from deniable import _randomness
 from deniable._audit.domains import spread
 from deniable._audit.failure import AuditFailure
+from deniable._audit.noise_weights import FINE, decayed, laplace_weights
 from deniable._audit.primitives.words import WordWalk
-from deniable._audit.walk import FINE, Negligible, Walk, decayed, followed, laplace_weights
+from deniable._audit.walk import Negligible, Walk, followed
 
 MOST_RESTS: Final = 8
 MOST_PLACES: Final = 257
