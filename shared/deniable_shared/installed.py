@@ -28,6 +28,8 @@ NOT_A_FILE: Final = "not a regular file"
 """Stands for the hash of what cannot be read as a file: a linked folder, a pipe, a broken link."""
 
 _BYTECODE: Final = "__pycache__"
+_GROUP: Final = 4
+_READ_OUT: Final = 16
 
 
 @frozen
@@ -44,6 +46,11 @@ class InstalledFiles:
     version: str
     files: Mapping[str, str]
     digest: str
+
+    @property
+    def digest_to_read_out(self) -> str:
+        """The first 16 of the digest's 64 digits, in groups of four."""
+        return " ".join(self.digest[at : at + _GROUP] for at in range(0, _READ_OUT, _GROUP))
 
 
 def installed_files(packages: Sequence[str] = DEVICE_PACKAGES) -> InstalledFiles:

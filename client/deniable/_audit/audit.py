@@ -13,27 +13,18 @@ from deniable._audit.verdict import verdict_on
 from deniable_shared.installed import installed_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from deniable_shared.registry import Metric, Registry
 
 
-def audit(registry: Registry, progress: Callable[[str], None] = lambda _: None) -> Certificate:
+def audit(registry: Registry) -> Certificate:
     """Audits the installed randomizers of all metrics of a registry.
-
-    Args:
-        registry: the metrics.
-        progress: called with the name of each metric before it is looked at.
 
     Raises:
         AuditFailure: at the first metric that fails, with its name and the reason.
     """
-    audited = []
-    for name, metric in registry.metrics.items():
-        progress(name)
-        audited.append(audit_metric(metric))
-    progress("the primitive draws")
-    return certificate_of(registry, audited)
+    return certificate_of(registry, map(audit_metric, registry.metrics.values()))
 
 
 def audit_metric(metric: Metric) -> AuditedMetric:

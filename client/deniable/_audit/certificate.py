@@ -7,7 +7,6 @@ over a common denominator, written as text, so that any language reads them with
 from __future__ import annotations
 
 import json
-import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -77,11 +76,6 @@ class Certificate(NamedTuple):
         return text.encode() + b"\n"
 
 
-def log_text(ratio: Fraction) -> str:
-    """The logarithm of a ratio in nats, to ten digits."""
-    return f"{math.log(ratio.numerator) - math.log(ratio.denominator):.10f}"
-
-
 def _metric_data(metric: AuditedMetric) -> dict[str, Any]:
     spec = metric.spec
     return {
@@ -130,7 +124,7 @@ def _worst_data(worst: Worst) -> dict[str, Any]:
     listed = sum(len(factor.classes) for factor in worst.factors) <= MOST_CLASSES
     return {
         "ratio": _text(worst.ratio),
-        "nats": log_text(worst.ratio),
+        "nats": f"{worst.nats:.10f}",
         "values": list(worst.values),
         "in_the_clear": {
             "of": str(worst.clear_of),

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable._audit.audit import audit_metric, certificate_of
-from deniable._audit.certificate import log_text
-from deniable._audit.failure import AuditFailure
+from deniable._audit.failure import PRIMITIVE_DRAWS, AuditFailure
 from deniable._audit.how import how_it_was_found
 from deniable._audit.sampling import MAX_REPORTS, MIN_REPORTS, sample
 from deniable_shared.commands.parser import Parser, integer_in
@@ -85,18 +84,15 @@ def run(options: argparse.Namespace) -> int:
             if options.sample is not None:
                 _progress(f"drawing reports of {name} ...")
                 samples[name] = _sampled(metric.spec, options.sample)
-            passed.append(audited)
         except AuditFailure as failure:
             failures.append(failure)
+            lines = _failed(name, failure)
+        else:
+            passed.append(audited)
+            lines = _passed(audited, samples.get(name))
         _progress("")
         if not options.json:
-            failed = failures[-1] if failures and failures[-1].metric == name else None
-            print(
-                *(_failed(name, failed) if failed else _passed(passed[-1], samples.get(name))),
-                "",
-                sep="\n",
-            )
-            sys.stdout.flush()
+            print(*lines, "", sep="\n", flush=True)
     certificate = None
     _progress("following the primitive draws ...")
     try:
@@ -121,7 +117,7 @@ def _write(path: Path, certificate: Certificate) -> None:
 
 
 def _sampled(spec: Spec, reports: int) -> Sample:
-    # Raises AuditFailure if the reports show more than is stated.
+    """What drawn reports show; an `AuditFailure` if it is more than is stated."""
     found = sample(spec, reports)
     if found.exceeds:
         raise AuditFailure(
@@ -144,15 +140,14 @@ def _rows(metric: AuditedMetric) -> Iterator[tuple[str, str]]:
     section, mechanism = metric.verdict.section, metric.spec.mechanism
     yield "mechanism", f"{mechanism.title} ({mechanism.name})"
     if metric.verdict.delta is None:
-        found = log_text(section.report.ratio)
-        yield "one report", f"epsilon {found} found, {mechanism.epsilon:.10f} stated"
+        stated = f"{mechanism.epsilon:.10f} stated"
+        yield "one report", f"epsilon {section.report.nats:.10f} found, {stated}"
     else:
-        found = f"{float(metric.verdict.delta):.3g}"
         stated = f"{mechanism.delta:.3g} stated, at epsilon {mechanism.epsilon:g}"
-        yield "one report", f"delta {found} found, {stated}"
+        yield "one report", f"delta {float(metric.verdict.delta):.3g} found, {stated}"
     if section.kept is not None:
-        found = log_text(section.kept.ratio)
-        yield "all reports", f"epsilon {found} found, {mechanism.epsilon_permanent:.10f} stated"
+        stated = f"{mechanism.epsilon_permanent:.10f} stated"
+        yield "all reports", f"epsilon {section.kept.nats:.10f} found, {stated}"
     one, other = section.report.values
     yield "worst values", f"{one!r} and {other!r}"
     yield "how", how_it_was_found(section)
@@ -169,17 +164,16 @@ def _summary(
 ) -> Iterator[str]:
     if failures or certificate is None:
         for failure in failures:
-            if failure.metric.startswith("the "):
+            if failure.metric == PRIMITIVE_DRAWS:
                 yield f"{failure.metric} FAILED: {failure.reason}"
         yield "This is not what the metrics state. Do not ship it: no certificate was written."
         return
     draws = ", ".join(str(each["primitive"]) for each in certificate.primitives)
     yield f"The primitive draws have the probabilities that all this rests on: {draws}."
-    digest = certificate.installed.digest
-    groups = " ".join(digest[at : at + 4] for at in range(0, 16, 4))
+    installed = certificate.installed
     yield (
-        f"Audited: {len(certificate.installed.files)} files, digest {groups} (the first 16 of 64 "
-        "digits, as deniable verify says it)."
+        f"Audited: {len(installed.files)} files, digest {installed.digest_to_read_out} (the first "
+        "16 of 64 digits, as deniable verify says it)."
     )
     yield _NOT_COVERED
     if path is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +11,7 @@ from deniable_shared.mechanisms import DiscreteGaussian, DiscreteLaplace, Rappor
 
 if TYPE_CHECKING:
     from deniable._audit.laws.draws import Draw
+    from deniable._audit.laws.worst import Worst
     from deniable._audit.sections import Section
 
 ROUNDED = Fraction(1, 1 << 40)
@@ -60,34 +60,24 @@ def verdict_on(section: Section) -> Verdict:
     # The filters of all strings that were looked at may overlap; and codes of one level never
     # use the oracle of the deeper ones, whose epsilon is stated if it is the larger one.
     attains = not isinstance(mechanism, Rappor) and getattr(mechanism, "levels", 2) > 1
-    _check("one report", section.report.ratio, mechanism.epsilon, tolerance, attains=attains)
+    _check("one report reveals", section.report, mechanism.epsilon, tolerance, attains=attains)
     if section.kept is not None:
         assert mechanism.epsilon_permanent is not None
         permanent = mechanism.epsilon_permanent
-        what = "all reports of a value together"
-        _check(what, section.kept.ratio, permanent, tolerance, attains=attains)
+        what = "all reports of a value together reveal"
+        _check(what, section.kept, permanent, tolerance, attains=attains)
     return Verdict(section, parts, tolerance, None)
 
 
-def _check(
-    what: str, ratio: Fraction, epsilon: float, tolerance: Fraction, *, attains: bool
-) -> None:
+def _check(what: str, worst: Worst, epsilon: float, tolerance: Fraction, *, attains: bool) -> None:
     stated = exp_lower(Fraction(epsilon))
-    if not ratio * (1 - tolerance) <= stated:
-        raise AuditFailure(f"{what} reveal{_s(what)} {_log(ratio)} nats, and {epsilon} are stated")
-    if attains and not ratio * (1 + tolerance) >= stated * ATTAINED:
+    if not worst.ratio * (1 - tolerance) <= stated:
+        raise AuditFailure(f"{what} {worst.nats} nats, and {epsilon} are stated")
+    if attains and not worst.ratio * (1 + tolerance) >= stated * ATTAINED:
         raise AuditFailure(
-            f"{what} reveal{_s(what)} {_log(ratio)} nats, less than the {epsilon} that are stated: "
-            "it is not the mechanism of the metric"
+            f"{what} {worst.nats} nats, less than the {epsilon} that are stated: it is not the "
+            "mechanism of the metric"
         )
-
-
-def _s(what: str) -> str:
-    return "s" if what.startswith("one") else ""
-
-
-def _log(ratio: Fraction) -> float:
-    return math.log(ratio.numerator) - math.log(ratio.denominator)
 
 
 def _checked_delta(mechanism: DiscreteGaussian, section: Section) -> Fraction:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -44,6 +45,11 @@ class Worst(NamedTuple):
     factors: tuple[Factor, ...]
     clear: tuple[tuple[int, int], ...] = ()
     clear_of: int = 1
+
+    @property
+    def nats(self) -> float:
+        """The logarithm of the ratio: the epsilon that was found."""
+        return math.log(self.ratio.numerator) - math.log(self.ratio.denominator)
 
 
 def sorted_classes(classes: Mapping[tuple[int, int], int]) -> tuple[tuple[int, int, int], ...]:

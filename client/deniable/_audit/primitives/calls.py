@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from deniable import _randomness
-from deniable._audit.failure import AuditFailure
+from deniable._audit.failure import PRIMITIVE_DRAWS, AuditFailure
 from deniable._audit.laws.draws import SECRET
 from deniable._audit.primitives.bytes_of_bits import check_bits
 from deniable._audit.primitives.noise import check_decay, check_gaussian, check_laplace
@@ -68,10 +68,10 @@ def audit_primitives(draws: Iterable[Draw]) -> tuple[dict[str, Any], ...]:
                 check(*arguments)
             except AuditFailure as failure:
                 said = f"{primitive}{arguments or ''}: {failure.reason}"
-                raise AuditFailure(said, "the primitive draws") from failure
+                raise AuditFailure(said, PRIMITIVE_DRAWS) from failure
             except Exception as error:
                 said = f"{primitive}{arguments or ''} cannot be followed: {error!r}"
-                raise AuditFailure(said, "the primitive draws") from error
+                raise AuditFailure(said, PRIMITIVE_DRAWS) from error
     return tuple(
         {"primitive": primitive, "arguments": len(cases), "how": HOW[primitive]}
         for primitive, cases in sorted(called.items())

@@ -38,8 +38,6 @@ _LIMITS: Final = (
     "trust, or the digest as somebody else has it. Nothing here speaks of Python itself, of mmh3 "
     "and msgpack, or of a program that changes Deniable while it runs."
 )
-_GROUP: Final = 4
-_GROUPS: Final = 4
 _MOST_NAMES: Final = 20
 """How many files of a kind are named before the rest is counted."""
 
@@ -118,12 +116,11 @@ def _text(
     bytecode: list[str],
 ) -> str:
     """What is printed for people."""
-    digest = installed.digest[: _GROUP * _GROUPS]
-    groups = " ".join(digest[at : at + _GROUP] for at in range(0, len(digest), _GROUP))
     rows = [
         ("files", f"{len(installed.files):,} that run on a device, of {visible(import_folders())}")
     ]
-    rows += [("digest", f"{groups} (the first {len(digest)} of 64 digits; --json has all)")]
+    digest = f"{installed.digest_to_read_out} (the first 16 of 64 digits; --json has all)"
+    rows.append(("digest", digest))
     if isinstance(recorded, NoRecord):
         rows.append(("RECORD", f"nothing to compare with: {visible(recorded.reason)}"))
     else:
