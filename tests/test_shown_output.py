@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import shlex
 from pathlib import Path
+from statistics import NormalDist
 
 import pytest
 
@@ -66,6 +68,24 @@ def test_the_answers_have_as_many_devices_as_the_planner_says(printed):
         for epsilon, number in zip(header, devices, strict=True):
             planned = printed(f"deniable plan --type boolean --epsilon {epsilon} --share {part}")
             assert f"needs about {number} devices" in planned
+
+
+def test_other_metrics_need_as_many_devices_as_the_planner_says(printed):
+    found = rows(FAQ, "to see")
+    assert len(found) == 4
+    for _, options, number in found:
+        planned = printed(f"deniable plan --epsilon 1 {options.strip('`')}")
+        assert re.search(rf"(needs about|itself;)\s+{number} ", planned)
+
+
+def test_two_groups_differ_by_noise_and_by_chance_as_much_as_the_answers_say(printed):
+    plan = "deniable plan --type boolean --epsilon 1 --devices 100000 --json"
+    widths = json.loads(printed(plan))["plans"][0]["half_widths"]
+    noise = next(each["half_width"] for each in widths if each["share"] == 0.1)
+    chance = NormalDist().inv_cdf(0.975) * math.sqrt(0.1 * 0.9 / 100_000)
+    text = FAQ.read_text("utf-8")
+    assert f"by ± {100 * math.sqrt(2) * noise:.2f} points." in text
+    assert f"± {100 * math.sqrt(2) * chance:.2f} points at a share of 10%." in text
 
 
 def test_figures_within_the_answers_are_those_of_the_planner_and_of_the_measurements(printed):
