@@ -47,7 +47,11 @@ def remote() -> None:
     "--out", type=_FILE, required=True, help="Where to write the private key: a new file."
 )
 def keygen(out: Path) -> None:
-    """Makes a private key and prints the table that goes into the registry."""
+    """Makes a private key, and prints its public key as the table that goes into the registry.
+
+    For signing exports (deniable publish --key) make a key of its own: its public key is what
+    readers give to deniable public-page.
+    """
     private = Ed25519PrivateKey.generate()
     content = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     try:
@@ -56,7 +60,7 @@ def keygen(out: Path) -> None:
         raise click.ClickException(f"{out} is there already; name a new file") from None
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
-    click.echo(f"wrote the private key to {out}; the registry gets this:", err=True)
+    click.echo(f"wrote the private key to {out}; the public key, as the registry has it:", err=True)
     public = b64encode(private.public_key().public_bytes_raw()).decode()
     click.echo(f'[remote]\nkey = "{public}"')
 

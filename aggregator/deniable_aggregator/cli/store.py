@@ -56,7 +56,7 @@ def info(store: str, as_json: bool) -> None:
     table.add_row("reports", f"{content['reports']:,} counted, in {content['slices']:,} slices")
     if days["first"] is not None:
         table.add_row("days", f"{days['first']} to {days['last']}")
-    table.add_row("", f"{days['open']} open, {days['closed']} closed")
+    table.add_row("days in all", f"{days['open']} open, {days['closed']} closed")
     table.add_row("keys", ", ".join(f"{count} {state}" for state, count in content["keys"].items()))
     for name, count in content["rows"].items():
         table.add_row(f"rows of {name}", f"{count:,}")

@@ -200,6 +200,9 @@ def series(
         raise ParameterError("top", "left out within a segment", query.top)
     if query.segment is not None and query.alarm:
         raise ParameterError("alarm", "left out within a segment", query.alarm)
+    kind = common_type(versions)
+    if query.alarm and kind == "attributes":
+        raise ParameterError("alarm", "left out of attributes", query.alarm)
     shapes = ShapesInTurn(len(periods)) if query.alarm else None
     asked = None
     if query.top is not None:
@@ -215,7 +218,6 @@ def series(
         alpha /= len(periods)
     elif asked is not None:
         alpha = alpha_per_interval(interval, level=level, asked=asked, shown=len(items or ()))
-    kind = common_type(versions)
     options = EstimateQuery(
         margin=query.margin,
         postprocess=None if query.segment else "none",
@@ -251,8 +253,9 @@ def series(
     if unknown:
         raise ParameterError("value", "one that some period has", min(unknown))
     if shapes is not None and not shapes.tests:
-        constraint = "asked of two periods with reports of one version, and not of attributes"
-        raise ParameterError("alarm", constraint, query.alarm)
+        constraint = "at least 2 that are over and have reports of one version, for an alarm"
+        reported = sum(result is not None for _, result in points)
+        raise ParameterError("periods", constraint, reported)
     tested = None if shapes is None else tuple(shapes.tests)
     return Series(versions[0].name, query.by, interval, level, asked, tuple(points), tested)
 

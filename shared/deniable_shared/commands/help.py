@@ -35,7 +35,8 @@ _ABOUT: Final = """
       deniable health
 
   The exit status is 0, or 1 if something failed or was refused, or 2 if a
-  command or its options are not understood. Errors are text on the error
+  command or its options are not understood, or 3 if a command that looks for
+  something has found it, as its own help says. Errors are text on the error
   output, also with --json: the other output has JSON or nothing.
 
   To complete commands, options and the names of metrics by the tabulator key,

@@ -15,6 +15,7 @@ from deniable_aggregator.estimation.inputs import CollectedTallies
 from deniable_aggregator.trends.alarm import MOST_PERIODS, ShapesInTurn, alarm_of
 from deniable_aggregator.trends.series import series
 from deniable_shared.errors import ParameterError
+from tests import one_metric
 from tests.aggregator.answered import DAYS, answer, as_json
 from tests.aggregator.simulated import drawn, spec_of
 
@@ -95,8 +96,15 @@ def test_a_series_has_an_alarm_where_it_is_asked_for():
 
 
 def test_what_cannot_be_tested_is_refused():
-    with pytest.raises(ParameterError, match="alarm must be asked of two periods with reports"):
+    with pytest.raises(
+        ParameterError, match="periods must be at least 2 that .*, for an alarm, got 1"
+    ):
         asked([BEFORE], alarm=True)
+    several = one_metric.spec_of(
+        'type = "attributes"\nepsilon = 1\nattributes = { a = "boolean", b = "boolean" }\n'
+    )
+    with pytest.raises(ParameterError, match="alarm must be left out of attributes"):
+        series(None, [several], [day(0), day(1)], SeriesQuery(alarm=True))
     with pytest.raises(ParameterError, match="alarm must be left out within a segment"):
         asked([BEFORE, AFTER], alarm=True, segment="beta")
     with pytest.raises(ParameterError, match=f"left out for more than {MOST_PERIODS} periods"):
