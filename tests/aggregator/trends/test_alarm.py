@@ -96,9 +96,7 @@ def test_a_series_has_an_alarm_where_it_is_asked_for():
 
 
 def test_what_cannot_be_tested_is_refused():
-    with pytest.raises(
-        ParameterError, match="periods must be at least 2 that .*, for an alarm, got 1"
-    ):
+    with pytest.raises(ParameterError, match="for an alarm, got 1"):
         asked([BEFORE], alarm=True)
     several = one_metric.spec_of(
         'type = "attributes"\nepsilon = 1\nattributes = { a = "boolean", b = "boolean" }\n'
