@@ -4,32 +4,26 @@ What is true of nearly a whole segment is learnt of each of its devices, whateve
 whoever knows that a device is in the segment can guess its value. A segment is t-close if its
 distribution is within a distance t of the whole (Li, Li and Venkatasubramanian 2007).
 
-A distance of noisy estimates is too large on average, so a warning needs a lower limit. It is made
-of differences of sets of values, d(A) = P(A | segment) - P(A), each with an interval of Fieller's
-kind. All limits hold for every segment of the metric at once (Bonferroni).
+A distance of noisy estimates is too large on average, so a warning needs a lower limit. All limits
+hold for every segment of the metric at once (Bonferroni).
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from scipy import special
 
 from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.answers.estimates import SegmentCloseness
+from deniable_aggregator.estimation.segments.part_and_whole import PartAndWhole
 from deniable_aggregator.estimation.segments.parts import parts_of_segments, parts_with
-from deniable_aggregator.estimation.shares.spec_estimates import variance_of
-from deniable_aggregator.estimation.shares.subset_shares import merge_items
 from deniable_aggregator.statistics.distances import earth_mover, project, total_variation
-from deniable_aggregator.statistics.intervals import z_for_alpha
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from numpy.typing import NDArray
+    from collections.abc import Iterator
 
     from deniable_aggregator.estimation.segments.parts import SegmentPart, Tallies
     from deniable_aggregator.statistics.repeated_reports import PeriodsBySpec
@@ -46,9 +40,6 @@ NEARLY_ALL: Final = 0.9
 
 MOST_ORDERED: Final = 256
 """An earth mover's distance of more values would take seconds."""
-
-_MOST_SETS: Final = 24
-"""So many sets of values are looked at, of different sizes; others would tell little more."""
 
 
 def segment_closeness(
@@ -83,7 +74,7 @@ def segment_closeness(
     if ordered and segments.of.size > MOST_ORDERED:
         limit = f"left out for a metric of more than {MOST_ORDERED} values"
         raise ParameterError("ordered", limit, segments.of.size)
-    found = _Within(parts)
+    found = PartAndWhole(parts)
     alpha = (1 - LEVEL) / segments.by.size
     inside, whole = project(np.array([found.inside / found.size, found.whole]))
     distance = float((earth_mover if ordered else total_variation)(inside[None], whole[None])[0])
@@ -154,141 +145,3 @@ def _most_reported(tallies: Tallies, segment: str, periods: PeriodsBySpec) -> li
                 groups.setdefault(part.spec.segments, []).append(each)
     most = [sum(each.part.reports for each in group) for group in groups.values()]
     return list(groups.values())[int(np.argmax(most))] if most else []
-
-
-class _Interval(NamedTuple):
-    low: float
-    high: float
-
-
-class _Within:
-    """Shares within a segment beside those of all devices, and limits of their differences.
-
-    Attributes:
-        reports: how many there are.
-        values: how many values the metric has.
-        size: the share of the segment.
-        inside: float64, (values,): of the values within the segment, as shares of all devices.
-        whole: float64, (values,): of the values, whatever the segment.
-    """
-
-    def __init__(self, parts: Sequence[SegmentPart]) -> None:
-        self._parts = [each.part for each in parts]
-        segments = parts[0].segments
-        places = np.arange(segments.by.size * segments.of.size).reshape(segments.by.size, -1)
-        self.values = segments.of.size
-        self._mine = parts[0].inside
-        self._others = np.delete(places, self._mine[0] // self.values, axis=0)
-        reports = np.array([each.reports for each in self._parts], np.float64)
-        self.reports = int(reports.sum())
-        self._weights = reports / reports.sum()
-        pairs = [each.shares.share for each in self._parts]
-        share = np.asarray(self._weights @ np.array(pairs)).reshape(places.shape)
-        self.whole = share.sum(axis=0)
-        self.inside = share.ravel()[self._mine]
-        self.size = float(self.inside.sum())
-        self._size_variance = self._variance(self._mine)
-
-    def least_total_variation(self, alpha: float) -> float:
-        """A lower limit of the total variation: the largest of those of some sets of values.
-
-        The sets follow from the estimates, so the intervals hold for all sets at once (Scheffe
-        1953). The differences of a set and of its complement are opposite; the one without the
-        first value is looked at, so these lie in as many dimensions as there are other values.
-
-        Args:
-            alpha: the probability that the limit may be too high, in (0, 1).
-        """
-        z = float(np.sqrt(special.chdtri(self.values - 1, alpha)))
-        order = np.argsort(self.whole - self.inside / self.size, kind="stable")
-        sizes = np.geomspace(1, self.values - 1, min(self.values - 1, _MOST_SETS))
-        least = 0.0
-        for count in sorted(set(np.rint(sizes).astype(int).tolist())):
-            chosen, rest = order[:count], order[count:]
-            found = self._difference(np.sort(rest if 0 in chosen else chosen), z)
-            least = max(least, -found.high if 0 in chosen else found.low)
-        return least
-
-    def least_earth_mover(self, alpha: float) -> float:
-        """A lower limit of the earth mover's distance: the mean of those of its parts.
-
-        Its parts are the differences of the shares up to each value, all but the last. Their
-        intervals hold at once (Bonferroni).
-
-        Args:
-            alpha: the probability that the limit may be too high, in (0, 1).
-        """
-        edges = self.values - 1
-        z, total = z_for_alpha(alpha / edges), 0.0
-        for count in range(1, self.values):
-            found = self._difference(np.arange(count), z)
-            total += max(found.low, -found.high, 0.0)
-        return total / edges
-
-    def least_share(self, value: int, alpha: float) -> float:
-        """A lower limit of a value's share within the segment.
-
-        Args:
-            value: its number.
-            alpha: the probability that the limit may be too high, in (0, 1).
-        """
-        chosen = np.array([value])
-        held, rest = (self._variance(places) for places in self._split(chosen))
-        both = (held + self._size_variance - rest) / 2
-        low = self._ratio(float(self.inside[value]), held, both, z_for_alpha(2 * alpha)).low
-        return max(low, 0.0)
-
-    def _difference(self, chosen: NDArray[np.int64], z: float) -> _Interval:
-        """The interval of P(A | segment) - P(A), where it contains z standard errors.
-
-        With the shares X of A and Z of its complement within the segment, Y of A outside of it and
-        S = X + Z, that is X / S - (X + Y). At a difference d, X - (d + X + Y) S has the mean 0, and
-        its noise is (1 - S) dX - S dY - (d + X + Y) dS: so X / S is bounded as of Fieller, with the
-        first two as the noise of X.
-        """
-        mine, rest = self._split(chosen)
-        out = self._others[:, chosen].ravel()
-        x, y = self._variance(mine), self._variance(out)
-        xy = (self._variance(np.concatenate([mine, out])) - x - y) / 2
-        xs = (x + self._size_variance - self._variance(rest)) / 2
-        everything = np.concatenate([self._mine, out])
-        ys = (self._variance(everything) - self._size_variance - y) / 2
-        s = self.size
-        own = (1 - s) ** 2 * x - 2 * s * (1 - s) * xy + s**2 * y
-        found = self._ratio(float(self.inside[chosen].sum()), own, (1 - s) * xs - s * ys, z)
-        whole = float(self.whole[chosen].sum())
-        return _Interval(found.low - whole, found.high - whole)
-
-    def _split(self, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The pairs of the segment with some values, and with all others."""
-        return self._mine[chosen], np.delete(self._mine, chosen)
-
-    def _ratio(self, top: float, own: float, both: float, z: float) -> _Interval:
-        """Fieller's interval of a ratio to the segment's share; all numbers where it has no end.
-
-        Args:
-            top: the numerator.
-            own: its variance.
-            both: its covariance with the segment's share.
-            z: half of the interval's width, in standard errors.
-        """
-        leading = self.size**2 - z**2 * self._size_variance
-        if not (self.size > 0 and leading > 0):
-            return _Interval(-np.inf, np.inf)
-        middle = top * self.size - z**2 * both
-        root = max(middle**2 - leading * (top**2 - z**2 * own), 0.0) ** 0.5
-        return _Interval((middle - root) / leading, (middle + root) / leading)
-
-    def _variance(self, chosen: NDArray[np.int64]) -> float:
-        """The variance of the share of some pairs together, over all versions."""
-        if not chosen.size:
-            return 0.0
-        total = 0.0
-        for weight, part in zip(self._weights.tolist(), self._parts, strict=True):
-            merged, note = merge_items(part, np.sort(chosen))
-            if note.startswith("not known"):
-                known = "one whose covariances are known, to compare a segment with the whole"
-                raise ParameterError("mechanism", known, part.spec.mechanism.name)
-            shares = merged.shares
-            total += weight**2 * float(variance_of(merged, shares, shares.share, "noise")[0])
-        return total
