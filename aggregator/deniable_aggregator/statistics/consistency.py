@@ -28,16 +28,17 @@ def norm_sub(share: NDArray[np.float64], total: float = 1.0) -> NDArray[np.float
     1974); exact, in sorted order.
 
     Args:
-        share: float64, (items,): raw estimates.
+        share: float64, (..., items): raw estimates, each row by itself.
         total: the sum, at least 0.
 
     Returns:
-        float64, (items,).
+        float64, (..., items).
     """
-    descending = np.sort(share)[::-1]
-    shift = (np.cumsum(descending) - total) / np.arange(1, share.size + 1)
-    last = int(np.flatnonzero(descending >= shift)[-1])
-    return np.asarray(np.maximum(share - shift[last], 0.0))
+    descending = np.sort(share, axis=-1)[..., ::-1]
+    shift = (np.cumsum(descending, axis=-1) - total) / np.arange(1, share.shape[-1] + 1)
+    behind_last = np.argmax((descending >= shift)[..., ::-1], axis=-1, keepdims=True)
+    taken = np.take_along_axis(shift, share.shape[-1] - 1 - behind_last, axis=-1)
+    return np.asarray(np.maximum(share - taken, 0.0))
 
 
 def base_cut(

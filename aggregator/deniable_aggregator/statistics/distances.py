@@ -41,18 +41,3 @@ def total_variation(one: NDArray[np.float64], other: NDArray[np.float64]) -> NDA
         float64, (rows,).
     """
     return np.asarray(np.abs(one - other).sum(axis=1) / 2)
-
-
-def project(shares: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The closest distribution to each row of raw shares (Norm-Sub).
-
-    Args:
-        shares: float64, (rows, values); may be negative, and need not add up to 1.
-
-    Returns:
-        float64, (rows, values).
-    """
-    descending = -np.sort(-shares, axis=1)
-    shift = (np.cumsum(descending, axis=1) - 1) / np.arange(1, shares.shape[1] + 1)
-    last = (descending >= shift).sum(axis=1) - 1
-    return np.asarray(np.maximum(shares - shift[np.arange(len(shares)), last][:, None], 0.0))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
 
-from deniable_aggregator.statistics.distances import earth_mover, project, total_variation
+from deniable_aggregator.statistics.consistency import norm_sub
+from deniable_aggregator.statistics.distances import earth_mover, total_variation
 from deniable_aggregator.statistics.histograms.homogeneity import (
     Repetition,
     combined_p_value,
@@ -125,12 +126,12 @@ def share_distance(differences: Differences) -> ShapeDistance:
     """
     random = np.random.default_rng(SEED)
     found = np.array([differences.before, differences.after])
-    held = project(found)
+    held = norm_sub(found)
     size = float(total_variation(held[:1], held[1:])[0])
     error = differences.standard_error / 2**0.5
     noise = random.standard_normal((2, 2, REPLICATES, error.size)) * error
-    unchanged = total_variation(*(project(held.mean(axis=0) + each) for each in noise[0]))
-    again = (project(own + each) for own, each in zip(held, noise[1], strict=True))
+    unchanged = total_variation(*(norm_sub(held.mean(axis=0) + each) for each in noise[0]))
+    again = (norm_sub(own + each) for own, each in zip(held, noise[1], strict=True))
     return _distance("total-variation", size, unchanged, total_variation(*again))
 
 

@@ -83,7 +83,7 @@ class Histogram:
         """
         if not self.sources:
             raw = random.multivariate_normal(held, self.raw.covariance, draws, method="cholesky")
-            return np.array([norm_sub(each) for each in raw])
+            return norm_sub(raw)
         found = np.zeros((draws, held.size))
         for mechanism, reports, extra in self.sources:
             own = np.repeat(held[None], draws, axis=0)

@@ -104,7 +104,7 @@ def dbitflip_influence(
             answered = groups[group]
             shifted[row, answered] += (part * low)[answered]
             shifted[row, last] += (part * (high - low))[last]
-    histograms = np.array([norm_sub(each) for each in shifted])
+    histograms = norm_sub(shifted)
     return DistributionInfluence(bins, mean, {q: _apart(histograms, q) for q in quantiles})
 
 

@@ -19,7 +19,8 @@ from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.answers.estimates import SegmentCloseness
 from deniable_aggregator.estimation.segments.part_and_whole import PartAndWhole
 from deniable_aggregator.estimation.segments.parts import parts_of_segments, parts_with
-from deniable_aggregator.statistics.distances import earth_mover, project, total_variation
+from deniable_aggregator.statistics.consistency import norm_sub
+from deniable_aggregator.statistics.distances import earth_mover, total_variation
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def segment_closeness(
         raise ParameterError("ordered", limit, segments.of.size)
     found = PartAndWhole(parts)
     alpha = (1 - LEVEL) / segments.by.size
-    inside, whole = project(np.array([found.inside / found.size, found.whole]))
+    inside, whole = norm_sub(np.array([found.inside / found.size, found.whole]))
     distance = float((earth_mover if ordered else total_variation)(inside[None], whole[None])[0])
     low = found.least_earth_mover(alpha) if ordered else found.least_total_variation(alpha)
     low = min(low, distance)  # shares beyond 0 or 1 may put it above what is possible
