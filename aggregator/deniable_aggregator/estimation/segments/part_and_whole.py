@@ -6,15 +6,15 @@ interval of Fieller's kind.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from scipy import special
 
-from deniable_aggregator.estimation.shares.spec_estimates import variance_of
-from deniable_aggregator.estimation.shares.subset_shares import merge_items
+from deniable_aggregator.estimation.segments.parts import variance_together
 from deniable_aggregator.statistics.intervals import z_for_alpha
-from deniable_shared.errors import ParameterError
+from deniable_aggregator.statistics.ratios import fieller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,23 +145,10 @@ class PartAndWhole:
             both: its covariance with the segment's share.
             z: half of the interval's width, in standard errors.
         """
-        leading = self.size**2 - z**2 * self._size_variance
-        if not (self.size > 0 and leading > 0):
-            return Interval(-np.inf, np.inf)
-        middle = top * self.size - z**2 * both
-        root = max(middle**2 - leading * (top**2 - z**2 * own), 0.0) ** 0.5
-        return Interval((middle - root) / leading, (middle + root) / leading)
+        low, high = map(float, fieller(top, self.size, own, both, self._size_variance, z))
+        return Interval(-np.inf, np.inf) if math.isnan(low) else Interval(low, high)
 
     def _variance(self, chosen: NDArray[np.int64]) -> float:
         """The variance of the share of some pairs together, over all versions."""
-        if not chosen.size:
-            return 0.0
-        total = 0.0
-        for weight, part in zip(self._weights.tolist(), self._parts, strict=True):
-            merged, note = merge_items(part, np.sort(chosen))
-            if note.startswith("not known"):
-                known = "one whose covariances are known, to compare a segment with the whole"
-                raise ParameterError("mechanism", known, part.spec.mechanism.name)
-            shares = merged.shares
-            total += weight**2 * float(variance_of(merged, shares, shares.share, "noise")[0])
-        return total
+        variances = [variance_together(part, np.sort(chosen), "noise") for part in self._parts]
+        return float(self._weights**2 @ np.array(variances))

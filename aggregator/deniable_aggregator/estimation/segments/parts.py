@@ -11,7 +11,9 @@ from deniable_aggregator.estimation.shares.combination import CombinedShares, co
 from deniable_aggregator.estimation.shares.domains import value_counted_as
 from deniable_aggregator.estimation.shares.influence_of_subsets import influence_on_subset
 from deniable_aggregator.estimation.shares.items import combine_specs
+from deniable_aggregator.estimation.shares.spec_estimates import variance_of
 from deniable_aggregator.estimation.shares.subset_shares import merge_items
+from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -82,6 +84,26 @@ def parts_with(parts: Sequence[SpecEstimate], name: str, segment: str) -> Iterat
         if segments.by.name == name and segment in segments.by.values:
             first = segments.by.values.index(segment) * segments.of.size
             yield SegmentPart(part, first + np.arange(segments.of.size))
+
+
+def variance_together(part: SpecEstimate, chosen: NDArray[np.int64], margin: Margin) -> float:
+    """The variance of the share of some pairs together, among the reports of one version.
+
+    Args:
+        part: the version's estimates of all pairs.
+        chosen: int64, (pairs,): the places of these pairs in `part.known`, rising.
+        margin: what the variance allows for.
+
+    Raises:
+        ParameterError: if the covariances of its mechanism's estimates are not known.
+    """
+    if not chosen.size:
+        return 0.0
+    total, note = merge_items(part, chosen)
+    if note.startswith("not known"):
+        known = "one whose covariances are known, to compare a segment with all devices"
+        raise ParameterError("mechanism", known, part.spec.mechanism.name)
+    return float(variance_of(total, total.shares, total.shares.share, margin)[0])
 
 
 class SegmentValues(NamedTuple):

@@ -8,16 +8,16 @@ stated probability all the same.
 from __future__ import annotations
 
 import itertools
+import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from deniable_aggregator.estimation.segments.parts import variance_together
 from deniable_aggregator.estimation.shares.between_versions import shared_pairs_fraction
 from deniable_aggregator.estimation.shares.influence_of_subsets import support_range
-from deniable_aggregator.estimation.shares.spec_estimates import variance_of
-from deniable_aggregator.estimation.shares.subset_shares import merge_items
 from deniable_aggregator.statistics.influence import FORGED_SHARE
-from deniable_shared.errors import ParameterError
+from deniable_aggregator.statistics.ratios import fieller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,21 +86,13 @@ def segment_moments(each: SegmentPart, margin: Margin) -> SegmentMoments:
     part, inside = each
     shares = part.shares.share[inside]
 
-    def variance(chosen: NDArray[np.int64], held: float) -> float:
-        if not chosen.size:
-            return 0.0
-        total, note = merge_items(part, chosen)
-        if note.startswith("not known"):
-            known = "one whose covariances are known, to divide by a segment"
-            raise ParameterError("mechanism", known, part.spec.mechanism.name)
-        return float(variance_of(total, total.shares, np.array([held]), margin)[0])
+    def variance(chosen: NDArray[np.int64]) -> float:
+        return variance_together(part, chosen, margin)
 
+    of_size = variance(inside)
+    own = np.array([variance(inside[[at]]) for at in range(inside.size)])
+    rest = np.array([variance(np.delete(inside, at)) for at in range(inside.size)])
     size = float(shares.sum())
-    of_size = variance(inside, size)
-    own = np.array([variance(inside[[at]], held) for at, held in enumerate(shares.tolist())])
-    rest = np.array(
-        [variance(np.delete(inside, at), size - held) for at, held in enumerate(shares.tolist())]
-    )
     return SegmentMoments(part, inside, size, of_size, shares, own, (own + of_size - rest) / 2)
 
 
@@ -128,15 +120,12 @@ def ratio_within(
     if margin == "noise-and-sampling":
         added = _sampling(versions, weights, read[:, 0], read[:, 1])
         own, both, size = own + added[0], both + added[1], size + added[2]
-    leading = bottom**2 - z**2 * size
-    if not (bottom > 0 and leading > 0):
+    low, high = map(float, fieller(top, bottom, own, both, size, z))
+    if math.isnan(low):
         return None
     share = top / bottom
     error = max(own - 2 * share * both + share**2 * size, 0.0) ** 0.5 / bottom
-    middle = top * bottom - z**2 * both
-    root = max(middle**2 - leading * (top**2 - z**2 * own), 0.0) ** 0.5
-    moved = _influence(known, top, bottom)
-    return Ratio(share, error, (middle - root) / leading, (middle + root) / leading, moved)
+    return Ratio(share, error, low, high, _influence(known, top, bottom))
 
 
 def _read(each: SegmentMoments, value: int | None) -> tuple[float, ...]:

@@ -17,6 +17,7 @@ from deniable_aggregator.statistics.intervals import (
     z_for_alpha,
 )
 from deniable_aggregator.statistics.item_shares import LEAST_VARIANCE
+from deniable_aggregator.statistics.ratios import fieller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -119,18 +120,16 @@ def _ratios(found: PairShares, z: float) -> _Ratios:
     common = other * covariance[:, 0, 1] + one * covariance[:, 0, 2]
     product = other**2 * covariance[:, 1, 1] + one**2 * covariance[:, 2, 2]
     product += 2 * expected * covariance[:, 1, 2]
-    leading, middle = expected**2 - z**2 * product, both * expected - z**2 * common
-    known = (one > 0) & (other > 0) & (leading > 0)
-    leading = np.where(known, leading, np.nan)
-    lift = both / np.where(known, expected, np.nan)
-    root = np.sqrt(np.maximum(middle**2 - leading * (both**2 - z**2 * own), 0.0))
+    divisor = np.where((one > 0) & (other > 0), expected, np.nan)
+    low, high = fieller(both, divisor, own, common, product, z)
+    lift = np.where(np.isnan(low), np.nan, both / divisor)
     apart = np.maximum(own - 2 * common + product, LEAST_VARIANCE)
     return _Ratios(
         expected=expected,
         lift=lift,
         error=np.sqrt(np.maximum(own - 2 * lift * common + lift**2 * product, 0.0)) / expected,
-        low=(middle - root) / leading,
-        high=(middle + root) / leading,
+        low=low,
+        high=high,
         p_value=2 * special.ndtr(-np.abs(both - expected) / np.sqrt(apart)),
     )
 
