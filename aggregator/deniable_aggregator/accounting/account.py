@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deniable_aggregator.accounting.array_profile import array_components
 from deniable_aggregator.accounting.figures import Conditions, Figures, Slack
-from deniable_shared.accounting import Bound
-from deniable_shared.accounting.bounds import group_bound
-from deniable_shared.planning.budget import days_until_lifetime_is_spent
+from deniable_shared.accounting import DEFAULT_DELTA, Bound, group_bound
+from deniable_shared.planning.budget import DAYS_OF_A_YEAR, days_until_lifetime_is_spent
 
 if TYPE_CHECKING:
     from deniable_shared.registry import Registry
 
-DAYS: Final = 365
-DELTA: Final = 1e-6
 MOMENTS: Final = 17
 """For how many numbers of days a picture has figures."""
 
@@ -98,8 +95,8 @@ class Account:
 def account_of(
     registry: Registry,
     *,
-    days: int = DAYS,
-    delta: float = DELTA,
+    days: int = DAYS_OF_A_YEAR,
+    delta: float = DEFAULT_DELTA,
     devices_per_person: int = 1,
     shuffled_among: int | None = None,
     progress: Progress = lambda _done, _all: None,

@@ -35,8 +35,6 @@ _FINEST: Final = 2e-4
 _UNSEEN: Final = 1e-15
 """What a sum of floats that is nearly 1 may lack without showing it."""
 
-MOST_REPORTS: Final = 10**9
-
 
 @lru_cache(64)
 def shuffled_losses(epsilon: float, reports: int) -> Losses:

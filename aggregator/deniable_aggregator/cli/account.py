@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import click
 
 from deniable_aggregator.cli.support.output import json_option, picture_option, print_json
+from deniable_shared.accounting import DEFAULT_DELTA
+from deniable_shared.planning.budget import DAYS_OF_A_YEAR, MOST_DAYS
 from deniable_shared.registry import load
 
-MOST_DAYS = 36_525
-MOST_DEVICES = 1_000
-MOST_SHUFFLED = 10**9
+MOST_DEVICES: Final = 1_000
+MOST_SHUFFLED: Final = 10**9
 
 
 def _check_delta(_context: click.Context, _parameter: click.Parameter, delta: float) -> float:
@@ -30,14 +32,14 @@ def _check_delta(_context: click.Context, _parameter: click.Parameter, delta: fl
 @click.option(
     "--days",
     type=click.IntRange(1, MOST_DAYS),
-    default=365,
+    default=DAYS_OF_A_YEAR,
     show_default=True,
     help="For how many days in a row a device reports as often as it may.",
 )
 @click.option(
     "--delta",
     type=float,
-    default=1e-6,
+    default=DEFAULT_DELTA,
     show_default=True,
     callback=_check_delta,
     help="Of all figures but the sum; 0 leaves the sum only.",

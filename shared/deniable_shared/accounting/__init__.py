@@ -7,11 +7,12 @@ are printed for people and decide nothing.
 
 from __future__ import annotations
 
-from deniable_shared.accounting.bounds import Bound, Bounds, bounds_of, group_bound
+from deniable_shared.accounting.bounds import DEFAULT_DELTA, Bound, Bounds, bounds_of, group_bound
 from deniable_shared.accounting.component import Component, components_of
 from deniable_shared.accounting.profile import LossProfile, profile_of, pure_profile
 
 __all__ = [
+    "DEFAULT_DELTA",
     "Bound",
     "Bounds",
     "Component",

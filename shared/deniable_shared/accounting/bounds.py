@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from deniable_shared.accounting.component import Component
 
+DEFAULT_DELTA: Final = 1e-6
+"""Of bounds that have a delta, unless another one is asked for."""
+
 ROUNDING: Final = 1e-12
 """By which part every figure is raised, as floats are rounded on the way to it."""
 

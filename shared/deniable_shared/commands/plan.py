@@ -22,8 +22,9 @@ from deniable_shared.commands.plan_together import together_as_dict, together_te
 from deniable_shared.commands.text import wrapped
 from deniable_shared.errors import DeniableError
 from deniable_shared.periods import EVERY
+from deniable_shared.planning.budget import DAYS_OF_A_YEAR, MOST_DAYS
 from deniable_shared.planning.one_metric import plan_one_metric
-from deniable_shared.planning.plan import DEFAULT_DAYS, plan
+from deniable_shared.planning.plan import plan
 from deniable_shared.registry import (
     DEFAULT_DEVICES,
     MAX_DEVICES,
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from deniable_shared.registry import Registry
 
 MAX_CANDIDATES: Final = 10**12
-MAX_DAYS: Final = 36_525
 MAX_TEXTS: Final = 10_000
 LEAST_SHARE: Final = 1e-6
 WIDTHS: Final = (1e-100, 1e100)
@@ -132,10 +132,10 @@ def parser() -> Parser:
     )
     made.add_argument(
         "--days",
-        type=integer_in(1, MAX_DAYS),
-        default=DEFAULT_DAYS,
+        type=integer_in(1, MOST_DAYS),
+        default=DAYS_OF_A_YEAR,
         metavar="N",
-        help="For how many days devices report; 365 unless given.",
+        help=f"For how many days devices report; {DAYS_OF_A_YEAR} unless given.",
     )
     made.add_argument(
         "--share",

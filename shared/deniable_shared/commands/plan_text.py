@@ -82,7 +82,7 @@ def plan_rows(planned: Plan) -> Iterator[tuple[str, str]]:
     if mechanism.delta * most_periods(every, DAYS_OF_A_YEAR) > MOST_DELTA_A_YEAR:
         limit = f"more delta than {MOST_DELTA_A_YEAR:g} a year"
         yield "warning", f"{limit}: report less often, or take a mechanism without"
-    yield ("a year" if planned.collection.days == 365 else "in time"), _cost(planned)
+    yield ("a year" if planned.collection.days == DAYS_OF_A_YEAR else "in time"), _cost(planned)
 
 
 def _devices_for_share(planned: Plan) -> str:

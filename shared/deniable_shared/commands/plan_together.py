@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
-from deniable_shared.accounting import bounds_of, components_of
+from deniable_shared.accounting import DEFAULT_DELTA, bounds_of, components_of
 from deniable_shared.commands.text import power
+from deniable_shared.planning.budget import DAYS_OF_A_YEAR
 
 if TYPE_CHECKING:
     from deniable_shared.accounting import Bounds
     from deniable_shared.registry import Registry
-
-DELTA: Final = 1e-6
-"""Of the figure; see `deniable_shared.accounting.Bound`."""
 
 
 def together_as_dict(registry: Registry, days: int) -> dict[str, Any]:
@@ -25,7 +23,7 @@ def together_as_dict(registry: Registry, days: int) -> dict[str, Any]:
     found = _bounds(registry, days)
     return {
         "days": days,
-        "delta": DELTA,
+        "delta": DEFAULT_DELTA,
         "epsilon": found.renyi,
         "sum_of_epsilons": found.sum.epsilon,
         "sum_of_deltas": found.sum.delta,
@@ -41,7 +39,7 @@ def together_text(registry: Registry, days: int) -> str:
         days: for how many days devices report.
     """
     found = _bounds(registry, days)
-    period = "a year" if days == 365 else f"{days:,} days"
+    period = "a year" if days == DAYS_OF_A_YEAR else f"{days:,} days"
     deltas = f" (and their deltas to {found.sum.delta:.3g})" if found.sum.delta else ""
     total = f"epsilons add up to {found.sum.epsilon:.4g}{deltas}, and devices count by that"
     if found.is_stopped:
@@ -53,10 +51,10 @@ def together_text(registry: Registry, days: int) -> str:
         return f"{period.capitalize()} of this: {total}."
     return (
         f"{period.capitalize()} of this costs a device at most epsilon {found.renyi:.4g} together, "
-        f"with delta {power(DELTA)} (Renyi composition); {total}."
+        f"with delta {power(DEFAULT_DELTA)} (Renyi composition); {total}."
     )
 
 
 def _bounds(registry: Registry, days: int) -> Bounds:
     components = components_of((metric.spec for metric in registry.metrics.values()), days)
-    return bounds_of(components, DELTA, registry.budget.epsilon_lifetime)
+    return bounds_of(components, DEFAULT_DELTA, registry.budget.epsilon_lifetime)

@@ -22,6 +22,9 @@ in 10,000.
 
 DAYS_OF_A_YEAR: Final = 365
 
+MOST_DAYS: Final = 36_525
+"""For so many days at most it is asked what reports cost: a century."""
+
 PERIOD_DAYS: Final = {"day": 1, "week": 7, "month": 30}
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_shared.errors import DeniableError
 from deniable_shared.mechanisms import NumericMechanism
-from deniable_shared.planning.plan import DEFAULT_DAYS, devices_for_share, plan
+from deniable_shared.planning.budget import DAYS_OF_A_YEAR
+from deniable_shared.planning.plan import devices_for_share, plan
 from deniable_shared.registry import (
     DEFAULT_DEVICES,
     MAX_DEVICES,
@@ -64,7 +65,7 @@ class AskedMetric:
     share: float | None = None
     width: float | None = None
     candidates: int | None = None
-    days: int = DEFAULT_DAYS
+    days: int = DAYS_OF_A_YEAR
     texts: tuple[str, ...] = ()
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_shared.mechanisms import NumericMechanism, Trie
 from deniable_shared.periods import most_periods
-from deniable_shared.planning.budget import PERIOD_DAYS
+from deniable_shared.planning.budget import DAYS_OF_A_YEAR, PERIOD_DAYS
 from deniable_shared.planning.candidates import (
     EXTREME_PLACES,
     collision_variance,
@@ -43,15 +43,13 @@ SHARES: Final = (0.0, 0.01, 0.1)
 DEFAULT_CANDIDATES: Final = 1_000
 """How many strings are looked for if nothing else is said."""
 
-DEFAULT_DAYS: Final = 365
-
 
 def plan(
     metric: Metric,
     *,
     devices: int | None = None,
     values_asked: int | None = None,
-    days: int = DEFAULT_DAYS,
+    days: int = DAYS_OF_A_YEAR,
     width: float | None = None,
     share: float | None = None,
     budget: Budget | None = None,

@@ -9,6 +9,7 @@ from deniable_aggregator.cli.render.output import literal_text
 from deniable_aggregator.sentences import counted
 from deniable_aggregator.sentences.wording import listed
 from deniable_shared.commands.text import power
+from deniable_shared.planning.budget import DAYS_OF_A_YEAR
 from deniable_shared.planning.disclosure_figures import posterior_from_even_odds
 
 if TYPE_CHECKING:
@@ -57,7 +58,9 @@ def account_lines(account: Account) -> Iterator[str]:
 
 
 def _result(account: Account) -> str:
-    period = "A year" if account.days == 365 else counted(account.days, "day").capitalize()
+    period = (
+        "A year" if account.days == DAYS_OF_A_YEAR else counted(account.days, "day").capitalize()
+    )
     exact = account.together.exact
     if exact is None:
         return (
