@@ -10,7 +10,7 @@ from deniable_shared.review.together import (
     FEWEST_DEVICES,
     RecordBits,
     Together,
-    record_bits,
+    records_of,
     together,
 )
 
@@ -24,7 +24,7 @@ __all__ = [
     "Together",
     "bits_of",
     "read_priors",
-    "record_bits",
+    "records_of",
     "review",
     "together",
 ]

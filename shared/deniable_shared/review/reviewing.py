@@ -13,7 +13,7 @@ from deniable_shared.review.together import (
     FEWEST_DEVICES,
     RecordBits,
     Together,
-    record_bits,
+    records_of,
     together,
 )
 
@@ -65,19 +65,13 @@ def review(
     hidden_among = devices or max(FEWEST_DEVICES, *expected)
     lifetime = registry.budget.epsilon_lifetime
     bits = tuple(bits_of(spec, shares.get(spec.name), lifetime=lifetime) for spec in specs)
-    told = together(
-        bits,
-        [(spec.name, spec.digest, spec.mechanism.permanent_groups) for spec in specs],
-        hidden_among,
-        equally_common=not shares,
-    )
+    told = together(bits, specs, hidden_among, equally_common=not shares)
     found = [*_of_metrics(registry, devices), *registry_findings(registry, told)]
     judged = [_judged(finding, registry) for finding in found]
-    records = (record_bits(spec, hidden_among) for spec in specs)
     return Review(
         metrics=bits,
         together=told,
-        records=tuple(each for each in records if each is not None),
+        records=records_of(specs, hidden_among),
         findings=tuple(each for each in judged if not each.ignored),
         ignored=tuple(each for each in judged if each.ignored),
         shares_given=tuple(shares),

@@ -26,8 +26,7 @@ def sentences(told: Together, records: Sequence[RecordBits]) -> list[str]:
     lines = [_of_values(told), _of_reports(told), _of_a_year(told)]
     if told.constant_metrics:
         lines.append(_of_constants(told))
-    lines += map(_of_record, records, [told.devices] * len(records))
-    return lines
+    return [*lines, *(_of_record(record, told.devices) for record in records)]
 
 
 def _of_values(told: Together) -> str:

@@ -89,7 +89,7 @@ class RecordBits:
 
 def together(
     metrics: Sequence[MetricBits],
-    groups: Iterable[tuple[str, bytes, int]],
+    specs: Iterable[Spec],
     devices: int,
     *,
     equally_common: bool = True,
@@ -97,9 +97,8 @@ def together(
     """What metrics tell together.
 
     Args:
-        metrics: each of them.
-        groups: the name of each, the digest of its spec, and how many groups of devices its
-            reports show for good.
+        metrics: what each of them tells.
+        specs: theirs, which say what is the same in all reports of a device.
         devices: among how many a device is to be hidden, at least `FEWEST_DEVICES`.
         equally_common: whether the bits are those of equally common values.
     """
@@ -108,8 +107,8 @@ def together(
     texts = tuple(each.name for each in metrics if each.value is None)
     total = math.fsum(values)
     leading = _fewest(metrics, needed, lambda each: each.value or 0.0)
-    lasting = [(name, digest, number) for name, digest, number in groups if number > 1]
-    constants = shown_bits((digest, number) for _, digest, number in lasting)
+    lasting = [spec for spec in specs if spec.mechanism.permanent_groups > 1]
+    constants = shown_bits((spec.digest, spec.mechanism.permanent_groups) for spec in lasting)
     bits = {each.name: each.value or 0.0 for each in metrics}
     known = math.fsum(bits[name] for name in leading) if leading else total
     return Together(
@@ -126,7 +125,7 @@ def together(
         year=math.fsum(each.year for each in metrics) + constants,
         leading_in_a_year=_fewest(metrics, needed - constants, lambda each: each.year),
         constants=constants,
-        constant_metrics=tuple(name for name, _, _ in lasting),
+        constant_metrics=tuple(spec.name for spec in lasting),
     )
 
 
@@ -144,15 +143,17 @@ def _fewest(
     return tuple(found) if reached >= needed else ()
 
 
-def record_bits(spec: Spec, devices: int) -> RecordBits | None:
-    """How many devices a record would single out; None for a metric without attributes.
+def records_of(specs: Iterable[Spec], devices: int) -> tuple[RecordBits, ...]:
+    """How many devices a record would single out, of each metric with attributes.
 
     Args:
-        spec: the metric's.
+        specs: of all metrics.
         devices: among how many.
     """
-    if not spec.attributes:
-        return None
+    return tuple(_record(spec, devices) for spec in specs if spec.attributes)
+
+
+def _record(spec: Spec, devices: int) -> RecordBits:
     records = math.prod(sizes_of(spec))
     bits = math.log2(records)
     return RecordBits(

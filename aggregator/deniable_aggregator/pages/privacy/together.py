@@ -11,7 +11,7 @@ from deniable_aggregator.pages.parts import Column, Table
 from deniable_aggregator.sentences import counted
 from deniable_shared.periods import period
 from deniable_shared.registry import DEFAULT_DEVICES
-from deniable_shared.review import FEWEST_DEVICES, bits_of, record_bits, together
+from deniable_shared.review import FEWEST_DEVICES, bits_of, records_of, together
 from deniable_shared.review.sentences import sentences
 from deniable_shared.spec import Spec
 
@@ -49,15 +49,9 @@ def together_view(metrics: Sequence[MetricDetails]) -> TogetherView:
     bits = [bits_of(spec) for spec in specs]
     seen = _devices_seen(metrics)
     devices = max(seen[1], FEWEST_DEVICES) if seen else DEFAULT_DEVICES
-    told = together(
-        bits,
-        [(spec.name, spec.digest, spec.mechanism.permanent_groups) for spec in specs],
-        devices,
-    )
-    records = (record_bits(spec, devices) for spec in specs)
     return TogetherView(
         bits=_table(bits),
-        answer=sentences(told, [each for each in records if each is not None]),
+        answer=sentences(together(bits, specs, devices), records_of(specs, devices)),
         devices=_where_from(seen),
     )
 
