@@ -9,6 +9,7 @@ from pathlib import Path
 
 import deniable
 from deniable._status import Dropped
+from deniable_aggregator.audit import AuditAction
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -91,6 +92,11 @@ def test_the_client_reference_has_every_outcome():
 def test_every_reason_for_dropping_a_report_is_named():
     named = re.findall(r"`(\w+)`", FAILURES.partition("## What is dropped")[2])
     assert set(Dropped) <= set(named)
+
+
+def test_every_act_of_administrators_is_in_the_table():
+    keys = (DOCS / "operations/keys.md").read_text(encoding="utf-8")
+    assert set(AuditAction) == set(first_column(keys, "The audit log"))
 
 
 def section(name):
