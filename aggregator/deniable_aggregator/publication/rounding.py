@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Final
 
 from msgspec import Struct
 
+from deniable_aggregator.decimals import EXACT, decimal_of
+
 PARTS_OF_A_HALF_WIDTH: Final = 2
 """A unit is at most this part of half the width of the interval."""
-
-_EXACT: Final = Context(prec=700)
-"""Enough digits for any float."""
 
 _PARTS_OF_A_BOUND: Final = 4
 """A bound is rounded up to a unit of an eighth of it at most."""
@@ -105,7 +104,7 @@ def written(number: float, unit: float, *, percent: bool = False) -> str:
         unit: that of its `Rounded`.
         percent: whether it is a fraction to be written as a percentage.
     """
-    scaled, step = (_decimal(each).scaleb(2 * percent, _EXACT) for each in (number, unit))
+    scaled, step = (decimal_of(each, percent=percent) for each in (number, unit))
     exponent = (step or scaled).normalize().as_tuple().exponent
     places = max(0, -exponent) if isinstance(exponent, int) else 0
     return f"{scaled + 0:,.{places}f}{'%' * percent}"
@@ -118,9 +117,5 @@ def _check_ends(low: float, high: float) -> None:
 
 def _multiple(value: float, unit: Decimal, rounding: str) -> float:
     """The multiple of a unit next to a value."""
-    quotient = _EXACT.divide(_decimal(value), unit)
+    quotient = EXACT.divide(decimal_of(value), unit)
     return float(quotient.to_integral_value(rounding) * unit) + 0.0  # no -0
-
-
-def _decimal(value: float) -> Decimal:
-    return Decimal(repr(float(value)))

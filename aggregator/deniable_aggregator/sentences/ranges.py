@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Final
 
-_EXACT: Final = Context(prec=700)
-"""Enough digits for any sum or rounding of two floats."""
+from deniable_aggregator.decimals import EXACT, decimal_of
 
 _WHOLE: Final = Decimal(1)
 _HUNDRED: Final = Decimal(100)
@@ -161,7 +160,7 @@ def share_in_words(share: float, low: float, high: float) -> str:
         high: the upper end, at least `low`.
     """
     step = _step(*_ends(low, high, percent=True))
-    inside = min(max(_decimal(share).scaleb(2, _EXACT), Decimal(0)), _HUNDRED)
+    inside = min(max(decimal_of(share, percent=True), Decimal(0)), _HUNDRED)
     return f"{_written(_round(inside, step, ROUND_HALF_EVEN))}%"
 
 
@@ -173,7 +172,7 @@ def number_in_words(number: float, low: float, high: float) -> str:
         low: the lower end of the interval.
         high: the upper end, at least `low`.
     """
-    return _written(_round(_decimal(number), _step(*_ends(low, high)), ROUND_HALF_EVEN))
+    return _written(_round(decimal_of(number), _step(*_ends(low, high)), ROUND_HALF_EVEN))
 
 
 def point_in_words(change: float, low: float, high: float) -> str:
@@ -185,7 +184,7 @@ def point_in_words(change: float, low: float, high: float) -> str:
         high: the upper end, at least `low`.
     """
     step = _step(*_ends(low, high, percent=True))
-    return _signed(_round(_decimal(change).scaleb(2, _EXACT), step, ROUND_HALF_EVEN))
+    return _signed(_round(decimal_of(change, percent=True), step, ROUND_HALF_EVEN))
 
 
 def _difference(first: Decimal, last: Decimal, unit: str) -> str:
@@ -219,32 +218,26 @@ def _counted(number: Decimal, unit: str) -> str:
 def _ends(low: float, high: float, *, percent: bool = False) -> tuple[Decimal, Decimal]:
     if not float("-inf") < low <= high < float("inf"):
         raise ValueError(f"low and high must be finite and in this order, got {low!r}, {high!r}")
-    moved = 2 if percent else 0
-    return _decimal(low).scaleb(moved, _EXACT), _decimal(high).scaleb(moved, _EXACT)
-
-
-def _decimal(number: float) -> Decimal:
-    """The shortest decimal that means this float: 0.46 and not 0.46000000000000002."""
-    return Decimal(repr(float(number)))
+    return decimal_of(low, percent=percent), decimal_of(high, percent=percent)
 
 
 def _step(first: Decimal, last: Decimal) -> Decimal:
     """The power of ten to round to: at most half of the width, and smaller if that widens much."""
-    width = _EXACT.subtract(last, first)
+    width = EXACT.subtract(last, first)
     if not width:
-        return _power(min(int(first.normalize(_EXACT).as_tuple().exponent), 0))
-    step = _power(_EXACT.divide(width, Decimal(2)).adjusted())
+        return _power(min(int(first.normalize(EXACT).as_tuple().exponent), 0))
+    step = _power(EXACT.divide(width, Decimal(2)).adjusted())
     bottom, top = _round(first, step, ROUND_FLOOR), _round(last, step, ROUND_CEILING)
-    much = _EXACT.subtract(top, bottom) > _EXACT.multiply(width, _WIDER)
-    return _EXACT.divide(step, Decimal(10)) if much else step
+    much = EXACT.subtract(top, bottom) > EXACT.multiply(width, _WIDER)
+    return EXACT.divide(step, Decimal(10)) if much else step
 
 
 def _round(number: Decimal, step: Decimal, rounding: str) -> Decimal:
-    return number.quantize(step, rounding, _EXACT)
+    return number.quantize(step, rounding, EXACT)
 
 
 def _power(exponent: int) -> Decimal:
-    return _WHOLE.scaleb(exponent, _EXACT)
+    return _WHOLE.scaleb(exponent, EXACT)
 
 
 def _written(number: Decimal) -> str:
@@ -252,7 +245,7 @@ def _written(number: Decimal) -> str:
     if not number:
         return "0"
     if number.adjusted() not in _PLAIN:
-        return f"{number.normalize(_EXACT):e}"
+        return f"{number.normalize(EXACT):e}"
     return f"{number:,f}"
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Final, Protocol
 
+from deniable_aggregator.decimals import EXACT, decimal_of
 from deniable_aggregator.sentences import range_in_words
 
 if TYPE_CHECKING:
@@ -19,9 +20,6 @@ ALIKE: Final = 0.2
 """An interval whose sides differ by less than this part of their mean is written as one ±."""
 
 MOST_DECIMALS: Final = 12
-
-_EXACT: Final = Context(prec=700)
-"""Enough digits for any float."""
 
 
 class WithInterval(Protocol):
@@ -134,7 +132,7 @@ def _ends(low: float, high: float, places: int, *, percent: bool = False) -> str
     """The ends of an interval in brackets, rounded outward: what is printed is never narrower."""
     step = Decimal(1).scaleb(-places)
     ends = [
-        Decimal(repr(float(end))).scaleb(2 * percent, _EXACT).quantize(step, rounding, _EXACT)
+        decimal_of(end, percent=percent).quantize(step, rounding, EXACT)
         for end, rounding in ((low, ROUND_FLOOR), (high, ROUND_CEILING))
     ]
     return f"[{', '.join(f'{end + 0:,f}' for end in ends)}]"
