@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 import click
@@ -16,6 +15,12 @@ from deniable_aggregator.answers.words import PERIOD_LENGTHS
 from deniable_aggregator.asking.errors import AskingError
 from deniable_aggregator.cli.support.completion import complete_metric
 from deniable_aggregator.cli.support.listed_values import candidates_option
+from deniable_aggregator.cli.support.output_file import (
+    STDOUT,
+    format_of,
+    new_file,
+    output_option,
+)
 from deniable_aggregator.cli.support.progress import progress_bar
 from deniable_aggregator.cli.support.question_options import (
     days_options,
@@ -23,14 +28,15 @@ from deniable_aggregator.cli.support.question_options import (
     without_key_option,
 )
 from deniable_aggregator.cli.support.server_options import source_options
-from deniable_aggregator.replaced_file import replaced_file
 from deniable_aggregator.tables.formats import FORMATS, encode
 from deniable_aggregator.tables.rows import rows_of
 from deniable_shared.characters import visible, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from datetime import date
+    from pathlib import Path
 
     from deniable_aggregator.answers.words import PeriodLength
     from deniable_aggregator.asking import HttpSource
@@ -38,7 +44,6 @@ if TYPE_CHECKING:
     from deniable_aggregator.tables.row import Row
     from deniable_aggregator.tables.rows import Answer
 
-STDOUT: Final = Path("-")
 BINARY: Final = ("arrow", "parquet")
 FAILED: Final = 1
 NO_LIST: Final = (
@@ -48,13 +53,8 @@ NO_LIST: Final = (
 
 @click.command(short_help="Writes the numbers of metrics as one long table.")
 @click.argument("metrics", nargs=-1, metavar="[METRIC]...", shell_complete=complete_metric)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-    default="-",
-    show_default=True,
-    help="The file to write; it takes the place of an earlier one when it is whole. - prints.",
+@output_option(
+    "The file to write; it takes the place of an earlier one when it is whole. - prints."
 )
 @click.option(
     "--format",
@@ -102,7 +102,7 @@ def export(
         deniable export emoji --candidates list:emoji --by day -o emoji.jsonl
         deniable export --since yesterday --until yesterday -o yesterday.csv
     """  # noqa: D301  click reads the backslash as a sign
-    form = form or _format_of(output)
+    form = form or format_of(output, FORMATS, "csv")
     printed = output == STDOUT
     if printed and form in BINARY and sys.stdout.isatty():
         raise click.UsageError(f"{form} is not for a terminal: give --output, or --format csv")
@@ -160,27 +160,8 @@ def _answer(
     return found
 
 
-def _format_of(output: Path) -> str:
-    if output == STDOUT:
-        return "csv"
-    name = output.suffix.lower().removeprefix(".")
-    if name not in FORMATS:
-        endings = ", ".join(f".{each}" for each in FORMATS)
-        raise click.UsageError(f"--output must end in {endings}, or give --format; got '{output}'")
-    return name
-
-
-@contextmanager
-def _opened(output: Path) -> Iterator[BinaryIO]:
-    """The file to write to, which is there under its name only when it is whole."""
-    if output == STDOUT:
-        yield sys.stdout.buffer
-        return
-    try:
-        with replaced_file(output) as file:
-            yield file
-    except OSError as error:
-        raise click.FileError(str(output), error.strerror) from None
+def _opened(output: Path) -> AbstractContextManager[BinaryIO]:
+    return nullcontext(sys.stdout.buffer) if output == STDOUT else new_file(output)
 
 
 def _for_terminal(piece: bytes) -> bytes:

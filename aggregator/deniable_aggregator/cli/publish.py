@@ -11,6 +11,12 @@ import click
 from deniable_aggregator.answers.questions import EstimateQuery
 from deniable_aggregator.cli.support.completion import complete_metric, complete_segment
 from deniable_aggregator.cli.support.listed_values import candidates_option
+from deniable_aggregator.cli.support.output_file import (
+    STDOUT,
+    format_of,
+    new_file,
+    output_option,
+)
 from deniable_aggregator.cli.support.question_options import (
     SEGMENT_HELP,
     days_options,
@@ -19,7 +25,7 @@ from deniable_aggregator.cli.support.question_options import (
     without_key_option,
 )
 from deniable_aggregator.cli.support.server_options import source_options
-from deniable_aggregator.replaced_file import replaced_file
+from deniable_aggregator.publication.policy import MINIMUM, REPORTS_MINIMUM, Policy
 from deniable_shared.characters import visible, visible_lines
 
 if TYPE_CHECKING:
@@ -29,7 +35,6 @@ if TYPE_CHECKING:
     from deniable_aggregator.asking import HttpSource
     from deniable_aggregator.publication.published import Publication
 
-STDOUT: Final = Path("-")
 SUSPICIOUS: Final = 3
 NAMES: Final = ("csv", "json", "md", "html")
 _READABLE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
@@ -42,7 +47,7 @@ _READABLE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.option(
     "--minimum",
     type=click.IntRange(1),
-    default=100,
+    default=MINIMUM,
     show_default=True,
     metavar="K",
     help="Show a value if at least so many devices of one period surely hold it.",
@@ -50,7 +55,7 @@ _READABLE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
 @click.option(
     "--reports-minimum",
     type=click.IntRange(1),
-    default=1_000,
+    default=REPORTS_MINIMUM,
     show_default=True,
     metavar="N",
     help="Refuse a metric with fewer reports.",
@@ -68,14 +73,7 @@ _READABLE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
     type=click.Choice(NAMES),
     help="What is written; left out to go by the name of the file. md where it is printed.",
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-    default="-",
-    show_default=True,
-    help="The file to write; - prints.",
-)
+@output_option("The file to write; - prints.")
 @click.option(
     "--export",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -142,14 +140,13 @@ def publish(
     """  # noqa: D301  click reads the backslash as a sign
     from deniable_aggregator.publication.making import publish as make_publication
     from deniable_aggregator.publication.notes import presence_warnings
-    from deniable_aggregator.publication.policy import Policy
     from deniable_aggregator.publication.population import read_population
 
     if (export is None) != (key is None):
         raise click.UsageError("--export and --key are given together: an export is signed")
     if export is not None and (form is not None or output != STDOUT):
         raise click.UsageError("--export is instead of --format and --output")
-    form = form or _format_of(output)
+    form = form or format_of(output, NAMES, "md")
     if len(set(metrics)) != len(metrics):
         raise click.UsageError(f"METRIC must be different ones, got {', '.join(metrics)}")
     people = {} if population is None else read_population(population)
@@ -186,10 +183,10 @@ def _write(made: list[Publication], form: str, output: Path) -> None:
 
     text = FORMATS[form](made)
     if output == STDOUT:
-        shown = visible_lines(text.rstrip("\n")) if sys.stdout.isatty() else text.rstrip("\n")
-        click.echo(shown)
+        shown = text.rstrip("\n")
+        click.echo(visible_lines(shown) if sys.stdout.isatty() else shown)
     else:
-        with replaced_file(output) as file:
+        with new_file(output) as file:
             file.write(text.encode())
         click.echo(f"wrote {output}", err=True)
     if form == "csv":
@@ -204,7 +201,7 @@ def _write_export(made: list[Publication], source: HttpSource, path: Path, key: 
 
     private = load_private_key(key)
     export = compile_export(made, source.registry_history())
-    with replaced_file(path) as file:
+    with new_file(path) as file:
         file.write(sign_export(export, private))
     metrics = "1 metric" if len(made) == 1 else f"{len(made):,} metrics"
     click.echo(
@@ -218,13 +215,3 @@ def _say(made: list[Publication], told: Callable[[Publication], Iterable[str]]) 
     for each in made:
         for text in told(each):
             click.echo(visible(f"{each.metric}: {text}"), err=True)
-
-
-def _format_of(output: Path) -> str:
-    if output == STDOUT:
-        return "md"
-    name = output.suffix.lower().removeprefix(".")
-    if name not in NAMES:
-        endings = ", ".join(f".{each}" for each in NAMES)
-        raise click.UsageError(f"--output must end in {endings}, or give --format; got '{output}'")
-    return name
