@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from deniable._platform.folders import state_folder
-from deniable_shared.attributes import NAME
+from deniable_shared.characters import NAME
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:

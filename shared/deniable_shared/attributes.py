@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from deniable_shared import hashing
+from deniable_shared.characters import NAME
 from deniable_shared.errors import ParameterError
 from deniable_shared.frozen import frozen
 
@@ -18,7 +19,6 @@ AttributeType = Literal["boolean", "category"]
 
 MIN_ATTRIBUTES: Final = 2
 MAX_ATTRIBUTES: Final = 64
-NAME: Final = r"[a-z][a-z0-9_]{0,63}"
 _BOOLEAN: Final = ("false", "true")
 
 

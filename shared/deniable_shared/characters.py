@@ -13,6 +13,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+NAME: Final = r"[a-z][a-z0-9_]{0,63}"
+"""What applications, metrics and attributes may be called, as a regular expression."""
+
 _CONTROL: Final = "\x00-\x1f\x7f-\x9f"
 _DIRECTION: Final = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _LINES: Final = "\u2028\u2029"

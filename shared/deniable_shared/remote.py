@@ -22,6 +22,7 @@ from base64 import b64decode, b64encode
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from deniable_shared.characters import NAME
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -38,7 +39,6 @@ MAX_SERIAL: Final = 2**53 - 1
 MAX_SLOW: Final = 1_000
 
 _VERSION: Final = 1
-_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _REQUIRED: Final = {"remote", "application", "serial"}
 _FIELDS: Final = _REQUIRED | {"disable", "thin", "slow"}
 
@@ -108,7 +108,7 @@ def parse(payload: bytes) -> RemoteConfiguration:
     slow = fields.setdefault("slow", 1)
     rules: list[tuple[str, str, bool]] = [
         ("remote", "the number 1", _is_integer(fields["remote"], _VERSION)),
-        ("application", f"matching {_NAME.pattern}", _is_name(fields["application"])),
+        ("application", f"matching {NAME}", _is_name(fields["application"])),
         ("serial", f"an integer in [1, {MAX_SERIAL}]", _is_integer(fields["serial"], MAX_SERIAL)),
         (
             "disable",
@@ -137,7 +137,7 @@ def parse(payload: bytes) -> RemoteConfiguration:
 
 
 def _is_name(value: object) -> bool:
-    return isinstance(value, str) and _NAME.fullmatch(value) is not None
+    return isinstance(value, str) and re.fullmatch(NAME, value) is not None
 
 
 def _is_integer(value: object, most: int) -> bool:

@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 from deniable_aggregator.answers.administration import MetricType  # noqa: TC001  likewise
 from deniable_aggregator.answers.words import Count, Verdict, VersionId  # noqa: TC001  likewise
 from deniable_aggregator.publication.rounding import Rounded  # noqa: TC001  likewise
-from deniable_shared.attributes import NAME
+from deniable_shared.characters import NAME
 
 Every = Literal["day", "week", "month", "once"]
 """How often a device reports, as registries say it."""

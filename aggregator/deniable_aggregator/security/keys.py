@@ -16,7 +16,7 @@ from deniable_aggregator.answers.words import SCOPES
 from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
 from deniable_aggregator.dates import format_day
 from deniable_aggregator.store import Store, StoredKey
-from deniable_shared.characters import visible_constraint
+from deniable_shared.characters import NAME, visible_constraint
 from deniable_shared.errors import DeniableError, ParameterError
 
 ID_BYTES: Final = 6
@@ -25,7 +25,6 @@ MAX_DAYS: Final = 36_500
 TOKEN_PATTERN: Final = re.compile(
     rf"deniable_({'|'.join(SCOPES)})_([0-9a-f]{{{2 * ID_BYTES}}})_([A-Za-z0-9_-]{{43}})"
 )
-_APPLICATION: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
 class Key(NamedTuple):
@@ -78,8 +77,8 @@ def issue_key(
     """
     if scope not in SCOPES:
         raise ParameterError("scope", f"one of {', '.join(SCOPES)}", scope)
-    if not _APPLICATION.fullmatch(application):
-        raise ParameterError("application", f"matching {_APPLICATION.pattern}", application)
+    if not re.fullmatch(NAME, application):
+        raise ParameterError("application", f"matching {NAME}", application)
     if not len(label) <= MAX_LABEL:
         raise ParameterError("label", f"at most {MAX_LABEL} characters", label)
     if constraint := visible_constraint(label):

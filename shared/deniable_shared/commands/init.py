@@ -9,7 +9,7 @@ import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from deniable_shared.attributes import NAME
+from deniable_shared.characters import NAME
 from deniable_shared.commands.first_registry import registry_text
 from deniable_shared.commands.parser import Parser
 from deniable_shared.errors import DeniableError, ParameterError

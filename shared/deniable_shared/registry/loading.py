@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from deniable_shared import numbers
-from deniable_shared.attributes import NAME
+from deniable_shared.characters import NAME
 from deniable_shared.errors import ParameterError, RegistryError
 from deniable_shared.fields import TableReader
 from deniable_shared.frozen import frozen

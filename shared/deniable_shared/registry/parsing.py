@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deniable_shared import hashing
-from deniable_shared.attributes import NAME, Attribute
+from deniable_shared.attributes import Attribute
+from deniable_shared.characters import NAME
 from deniable_shared.errors import ParameterError
 from deniable_shared.segments import Segments
 
