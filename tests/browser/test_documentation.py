@@ -144,6 +144,15 @@ def test_a_search_in_the_folder_finds_the_page_about_words_and_shows_where_they_
         assert excerpt in results.first.locator(".context").inner_text()
 
 
+def test_all_columns_of_the_threats_are_seen_at_once_in_a_wide_window(browser, site):
+    with tab(browser, site.as_uri()) as visitor:
+        visitor.page.set_viewport_size({"width": 1280, "height": 900})
+        visitor.page.goto(f"{site.as_uri()}/threat-model.html")
+        tables = visitor.page.locator(".table-wrapper")
+        assert tables.count() > 3
+        assert tables.evaluate_all("all => all.every(each => each.scrollWidth <= each.clientWidth)")
+
+
 def test_a_link_that_leads_nowhere_ends_the_build_with_its_document(tmp_path):
     staging = Staging(tmp_path / "pages")
     with pytest.raises(SiteError, match=r"scale\.md: the link to no\.md leads nowhere"):

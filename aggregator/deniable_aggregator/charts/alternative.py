@@ -225,8 +225,13 @@ def _curves_in_words(panel: Curves) -> Iterator[str]:
     for curve in panel.curves:
         ends = (curve.points[0], curve.points[-1])
         said = " and ".join(
-            f"{plain(factor(panel.unit) * height, 2)}{ending} with {at:,.0f} {panel.across}"
+            f"{_as_a_height(factor(panel.unit) * height)}{ending} with {at:,.0f} {panel.across}"
             for at, height in ends
         )
         chosen = f" ({panel.chosen})" if curve.chosen else ""
         yield f"{curve.name}{chosen}: {said}"
+
+
+def _as_a_height(value: float) -> str:
+    """A number with three figures, or with one behind its point."""
+    return plain(value, max(3, len(f"{abs(value):.0f}") + 1))
