@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.charts.figure import CHANGES, Dots, Grid, Histogram, Lines
@@ -233,5 +234,7 @@ def _curves_in_words(panel: Curves) -> Iterator[str]:
 
 
 def _as_a_height(value: float) -> str:
-    """A number with three figures, or with one behind its point."""
-    return plain(value, max(3, len(f"{abs(value):.0f}") + 1))
+    """A number with three figures, or one behind its point; rounded up, as heights are bounds."""
+    figures = max(3, len(f"{abs(value):.0f}") + 1)
+    exact = Decimal(f"{value:.12g}")
+    return plain(float(Context(figures, ROUND_CEILING).plus(exact)), figures)
