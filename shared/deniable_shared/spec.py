@@ -241,6 +241,12 @@ class Spec:
         items = self.values + single_items(self.attributes)
         return items + pair_items(self.attributes) if self.mechanism.estimates_pairs else items
 
+    @cached_property
+    def bins(self) -> int:
+        """How many bins there are; of a distribution only."""
+        bins: int = self.mechanism.size  # type: ignore[attr-defined]  # all over bins have one
+        return bins
+
     @property
     def reports_absence(self) -> bool:
         """Whether a period without a value is reported as well; one that never ends is not."""
@@ -328,13 +334,8 @@ class Spec:
             )
         number = cast("float", value)
         if self.type == "distribution":
-            return numbers.bin_index(number, ends, self._bins)
+            return numbers.bin_index(number, ends, self.bins)
         return numbers.nearest_place(number, ends)
-
-    @cached_property
-    def _bins(self) -> int:
-        bins: int = self.mechanism.size  # type: ignore[attr-defined]  # all over bins have one
-        return bins
 
     @cached_property
     def _index(self) -> dict[str | None, int]:

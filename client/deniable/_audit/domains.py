@@ -79,7 +79,7 @@ def two_items(spec: Spec) -> tuple[Any, Any]:
     if spec.type == "number":
         return 0, RESOLUTION
     if spec.type == "distribution":
-        return 0, spec.mechanism.size - 1  # type: ignore[attr-defined]  # all over bins have one
+        return 0, spec.bins - 1
     if spec.type == "attributes":
         return tuple([0] * len(spec.attributes)), tuple([1] * len(spec.attributes))
     if spec.type == "string":
@@ -133,7 +133,7 @@ def _records(spec: Spec) -> Domain:
 
 
 def _numbers(spec: Spec, ends: Range) -> Domain:
-    bins: int | None = getattr(spec.mechanism, "size", None) if spec.type != "number" else None
+    bins = spec.bins if spec.type == "distribution" else None
     count = RESOLUTION + 1 if bins is None else bins
 
     def number_at(index: int) -> float:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from deniable_shared.commands.metric_text import DETECTED_SHARE, devices_for_mean, metric_text
 from deniable_shared.commands.parser import Parser, integer_in, number_in
 from deniable_shared.commands.review_text import (
-    guess_data,
-    prior_lines,
-    review_data,
+    guess_as_json,
+    guess_lines,
+    review_as_json,
     review_lines,
 )
 from deniable_shared.commands.text import wrapped
@@ -27,14 +27,15 @@ from deniable_shared.planning.disclosure_figures import (
     posterior_from_even_odds,
 )
 from deniable_shared.registry import MAX_DEVICES, load
-from deniable_shared.review import FEWEST_DEVICES, read_priors, review
+from deniable_shared.review import FEWEST_DEVICES, guess_after, read_priors, review
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from deniable_shared.letters import LetterCode
     from deniable_shared.registry import Metric, Registry
-    from deniable_shared.review import Review
+    from deniable_shared.review import Guess, Review
 
 _ABOUT: Final = """\
 Checks FILE and says what each metric can reveal.
@@ -108,22 +109,25 @@ def run(options: argparse.Namespace) -> int:
     registry = load(options.file)
     priors = read_priors(options.priors, registry) if options.priors else None
     found = review(registry, devices=options.devices, priors=priors)
+    guesses: list[Guess] = []
+    if options.prior is not None:
+        specs = (metric.spec for metric in registry.metrics.values())
+        guesses = [guess_after(spec, options.prior) for spec in specs]
     if options.json:
-        print(json.dumps(as_json(registry, found, options.prior), indent=2))
+        print(json.dumps(as_json(registry, found, guesses), indent=2))
     else:
-        print(_text(options.file, registry, found, options.prior))
+        print(_text(options.file, registry, found, guesses))
     return 1 if options.strict and found.findings else 0
 
 
-def as_json(registry: Registry, found: Review, prior: float | None = None) -> dict[str, Any]:
+def as_json(registry: Registry, found: Review, guesses: Sequence[Guess] = ()) -> dict[str, Any]:
     """What is printed for programs.
 
     Args:
         registry: the file.
         found: what the review of it found.
-        prior: how probable somebody thought a value, or None.
+        guesses: what a report makes of somebody's guess, of each metric, if that was asked.
     """
-    specs = [metric.spec for metric in registry.metrics.values()]
     return {
         "application": registry.application,
         "budget": {
@@ -138,8 +142,8 @@ def as_json(registry: Registry, found: Review, prior: float | None = None) -> di
             "bits": found.together.constants,
         },
         "metrics": [_metric_as_json(metric) for metric in registry.metrics.values()],
-        "review": review_data(found),
-        "guesses": [] if prior is None else [guess_data(spec, prior) for spec in specs],
+        "review": review_as_json(found),
+        "guesses": [guess_as_json(guess) for guess in guesses],
     }
 
 
@@ -185,12 +189,12 @@ def _letters_as_json(code: LetterCode) -> dict[str, Any]:
     }
 
 
-def _text(file: Path, registry: Registry, found: Review, prior: float | None) -> str:
+def _text(file: Path, registry: Registry, found: Review, guesses: Sequence[Guess]) -> str:
     blocks = [f"{file}: application {registry.application}, no problems"]
     blocks += map(metric_text, registry.metrics.values())
     blocks.append("\n".join(wrapped(_budget_lines(registry))))
-    if prior is not None:
-        blocks.append("\n".join(prior_lines(registry, prior)))
+    if guesses:
+        blocks.append("\n".join(guess_lines(guesses)))
     blocks.append("\n".join(review_lines(found)))
     return "\n\n".join(blocks)
 

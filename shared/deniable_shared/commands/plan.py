@@ -18,7 +18,7 @@ from deniable_shared.commands.plan_registry import (
     without_expected_devices,
 )
 from deniable_shared.commands.plan_text import plan_plot, plan_text
-from deniable_shared.commands.plan_together import together_as_dict, together_text
+from deniable_shared.commands.plan_together import together_as_json, together_text
 from deniable_shared.commands.text import wrapped
 from deniable_shared.errors import DeniableError
 from deniable_shared.periods import EVERY
@@ -185,7 +185,7 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         data: dict[str, Any] = {"plans": [planned.as_dict() for planned in plans]}
         if registry is not None:
-            data["together"] = together_as_dict(registry, options.days)
+            data["together"] = together_as_json(registry, options.days)
         print(json.dumps(data, indent=2))
     else:
         for planned in plans:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from deniable_shared.registry import Registry
 
 
-def together_as_dict(registry: Registry, days: int) -> dict[str, Any]:
+def together_as_json(registry: Registry, days: int) -> dict[str, Any]:
     """What is printed for programs.
 
     Args:

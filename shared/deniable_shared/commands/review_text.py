@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable_shared.commands.text import labelled_lines, printable_lines, wrapped
 from deniable_shared.frozen import field_names
-from deniable_shared.review.entropy import posterior
-from deniable_shared.review.information import information
 from deniable_shared.review.sentences import sentences
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from deniable_shared.registry import Registry
-    from deniable_shared.review import Finding, MetricBits, Review
-    from deniable_shared.spec import Spec
+    from deniable_shared.review import Finding, Guess, MetricBits, Review
 
 _HEADS: Final = ("bits of", "its value", "the rarest", "one report", "on average", "a year")
 _LONGEST_NAME: Final = 20
@@ -101,66 +96,46 @@ def _cells(bits: MetricBits) -> tuple[str, ...]:
     )
 
 
-def prior_lines(registry: Registry, prior: float) -> list[str]:
-    """What one report makes of somebody's guess, for each metric.
+def guess_lines(guesses: Sequence[Guess]) -> list[str]:
+    """What one report of each metric makes of somebody's guess.
 
     Args:
-        registry: with the metrics.
-        prior: how probable it seemed that a device has a value, in (0, 1).
+        guesses: of each metric, all with the same prior; at least one.
     """
-    rows = [
-        (name, _guess_text(guess_data(metric.spec, prior)))
-        for name, metric in registry.metrics.items()
-    ]
     return [
-        f"If somebody thought it {prior:.1%} probable that a device has a value:",
-        *labelled_lines(rows),
+        f"If somebody thought it {guesses[0].prior:.1%} probable that a device has a value:",
+        *labelled_lines((guess.name, _guess_text(guess)) for guess in guesses),
     ]
 
 
-def guess_data(spec: Spec, prior: float) -> dict[str, Any]:
-    """What one report makes of a guess.
-
-    Args:
-        spec: of a metric.
-        prior: how probable it seemed, in (0, 1).
-    """
-    data: dict[str, Any] = {
-        "name": spec.name,
-        "prior": prior,
-        "most": posterior(prior, math.exp(spec.mechanism.epsilon), 1.0),
-    }
-    if spec.type == "boolean":
-        support = spec.mechanism.support  # type: ignore[attr-defined]  # all over flags have one
-        data["after_a_yes"] = posterior(prior, support.p, support.q)
-        data["after_a_no"] = posterior(prior, 1 - support.p, 1 - support.q)
-        data["average_bits"] = information(spec.mechanism, (1 - prior, prior)).bits
-        data["bits_of_a_yes"] = math.log2(data["after_a_yes"] / prior)
-    return data
-
-
-def _guess_text(guess: dict[str, Any]) -> str:
-    prior = f"{guess['prior']:.1%}"
-    if "after_a_yes" not in guess:
-        return f"a report makes {prior} into {guess['most']:.1%} at most"
+def _guess_text(guess: Guess) -> str:
+    prior, flag = f"{guess.prior:.1%}", guess.flag
+    if flag is None:
+        return f"a report makes {prior} into {guess.most:.1%} at most"
     return (
-        f"a yes makes {prior} into {guess['after_a_yes']:.1%}, a no into "
-        f"{guess['after_a_no']:.1%}; {guess['bits_of_a_yes']:.4f} bits by a yes, "
-        f"{guess['average_bits']:.4f} on average"
+        f"a yes makes {prior} into {flag.after_a_yes:.1%}, a no into {flag.after_a_no:.1%}; "
+        f"{flag.bits_of_a_yes:.4f} bits by a yes, {flag.average_bits:.4f} on average"
     )
 
 
-def review_data(found: Review) -> dict[str, Any]:
+def guess_as_json(guess: Guess) -> dict[str, Any]:
+    """A guess for programs."""
+    data = _as_json(guess)
+    flag = data.pop("flag")
+    return data if flag is None else {**data, **_as_json(flag)}
+
+
+def review_as_json(found: Review) -> dict[str, Any]:
     """The review for programs."""
     return {
-        "bits": [_as_data(each) for each in found.metrics],
-        "together": _as_data(found.together),
-        "records": [{**_as_data(each), "records": str(each.records)} for each in found.records],
+        "bits": [_as_json(each) for each in found.metrics],
+        "together": _as_json(found.together),
+        "records": [{**_as_json(each), "records": str(each.records)} for each in found.records],
         "shares_given": list(found.shares_given),
-        "findings": [_as_data(each) for each in (*found.findings, *found.ignored)],
+        "findings": [_as_json(each) for each in (*found.findings, *found.ignored)],
     }
 
 
-def _as_data(value: Any) -> dict[str, Any]:
+def _as_json(value: Any) -> dict[str, Any]:
     found = {name: getattr(value, name) for name in field_names(type(value))}
     return {name: list(each) if isinstance(each, tuple) else each for name, each in found.items()}

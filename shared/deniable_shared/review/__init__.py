@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from deniable_shared.review.finding import Finding
+from deniable_shared.review.guess import Guess, guess_after
 from deniable_shared.review.metric_bits import MetricBits, Shares, bits_of
 from deniable_shared.review.priors import read_priors
 from deniable_shared.review.reviewing import Review, review
@@ -17,12 +18,14 @@ from deniable_shared.review.together import (
 __all__ = [
     "FEWEST_DEVICES",
     "Finding",
+    "Guess",
     "MetricBits",
     "RecordBits",
     "Review",
     "Shares",
     "Together",
     "bits_of",
+    "guess_after",
     "read_priors",
     "records_of",
     "review",

@@ -106,8 +106,7 @@ def sizes_of(spec: Spec) -> tuple[int, ...]:
     if spec.type == "boolean":
         return (2,)
     if spec.type == "distribution":
-        bins: int = spec.mechanism.size  # type: ignore[attr-defined]  # all over bins have one
-        return (bins,)
+        return (spec.bins,)
     return (len(spec.values),) if spec.values else ()
 
 
