@@ -49,9 +49,12 @@ def table_of(publication: Publication) -> Table:
         columns += ["people (k)", "presence"]
     cells = []
     for row in rows:
-        line = [_label(row, publication), *_number(row.number, most=1 if row.items else None)]
+        line = [
+            _label(row, publication),
+            *_estimate(row),
+        ]
         if counts:
-            line += _number(row.reports, most=row.of_reports)
+            line += _number(row.reports, row.of_reports)
         if people:
             line += ["" if row.people is None else f"{row.people:,}", _presence(row)]
         cells.append(line)
@@ -65,11 +68,16 @@ def _label(row: PublishedRow, publication: Publication) -> str:
     return visible(row.label)
 
 
-def _number(number: Rounded | None, most: int | None) -> list[str]:
+def _estimate(row: PublishedRow) -> list[str]:
+    """A share as percentage, or a mean or quantile."""
+    return _number(row.number, 1 if row.items else None, percent=row.items > 0)
+
+
+def _number(number: Rounded | None, most: int | None, *, percent: bool = False) -> list[str]:
     """A number and its interval; of what is in [0, most], the possible part of the interval."""
     if number is None:
         return ["can't place", ""]
-    percent, low, high = most == 1, number.low, number.high
+    low, high = number.low, number.high
     if most is not None and high > 0 and low < most:
         low, high = max(low, 0.0), min(high, float(most))
     ends = [written(end, number.unit, percent=percent) for end in (low, high)]

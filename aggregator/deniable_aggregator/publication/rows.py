@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.publication.selection import Selection
 
 _PRESENCE_UNIT: Final = Decimal("0.001")
+_SHARE_DECIMALS: Final = 7
+"""A share is never known this well by its reports: what is narrower is exact, but for floats."""
 
 
 def share_row(
@@ -60,8 +62,10 @@ def other_row(
         periods: in how many periods the reports were sent.
         policy: has how many people they could be true of.
     """
-    low, high = chosen.together(combined)
-    number = rounded(combined.share, low, high)
+    share, (low, high) = combined.share, chosen.together(combined)
+    if high - low < 10**-_SHARE_DECIMALS:  # all values of a list together
+        share = low = high = round(share, _SHARE_DECIMALS)
+    number = rounded(share, low, high)
     known = [policy.population.get(row.value) for row in chosen.merged]
     people = None if None in known else sum(cast("list[int]", known))
     size = len(chosen.merged)
@@ -70,7 +74,7 @@ def other_row(
         label=f"other ({size:,} {'item' if size == 1 else 'items'})",
         items=size,
         number=number,
-        reports=_counted(combined.share, low, high, combined.reports),
+        reports=_counted(share, low, high, combined.reports),
         of_reports=combined.reports,
         people=people,
         presence=presence(number.high, periods.devices(combined.reports), people),

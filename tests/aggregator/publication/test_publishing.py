@@ -56,6 +56,13 @@ def test_values_that_enough_devices_surely_hold_are_shown_and_the_rest_is_merged
     assert made.left_out == 0
 
 
+@pytest.mark.parametrize(("held", "reports"), [((700, 500, 130, 77), "1,407"), ((1, 0), "1")])
+def test_all_values_together_are_all_reports_without_what_floats_add(held, reports):
+    made = publish(source(held), "m", policy=Policy(50_000, reports_minimum=1))
+    ((_, *cells),) = table_of(made).rows
+    assert cells == ["100%", "100 to 100%", reports, f"{reports} to {reports}"]
+
+
 def test_the_minimum_is_of_the_devices_of_a_period_and_not_of_their_reports():
     shown = [len(publish(source(days=days), "m", policy=Policy(1_000)).rows) - 1
              for days in (ONE_DAY, DAYS)]  # fmt: skip
