@@ -27,13 +27,12 @@ def shown(after):
 
 @pytest.fixture
 def certificate(tmp_path, monkeypatch, capsys):
-    """The file for the demo's first metric, and what was printed."""
-    text = (ROOT / "demo" / "metrics.toml").read_text(encoding="utf-8")
-    head, _, rest = text.partition("[metrics.theme]")
-    theme = rest.partition("\n[metrics.")[0]
-    (tmp_path / "metrics.toml").write_text(f"{head}[metrics.theme]{theme}", encoding="utf-8")
+    """The certificate of the file that init writes, and what the audit printed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main(["init", "--application", "flightdeck"])
+    capsys.readouterr()
     with pytest.raises(SystemExit) as ended:
         main(["audit", "metrics.toml", "--certificate", "certificate.json"])
     assert ended.value.code == 0
