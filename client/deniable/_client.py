@@ -142,7 +142,7 @@ class Client:
         self._storage, self._events, self._consent = engine.storage, engine.events, engine.consent
         self._recorder, self._uploader = engine.recorder, engine.uploader
         if remember_consent:
-            self._recall_consent()
+            self._now_or_in_background(self._recall)
         elif consent:
             self.consent = True
 
@@ -265,13 +265,7 @@ class Client:
         Returns:
             How many pending reports were deleted; 0 if the storage cannot be used now.
         """
-        try:
-            return self._consent.forget()
-        except STORAGE_ERRORS:
-            self._delete_in_background()
-        except Exception as error:  # noqa: BLE001  a defect here must not reach the host
-            self._events.problem("internal_error", type(error).__name__)
-        return 0
+        return self._now_or_in_background(self._consent.forget) or 0
 
     def close(self) -> None:
         """Ends the background thread and closes the files, within a second in any case.
@@ -297,21 +291,7 @@ class Client:
 
     @consent.setter
     def consent(self, agreed: bool) -> None:
-        try:
-            self._storage.detect_fork()
-            if agreed is True:
-                if self._is_closed:
-                    return
-                self._agreed = self._consent.grant()
-                self._begin()
-            else:
-                self._consent.withdraw()
-                self._uploader.stop()
-                self._consent.delete_owed_now()
-        except STORAGE_ERRORS:
-            self._delete_in_background()
-        except Exception as error:  # noqa: BLE001  a defect here must not reach the host
-            self._events.problem("internal_error", type(error).__name__)
+        self._now_or_in_background(self._grant if agreed is True else self._withdraw)
 
     @property
     def remembered_consent(self) -> RememberedConsent | None:
@@ -370,14 +350,21 @@ class Client:
 
         return disclosure(self._storage.directory, clock=self._engine.settings.clock)
 
-    def _recall_consent(self) -> None:
-        try:
-            self._agreed = self._consent.recall()
+    def _grant(self) -> None:
+        self._storage.detect_fork()
+        if not self._is_closed:
+            self._agreed = self._consent.grant()
             self._begin()
-        except STORAGE_ERRORS:
-            self._delete_in_background()
-        except Exception as error:  # noqa: BLE001  a defect here must not reach the host
-            self._events.problem("internal_error", type(error).__name__)
+
+    def _withdraw(self) -> None:
+        self._storage.detect_fork()
+        self._consent.withdraw()
+        self._uploader.stop()
+        self._consent.delete_owed_now()
+
+    def _recall(self) -> None:
+        self._agreed = self._consent.recall()
+        self._begin()
 
     def _begin(self) -> None:
         """Deletes what is owed; with consent, begins to upload what earlier processes stored."""
@@ -398,10 +385,23 @@ class Client:
             return "no_consent: nothing is sent before the user agrees and client.consent is True"
         return None
 
-    def _delete_in_background(self) -> None:
-        """Has the upload thread delete what could not be deleted now; the storage noted why."""
-        if not self._is_closed:
-            self._uploader.wake(0.0)
+    def _now_or_in_background(self, action: Callable[[], int | None]) -> int | None:
+        """Does what the user wants of their consent, and raises nothing into the host.
+
+        If the storage cannot be used now, the upload thread deletes what is owed; the storage noted
+        why.
+
+        Returns:
+            What the action returns; None if it could not be done now.
+        """
+        try:
+            return action()
+        except STORAGE_ERRORS:
+            if not self._is_closed:
+                self._uploader.wake(0.0)
+        except Exception as error:  # noqa: BLE001  a defect here must not reach the host
+            self._events.problem("internal_error", type(error).__name__)
+        return None
 
     def __enter__(self) -> Self:
         return self
