@@ -42,6 +42,10 @@ that shows what epsilon is at least, whatever the code says of itself. It proves
 no upper limit, and the certificate does not mention it.
 
 The exit status is 1 if a metric fails; then no certificate is written.
+
+    deniable audit metrics.toml
+    deniable audit metrics.toml --certificate certificate.json
+    deniable audit metrics.toml --sample 100000
 """
 _NOT_COVERED: Final = (
     "Not covered: Python itself, the operating system's randomness, that SHAKE-256 looks uniform, "

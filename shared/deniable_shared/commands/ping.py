@@ -33,7 +33,7 @@ def parser() -> Parser:
     made = Parser("deniable ping", _ABOUT)
     made.add_argument(
         "--server",
-        metavar="URL",
+        metavar="ADDRESS",
         default=os.environ.get("DENIABLE_SERVER") or DEFAULT_SERVER,
         help=f"The aggregator's address. Also from DENIABLE_SERVER. Default: {DEFAULT_SERVER}",
     )

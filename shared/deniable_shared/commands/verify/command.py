@@ -26,10 +26,13 @@ wheel, and with those that a certificate covers. It needs no network. It names
 the files that were changed, are missing or were added.
 
 It prints a digest of the files that run on a device, short enough to be read
-out. Two people with the same digest have the same files.
+out: two people who see the same one have the same files. --json has all of it.
 
 The exit status is 0 if something was compared and nothing differs, and else 1.
 An editable install has no RECORD of its files: it needs a certificate.
+
+    deniable verify
+    deniable verify --certificate certificate.json
 """
 
 _LIMITS: Final = (
