@@ -219,6 +219,19 @@ class Spec:
             self.canonical(), sort_keys=True, separators=(",", ":"), ensure_ascii=False
         )
 
+    @classmethod
+    def from_canonical_text(cls, text: str) -> Spec:
+        """The spec that `canonical_text` described.
+
+        Raises:
+            ParameterError: if it is none.
+        """
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ParameterError("spec", "canonical JSON", text) from error
+        return cls.from_canonical(data)
+
     @cached_property
     def digest(self) -> bytes:
         """SHA-256 of the canonical JSON in UTF-8: 32 bytes."""

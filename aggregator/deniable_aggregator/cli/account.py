@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
+from deniable_aggregator.cli.support.files import READABLE_FILE
 from deniable_aggregator.cli.support.output import json_option, picture_option, print_json
 from deniable_shared.accounting import DEFAULT_DELTA
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, MOST_DAYS
 from deniable_shared.registry import load
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MOST_DEVICES: Final = 1_000
 MOST_SHUFFLED: Final = 10**9
@@ -28,7 +31,7 @@ def _check_delta(_context: click.Context, _parameter: click.Parameter, delta: fl
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("file", type=READABLE_FILE)
 @click.option(
     "--days",
     type=click.IntRange(1, MOST_DAYS),

@@ -14,13 +14,13 @@ from deniable_aggregator.answers.questions import EstimateQuery, SeriesQuery, Va
 from deniable_aggregator.answers.words import PERIOD_LENGTHS
 from deniable_aggregator.asking.errors import AskingError
 from deniable_aggregator.cli.support.completion import complete_metric
-from deniable_aggregator.cli.support.listed_values import candidates_option
-from deniable_aggregator.cli.support.output_file import (
+from deniable_aggregator.cli.support.files import (
     STDOUT,
     format_of,
     new_file,
     output_option,
 )
+from deniable_aggregator.cli.support.listed_values import candidates_option
 from deniable_aggregator.cli.support.progress import progress_bar
 from deniable_aggregator.cli.support.question_options import (
     days_options,

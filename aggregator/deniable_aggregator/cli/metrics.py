@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -11,6 +10,7 @@ from rich.table import Column
 from deniable_aggregator.answers.administration import Registered
 from deniable_aggregator.audit import COMMAND_LINE
 from deniable_aggregator.cli.render.output import close_table, print_table
+from deniable_aggregator.cli.support.files import READABLE_FILE
 from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.server_options import optional_connection_options
 from deniable_aggregator.cli.support.store_option import (
@@ -23,12 +23,13 @@ from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from deniable_aggregator.asking.connection import Connection
 
 
 @click.command()
-@click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("file", type=READABLE_FILE)
 @store_instead_of_server_option
 @optional_connection_options
 @json_option

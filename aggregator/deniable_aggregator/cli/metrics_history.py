@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from deniable_aggregator.answers.registry_history import RegistryHistory
+from deniable_aggregator.cli.support.files import READABLE_FILE
 from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.server_options import optional_source_options
 from deniable_aggregator.cli.support.store_option import (
@@ -21,24 +21,25 @@ from deniable_shared.registry import load
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from deniable_aggregator.asking import HttpSource
     from deniable_shared.registry import Registry
-
-_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
 @click.command()
 @click.option(
     "--compare",
-    type=_FILE,
+    type=READABLE_FILE,
     metavar="FILE",
     help="Say of each metric of this registry file whether and when it was registered.",
 )
 @click.option(
     "--head", metavar="HEX", help="The head that was printed earlier: it must be in the history."
 )
-@click.option("--from", "file", type=_FILE, help="Read the history from what --json has printed.")
+@click.option(
+    "--from", "file", type=READABLE_FILE, help="Read the history from what --json has printed."
+)
 @click.option("--application", metavar="NAME", help="Of a store; else that of --compare.")
 @store_instead_of_server_option
 @optional_source_options

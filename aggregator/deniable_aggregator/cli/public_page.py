@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from deniable_aggregator.cli.support.files import READABLE_FILE
+
 
 @click.command(name="public-page", short_help="Makes a public page from a signed export.")
-@click.argument("export", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.argument("export", type=READABLE_FILE)
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
     "--public-key",

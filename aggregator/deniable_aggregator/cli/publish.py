@@ -10,13 +10,14 @@ import click
 
 from deniable_aggregator.answers.questions import EstimateQuery
 from deniable_aggregator.cli.support.completion import complete_metric, complete_segment
-from deniable_aggregator.cli.support.listed_values import candidates_option
-from deniable_aggregator.cli.support.output_file import (
+from deniable_aggregator.cli.support.files import (
+    READABLE_FILE,
     STDOUT,
     format_of,
     new_file,
     output_option,
 )
+from deniable_aggregator.cli.support.listed_values import candidates_option
 from deniable_aggregator.cli.support.question_options import (
     SEGMENT_HELP,
     days_options,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 SUSPICIOUS: Final = 3
 NAMES: Final = ("csv", "json", "md", "html")
-_READABLE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
 
 
 @click.command(short_help="Makes tables of metrics for the public, and a signed export of them.")
@@ -62,7 +62,7 @@ _READABLE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
 )
 @click.option(
     "--population",
-    type=_READABLE,
+    type=READABLE_FILE,
     metavar="FILE",
     help="A CSV file of values and numbers of people: adds how many people a value could be true "
     "of, and how large a part of them may be among those who reported.",
@@ -81,7 +81,7 @@ _READABLE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
     help="Instead of a table, write one signed file, of which deniable public-page makes a page.",
 )
 @click.option(
-    "--key", type=_READABLE, help="For --export: the private key of deniable remote keygen."
+    "--key", type=READABLE_FILE, help="For --export: the private key of deniable remote keygen."
 )
 @days_options
 @candidates_option

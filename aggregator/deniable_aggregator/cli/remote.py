@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from deniable_aggregator.answers.administration import Published
+from deniable_aggregator.cli.support.files import READABLE_FILE
 from deniable_aggregator.cli.support.server_options import connection_options
 from deniable_aggregator.cli.support.signing import load_private_key
 from deniable_shared.characters import visible
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from deniable_aggregator.asking.connection import Connection
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
-_READABLE = click.Path(path_type=Path, dir_okay=False, exists=True)
 
 
 @click.group()
@@ -66,7 +66,7 @@ def keygen(out: Path) -> None:
 
 
 @remote.command()
-@click.option("--key", type=_READABLE, required=True, help="The private key of keygen.")
+@click.option("--key", type=READABLE_FILE, required=True, help="The private key of keygen.")
 @click.option("--application", required=True, help="The application's name in its registry.")
 @click.option(
     "--serial", type=int, required=True, help="A number above all earlier ones; 1 or more."
@@ -116,7 +116,7 @@ def sign(
 
 
 @remote.command()
-@click.argument("file", type=_READABLE)
+@click.argument("file", type=READABLE_FILE)
 @connection_options
 def publish(file: Path, connection: Connection) -> None:
     """Publishes the signed document FILE; needs a key of scope admin.

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import signal
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from deniable_aggregator.cli.support.files import READABLE_FILE
 from deniable_aggregator.cli.support.settings_options import settings_options
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from deniable_aggregator.config.loading import Configuration
 
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     "--development",
     "registry",
     metavar="FILE",
-    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    type=READABLE_FILE,
     help="Register the metrics of this file, make keys and print them.",
 )
 @settings_options("store")

@@ -11,6 +11,7 @@ from rich.table import Table
 from deniable_aggregator.cli.render.output import print_table
 from deniable_aggregator.cli.set_aside import set_aside_group
 from deniable_aggregator.cli.store_readers import allow_reader, write_estimates
+from deniable_aggregator.cli.support.files import READABLE_FILE
 from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.progress import progress_bar
 from deniable_aggregator.cli.support.store_option import open_store, store_option, today
@@ -20,7 +21,7 @@ from deniable_aggregator.dates import format_day
 
 
 _NEW_FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-_FILE = click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+_FILE = click.argument("file", type=READABLE_FILE)
 
 
 @click.group("store")
@@ -158,7 +159,7 @@ def import_(store: str, file: Path, as_json: bool) -> None:
     metavar="FILE...",
     nargs=-1,
     required=True,
-    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    type=READABLE_FILE,
 )
 @click.option(
     "--replace",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.sentences.privacy import every_in_words
@@ -24,7 +23,7 @@ def asked_in_words(version: PublishedVersion) -> str:
     Args:
         version: whose text is a canonical spec.
     """
-    spec = Spec.from_canonical(json.loads(version.canonical))
+    spec = Spec.from_canonical_text(version.canonical)
     often = every_in_words(spec.every)
     if spec.segments is not None:
         own, by = spec.segments.of.domain, spec.segments.by

@@ -220,8 +220,8 @@ def _check_version(made: Publication, version: str, canonical: str) -> None:
     if hashlib.sha256(canonical.encode()).hexdigest() != version:
         raise ExportError(f"version {version} of {made.metric} is not the SHA-256 of its text")
     try:
-        spec = Spec.from_canonical(json.loads(canonical))
-    except (ValueError, RecursionError):
+        spec = Spec.from_canonical_text(canonical)
+    except ParameterError:
         raise ExportError(
             f"version {version} is none that this version of Deniable knows"
         ) from None

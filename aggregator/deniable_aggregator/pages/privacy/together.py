@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -45,7 +44,7 @@ def together_view(metrics: Sequence[MetricDetails]) -> TogetherView:
         metrics: those that devices still report, at least one.
     """
     newest = [metric.versions[0] for metric in metrics]
-    specs = [Spec.from_canonical(json.loads(version.canonical)) for version in newest]
+    specs = [Spec.from_canonical_text(version.canonical) for version in newest]
     bits = [bits_of(spec) for spec in specs]
     seen = _devices_seen(metrics)
     devices = max(seen[1], FEWEST_DEVICES) if seen else DEFAULT_DEVICES

@@ -256,7 +256,7 @@ def _row(spec: Spec, about: Mapping[str, str | int | None], today: int) -> dict[
         "digest": spec.digest,
         "application": spec.application,
         "name": spec.name,
-        "spec": json.dumps(spec.canonical(), sort_keys=True, ensure_ascii=False),
+        "spec": spec.canonical_text(),
         "epsilon": spec.mechanism.epsilon,
         "registered": today,
         **about,
@@ -325,7 +325,7 @@ def _share_among_versions(
 def _registration(row: Row[Any], known: Spec | None) -> Registration | None:
     try:
         return Registration(
-            spec=Spec.from_canonical(json.loads(row.spec)) if known is None else known,
+            spec=Spec.from_canonical_text(row.spec) if known is None else known,
             description=row.description,
             owners=tuple(json.loads(row.owners)),
             expires=None if row.expires is None else date.fromisoformat(row.expires),

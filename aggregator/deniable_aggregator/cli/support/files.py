@@ -1,4 +1,4 @@
-"""The option that names the file to write, its format, and the file itself; ``-`` prints."""
+"""Files that commands read and write, the option that names the one to write, and its format."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from deniable_aggregator.replaced_file import replaced_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
+
+READABLE_FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
+"""The type of an argument or option that names a file to read."""
 
 STDOUT: Final = Path("-")
 """Stands for what is printed."""
