@@ -2,46 +2,31 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
 
-from msgspec import UNSET
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
-from deniable_aggregator.answers.common import IntervalNote
 from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
-from deniable_aggregator.answers.trends import Period
-from deniable_aggregator.answers.trends import Series as SeriesAnswer
 from deniable_aggregator.dates import DayRange, calendar_period
 from deniable_aggregator.estimation.estimator import ESTIMATORS, common_type, estimate
 from deniable_aggregator.estimation.inputs import NO_LISTS, EstimateRequest
 from deniable_aggregator.estimation.segments.segment_estimate import SegmentEstimate
 from deniable_aggregator.estimation.shares.domains import default_items
-from deniable_aggregator.estimation.shares.share_estimate import (
-    FAKES,
-    ShareEstimate,
-    metric_versions,
-)
+from deniable_aggregator.estimation.shares.share_estimate import ShareEstimate
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, alpha_per_interval
-from deniable_aggregator.trends.alarm import ShapesInTurn, alarm_of
+from deniable_aggregator.trends.alarm import ShapesInTurn
+from deniable_aggregator.trends.series_result import Series
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from deniable_aggregator.answers.common import Head, Notice
-    from deniable_aggregator.answers.days import Days
     from deniable_aggregator.answers.questions import SeriesQuery
     from deniable_aggregator.answers.words import IntervalKind, PeriodLength
     from deniable_aggregator.estimation.inputs import CollectedTallies
-    from deniable_aggregator.estimation.numbers.distribution_estimate import DistributionEstimate
-    from deniable_aggregator.estimation.numbers.means import MeanEstimate
-    from deniable_aggregator.trends.alarm import ComparedShapes
+    from deniable_aggregator.trends.series_result import Result
     from deniable_shared.spec import Spec
-
-    Result = ShareEstimate | SegmentEstimate | MeanEstimate | DistributionEstimate
 
 MAX_PERIODS: Final = 400
 MAX_HISTOGRAMS: Final = 100
@@ -51,106 +36,6 @@ MAX_ROWS: Final = 100_000
 """Values times periods of one answer."""
 
 _MEDIAN: Final = (0.5,)
-
-
-@dataclass(frozen=True)
-class Series:
-    """Estimates of the same metric, period by period.
-
-    Attributes:
-        metric: the metric's name.
-        by: how long a period is.
-        interval: what intervals cover; "all" means all of the series at once.
-        level: with which probability, in (0, 1).
-        asked: out of how many items those shown were picked; None where they were not.
-        points: for each period its days and, where there were reports, what was estimated; there
-            are reports in one of them at least.
-        shapes: the tests of each period against the one before; None where they were not asked for.
-    """
-
-    metric: str
-    by: PeriodLength
-    interval: IntervalKind
-    level: float
-    asked: int | None
-    points: tuple[tuple[DayRange, Result | None], ...]
-    shapes: tuple[ComparedShapes, ...] | None = None
-
-    def answer(self, head: Head) -> SeriesAnswer:
-        """The series as an answer.
-
-        Args:
-            head: where it comes from.
-        """
-        results = [result for _, result in self.points if result is not None]
-        first = next((result for result in results if result.specs), results[0])
-        specs: Counter[Spec] = Counter()
-        for _, result in self.points:
-            for spec, reports in () if result is None else result.specs:
-                specs[spec] += reports
-        return SeriesAnswer(
-            *astuple(head.with_notices(self._notices())),
-            metric=self.metric,
-            kind=first.kind,
-            by=self.by,
-            reports=specs.total(),
-            margin=first.margin,
-            unit=first.unit,
-            fakes=FAKES,
-            interval=IntervalNote(kind=self.interval, level=self.level, meaning=self._meaning()),
-            versions=metric_versions(specs.items()),
-            values_asked=UNSET if self.asked is None else self.asked,
-            alarm=UNSET if self.shapes is None else alarm_of(self.shapes, head.days),
-            periods=[_period(days, result, head.days) for days, result in self.points],
-        )
-
-    def _notices(self) -> Iterator[Notice]:
-        """Those of the periods: what several have to say is said once, for the first of them."""
-        by_code: dict[str, list[tuple[DayRange, Notice]]] = {}
-        for days, result in self.points:
-            for notice in () if result is None else result.notices:
-                by_code.setdefault(notice.code, []).append((days, notice))
-        for said in by_code.values():
-            days, notice = said[0]
-            more = f" and in {len(said) - 1} more" if said[1:] else ""
-            where = f"In the {self.by} of {days.since}{more}: "
-            yield (
-                notice
-                if len(said) == len(self.points)
-                else replace(notice, message=where + notice.message)
-            )
-
-    def _meaning(self) -> str:
-        if self.interval == "all":
-            return (
-                f"with probability {self.level:g}, the intervals of all values in all periods "
-                "cover at once (Bonferroni); where they allow no common value, something has "
-                "changed"
-            )
-        if self.interval == "picked":
-            return (
-                f"of the intervals shown, of values picked out of {self.asked:,} because their "
-                f"shares over all of these days are the largest, at most {1 - self.level:.2g} on "
-                "average fail to cover (false coverage rate, Benjamini and Yekutieli). Whether two "
-                "periods differ is not to be read from their overlap: ask for the change"
-            )
-        return (
-            f"each interval, taken by itself, covers with probability {self.level:g}. Whether two "
-            "periods differ is not to be read from their overlap: ask for the change"
-        )
-
-
-def _period(days: DayRange, result: Result | None, covered: Days) -> Period:
-    """One period, with its marks."""
-    period = (
-        Period(since=days.since, until=days.until, reports=0)
-        if result is None
-        else result.period(days)
-    )
-    period.marks = covered.marks(days.since, days.until)
-    if result is None and "missing" not in period.marks:
-        period.marks.insert(0, "missing")  # outside of the days that the metric has reports of
-    return period
 
 
 def calendar_periods(by: PeriodLength, since: date, until: date) -> Iterator[DayRange]:
@@ -244,20 +129,43 @@ def series(
                 limit = f"so few that there are at most {MAX_ROWS:,} of them times periods"
                 raise ParameterError("values", limit, len(result.items))
         points.append((days, result))
-    if all(result is None for _, result in points):
+    _check_points(points, unknown, query)
+    if shapes is not None and not shapes.tests:
+        constraint = "asked of two periods with reports of one version, and not of attributes"
+        raise ParameterError("alarm", constraint, query.alarm)
+    tested = None if shapes is None else tuple(shapes.tests)
+    return Series(versions[0].name, query.by, interval, level, asked, tuple(points), tested)
+
+
+def _check_query(query: SeriesQuery) -> None:
+    """Refuses options that do not go together.
+
+    Raises:
+        ParameterError: naming the option.
+    """
+    if query.interval == "picked" and query.top is None:
+        raise ParameterError("interval", "one or all where top is left out", query.interval)
+    if query.segment is not None and query.top is not None:
+        raise ParameterError("top", "left out within a segment", query.top)
+    if query.segment is not None and query.alarm:
+        raise ParameterError("alarm", "left out within a segment", query.alarm)
+
+
+def _check_points(
+    points: Sequence[tuple[DayRange, Result | None]], unknown: Collection[str], query: SeriesQuery
+) -> None:
+    """Refuses a series in which there is nothing of what was asked for.
+
+    Raises:
+        ParameterError: if there is no report, or no period knows the segment or a value.
+    """
+    results = [result for _, result in points if result is not None]
+    if not results:
         raise ParameterError("reports", "at least 1", 0)
-    if query.segment is not None and all(
-        result is None or not result.specs for _, result in points
-    ):
+    if query.segment is not None and not any(result.specs for result in results):
         raise ParameterError("segment", "one that some version has", query.segment)
     if unknown:
         raise ParameterError("value", "one that some period has", min(unknown))
-    if shapes is not None and not shapes.tests:
-        constraint = "at least 2 that are over and have reports of one version, for an alarm"
-        reported = sum(result is not None for _, result in points)
-        raise ParameterError("periods", constraint, reported)
-    tested = None if shapes is None else tuple(shapes.tests)
-    return Series(versions[0].name, query.by, interval, level, asked, tuple(points), tested)
 
 
 def _largest(tallies: CollectedTallies, lists: ValueLists, top: int) -> tuple[tuple[str, ...], int]:
