@@ -32,7 +32,7 @@ def rows(document, first):
 @pytest.fixture
 def printed(capsys, monkeypatch):
     """What a line of a shell prints in a wide terminal, if it calls deniable."""
-    monkeypatch.setenv("COLUMNS", "110")
+    monkeypatch.setenv("COLUMNS", "100")
 
     def call(line, status=0):
         program, *words = shlex.split(line, comments=True)

@@ -97,7 +97,14 @@ def let_the_search_read_pages(app: Sphinx, page: str, *_: object) -> None:
         app.add_js_file(SCRIPT)
 
 
+def leave_out_fields(*about: object) -> bool | None:
+    """Fields of a named tuple stand in its own description, and are not described again."""
+    described = about[3]
+    return True if str(described.__doc__).startswith("Alias for field number") else None
+
+
 def setup(app: Sphinx) -> None:
     """Connects what is said here to Sphinx."""
+    app.connect("autodoc-skip-member", leave_out_fields)
     app.connect("html-page-context", let_the_search_read_pages)
     app.connect("doctree-read", reword)
