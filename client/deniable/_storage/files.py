@@ -2,8 +2,8 @@
 
 A device begins as a draft, so that its first `record` need not wait for the disk: nothing is
 synced, and a power failure may leave any part of any file. Before the first upload the uploader
-establishes the device: ledger, secret and their names are synced, and only then a file says so,
-whose name is synced before anything is sent. So of a draft nothing has left the device. Whatever a
+establishes the device: ledger, spool, secret and their names are synced, and only then a file says
+so, whose name is synced before anything is sent. So of a draft nothing has left the device. Whatever a
 power failure leaves of it, it may be thrown away, and the device begins anew with its whole budget
 and another secret. A draft stays in use only if its ledger is intact and bound to its secret. Such
 a ledger holds all debits up to some moment, and reports of later debits are dropped.
@@ -109,6 +109,7 @@ class DeviceFiles:
         # locks, see `sqlite.create_file`.
         if not self.ledger.empty_log():
             raise BusyError("another program reads the ledger")
+        self.spool.empty_log()  # or the reports that wait might be lost in the midst of an upload
         files.sync_file(self.directory / SECRET)
         files.sync_directory(self.directory)
         sqlite.create_file(self.directory / ESTABLISHED)

@@ -47,6 +47,7 @@ class Line:
         sent_before: whether anything has left the device since its directory was made.
         gone: digest and day of reports that the user had deleted.
         uploaded: the latest report whose upload had a final answer and that was surely paid for.
+        noted: the same, of those of which the spool will know even after a power failure.
         draft_lost_power: whether the power failed before anything was sent: then any part of any
             file may be left, so the spool may be damaged.
         has_old_ledger: whether the ledger is an old copy, so that nothing may leave the device.
@@ -58,7 +59,7 @@ class Line:
         self.passed, self.during = list(books), list(books)
         self.unsynced = {}
         self.sent_before = self.has_old_ledger = self.draft_lost_power = False
-        self.uploaded = 0
+        self.uploaded = self.noted = 0
         self.gone = Counter()
         self.seen = None
         self.sent, self.refused = 0, Counter()
@@ -68,7 +69,7 @@ class Line:
         """The line of a device whose directory is a copy."""
         made = Line(list(self.books))
         made.sent_before = True
-        made.uploaded = self.uploaded
+        made.uploaded, made.noted = self.uploaded, self.noted
         made.gone = Counter(self.gone)
         return made
 
@@ -186,7 +187,7 @@ class Account:
     def erased(self, device):
         """An upload round has ended in which something was sent: the logs were emptied."""
         line = self.lines[device.name]
-        line.unsynced = {}
+        line.unsynced, line.noted = {}, line.uploaded
         line.books = [rules.made_safe(book) for book in line.books]
 
     def died(self, device, *, power):
@@ -204,7 +205,7 @@ class Account:
                 line.draft_lost_power = True
                 line.books.append(Book(secret=device.new_token()))
             line.books = _different(line.books)
-            line.passed, line.unsynced = [], {}
+            line.passed, line.unsynced, line.uploaded = [], {}, line.noted
         line.passed = _different([*line.passed, *line.books])
 
     def exchange(self, device, body, answer):
