@@ -37,6 +37,7 @@ from field.reading_numbers import (
     shape_changes,
     shape_distances,
 )
+from field.reading_published import alarms, least_distances, published
 from field.reading_tables import same_numbers
 from field.registries import registry
 
@@ -80,6 +81,8 @@ def questions(deployment: Deployment) -> Iterator[Question]:
     yield from changes(deployment)
     yield from health(deployment)
     yield from command_line(deployment)
+    yield from publications(deployment)
+    yield from wholes(deployment)
     yield from tables(deployment)
 
 
@@ -498,3 +501,41 @@ def command_line(deployment: Deployment) -> Iterator[Question]:
         [warned(f"{deployment.date_of(deployment.outage):%m-%d}")],
         days=(deployment.outage - 2, deployment.outage + 4), command=(),
     )  # fmt: skip
+
+
+def publications(deployment: Deployment) -> Iterator[Question]:
+    """Tables for the public, as ``deniable publish`` prints them."""
+    spans = [whole_weeks(deployment), *weeks(deployment)]
+    for days in spans:
+        for metric in ("theme", "crash", "language"):
+            yield Question(
+                "published", metric, "publish", [published("published tables")],
+                days=days, command=("--format", "json"),
+            )  # fmt: skip
+    for segment in ("stable", "beta"):
+        yield Question(
+            f"published, within {segment}", "mode", "publish", [published("published tables")],
+            {"segment": segment}, days=spans[0], command=("--format", "json", "--segment", segment),
+        )  # fmt: skip
+    for metric in ("startup_seconds", "latency", "settings"):
+        yield Question(
+            "published", metric, "publish", [published("published tables")],
+            days=spans[0], command=("--format", "json"),
+        )  # fmt: skip
+
+
+def wholes(deployment: Deployment) -> Iterator[Question]:
+    """Whether a segment is like the whole, and whether a series has changed as a whole."""
+    days = whole_weeks(deployment)
+    for span in (days, *weeks(deployment)):
+        for segment in ("stable", "beta"):
+            yield Question(
+                f"how close {segment} is, {span}", "mode", "estimate",
+                [least_distances("least distances of segments")], {"segment": segment}, days=span,
+            )  # fmt: skip
+    for metric, truly in (("language", False), ("sync", False), ("typing", True)):
+        for by in ("day", "week"):
+            yield Question(
+                f"an alarm, by {by}", metric, "series", [alarms("alarms", truly=truly)],
+                {"by": by, "alarm": "true"}, days=days,
+            )  # fmt: skip
