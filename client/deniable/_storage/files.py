@@ -3,10 +3,10 @@
 A device begins as a draft, so that its first `record` need not wait for the disk: nothing is
 synced, and a power failure may leave any part of any file. Before the first upload the uploader
 establishes the device: ledger, spool, secret and their names are synced, and only then a file says
-so, whose name is synced before anything is sent. So of a draft nothing has left the device. Whatever a
-power failure leaves of it, it may be thrown away, and the device begins anew with its whole budget
-and another secret. A draft stays in use only if its ledger is intact and bound to its secret. Such
-a ledger holds all debits up to some moment, and reports of later debits are dropped.
+so, whose name is synced before anything is sent. So of a draft nothing has left the device.
+Whatever a power failure leaves of it, it may be thrown away, and the device begins anew with its
+whole budget and another secret. A draft stays in use only if its ledger is intact and bound to its
+secret. Such a ledger holds all debits up to some moment, and reports of later debits are dropped.
 
 Of an established device something may have been sent, and what it must not forget was synced
 before. So a file that is missing or damaged is no trace of a power failure, and nothing can be
