@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.words import IntervalKind, PeriodLength
     from deniable_aggregator.estimation.inputs import CollectedTallies
     from deniable_aggregator.trends.series_result import Result
-    from deniable_shared.spec import Spec
+    from deniable_shared.spec import MetricType, Spec
 
 MAX_PERIODS: Final = 400
 MAX_HISTOGRAMS: Final = 100
@@ -79,15 +79,8 @@ def series(
         ParameterError: if there is no report, no period knows a value, an option does not fit the
             type, or there would be too many numbers.
     """
-    if query.interval == "picked" and query.top is None:
-        raise ParameterError("interval", "one or all where top is left out", query.interval)
-    if query.segment is not None and query.top is not None:
-        raise ParameterError("top", "left out within a segment", query.top)
-    if query.segment is not None and query.alarm:
-        raise ParameterError("alarm", "left out within a segment", query.alarm)
     kind = common_type(versions)
-    if query.alarm and kind == "attributes":
-        raise ParameterError("alarm", "left out of attributes", query.alarm)
+    _check_query(query, kind)
     shapes = ShapesInTurn(len(periods)) if query.alarm else None
     asked = None
     if query.top is not None:
@@ -131,13 +124,14 @@ def series(
         points.append((days, result))
     _check_points(points, unknown, query)
     if shapes is not None and not shapes.tests:
-        constraint = "asked of two periods with reports of one version, and not of attributes"
-        raise ParameterError("alarm", constraint, query.alarm)
+        constraint = "at least 2 that are over and have reports of one version, for an alarm"
+        reported = sum(result is not None for _, result in points)
+        raise ParameterError("periods", constraint, reported)
     tested = None if shapes is None else tuple(shapes.tests)
     return Series(versions[0].name, query.by, interval, level, asked, tuple(points), tested)
 
 
-def _check_query(query: SeriesQuery) -> None:
+def _check_query(query: SeriesQuery, kind: MetricType) -> None:
     """Refuses options that do not go together.
 
     Raises:
@@ -149,6 +143,8 @@ def _check_query(query: SeriesQuery) -> None:
         raise ParameterError("top", "left out within a segment", query.top)
     if query.segment is not None and query.alarm:
         raise ParameterError("alarm", "left out within a segment", query.alarm)
+    if query.alarm and kind == "attributes":
+        raise ParameterError("alarm", "left out of attributes", query.alarm)
 
 
 def _check_points(
