@@ -10,6 +10,7 @@ from pathlib import Path
 import deniable
 from deniable._status import Dropped
 from deniable_aggregator.audit import AuditAction
+from deniable_shared.commands.table import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -87,6 +88,12 @@ def test_the_client_reference_has_every_option_with_its_default():
 def test_the_client_reference_has_every_outcome():
     listed = first_column(CLIENT, "record(metric, value, *, segment=None)")
     assert set(deniable.Outcome) <= set(listed)
+
+
+def test_the_client_reference_has_every_command_of_the_light_install():
+    listed = {" ".join(code.split()[1:]) for code in first_column(CLIENT, "Commands")}
+    light = [name for name, command in COMMANDS.items() if not command.needs_extra]
+    assert [name for name in light if not any(each.startswith(name) for each in listed)] == []
 
 
 def test_every_reason_for_dropping_a_report_is_named():
