@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.cli.support.progress import ShowProgress
     from deniable_aggregator.store import Store
 
+RETRY_SECONDS: Final = 0.5
+
 
 @click.command("estimates", short_help="Writes the SQL table estimates now, without waiting.")
 @store_option
@@ -30,7 +33,8 @@ def write_estimates(store: str, *, rebuild: bool, as_json: bool) -> None:
     A server does so by itself when a day is over, and after whatever changes answers about past
     days. This command is for whoever does not want to wait, or has no server running. The table has
     past days, weeks and months, as the setting estimate_periods says (DENIABLE_ESTIMATE_PERIODS,
-    or the file that DENIABLE_CONFIG names).
+    or the file that DENIABLE_CONFIG names). While a server is writing, this waits for its end, and
+    then writes what is left.
 
     \b
     deniable store estimates --store deniable.db
@@ -51,6 +55,7 @@ def _write(store: Store, progress: ShowProgress, *, rebuild: bool) -> Written:
     from deniable_aggregator.api.estimate_table.runs import period_lengths
     from deniable_aggregator.api.estimate_table.writing import TableWriter
     from deniable_aggregator.catalog import MetricCatalog
+    from deniable_aggregator.store import InUseError
 
     file = os.environ.get(FILE_VARIABLE)
     settings = load({}, os.environ, Path(file) if file else None).settings
@@ -64,7 +69,15 @@ def _write(store: Store, progress: ShowProgress, *, rebuild: bool) -> Written:
         retain_days=kept.get("retain_days", settings.retention_days or None),
         today=today(),
     )
-    return writer.write(anew=rebuild, on_progress=progress)
+    waits = False
+    while True:
+        try:
+            return writer.write(anew=rebuild, on_progress=progress)
+        except InUseError:
+            if not waits:
+                click.echo("a server is writing estimates: waiting for its end", err=True)
+            waits = True
+            time.sleep(RETRY_SECONDS)
 
 
 @click.command("reader", short_help="Lets a role of PostgreSQL read estimates, and nothing else.")

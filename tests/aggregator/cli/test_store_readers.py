@@ -61,6 +61,24 @@ def test_estimates_are_written_on_request_with_the_servers_settings(tmp_path, mo
     assert (len(found), sum(row["final"] for row in found)) == (72, 12)
 
 
+def test_while_a_server_writes_the_command_waits_for_its_end(tmp_path, monkeypatch):
+    target = tmp_path / "store.db"
+    fill(target)
+    monkeypatch.setattr(store_readers, "today", lambda: TODAY)
+    waits = []
+    with contextlib.closing(Store(target)) as server, contextlib.ExitStack() as writing:
+        writing.enter_context(server.estimates.alone())
+
+        def ends(seconds):
+            waits.append(seconds)
+            if len(waits) == 2:
+                writing.close()
+
+        monkeypatch.setattr(store_readers.time, "sleep", ends)
+        assert "wrote estimates of" in succeed("estimates", "--store", target)
+    assert len(waits) == 2
+
+
 def test_a_file_has_no_role(tmp_path):
     fill(tmp_path / "store.db")
     assert "mode=ro" in refused("reader", "--store", tmp_path / "store.db", "grafana")
