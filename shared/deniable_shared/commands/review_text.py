@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deniable_shared.commands.text import labelled_lines, printable_lines, wrapped
 from deniable_shared.frozen import field_names
+from deniable_shared.planning.disclosure_figures import percent
 from deniable_shared.review.sentences import sentences
 
 if TYPE_CHECKING:
@@ -103,18 +104,19 @@ def guess_lines(guesses: Sequence[Guess]) -> list[str]:
         guesses: of each metric, all with the same prior; at least one.
     """
     return [
-        f"If somebody thought it {guesses[0].prior:.1%} probable that a device has a value:",
+        f"If somebody thought it {percent(guesses[0].prior)} probable that a device has a value:",
         *labelled_lines((guess.name, _guess_text(guess)) for guess in guesses),
     ]
 
 
 def _guess_text(guess: Guess) -> str:
-    prior, flag = f"{guess.prior:.1%}", guess.flag
+    prior, flag = percent(guess.prior), guess.flag
     if flag is None:
-        return f"a report makes {prior} into {guess.most:.1%} at most"
+        return f"a report makes {prior} into {percent(guess.most)} at most"
     return (
-        f"a yes makes {prior} into {flag.after_a_yes:.1%}, a no into {flag.after_a_no:.1%}; "
-        f"{flag.bits_of_a_yes:.4f} bits by a yes, {flag.average_bits:.4f} on average"
+        f"a yes makes {prior} into {percent(flag.after_a_yes)}, a no into "
+        f"{percent(flag.after_a_no)}; {flag.bits_of_a_yes:.4f} bits by a yes, "
+        f"{flag.average_bits:.4f} on average"
     )
 
 

@@ -36,13 +36,22 @@ def posterior_from_even_odds(epsilon: float) -> float:
 
 
 def most_certain(epsilon: float) -> str:
-    """`posterior_from_even_odds` in percent, in one digit, or as many as keep it below 100%.
+    """`posterior_from_even_odds` in percent, see `percent`.
 
     Args:
         epsilon: privacy loss, in nats, at most 30.
     """
-    certain, decimals = posterior_from_even_odds(epsilon), 1
-    while float(text := f"{100 * certain:.{decimals}f}") >= 100 > 100 * certain:
+    return percent(posterior_from_even_odds(epsilon))
+
+
+def percent(probability: float) -> str:
+    """A probability in percent, in one digit, or in as many as keep what is below 1 below 100%.
+
+    Args:
+        probability: in [0, 1].
+    """
+    decimals = 1
+    while float(text := f"{100 * probability:.{decimals}f}") >= 100 > 100 * probability:
         decimals += 1
     return f"{text}%"
 

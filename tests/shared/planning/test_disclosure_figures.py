@@ -15,6 +15,7 @@ from deniable_shared.planning.disclosure_figures import (
     bits_revealed,
     detectable_share,
     devices_to_detect,
+    percent,
     posterior_from_even_odds,
 )
 
@@ -23,6 +24,20 @@ def test_three_to_one_is_a_coin_that_lies_a_quarter_of_the_time():
     assert posterior_from_even_odds(math.log(3)) == pytest.approx(0.75)
     assert bits_revealed(math.log(2)) == pytest.approx(1.0)
     assert posterior_from_even_odds(0.0) == 0.5
+
+
+@pytest.mark.parametrize(
+    ("probability", "shown"),
+    [
+        (0.0, "0.0%"),
+        (0.75, "75.0%"),
+        (0.9999, "99.99%"),
+        (1 - 1e-9, "99.9999999%"),
+        (1.0, "100.0%"),
+    ],
+)
+def test_only_certainty_reads_as_a_hundred_percent(probability, shown):
+    assert percent(probability) == shown
 
 
 @pytest.mark.parametrize("share", [0.01, 0.1])
