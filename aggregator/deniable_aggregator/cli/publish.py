@@ -30,7 +30,7 @@ from deniable_aggregator.publication.policy import MINIMUM, REPORTS_MINIMUM, Pol
 from deniable_shared.characters import visible, visible_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import date
 
     from deniable_aggregator.asking import HttpSource
@@ -38,6 +38,14 @@ if TYPE_CHECKING:
 
 SUSPICIOUS: Final = 3
 NAMES: Final = ("csv", "json", "md", "html")
+_FOUND: Final = {
+    "suspicious": "Suspicious: the reports of {} are not all those of honest devices.",
+    "uneven": "Keys differ: some keys of {} answer differently from the others. Their devices may "
+    "differ, or their reports be forged.",
+}
+"""What the verdicts mean on which a publication is looked at before it is handed on."""
+
+_LOOK: Final = "Look at deniable health METRIC, and at --without-key, before handing this on."
 
 
 @click.command(short_help="Makes tables of metrics for the public, and a signed export of them.")
@@ -129,7 +137,7 @@ def publish(
     Exit status:
         0   written
         1   not written: a question failed, or there are too few reports
-        3   written, but the reports of a metric are suspicious: look before handing it on
+        3   written, but reports are suspicious, or keys differ: look before handing it on
 
     \b
         deniable publish theme
@@ -162,20 +170,25 @@ def publish(
     made = [make_publication(source, name, asked, candidates, policy) for name in metrics]
     if people and not any(row.people for each in made for row in each.rows):
         raise click.UsageError(f"--population {population} has none of the values that are shown")
+    shown = {row.label for each in made for row in each.rows}
+    if unused := [visible(value) for value in people if value not in shown]:
+        click.echo(f"--population: not among the values shown: {', '.join(unused)}", err=True)
     if export is not None and key is not None:
         _write_export(made, source, export, key)
     else:
         _write(made, form, output)
-    suspicious = [each.metric for each in made if each.verdict == "suspicious"]
     if form != "csv" and (export is not None or output != STDOUT):
         _say(made, presence_warnings)
-    if suspicious:
-        click.echo(
-            f"Suspicious: the reports of {', '.join(suspicious)} are not all those of honest "
-            "devices. Look at deniable health, and at --without-key, before handing this on.",
-            err=True,
-        )
+    if found := list(_found(made)):
+        click.echo("\n".join([*found, _LOOK]), err=True)
         raise click.exceptions.Exit(SUSPICIOUS)
+
+
+def _found(made: list[Publication]) -> Iterator[str]:
+    """What checks found in the reports, and of which metrics."""
+    for verdict, text in _FOUND.items():
+        if metrics := [each.metric for each in made if each.verdict == verdict]:
+            yield text.format(", ".join(metrics))
 
 
 def _write(made: list[Publication], form: str, output: Path) -> None:

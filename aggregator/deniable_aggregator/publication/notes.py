@@ -83,7 +83,11 @@ def _warnings(made: Publication, days: Days) -> Iterator[str]:
             "may be wrong by more than the intervals say."
         )
     elif made.verdict == "uneven":
-        yield "Checks found that some sources of reports answer differently from the others."
+        yield (
+            "Checks found that some sources of reports answer differently from the others. Their "
+            "devices may differ; or reports were forged, and the numbers may be wrong by more than "
+            "the intervals say."
+        )
     if days.open_since is not None:
         yield (
             f"Days since {days.open_since} still take late reports, so that these numbers "

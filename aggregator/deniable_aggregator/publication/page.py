@@ -146,7 +146,7 @@ def _section(made: Publication, export: Export | None) -> Section:
         asks=asked_in_words(made.versions[0]),
         basis=basis,
         cautions=list(map(visible, made.cautions)),
-        gives_away=list(dict.fromkeys(each.gives_away for each in made.versions)),
+        gives_away=_gives_away(made),
         picture="" if figure is None else svg(figure, PHONE_WIDTH, "page", heading=False),
         table=replace(table, caption=_caption(made)),
         notes=list(map(visible, made.notes)),
@@ -161,6 +161,14 @@ def _section(made: Publication, export: Export | None) -> Section:
         ],
         registered=None if export is None else _history(made, export),
     )
+
+
+def _gives_away(made: Publication) -> list[str]:
+    """What a report gives away; by version where versions differ."""
+    texts = list(dict.fromkeys(each.gives_away for each in made.versions))
+    if len(texts) == 1:
+        return texts
+    return [f"Version {each.version[:12]}: {each.gives_away}" for each in made.versions]
 
 
 def _caption(made: Publication) -> str:

@@ -19,7 +19,7 @@ def read_population(path: Path) -> Mapping[str, int]:
 
     Args:
         path: a CSV file with two columns: a value of the metric, and how many people it could be
-            true of. A first line whose second cell is no number is taken for a header.
+            true of. A first line whose second cell is a word is taken for a header.
 
     Raises:
         ParameterError: naming the line that is not so.
@@ -36,7 +36,7 @@ def read_population(path: Path) -> Mapping[str, int]:
         if len(cells) != _CELLS:
             raise ParameterError(f"line {number} of {path}", "a value and a number", cells)
         value, count = cells[0], cells[1].strip()
-        if number == 1 and not count.lstrip("-").isdecimal():
+        if number == 1 and _is_word(count):
             continue
         if not (count.isascii() and count.isdecimal() and int(count) > 0):
             raise ParameterError(f"line {number} of {path}", "a number of people, above 0", count)
@@ -46,3 +46,12 @@ def read_population(path: Path) -> Mapping[str, int]:
     if not people:
         raise ParameterError("population", "a file with at least one value", str(path))
     return people
+
+
+def _is_word(text: str) -> bool:
+    """Whether a text begins with a letter and is no number, such as nan."""
+    try:
+        float(text)
+    except ValueError:
+        return text[:1].isalpha()
+    return False

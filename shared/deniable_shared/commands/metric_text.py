@@ -159,7 +159,7 @@ def _resemblance(metric: Metric) -> str:
     shared, devices = metric.spec.mechanism.resemblance_bits, metric.expected_devices
     return (
         f"that reports are of one device, while its value stays: two of them share {shared:.2g} "
-        f"bits; {math.log2(devices):.0f} tell {devices:,} devices apart"
+        f"bits; {math.log2(devices):.0f} bits tell {devices:,} devices apart"
     )
 
 

@@ -6,7 +6,9 @@ import csv
 import json
 
 import pytest
+from msgspec.structs import replace
 
+from deniable_aggregator.publication import making
 from tests.aggregator.cli.test_cli import run, url  # noqa: F401  fixtures
 from tests.aggregator.service import TODAY, upload
 
@@ -65,8 +67,21 @@ def test_a_population_adds_two_columns_and_a_warning(publish, tmp_path):
     assert "(above 0.5)" in done.stdout
     done = publish("theme", "--population", people, "-o", tmp_path / "theme.html")
     assert "theme: Of the 1,000 people of light, up to" in done.stderr
+    assert "not among the values shown" not in done.stderr
+    people.write_text("light,1000\nDark,5000\n", "utf-8")
+    assert "not among the values shown: Dark" in publish("theme", "--population", people).stderr
     people.write_text("Light,1000\n", "utf-8")
     assert "none of the values that are shown" in publish("theme", "--population", people).stderr
+
+
+def test_whoever_publishes_is_told_that_a_key_differs(publish, monkeypatch):
+    made = making.publish
+    uneven = lambda *asked: replace(made(*asked), verdict="uneven")  # noqa: E731
+    monkeypatch.setattr(making, "publish", uneven)
+    done = publish("theme")
+    assert done.exit_code == 3
+    assert "some keys of theme answer differently" in done.stderr
+    assert "deniable health" in done.stderr
 
 
 def test_strings_need_a_list(publish):

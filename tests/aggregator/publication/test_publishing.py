@@ -144,6 +144,8 @@ def test_versions_are_published_with_their_texts_and_shares_are_of_those_that_kn
 def test_what_must_be_known_is_said():
     made = publish(source(verdict="suspicious"), "m", policy=Policy(1_000))
     assert "not those of honest devices" in made.cautions[0]
+    made_of_keys_that_differ = publish(source(verdict="uneven"), "m", policy=Policy(1_000))
+    assert "or reports were forged" in made_of_keys_that_differ.cautions[0]
     said = " ".join(made.notes)
     for part in (
         "This is policy, not privacy: randomized reports need no suppression, and no "
@@ -190,7 +192,8 @@ def test_a_population_is_read_from_two_columns(tmp_path):
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [("a\n", "a value and a number"), ("a,1\nb,-2\n", "above 0"), ("a,1\na,2\n", "of its own"),
-     ("value,people\n", "at least one value"), ("a,1\nb,nan\n", "above 0")],
+     ("value,people\n", "at least one value"), ("a,1\nb,nan\n", "above 0"),
+     ("a,nan\n", "above 0"), ("a,4O\n", "above 0"), ("a,1 000\n", "above 0")],
 )  # fmt: skip
 def test_a_population_that_cannot_be_is_refused(tmp_path, text, wrong):
     file = tmp_path / "people.csv"
