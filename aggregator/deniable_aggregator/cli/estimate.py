@@ -24,6 +24,7 @@ from deniable_aggregator.cli.support.output import (
 from deniable_aggregator.cli.support.pictures import draw
 from deniable_aggregator.cli.support.question_options import (
     SEGMENT_HELP,
+    NumberRange,
     combined_option,
     days_options,
     interval_option,
@@ -85,7 +86,7 @@ if TYPE_CHECKING:
 @click.option("--segment", help=SEGMENT_HELP, shell_complete=complete_segment)
 @click.option(
     "--closeness",
-    type=click.FloatRange(0, 1),
+    type=NumberRange(0, 1),
     metavar="DISTANCE",
     help="With --segment: warn if the segment is surely farther than this from all devices, "
     "0 to 1; 0.5 unless said otherwise.",

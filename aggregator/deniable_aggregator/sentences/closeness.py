@@ -22,14 +22,17 @@ def closeness_in_words(answer: object) -> str:
         return ""
     found = answer.closeness
     which, kind = shown_value(f"{found.name}={found.segment}"), _KINDS[found.kind]
-    about = f"{kind}, 0 if alike and 1 at most; the estimate of {found.distance:.2f}"
+    about, size = f"{kind}, 0 if alike and 1 at most", f"the estimate of {found.distance:.2f}"
     least = math.floor(100 * found.low) / 100
     if least > 0:
-        text = f"{which} is at least {least:.2f} from all devices ({about} is too large by noise)."
+        text = (
+            f"{which} is at least {least:.2f} from all devices ({about}; noise tends to make "
+            f"{size} too large)."
+        )
     else:
         text = (
             f"{which} can't be told from all devices: its values may have the same shares "
-            f"({about} may be noise alone)."
+            f"({about}; {size} may be noise alone)."
         )
     warned = found.far or found.nearly_one_value
     return text if warned else f"{text} {LEARNT}"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 COMPLETE: Final = "_DENIABLE_COMPLETE"
 """The variable by which shells ask for completion."""
 
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 _HELP: Final = ("--help", "-h")
 
 
@@ -51,6 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             # Python must not try to flush the rest at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(0)
+        if error.errno in _FULL:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(_fail(f"nothing more can be written: {error.strerror}"))
         if error.filename is None:
             raise  # a defect, or the network: not a file that the user named
         status = _fail(f"{error.filename}: {error.strerror}")

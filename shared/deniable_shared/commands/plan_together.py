@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deniable_shared.accounting import DEFAULT_DELTA, bounds_of, components_of
-from deniable_shared.commands.text import power
+from deniable_shared.commands.text import power, upper
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR
 
 if TYPE_CHECKING:
@@ -41,17 +41,17 @@ def together_text(registry: Registry, days: int) -> str:
     found = _bounds(registry, days)
     period = "a year" if days == DAYS_OF_A_YEAR else f"{days:,} days"
     deltas = f" (and their deltas to {found.sum.delta:.3g})" if found.sum.delta else ""
-    total = f"epsilons add up to {found.sum.epsilon:.4g}{deltas}, and devices count by that"
+    total = f"epsilons add up to {upper(found.sum.epsilon)}{deltas}, and devices count by that"
     if found.is_stopped:
         total = (
-            f"the device stops when epsilons add up to {found.sum.epsilon:.4g}{deltas}, its "
-            f"lifetime budget; all reports would make {found.of_all_reports:.4g}"
+            f"the device stops when epsilons add up to {upper(found.sum.epsilon)}{deltas}, its "
+            f"lifetime budget; all reports would make {upper(found.of_all_reports)}"
         )
     if found.renyi is None:
         return f"{period.capitalize()} of this: {total}."
     return (
-        f"{period.capitalize()} of this costs a device at most epsilon {found.renyi:.4g} together, "
-        f"with delta {power(DEFAULT_DELTA)} (Renyi composition); {total}."
+        f"{period.capitalize()} of this costs a device at most epsilon {upper(found.renyi)} "
+        f"together, with delta {power(DEFAULT_DELTA)} (Renyi composition); {total}."
     )
 
 

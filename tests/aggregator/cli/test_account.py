@@ -103,9 +103,9 @@ def test_the_slack_of_the_figure_is_said(registry):
 
 def test_curves_over_days_are_drawn_in_characters_and_into_a_file(registry, tmp_path):
     path = tmp_path / "account.svg"
-    text = printed(registry, "--days", 200, "--picture", path, columns=80)
+    text = printed(registry, "--days", 200, "--picture", path, columns=60)
     assert "epsilon of all reports together, by days: * exact, a Renyi" in " ".join(text.split())
-    assert max(map(len, text.splitlines())) <= 80
+    assert max(map(len, text.splitlines())) <= 60
     drawn = path.read_text()
     assert "What flightdeck costs a device, by days" in drawn
     assert "exact (the tightest)" in drawn

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -15,6 +16,7 @@ from deniable_shared.commands.table import COMMANDS, GROUPS
 from tests.command_line import deniable
 
 HEAVY = ("flask", "granian", "numpy", "scipy", "sqlalchemy")
+FULL = Path("/dev/full")
 SERVER = ("--server", "http://127.0.0.1:1", "--token", "x")
 
 REPORT_MODULES = """
@@ -193,6 +195,30 @@ def test_a_reader_that_has_seen_enough_gets_no_traceback(registry):
     ) as shown:
         shown.stdout.close()
         assert shown.stderr.read() == b""
+
+
+@pytest.mark.service
+@pytest.mark.skipif(not FULL.exists(), reason="has no file that is always full")
+def test_a_full_disk_is_said_in_a_line(registry):
+    script = "from deniable_shared.commands.entry import main; main()"
+    with FULL.open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", script, "plan", registry, "--json"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: nothing more can be written: ")
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--closeness", "--quantile"])
+def test_nan_is_no_number_in_a_range(option):
+    done = run("estimate", "theme", option, "nan", *SERVER)
+    assert done.exit_code == 2
+    assert "nan is not in the range 0<" in done.stderr
 
 
 def test_json_is_all_that_is_printed_for_programs(registry):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -79,10 +80,28 @@ version_option = click.option(
     "show METRIC says the ids.",
 )
 
+
+class NumberRange(click.FloatRange):
+    """A number in a range, which nan is not."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number.
+
+        Raises:
+            click.BadParameter: if it is none, or outside.
+        """
+        number: float = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return number
+
+
 quantile_option = click.option(
     "--quantile",
     "quantiles",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=NumberRange(0, 1, min_open=True, max_open=True),
     multiple=True,
     metavar="SHARE",
     help="Of a distribution: the value that this share of devices is below, such as 0.95; may be "

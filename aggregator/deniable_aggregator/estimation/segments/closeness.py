@@ -133,7 +133,7 @@ def _meaning(segments: int, *, ordered: bool) -> str:
     return (
         f"how far the values within the segment are from those of all devices that reported: {kind}"
         f"; 0 if they are alike. The lower limits hold for all {segments} segments at once with "
-        f"probability {LEVEL:g}. The distance itself is post-processed: noise makes it larger."
+        f"probability {LEVEL:g}. The distance itself is post-processed: noise tends to enlarge it."
     )
 
 

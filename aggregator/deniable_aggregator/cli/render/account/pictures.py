@@ -11,6 +11,7 @@ import click
 
 from deniable_aggregator.charts.account_figures import EXACT, account_figure
 from deniable_aggregator.charts.files import save
+from deniable_aggregator.cli.render.output import literal_console
 from deniable_shared.commands.text_plot import MARKS, WIDTH, log_plot
 
 if TYPE_CHECKING:
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 LEAST: Final = 1e-9
 """Smaller figures are drawn as this: a logarithmic axis has no zero."""
+
+LEAST_WIDTH: Final = 40
+"""In characters: a narrower terminal breaks the lines of a picture."""
 
 METHODS: Final[dict[str, Callable[[Figures], float | None]]] = {
     EXACT: lambda figures: figures.exact,
@@ -57,6 +61,7 @@ def account_plot(account: Account) -> str:
     Args:
         account: of more than one day.
     """
+    width = min(WIDTH, max(literal_console().width, LEAST_WIDTH))
     moments = len(account.over_days)
     curves = {name: points for name, points in _curves(account).items() if len(points) == moments}
     picture = log_plot(
@@ -65,11 +70,12 @@ def account_plot(account: Account) -> str:
         float(account.days),
         x_label=lambda days: f"{days:,.0f}",
         y_label=lambda epsilon: f"{epsilon:,g}",
+        width=width,
     )
     legend = ", ".join(f"{mark} {name}" for mark, name in zip(MARKS, curves, strict=False))
     caption = f"epsilon of all reports together, by days: {legend}"
     indent = " " * 10
-    return f"{picture}\n{fill(caption, WIDTH, initial_indent=indent, subsequent_indent=indent)}"
+    return f"{picture}\n{fill(caption, width, initial_indent=indent, subsequent_indent=indent)}"
 
 
 def _curves(account: Account) -> dict[str, list[tuple[int, float]]]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from deniable_aggregator.cli.render.layout import Texts, lay_out
 from deniable_aggregator.cli.render.output import literal_console, literal_text
+from deniable_shared.commands import text
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -43,15 +43,10 @@ def account_table(account: Account) -> Table:
 
 
 def upper(epsilon: float | None) -> str:
-    """An upper bound to four digits, rounded up; but for what floats have added to it."""
+    """An upper bound, rounded up; "none" if a method has none."""
     if epsilon is None:
         return "none"
-    if not epsilon > 0:
-        return "0"
-    digits = 3 - math.floor(math.log10(epsilon))
-    scaled = math.ceil(epsilon * 10.0**digits * (1 - 1e-9))
-    text = f"{scaled / 10.0**digits:,.{max(digits, 0)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return text.upper(epsilon)
 
 
 def _reports(metric: MetricAccount) -> str:
