@@ -18,7 +18,7 @@ _HEADS: Final = ("bits of", "its value", "the rarest", "one report", "on average
 _LONGEST_NAME: Final = 20
 _LEGEND: Final = (
     "Its value and the rarest: what somebody would learn who saw it, {common}. One report: the "
-    "most that it can reveal. On average: what one report tells of the value, {averaged}; ≤ marks "
+    "most that it can reveal{apart}. On average: what one report tells of the value, {averaged}; ≤ marks "
     "an upper bound. A year: all reports of a year, linked, of a value that stays; on average, and "
     "at most."
 )
@@ -30,11 +30,12 @@ def review_lines(found: Review) -> list[str]:
     common, averaged = _EQUALLY_COMMON, "however common values are"
     if found.shares_given:
         common = averaged = f"with the shares given for {', '.join(found.shares_given)}"
+    apart = ", but for rare reports of a metric with a delta" if found.together.with_delta else ""
     return [
         "Together: can what is collected single out a device?",
         "",
         *_table(found.metrics),
-        *wrapped([_LEGEND.format(common=common, averaged=averaged)]),
+        *wrapped([_LEGEND.format(common=common, averaged=averaged, apart=apart)]),
         "",
         *_spaced(sentences(found.together, found.records)),
         *finding_lines(found),
@@ -112,7 +113,8 @@ def guess_lines(guesses: Sequence[Guess]) -> list[str]:
 def _guess_text(guess: Guess) -> str:
     prior, flag = percent(guess.prior), guess.flag
     if flag is None:
-        return f"a report makes {prior} into {percent(guess.most)} at most"
+        text = f"a report makes {prior} into {percent(guess.most)} at most"
+        return text + f", rare ones into more (delta {guess.delta:.3g})" * (guess.delta > 0)
     return (
         f"a yes makes {prior} into {percent(flag.after_a_yes)}, a no into "
         f"{percent(flag.after_a_no)}; {flag.bits_of_a_yes:.4f} bits by a yes, "

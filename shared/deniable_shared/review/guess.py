@@ -38,13 +38,16 @@ class Guess:
     Attributes:
         name: of the metric.
         prior: how probable it seemed that a device has a value, in (0, 1).
-        most: how probable it is after the report that speaks most for it, at most.
+        most: how probable it is after the report that speaks most for it, at most; with a delta,
+            rare reports may speak more for it.
+        delta: of the report; 0 nearly always.
         flag: what its answers make of it; None for other metrics than flags.
     """
 
     name: str
     prior: float
     most: float
+    delta: float
     flag: FlagAnswer | None
 
 
@@ -58,7 +61,7 @@ def guess_after(spec: Spec, prior: float) -> Guess:
     mechanism = spec.mechanism
     most = posterior(prior, math.exp(mechanism.epsilon), 1.0)
     if spec.type != "boolean" or not isinstance(mechanism, ItemOracle):
-        return Guess(spec.name, prior, most, None)
+        return Guess(spec.name, prior, most, mechanism.delta, None)
     p, q = mechanism.support.p, mechanism.support.q
     after_a_yes = posterior(prior, p, q)
     flag = FlagAnswer(
@@ -67,4 +70,4 @@ def guess_after(spec: Spec, prior: float) -> Guess:
         average_bits=information(mechanism, (1 - prior, prior)).bits,
         bits_of_a_yes=math.log2(after_a_yes / prior),
     )
-    return Guess(spec.name, prior, most, flag)
+    return Guess(spec.name, prior, most, mechanism.delta, flag)

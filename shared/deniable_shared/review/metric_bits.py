@@ -37,7 +37,8 @@ class MetricBits:
         value: the entropy of its value, which is what somebody would learn on average who saw the
             value itself; None for a text, which may be any.
         rarest: what somebody would learn who saw the rarest value; None for a text without shares.
-        one_report: the most that one report can reveal about anything, epsilon log2(e).
+        one_report: the most that one report can reveal about anything, epsilon log2(e); with a
+            delta, rare reports may reveal more.
         average: what one report tells of the value on average.
         exact: whether the average is exact; an upper bound otherwise.
         reports: how many reports a device sends in a year at most.

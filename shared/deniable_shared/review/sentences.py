@@ -65,11 +65,15 @@ def _range(told: Together) -> str:
 
 def _of_reports(told: Together) -> str:
     """What one report of each metric tells."""
-    return (
+    text = (
         "But what leaves a device is randomized. One report of each metric, seen together, tells "
         f"at most {told.one_report_each:.2f} bits on average, and never more than "
-        f"{told.one_report_each_most:.1f}."
+        f"{told.one_report_each_most:.1f}"
     )
+    if told.with_delta:
+        rare = _listed(told.with_delta, ", ")
+        return f"{text}, but for rare reports of {rare}: by their delta, these may tell more."
+    return f"{text}."
 
 
 def _of_a_year(told: Together) -> str:

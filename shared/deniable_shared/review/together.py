@@ -41,7 +41,8 @@ class Together:
         alone: the share of devices that nobody else is like in the values of `leading`, or of all
             metrics where that is empty; None where values have shares of their own or are texts.
         one_report_each: what one report of every metric tells on average, at most.
-        one_report_each_most: what it can tell at most.
+        one_report_each_most: what it can tell at most, but for rare reports of `with_delta`.
+        with_delta: the metrics whose reports have a delta.
         year: what all reports of a year tell on average and at most, if somebody can link those of
             a device and its values stay; with `constants`.
         leading_in_a_year: the fewest metrics whose reports are enough; empty if all are not.
@@ -59,6 +60,7 @@ class Together:
     alone: float | None
     one_report_each: float
     one_report_each_most: float
+    with_delta: tuple[str, ...]
     year: float
     leading_in_a_year: tuple[str, ...]
     constants: float
@@ -89,7 +91,7 @@ class RecordBits:
 
 def together(
     metrics: Sequence[MetricBits],
-    specs: Iterable[Spec],
+    specs: Sequence[Spec],
     devices: int,
     *,
     equally_common: bool = True,
@@ -98,7 +100,7 @@ def together(
 
     Args:
         metrics: what each of them tells.
-        specs: theirs, which say what is the same in all reports of a device.
+        specs: theirs, which say what is the same in all reports of a device, and deltas.
         devices: among how many a device is to be hidden, at least `FEWEST_DEVICES`.
         equally_common: whether the bits are those of equally common values.
     """
@@ -122,6 +124,7 @@ def together(
         alone=share_alone(devices, known) if equally_common and values else None,
         one_report_each=math.fsum(each.average for each in metrics),
         one_report_each_most=math.fsum(each.one_report for each in metrics),
+        with_delta=tuple(spec.name for spec in specs if spec.mechanism.delta),
         year=math.fsum(each.year for each in metrics) + constants,
         leading_in_a_year=_fewest(metrics, needed - constants, lambda each: each.year),
         constants=constants,

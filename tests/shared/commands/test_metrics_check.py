@@ -151,6 +151,11 @@ def test_deltas_are_added_up_over_a_year_and_too_much_is_warned_of(
     checked = words(run(tmp_path, text).output)
     assert f"The deltas of a year's reports add up to {total}: their epsilons hold but" in checked
     assert ("yearly-delta" in checked) == warned
+    assert "but for rare reports of seconds: by their delta, these may tell more." in checked
+    guessed = words(run(tmp_path, text, "--prior", "0.5").output)
+    assert (
+        f"makes 50.0% into 73.1% at most, rare ones into more (delta {float(delta):g})" in guessed
+    )
     budget = json.loads(run(tmp_path, text, "--json").output)["budget"]
     assert budget["delta_of_a_year"] == pytest.approx(float(total), rel=1e-3)
     planned = words(CliRunner().invoke(deniable, ["plan", str(tmp_path / "metrics.toml")]).output)
