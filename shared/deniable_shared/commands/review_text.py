@@ -18,9 +18,9 @@ _HEADS: Final = ("bits of", "its value", "the rarest", "one report", "on average
 _LONGEST_NAME: Final = 20
 _LEGEND: Final = (
     "Its value and the rarest: what somebody would learn who saw it, {common}. One report: the "
-    "most that it can reveal{apart}. On average: what one report tells of the value, {averaged}; ≤ marks "
-    "an upper bound. A year: all reports of a year, linked, of a value that stays; on average, and "
-    "at most."
+    "most that it can reveal{apart}. On average: what one report tells of the value, {averaged}; ≤ "
+    "marks an upper bound. A year: all reports of a year, linked, of a value that stays; on "
+    "average, and at most."
 )
 _EQUALLY_COMMON: Final = "if all values are equally common (--priors says how common they are)"
 
