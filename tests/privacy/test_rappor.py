@@ -128,6 +128,16 @@ class TestRappor(MechanismConformance):
         return [(4).to_bytes(2, "big") + bytes(4), b"\xff" * 6]
 
 
+def test_the_permanent_answers_of_two_strings_differ_in_more_than_their_filters():
+    """Or whoever averages many reports of each would see in what the filters differ."""
+    randomizer = randomizer_for(rappor("1", "2", bits=128), Randomness())
+    strings = (b"", b"a", b"ab", b"ab\x00", b"x" * 500, b"x" * 499 + b"y")
+    for device in range(3):
+        answers = [randomizer.permanent(each, secret_of(device)) for each in strings]
+        for one, other in itertools.combinations(answers, 2):
+            assert 20 < (one ^ other).bit_count() < 108
+
+
 @pytest.mark.statistics
 def test_all_reports_of_one_value_stay_below_the_permanent_epsilon():
     spec = rappor("1", "2")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
 from deniable_shared.errors import DeniableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 PRIMITIVE_DRAWS: Final = "the primitive draws"
 """In the place of a metric: what all randomizers draw by has failed."""
@@ -25,3 +29,14 @@ class AuditFailure(DeniableError):  # noqa: N818  it is the audit that fails, no
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.reason, self.metric)
+
+
+@contextmanager
+def code_under_audit() -> Iterator[None]:
+    """While it lasts, whatever is raised is an `AuditFailure`."""
+    try:
+        yield
+    except AuditFailure:
+        raise
+    except Exception as error:
+        raise AuditFailure(f"the randomizer cannot be followed: {error!r}") from error

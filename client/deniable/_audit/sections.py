@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deniable._audit.domains import domain_of, domain_of_items, spread
-from deniable._audit.failure import AuditFailure
+from deniable._audit.failure import AuditFailure, code_under_audit
 from deniable._audit.laws import geometry, subsets
 from deniable._audit.laws.comparison import Comparison
 from deniable._audit.laws.draws import MOST_FIRST, Draw, Draws
-from deniable._audit.laws.law import report_law
+from deniable._audit.laws.law import check_second_report, report_law
 from deniable._audit.laws.parts import parts_of, stand_ins
 from deniable.randomizers.base import RandomSources, make_randomizer
 from deniable_shared.mechanisms import ProjectiveGeometryResponse, SubsetSelection
@@ -127,7 +127,8 @@ def _section_of_points(
         return make_randomizer(mechanism, RandomSources(randomness, spec.digest, spec.salt))
 
     items = [domain.item_at(index) for index in chosen]
-    worst, draws = geometry.worst_of_points(mechanism, make, items)
+    with code_under_audit():
+        worst, draws = geometry.worst_of_points(mechanism, make, items)
     walk = Followed(len(items), domain.size, domain.noun, 0, 0, len(items) * mechanism.outcomes)
     return Section(mechanism, (walk,), worst, None, (), draws)
 
@@ -136,7 +137,8 @@ def _section_of_subsets(spec: Spec, mechanism: SubsetSelection, domain: Domain) 
     def make(small: SubsetSelection, randomness: Any) -> Any:
         return make_randomizer(small, RandomSources(randomness, spec.digest, spec.salt))
 
-    worst, draws = subsets.worst_of_subsets(mechanism, make)
+    with code_under_audit():
+        worst, draws = subsets.worst_of_subsets(mechanism, make)
     items = {domain.item_at(index) for index in range(domain.size)}
     if items != set(range(mechanism.size)):
         raise AuditFailure("the values are not the items of the mechanism")
@@ -162,6 +164,9 @@ class _Subject:
         """Walks through as many values and choices as can be."""
         self._randomizer = self._make if self._mechanism.epsilon_permanent else self._make()
         first = self._law(0)
+        paths = self.draws.paths
+        check_second_report(self.draws, self._make, self._domain.item_at(0))
+        self.draws.paths = paths  # what followed the first law
         each, count = self.draws.paths, self._domain.size
         most = max(LEAST_VALUES, min(MOST_PATHS // each, MOST_VALUES))
         found = [self._compared(spread(count, most), first)]

@@ -43,6 +43,7 @@ class Altered:
     def __init__(self, mechanism, sources, report_of):
         self._installed = ORIGINALS[type(mechanism)](mechanism, sources)
         self._report_of = report_of
+        self.mechanism = mechanism
         self.randomness = sources.randomness
         self.known = {}
 
@@ -95,6 +96,20 @@ def looked_at(device):
     return bytes(2 if device.randomness.bits(10, 9) else 3)
 
 
+def out_of_range(device):
+    return bytes([device.item - 1])
+
+
+def one_row_for_all_reports(device):
+    """Adds the bits of one row to the item's own; each report alone has the right law."""
+    if not device.known:
+        device.known["row"] = device.randomness.bits(10, device.mechanism.other)
+    place = 1 << 9 - device.item
+    row = device.known["row"] & ~place
+    own = place if device.randomness.bernoulli(device.mechanism.own) else 0
+    return ((row | own) << 6).to_bytes(2, "big")
+
+
 FAULTS = [
     ("grr", plain, "ruled out"),
     ("grr", drawn_again_if_false, "nats"),
@@ -104,6 +119,8 @@ FAULTS = [
     ("oue", one_row_in_two_places, "same random bit"),
     ("dbitflip", group_of_its_own, "in the clear"),
     ("oue", looked_at, "looks at a row"),
+    ("oue", one_row_for_all_reports, "a second report takes up"),
+    ("many subsets", out_of_range, "cannot be followed: ValueError"),
 ]
 
 
@@ -161,6 +178,13 @@ def halved(self, numerator, denominator):
     return not self.bernoulli_fraction(numerator, 2 * denominator)
 
 
+def filled_up(self, count):
+    try:
+        return self._source(count)
+    except OSError:
+        return random.randbytes(count)
+
+
 def one_for_all(self, count, weight):
     return ((1 << count) - 1) * (self.word() < weight)
 
@@ -171,6 +195,7 @@ def one_for_all(self, count, weight):
         ("uniform_below", biased, Draw("uniform_below", (3,))),
         ("bernoulli", inclusive, Draw("bernoulli", (77,))),
         ("take", same_byte, Draw("word", ())),
+        ("take", filled_up, Draw("word", ())),
         ("bits", one_for_all, Draw("bits", (16, 0x12345678))),
         (
             "bernoulli_exp",
@@ -184,6 +209,20 @@ def test_a_primitive_without_its_probabilities_is_refused(monkeypatch, name, met
     monkeypatch.setattr(_randomness.Randomness, name, method)
     with pytest.raises(AuditFailure, match="the primitive draws"):
         primitives.audit_primitives([draw])
+
+
+@pytest.mark.parametrize(
+    "part_of", [lambda secret, label: (secret[:8] * 4, label), lambda *key: (key[0], key[1][:64])]
+)
+def test_a_kept_choice_from_less_than_its_secret_and_label_is_refused(monkeypatch, part_of):
+    keyed = _randomness.keyed_randomness
+    monkeypatch.setattr(
+        _randomness,
+        "keyed_randomness",
+        lambda secret, label, length: keyed(*part_of(secret, label), length),
+    )
+    with pytest.raises(AuditFailure, match="SHAKE-256 of secret and label"):
+        primitives.audit_primitives([])
 
 
 @pytest.mark.parametrize("weight", [0, 1, 0x12345678, 1 << 30, SCALE // 2, SCALE - 1, SCALE])

@@ -136,7 +136,7 @@ def test_every_outcome_of_one_of_has_exactly_its_share_of_the_words():
     assert edges[-1] == SCALE
 
 
-@pytest.mark.parametrize("bound", [1, 2, 3, 1081, 65_536, SCALE - 1, SCALE])
+@pytest.mark.parametrize("bound", [1, 2, 3, 6, 1081, 65_536, SCALE - 1, SCALE])
 def test_below_rejects_the_words_that_would_favour_small_numbers(bound):
     limit = SCALE - SCALE % bound
     assert of_word(0).uniform_below(bound) == 0
@@ -167,6 +167,22 @@ def test_the_default_source_is_the_operating_system(monkeypatch):
     asked = []
     monkeypatch.setattr(os, "urandom", lambda count: asked.append(count) or b"\x00" * count)
     assert Randomness.__init__.__defaults__[0].__name__ == "urandom"
+
+
+def test_nothing_stands_for_bytes_that_the_system_refuses():
+    def refuse(count):
+        raise OSError(f"no {count} bytes")
+
+    with pytest.raises(OSError, match="no 8192 bytes"):
+        Randomness(refuse).word()
+
+
+def test_keyed_randomness_takes_every_byte_of_its_secret_and_of_a_long_label():
+    secret, label = bytes(range(32)), bytes(range(256)) * 20
+    taken = keyed_randomness(secret, label, 64).take(64)
+    for other in (secret[:31] + b"x", b"x" + secret[1:]):
+        assert keyed_randomness(other, label, 64).take(64) != taken
+    assert keyed_randomness(secret, label[:-1] + b"x", 64).take(64) != taken
 
 
 def test_keyed_randomness_repeats_for_its_key_and_label_only():

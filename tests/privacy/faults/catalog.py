@@ -87,6 +87,19 @@ NOISE: Final = (
         ("privacy/test_trie.py::test_level_and_row_say_nothing_about_a_string",),
     ),
     Fault(
+        "a row of noise is drawn once, and added to every report",
+        f"{RANDOMIZERS}/oracles/unary.py",
+        "bits = self._randomness.bits(self._size, self._other) & ~place\n",
+        'if not hasattr(self, "_row"):\n'
+        "            self._row = self._randomness.bits(self._size, self._other)\n"
+        "        bits = self._row & ~place\n",
+        (
+            "privacy/test_unary.py::TestOptimizedUnaryEncoding"
+            "::test_the_sampler_fits_the_exact_probabilities_and_no_others",
+        ),
+        metric="bits",
+    ),
+    Fault(
         "gaussian noise has half of its variance",
         f"{RANDOMIZERS}/numbers.py",
         "self._randomness.gaussian(self._mechanism.noise)",
@@ -113,6 +126,17 @@ RANDOMNESS: Final = (
         "source: Callable[[int], bytes] = os.urandom",
         'source: Callable[[int], bytes] = __import__("random").Random().randbytes',
         (PRIMITIVES + "the_default_source_is_the_operating_system", SAME_BYTES),
+        metric="flag",
+    ),
+    Fault(
+        "Python's random numbers stand for bytes that the system refuses",
+        "deniable/_randomness.py",
+        "            self._buffer = self._source(max(count, self._buffer_bytes))\n",
+        "            try:\n"
+        "                self._buffer = self._source(max(count, self._buffer_bytes))\n"
+        "            except OSError:\n"
+        '                self._buffer = __import__("random").randbytes(self._buffer_bytes)\n',
+        (PRIMITIVES + "nothing_stands_for_bytes_that_the_system_refuses",),
         metric="flag",
     ),
     Fault(
@@ -187,6 +211,24 @@ MEMOISED: Final = (
             "privacy/test_losue.py::TestMemoizedUnaryEncoding"
             "::test_the_permanent_answers_of_two_values_have_no_noise_in_common",
         ),
+    ),
+    Fault(
+        "the memoised answers of all strings share their noise",
+        f"{RANDOMIZERS}/rappor.py",
+        'b"value\\x00" + value,',
+        'b"value\\x00",',
+        (
+            "privacy/test_rappor.py"
+            "::test_the_permanent_answers_of_two_strings_differ_in_more_than_their_filters",
+        ),
+    ),
+    Fault(
+        "memoised noise depends on four bytes of the secret",
+        "deniable/_randomness.py",
+        "prefix = secret + block.to_bytes",
+        "prefix = secret[:4] * 8 + block.to_bytes",
+        (PRIMITIVES + "keyed_randomness_takes_every_byte_of_its_secret_and_of_a_long_label",),
+        metric="kept",
     ),
     Fault(
         "two versions of a metric share memoised noise",

@@ -40,6 +40,7 @@ class Draws(Walk):
     Attributes:
         noted: every draw that was made on any path.
         paths: how many paths there were.
+        fresh: how many draws that no device keeps there were on this path.
         most_first: of a first draw that is uniform, at most so many outcomes are followed.
         first: how many outcomes of a first draw that is uniform there are; 0 if it is another.
         followed: which part of the first draw's outcomes is followed; 1 for all.
@@ -62,6 +63,7 @@ class Draws(Walk):
         self.kept_path: list[tuple[bytes, int]] = []
         self.kept_numerator = 1
         self.kept_denominator = 1
+        self.fresh = 0
         self._rows = 0
         self._label: bytes | None = None
         self._kept: dict[bytes, list[tuple[Draw, Any]]] = {}
@@ -70,33 +72,38 @@ class Draws(Walk):
 
     def word(self) -> int:
         """Uniform in [0, 2^32)."""
-        self.noted.add(Draw("word", ()))
+        self._note(Draw("word", ()))
         return self._uniform(1 << 32)
 
     def bernoulli(self, weight: int) -> bool:
-        self.noted.add(Draw("bernoulli", (weight,)))
+        self._note(Draw("bernoulli", (weight,)))
         return super().bernoulli(weight)
 
     def uniform_below(self, bound: int) -> int:
-        self.noted.add(Draw("uniform_below", (bound,)))
+        self._note(Draw("uniform_below", (bound,)))
         return self._uniform(bound)
 
     def one_of(self, own: int, other: int) -> int:
-        self.noted.add(Draw("one_of", (own, other)))
+        self._note(Draw("one_of", (own, other)))
         return super().one_of(own, other)
 
     def bits(self, count: int, weight: int) -> Bits:  # type: ignore[override]  # they stay symbolic
-        self.noted.add(Draw("bits", (count, weight)))
+        self._note(Draw("bits", (count, weight)))
         self._rows += 1
         return Bits.row(self._rows, count, weight, kept=self._label is not None)
 
     def laplace(self, scale: int) -> int:
-        self.noted.add(Draw("laplace", (scale,)))
+        self._note(Draw("laplace", (scale,)))
         return super().laplace(scale)
 
     def gaussian(self, variance: int) -> int:
-        self.noted.add(Draw("gaussian", (variance,)))
+        self._note(Draw("gaussian", (variance,)))
         return super().gaussian(variance)
+
+    def _note(self, draw: Draw) -> None:
+        self.noted.add(draw)
+        if self._label is None:
+            self.fresh += 1
 
     def _uniform(self, bound: int) -> int:
         if self.path or self._label is not None:

@@ -11,7 +11,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from deniable._audit.failure import AuditFailure
+from deniable._audit.failure import AuditFailure, code_under_audit
 from deniable._audit.laws.components import OnePath, components_of, on_path
 from deniable._audit.laws.draws import SECRET
 from deniable._audit.walk import Negligible, over_one_denominator, paths
@@ -69,12 +69,30 @@ def report_law(draws: Draws, randomizer: Any, item: Any, width: int) -> Law:
         made: bytes | Report = device.report(item, SECRET)
         return made
 
-    try:
+    with code_under_audit():
         return _law_of(draws, report, width)
-    except AuditFailure:
-        raise
-    except Exception as error:
-        raise AuditFailure(f"the randomizer cannot be followed: {error!r}") from error
+
+
+def check_second_report(draws: Draws, make: Callable[[], Any], item: Any) -> None:
+    """Checks that a device's second report takes as many fresh draws as its first.
+
+    Args:
+        draws: what the randomizer draws from.
+        make: makes the randomizer.
+        item: is reported twice.
+
+    Raises:
+        AuditFailure: if something that the first report drew is used again.
+    """
+    draws.start(())
+    with code_under_audit():
+        device = make()
+        device.report(item, SECRET)
+        first = draws.fresh
+        draws.start(())
+        device.report(item, SECRET)
+    if draws.fresh < first:
+        raise AuditFailure("a second report takes up fresh draws of the first one")
 
 
 def _law_of(draws: Draws, report: Callable[[], bytes | Report], width: int) -> Law:

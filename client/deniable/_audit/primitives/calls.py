@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from deniable._audit.laws.draws import Draw
 
 HOW: Final = {
-    "word": "Four bytes of the stream, each used once; the default stream is os.urandom.",
+    "word": (
+        "Four bytes of the stream, each used once; the default stream is os.urandom, and nothing "
+        "stands for bytes that it refuses."
+    ),
     "bernoulli": "Followed over all words, for each weight.",
     "uniform_below": "Followed over all words, for each bound, through 128 bits of rejections.",
     "one_of": "Followed over all words, for each pair of weights.",
@@ -116,7 +119,7 @@ def _check_one_of(own: int, other: int) -> None:
 
 
 def _check_word() -> None:
-    """Bytes are given out once and in order, four for a word; and the source is the system's."""
+    """Bytes are given out once and in order, four for a word, and all are the system's."""
     default = inspect.signature(_randomness.Randomness).parameters["source"].default
     if default is not os.urandom:
         raise AuditFailure("the default source of bytes is not os.urandom")
@@ -134,6 +137,12 @@ def _check_word() -> None:
         if stream.take(count) != bytes(made[start : start + count]):
             raise AuditFailure("bytes are not given out once each and in order")
         end = start + count
+    try:
+        _randomness.Randomness(_refuse).word()
+    except OSError:
+        pass
+    else:
+        raise AuditFailure("something stands for bytes that the system refuses")
     for place in range(4):
         for byte in range(256):
             data = bytes(byte if index == place else 0x5A for index in range(4))
@@ -141,15 +150,25 @@ def _check_word() -> None:
                 raise AuditFailure("a word is not four bytes, the first one highest")
 
 
+def _refuse(count: int) -> bytes:
+    raise OSError(f"no {count} bytes")
+
+
 def _check_keyed() -> None:
-    label, length = b"\x00audit\x00label", 48
-    blocks = [
-        hashlib.shake_256(SECRET + number.to_bytes(4, "big") + label).digest(length)
-        for number in (1, 2, 3)
-    ]
-    stream = _randomness.keyed_randomness(SECRET, label, length)
-    if any(stream.take(length) != block for block in blocks):
-        raise AuditFailure("kept choices are not drawn from SHAKE-256 of secret and label")
+    """Every byte of the secret and of a label counts, whatever its length."""
+    for length, size in ((4, 1), (48, 40), (600, 10_000)):
+        secret, label = _example("secret", len(SECRET)), _example("label", size)
+        blocks = [
+            hashlib.shake_256(secret + number.to_bytes(4, "big") + label).digest(length)
+            for number in range(1, 301)
+        ]
+        stream = _randomness.keyed_randomness(secret, label, length)
+        if any(stream.take(length) != block for block in blocks):
+            raise AuditFailure("kept choices are not drawn from SHAKE-256 of secret and label")
+
+
+def _example(what: str, size: int) -> bytes:
+    return hashlib.shake_256(what.encode()).digest(size)
 
 
 _CHECKS: Final[dict[str, Callable[..., None]]] = {
