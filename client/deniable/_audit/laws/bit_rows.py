@@ -8,49 +8,14 @@ Places that depend on different names are independent, and the probability of ea
 
 from __future__ import annotations
 
-import itertools
-from functools import lru_cache
 from operator import and_, or_, xor
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, cast
 
 from deniable._audit.failure import AuditFailure
+from deniable._audit.laws.truth_tables import ONE, ZERO, Function, RandomBit, combined, shifted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    Operator = Callable[[int, int], int]
-
-
-class RandomBit(NamedTuple):
-    """A bit of a row, at whatever place of it.
-
-    Attributes:
-        row: which call drew the row, counted from 0 in each run of a randomizer.
-        weight: with which the bit is 1, over 2^32.
-        kept: whether a device draws it once and for all.
-        shift: how far the row was shifted since it was drawn.
-    """
-
-    row: int
-    weight: int
-    kept: bool
-    shift: int
-
-
-class Function(NamedTuple):
-    """What a place of a report is, as a function of random bits.
-
-    Attributes:
-        bits: what it depends on, in order.
-        table: its value for each combination of these bits, as the bits of an integer.
-    """
-
-    bits: tuple[RandomBit, ...]
-    table: int
-
-
-ZERO = Function((), 0)
-ONE = Function((), 1)
+    from deniable._audit.laws.truth_tables import Operator
 
 
 class Bits:
@@ -97,9 +62,9 @@ class Bits:
         for one, here in self.widened(width).items():
             for two, there in other.widened(width).items():
                 if here & there:
-                    both = _combined(one, two, operator)
+                    both = combined(one, two, operator)
                     places[both] = places.get(both, 0) | here & there
-        return Bits(places, width, _combined(self.above, other.above, operator))
+        return Bits(places, width, combined(self.above, other.above, operator))
 
     def __and__(self, other: object) -> Bits:
         return self._with(other, and_)
@@ -116,12 +81,12 @@ class Bits:
         return self ^ -1
 
     def __lshift__(self, count: int) -> Bits:
-        places = {_shifted(each, count): mask << count for each, mask in self.places.items()}
+        places = {shifted(each, count): mask << count for each, mask in self.places.items()}
         places[ZERO] = places.get(ZERO, 0) | (1 << count) - 1
         return Bits(places, self.width + count, self.above)
 
     def __rshift__(self, count: int) -> Bits:
-        places = {_shifted(each, -count): mask >> count for each, mask in self.places.items()}
+        places = {shifted(each, -count): mask >> count for each, mask in self.places.items()}
         return Bits(places, max(0, self.width - count), self.above)
 
     def to_bytes(self, length: int, byteorder: str = "big") -> Report:
@@ -212,41 +177,3 @@ class Report:
     def rjust(self, width: int, fill: bytes = b" ") -> Report:
         """As of bytes."""
         return fill * max(0, width - self.length) + self
-
-
-@lru_cache(maxsize=4_096)
-def _combined(one: Function, two: Function, operator: Operator) -> Function:
-    """The function that an operator makes of two, without the bits that it does not depend on."""
-    bits = tuple(sorted({*one.bits, *two.bits}))
-    table = 0
-    for index, values in enumerate(itertools.product((0, 1), repeat=len(bits))):
-        given = dict(zip(bits, values, strict=True))
-        table |= operator(_value(one, given), _value(two, given)) << index
-    return _reduced(Function(bits, table))
-
-
-def _value(function: Function, given: dict[RandomBit, int]) -> int:
-    index = 0
-    for bit in function.bits:
-        index = 2 * index + given[bit]
-    return function.table >> index & 1
-
-
-def _reduced(function: Function) -> Function:
-    for bit in function.bits:
-        rest = tuple(each for each in function.bits if each != bit)
-        tables = []
-        for fixed in (0, 1):
-            table = 0
-            for index, values in enumerate(itertools.product((0, 1), repeat=len(rest))):
-                given = dict(zip(rest, values, strict=True)) | {bit: fixed}
-                table |= _value(function, given) << index
-            tables.append(table)
-        if tables[0] == tables[1]:
-            return _reduced(Function(rest, tables[0]))
-    return function
-
-
-def _shifted(function: Function, count: int) -> Function:
-    bits = tuple(bit._replace(shift=bit.shift + count) for bit in function.bits)
-    return Function(bits, function.table)
