@@ -46,6 +46,11 @@ class Figures:
     exact: float | None
     shuffled: float | None = None
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the device's budget is spent before all reports are sent."""
+        return self.sum < self.of_all_reports
+
 
 @dataclass(frozen=True, kw_only=True)
 class Slack:

@@ -95,6 +95,8 @@ def account(
     this project: without one, the other figures hold.
     """  # noqa: D301  click reads the backslash as a sign
     from deniable_aggregator.accounting.account import account_of
+    from deniable_aggregator.cli.render.account import account_picture, print_account
+    from deniable_aggregator.cli.support.pictures import save_picture
     from deniable_aggregator.cli.support.progress import progress_bar
 
     if shuffled is not None and devices > 1:
@@ -112,10 +114,9 @@ def account(
             shuffled_among=shuffled,
             progress=show,
         )
-    from deniable_aggregator.cli.render.account import draw_account, print_account
 
     if picture is not None:
-        draw_account(found, picture)
+        save_picture(account_picture(found), picture)
     if as_json:
         print_json(found.as_dict())
     else:

@@ -9,6 +9,7 @@ import click
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from deniable_aggregator.charts.figure import Figure
     from deniable_aggregator.charts.figure_of import Drawn
 
 
@@ -20,8 +21,19 @@ def draw(answer: Drawn, path: Path) -> None:
         path: checked by `output.picture_option`.
     """
     from deniable_aggregator.charts.figure_of import figure_of
+
+    save_picture(figure_of(answer), path)
+
+
+def save_picture(figure: Figure, path: Path) -> None:
+    """Draws a figure into a file, and says on the standard error what it could not draw.
+
+    Args:
+        figure: any.
+        path: checked by `output.picture_option`.
+    """
     from deniable_aggregator.charts.files import save
 
-    note = save(figure_of(answer), path)
+    note = save(figure, path)
     if note is not None:
         click.echo(f"{path}: {note}", err=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deniable_aggregator.cli.render.account.pictures import account_plot, draw_account
+from deniable_aggregator.cli.render.account.pictures import account_picture, account_plot
 from deniable_aggregator.cli.render.account.sentences import account_lines
 from deniable_aggregator.cli.render.account.table import account_table
 from deniable_aggregator.cli.render.output import print_lines, print_table
@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from deniable_aggregator.accounting.account import Account
 
-__all__ = ["draw_account", "print_account"]
+__all__ = ["account_picture", "print_account"]
 
 
 def print_account(account: Account) -> None:

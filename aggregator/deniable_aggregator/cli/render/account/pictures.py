@@ -1,4 +1,4 @@
-"""What all reports cost together over days: drawn into a file, and in characters."""
+"""What all reports cost together over days: as a figure, and in characters."""
 
 from __future__ import annotations
 
@@ -7,19 +7,16 @@ from bisect import bisect_right
 from textwrap import fill
 from typing import TYPE_CHECKING, Final
 
-import click
-
 from deniable_aggregator.charts.account_figures import EXACT, account_figure
-from deniable_aggregator.charts.files import save
 from deniable_aggregator.cli.render.output import literal_console
 from deniable_shared.commands.text_plot import MARKS, WIDTH, log_plot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from deniable_aggregator.accounting.account import Account
     from deniable_aggregator.accounting.figures import Figures
+    from deniable_aggregator.charts.figure import Figure
 
 LEAST: Final = 1e-9
 """Smaller figures are drawn as this: a logarithmic axis has no zero."""
@@ -36,23 +33,19 @@ METHODS: Final[dict[str, Callable[[Figures], float | None]]] = {
 }
 
 
-def draw_account(account: Account, path: Path) -> None:
-    """Draws an account into a file, and says on the standard error what it could not draw.
+def account_picture(account: Account) -> Figure:
+    """An account as a figure.
 
     Args:
         account: of a registry.
-        path: checked by `output.picture_option`.
     """
     spent = account.days_until_lifetime_is_spent
-    figure = account_figure(
+    return account_figure(
         application=account.application,
         delta=account.delta,
         curves=_curves(account),
         spent=None if spent is None or spent > account.days else spent,
     )
-    note = save(figure, path)
-    if note is not None:
-        click.echo(f"{path}: {note}", err=True)
 
 
 def account_plot(account: Account) -> str:

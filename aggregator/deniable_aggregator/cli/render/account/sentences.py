@@ -81,7 +81,7 @@ def _result(account: Account) -> str:
 
 def _budget(account: Account) -> str:
     together = account.together
-    if together.sum < together.of_all_reports:
+    if together.is_stopped:
         return (
             f"Devices count by the sum, and stop at {upper(together.sum)} ({_whose(account)}): "
             f"all reports would make {upper(together.of_all_reports)}. So the figures together are "
