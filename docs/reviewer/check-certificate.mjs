@@ -9,21 +9,27 @@ const S = 1n << 32n; // probabilities are integers over 2^32
 const ONE = 1n << 256n; // fixed point
 const sha256 = (data) => createHash("sha256").update(data).digest("hex");
 const fail = (reason) => { throw new Error(reason); };
+const reason = ({ constructor, message }) =>
+  constructor === Error ? message : `it is not built like a certificate (${message})`;
 const need = (holds, reason) => holds || fail(reason);
 const max = (one, other) => (one[0] * other[1] >= other[0] * one[1] ? one : other);
 const same = (one, other) => one[0] * other[1] === other[0] * one[1];
-const power = ([n, d], times) => [n ** BigInt(times), d ** BigInt(times)];
+const power = ([n, d], times) => {
+  need(times > 0 && times <= 1 << 20, `repeated ${times} times`);
+  return [n ** BigInt(times), d ** BigInt(times)];
+};
 const fraction = (text) => {
   need(/^\d+\/[1-9]\d*$/.test(text), `not a fraction: ${text}`);
   return text.split("/").map(BigInt);
 };
-const sorted = (data) => // JSON with sorted keys, to compare what two places say
-  Array.isArray(data) ? `[${data.map(sorted)}]`
-    : data && typeof data === "object"
-      ? `{${Object.keys(data).sort().map((key) => JSON.stringify(key) + ":" + sorted(data[key]))}}`
-      : JSON.stringify(data);
+const ordered = (data) => !data || typeof data !== "object" ? data // with sorted keys
+  : Array.isArray(data) ? data.map(ordered)
+    : Object.fromEntries(Object.keys(data).sort().map((key) => [key, ordered(data[key])]));
+const sorted = (data) => JSON.stringify(ordered(data)); // to compare what two places say
+const written = (data) => JSON.stringify(ordered(data), null, 1) + "\n";
 
 function exp([n, d]) { // e^(n/d) in fixed point; below the truth by less than one part in 2^128
+  need(n <= 1024n * d, "an exponent is above 1024");
   let [sum, term] = [ONE, ONE];
   const small = n * ONE / (d << 16n);
   for (let i = 1n; term; i++) sum += term = term * small / ONE / i;
@@ -32,6 +38,7 @@ function exp([n, d]) { // e^(n/d) in fixed point; below the truth by less than o
 }
 
 function delta({ steps, noise, nanonats }) { // of discrete Gaussian noise, for the ends of the range
+  need(noise >= 4 && noise <= 1 << 21 && steps > 0 && steps <= 1 << 12, "no noise that there is");
   const growth = exp([BigInt(nanonats), 10n ** 9n]);
   const shrink = ONE * ONE / exp([1n, BigInt(noise)]);
   const density = [ONE]; // e^(-k^2 / (2 noise)), each from the one before
@@ -55,6 +62,7 @@ const grr = (k, other) => [S - (k - 1n) * other, other];
 const window = ({ size, window, inside }) => [inside * (size - 1n), (S - inside) * window];
 const unary = ({ own, other }) => [own * (S - other), (S - own) * other];
 const FORMULAS = {
+  __proto__: null,
   rr: ({ flip }) => [odds(flip)],
   ht: ({ flip }) => [odds(flip)],
   duchi: ({ flip }) => [odds(flip)],
@@ -84,7 +92,7 @@ const FORMULAS = {
     return [power([set * (S * S - unset), unset * (S * S - set)], hashes), power(odds(flip), 2n * hashes)];
   },
 };
-const PARTS = { sketch: (m) => [m.inner], smp: (m) => m.inner, trie: (m) => [m.first, m.deeper] };
+const PARTS = { __proto__: null, sketch: (m) => [m.inner], smp: (m) => m.inner, trie: (m) => [m.first, m.deeper] };
 const integers = (data) => // parameters, with their integers as BigInt
   typeof data === "number" ? BigInt(data) : typeof data !== "object" ? data
     : Object.fromEntries(Object.entries(data).map(([key, each]) => [key, integers(each)]));
@@ -109,6 +117,12 @@ function checkLaws(found, walks) { // adds up the laws of the worst two values; 
   return ratio;
 }
 
+function checkWalk({ values, of_values, first_draw, of_first_draw, paths }) {
+  for (const each of [values, of_values ?? values, first_draw, of_first_draw, paths])
+    need(Number.isSafeInteger(each) && each >= 0, `a number of what was looked at is ${each}`);
+  need(values <= (of_values ?? values) && first_draw <= of_first_draw, "more was looked at than there is");
+}
+
 const walksOf = ({ walks, parts = [] }) => [...walks, ...parts.flatMap(walksOf)];
 
 function checkSection(section) { // a metric, or a mechanism inside another; returns both ratios
@@ -117,11 +131,14 @@ function checkSection(section) { // a metric, or a mechanism inside another; ret
   need(sorted([...new Set(inside)].sort()) === sorted(parts.map((each) => sorted(each.mechanism)).sort()),
     "the parts are not those of the mechanism");
   const checked = parts.map(checkSection);
+  section.walks.forEach(checkWalk);
   if (mechanism.name === "gaussian") {
     const [more, total] = delta(mechanism);
     const [n, d] = fraction(section.delta);
     const [sn, sd] = fraction(stated.delta);
     need(n * sd <= sn * d, "delta is above the stated one");
+    need(same(fraction(stated.epsilon), [BigInt(mechanism.nanonats), 10n ** 9n]),
+      "epsilon is not that of the parameters");
     const apart = n * total - more * d;
     need((apart < 0n ? -apart : apart) * 10n ** 9n <= more * d, "delta is not that of the parameters");
     return [];
@@ -136,6 +153,9 @@ function checkSection(section) { // a metric, or a mechanism inside another; ret
     const loose = mechanism.name === "rappor" || mechanism.levels === 1; // not attained by all versions
     need(loose || ratio[0] * most[1] * 10n ** 9n >= most[0] * ratio[1] * (10n ** 9n - 1n),
       `${key}: ${name} is stated as more than is spent`);
+    const nats = exp(fraction(section[key].nats.replace(/^(\d+)\.(\d{10})$/, `$1$2/${10n ** 10n}`)));
+    const apart = ratio[0] * ONE - nats * ratio[1];
+    need((apart < 0n ? -apart : apart) * 10n ** 9n <= ratio[0] * ONE, `${key}: nats are not those of the ratio`);
     if (mechanism.name === "laplace") {
       need(same(max([BigInt(mechanism.steps), BigInt(mechanism.scale)], fraction(stated.epsilon)),
         fraction(stated.epsilon)), "epsilon is below steps / scale");
@@ -146,29 +166,43 @@ function checkSection(section) { // a metric, or a mechanism inside another; ret
     need(same(checkLaws(section[key], walksOf(section)), ratio), `${key}: the ratio is not that of the laws`);
     const own = parts.length ? checked.slice(0, mechanism.levels).map((each) => each[index]).reduce(max)
       : (FORMULAS[mechanism.name] ?? fail("an unknown mechanism"))(integers(mechanism))[index];
-    need(mechanism.name === "rappor" ? same(max(own, ratio), own) : same(own, ratio), `${key}: the ratio is not that of the parameters`);
+    need(mechanism.name === "rappor" ? same(max(own, ratio), own) : same(own, ratio),
+      `${key}: the ratio is not that of the parameters`);
     return ratio;
   });
 }
 
 try {
   const [path, folder] = process.argv.slice(2);
-  const certificate = JSON.parse(readFileSync(path, "utf8"));
+  need(path, "name a certificate: node check-certificate.mjs CERTIFICATE [FOLDER]");
+  const text = readFileSync(path, "utf8");
+  const certificate = JSON.parse(text);
   need(certificate.format === "deniable certificate 1", "not a certificate that this checker knows");
+  need(text === written(certificate), "it is not written as deniable audit writes it, or says something twice");
   const { files, digest } = certificate.installed;
+  need(Object.keys(files).length > 0, "no file was audited");
+  for (const [name, hash] of Object.entries(files)) {
+    need(/^deniable(_shared)?(\/(?!\.\.?(\/|$))[!-.0-~]+)+$/.test(name), `not a path in the packages: ${name}`);
+    need(/^[0-9a-f]{64}$/.test(hash), `not a file with a hash: ${name}`);
+  }
   const lines = Object.entries(files).map(([name, hash]) => `${hash}  ${name}\n`);
   need(sha256(lines.sort().join("")) === digest, "the digest is not that of the files");
   if (folder) for (const [name, hash] of Object.entries(files))
     need(sha256(readFileSync(join(folder, name))) === hash, `${name} is not the file that was audited`);
-  need(certificate.metrics.length > 0, "no metric is certified");
+  const names = certificate.metrics.map((metric) => metric.metric);
+  need(names.length > 0, "no metric is certified");
+  need(new Set(names).size === names.length, "a metric is certified twice");
+  for (const name of [certificate.application, ...names])
+    need(/^[a-z][a-z0-9_]*$/.test(name), `not a name: ${JSON.stringify(name)}`);
   for (const metric of certificate.metrics) {
     try {
       const spec = JSON.parse(metric.spec);
+      need(sorted(spec) === metric.spec, "its version is not written as a registry is, or says something twice");
       need(sha256(metric.spec) === metric.digest, "the digest is not that of the version's text");
       need(spec.application === certificate.application && spec.name === metric.metric, "it has another name");
       need(sorted(spec.mechanism) === sorted(metric.mechanism), "the mechanism is not that of the version");
       checkSection(metric);
-    } catch (error) { fail(`${metric.metric}: ${error.message}`); }
+    } catch (error) { fail(`${metric.metric}: ${reason(error)}`); }
     const [n, d] = fraction(metric.stated.epsilon);
     console.log(`${metric.metric}: ${metric.mechanism.name}, epsilon at most ${Number(n) / Number(d)}` +
       (metric.delta ? " but for delta" : "") + `, version ${metric.digest.slice(0, 16)}`);
@@ -176,6 +210,6 @@ try {
   console.log(`Consistent: ${certificate.metrics.length} metrics of ${certificate.application}; ` +
     `${lines.length} files ${folder ? "are those audited" : "were not compared (name their folder)"}.`);
 } catch (error) {
-  console.error(`REFUSED: ${error.message}`);
+  console.error(`REFUSED: ${reason(error)}`);
   process.exitCode = 1;
 }

@@ -66,13 +66,18 @@ def test_every_mechanism_is_among_them():
     assert {spec.mechanism.name for spec in SMALL.values()} == set(MECHANISMS) - {"trie"}
 
 
+def written(data):
+    """As `Certificate.to_bytes` writes it."""
+    return json.dumps(data, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
 @pytest.fixture
 def check(tmp_path):
     """Runs the checker; returns its status and what it says."""
 
     def run(data, *words):
         path = tmp_path / "certificate.json"
-        path.write_text(data if isinstance(data, str) else json.dumps(data), encoding="utf-8")
+        path.write_text(data if isinstance(data, str) else written(data), encoding="utf-8")
         assert NODE is not None, "DENIABLE_REQUIRE_NODE is set, and node is not installed"
         done = subprocess.run(
             [NODE, CHECKER, path, *words], capture_output=True, text=True, check=False
@@ -167,6 +172,62 @@ def another_format(data):
     data["format"] = "deniable certificate 2"
 
 
+def other_epsilon_of_gaussian(data):
+    metric(data, "gaussian")["stated"]["epsilon"] = "1/1000"
+
+
+def other_nats(data):
+    metric(data, "rr")["one_report"]["nats"] = "0.0100000000"
+
+
+def endless_exponent(data):
+    metric(data, "rr")["stated"]["epsilon"] = f"{10**60}/1"
+
+
+def endless_noise(data):
+    found = metric(data, "gaussian")
+    found["mechanism"]["noise"] = 10**15
+    found["spec"] = found["spec"].replace('"noise":285', f'"noise":{10**15}')
+    found["digest"] = hashlib.sha256(found["spec"].encode()).hexdigest()
+
+
+def more_looked_at_than_there_is(data):
+    metric(data, "grr")["walks"][0]["values"] = 10**6
+
+
+def nothing_stated(data):
+    del metric(data, "rr")["stated"]
+
+
+def name_that_every_object_has(data):
+    found = metric(data, "rr")
+    found["mechanism"]["name"] = "__proto__"
+    found["spec"] = found["spec"].replace('"name":"rr"', '"name":"__proto__"')
+    found["digest"] = hashlib.sha256(found["spec"].encode()).hexdigest()
+
+
+def name_with_a_line(data):
+    data["metrics"][0]["metric"] = "m0\nConsistent: 1 metric"
+
+
+def metric_twice(data):
+    data["metrics"].append(data["metrics"][0])
+
+
+def with_files(data, files):
+    lines = sorted(f"{file_hash}  {name}\n" for name, file_hash in files.items())
+    digest = hashlib.sha256("".join(lines).encode()).hexdigest()
+    data["installed"] |= {"files": files, "digest": digest}
+
+
+def no_files(data):
+    with_files(data, {})
+
+
+def file_elsewhere(data):
+    with_files(data, data["installed"]["files"] | {"deniable/../../passwd": "0" * 64})
+
+
 CHANGES = {
     another_version: "the digest is not that of the version's text",
     another_weight: "the ratio is not that of the parameters",
@@ -182,6 +243,17 @@ CHANGES = {
     compared_loosely: "compared loosely",
     another_clear_part: "in the clear does not add up to 1",
     no_metric: "no metric is certified",
+    other_epsilon_of_gaussian: "epsilon is not that of the parameters",
+    other_nats: "nats are not those of the ratio",
+    endless_exponent: "an exponent is above 1024",
+    endless_noise: "no noise that there is",
+    more_looked_at_than_there_is: "more was looked at than there is",
+    nothing_stated: "not built like a certificate",
+    name_that_every_object_has: "an unknown mechanism",
+    name_with_a_line: "not a name",
+    metric_twice: "certified twice",
+    no_files: "no file was audited",
+    file_elsewhere: "not a path in the packages",
     another_format: "not a certificate that this checker knows",
 }
 
@@ -196,6 +268,16 @@ def test_a_changed_certificate_is_refused(certificate, check, change):
     assert status == 1
     assert "REFUSED" in said
     assert CHANGES[change] in said
+
+
+@needs_node
+def test_a_certificate_that_says_something_twice_is_refused(certificate, check):
+    """Readers differ in which of two they take."""
+    text = written(certificate)
+    for words in ('"python":', '"flip":', '"digest":'):
+        status, said = check(text.replace(words, f'{words} "other",\n{words}', 1))
+        assert status == 1
+        assert "says something twice" in said
 
 
 @needs_node
