@@ -134,7 +134,12 @@ def alarm_lines(alarm: SeriesAlarm) -> Iterator[str]:
             )
             p_value = written_p_value(each.adjusted_p_value)
             yield f"Alarm: {after} is unlike {before} as a whole, p {p_value} of {tests}."
-    if not alarm.raised:
+    if not alarm.tests:
+        yield (
+            "No alarm yet: nothing was tested. It takes 2 periods that are over and have reports "
+            "of one version."
+        )
+    elif not alarm.raised:
         yield f"No alarm: no clear change of the whole distribution in {tests}."
 
 
