@@ -20,7 +20,8 @@ DRAWS: Final = 2_000
 """Of the law under which nothing has changed; the least p-value is 1 / 2,001."""
 
 SEED: Final = 20_201_122
-"""The same counts always give the same p-value."""
+"""It starts the draws, with the counts: the same ones always give the same p-value, and others have
+draws of their own, so that the level is not that of one lucky or unlucky set of draws."""
 
 MOST_CELLS: Final = 256
 """More outcomes are put together until so many are left: that loses power, not the level."""
@@ -86,7 +87,7 @@ def homogeneity_p_value(
     reports = counts.sum(axis=1)
     share = counts.sum(axis=0) / reports.sum()
     found = statistic(counts[0][None], counts[1][None], repetition)[0]
-    random = np.random.default_rng(SEED)
+    random = np.random.default_rng([SEED, *counts.sum(axis=0).tolist()])
     first, second = (random.multinomial(each, share, size=DRAWS) for each in reports.tolist())
     as_large = statistic(first, second, ONCE) >= found * (1 - 1e-12)
     return float((1 + as_large.sum()) / (1 + DRAWS))
