@@ -132,11 +132,13 @@ function checkSection(section) { // a metric, or a mechanism inside another; ret
     "the parts are not those of the mechanism");
   const checked = parts.map(checkSection);
   section.walks.forEach(checkWalk);
+  need(section.walks.length > 0 || mechanism.name === "ss", "nothing was looked at");
   if (mechanism.name === "gaussian") {
     const [more, total] = delta(mechanism);
     const [n, d] = fraction(section.delta);
     const [sn, sd] = fraction(stated.delta);
     need(n * sd <= sn * d, "delta is above the stated one");
+    need(n * sd * 10n ** 6n >= sn * d * (10n ** 6n - 1n), "delta is stated as more than is spent");
     need(same(fraction(stated.epsilon), [BigInt(mechanism.nanonats), 10n ** 9n]),
       "epsilon is not that of the parameters");
     const apart = n * total - more * d;

@@ -176,6 +176,14 @@ def other_epsilon_of_gaussian(data):
     metric(data, "gaussian")["stated"]["epsilon"] = "1/1000"
 
 
+def larger_delta(data):
+    metric(data, "gaussian")["stated"]["delta"] = "1/2"
+
+
+def nothing_looked_at(data):
+    metric(data, "grr")["walks"].clear()
+
+
 def other_nats(data):
     metric(data, "rr")["one_report"]["nats"] = "0.0100000000"
 
@@ -244,6 +252,8 @@ CHANGES = {
     another_clear_part: "in the clear does not add up to 1",
     no_metric: "no metric is certified",
     other_epsilon_of_gaussian: "epsilon is not that of the parameters",
+    larger_delta: "delta is stated as more than is spent",
+    nothing_looked_at: "nothing was looked at",
     other_nats: "nats are not those of the ratio",
     endless_exponent: "an exponent is above 1024",
     endless_noise: "no noise that there is",

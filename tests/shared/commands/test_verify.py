@@ -164,6 +164,15 @@ def test_without_a_record_of_its_files_there_is_nothing_to_compare_with(site, ce
     assert "nothing to compare with: not installed" in verify(site).stdout
 
 
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"a\x00b,sha256=AA,1", b"a" * 200_000])
+def test_a_record_that_is_no_list_is_nothing_to_compare_with(site, content):
+    (record,) = site.glob("*.dist-info/RECORD")
+    record.write_bytes(content)
+    status, said = told(site)
+    assert (status, said["record"]["compared"]) == (1, 0)
+    assert said["record"]["reason"] == "RECORD is no list of files and hashes"
+
+
 def test_a_copy_that_python_finds_first_is_not_what_record_speaks_of(site, tmp_path):
     other = tmp_path / "first"
     for package in ("deniable", "deniable_shared"):
@@ -205,7 +214,12 @@ def test_bytecode_of_the_file_and_bytecode_that_python_would_not_run_do_not_matt
 
 @pytest.mark.parametrize(
     "content",
-    [b"\xff", b"[]", b'{"installed": {"version": 1, "files": {}, "digest": ""}}'],
+    [
+        b"\xff",
+        b"[]",
+        b'{"installed": {"version": 1, "files": {}, "digest": ""}}',
+        b'{"installed": {"version": "1", "files": {"\\ud800": ""}, "digest": ""}}',
+    ],
 )
 def test_what_is_no_certificate_is_refused(site, tmp_path, content):
     path = tmp_path / "none.json"

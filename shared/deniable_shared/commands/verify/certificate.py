@@ -29,12 +29,13 @@ def certified_files(path: Path) -> InstalledFiles:
         known = isinstance(version, str) and all(
             isinstance(file_hash, str) for file_hash in files.values()
         )
+        found = digest_of(files)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         known = False
     if not known:
         raise ParameterError(
             "certificate", "a file that deniable audit --certificate wrote", str(path)
         )
-    if digest_of(files) != digest:
+    if found != digest:
         raise ParameterError("the certificate's digest", "that of the files it lists", digest)
     return InstalledFiles(version, files, digest)

@@ -43,7 +43,10 @@ def compared_with_record() -> Comparison | NoRecord:
         installation = distribution(DEVICE_PACKAGES[0])
     except PackageNotFoundError:
         return NoRecord(f"not installed; Python imports the files of {folders}")
-    expected = dict(_listed(installation))
+    try:
+        expected = dict(_listed(installation))
+    except (ValueError, csv.Error):
+        return NoRecord("RECORD is no list of files and hashes")
     packages = [path.partition("/")[0] for path in expected if path.count("/") == 1]
     packages = [name for name in dict.fromkeys(packages) if f"{name}/__init__.py" in expected]
     if DEVICE_PACKAGES[0] not in packages:
@@ -88,8 +91,16 @@ def _is_editable(installation: Distribution) -> bool:
 
 
 def _listed(installation: Distribution) -> Iterator[tuple[str, str]]:
-    """Paths of RECORD, with hashes in hexadecimal; bytecode and RECORD itself have none."""
-    for row in csv.reader((installation.read_text("RECORD") or "").splitlines()):
+    """Paths of RECORD, with hashes in hexadecimal; bytecode and RECORD itself have none.
+
+    Raises:
+        ValueError: if it is no text.
+        csv.Error: if it is no table.
+    """
+    text = installation.read_text("RECORD") or ""
+    if "\0" in text:
+        raise ValueError("RECORD must be text")
+    for row in csv.reader(text.splitlines()):
         if len(row) == 3 and row[1].startswith(_HASH):
             yield row[0], _in_hexadecimal(row[1].removeprefix(_HASH))
 
