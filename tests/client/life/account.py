@@ -345,8 +345,9 @@ class Account:
 
     def _delete(self, line, paths):
         for book in line.books:
-            for report in (*book.pending.values(), *book.maybe.values()):
+            for serial, report in {**book.pending, **book.maybe}.items():
                 line.gone[report.digest, report.day] += 1
+                line.unsynced[serial] = report  # until the logs are emptied, which a kill prevents
         line.go(paths)
 
     def _explain(self, line, upload):
@@ -408,14 +409,11 @@ def _resolved(book, count):
 def _merged(books, secret):
     """The books with a secret, those with the same secrets before as one.
 
-    Its reports wait perhaps, unless they wait in all of them.
+    Its reports wait perhaps, unless they wait in all of them. Books are kept apart in which one
+    report is of different days: absence is reported of the last day on which there was work.
     """
-    found = {}
-    for book in books:
-        if book.secret == secret:
-            found.setdefault(frozenset(each for each, _ in book.left), []).append(book)
     merged = []
-    for same in found.values():
+    for same in _alike([book for book in books if book.secret == secret]):
         common = set.intersection(*({*book.pending} for book in same))
         pending, maybe = {}, {}
         for book in same:
@@ -423,6 +421,22 @@ def _merged(books, secret):
                 (pending if serial in common else maybe)[serial] = each
         merged.append(same[-1].changed(pending=pending, maybe=maybe))
     return merged
+
+
+def _alike(books):
+    """Lists of books with the same secrets before, and in which no report differs."""
+    lists = []
+    for book in books:
+        before = frozenset(each for each, _ in book.left)
+        days = {serial: each.day for serial, each in {**book.maybe, **book.pending}.items()}
+        for others, known, same in lists:
+            if others == before and all(known.get(n, day) == day for n, day in days.items()):
+                known.update(days)
+                same.append(book)
+                break
+        else:
+            lists.append((before, days, [book]))
+    return [same for _, _, same in lists]
 
 
 def _different(books):
