@@ -11,6 +11,7 @@ from deniable_aggregator.answers.administration import Metrics, RemovedMetric
 from deniable_aggregator.cli.support.completion import complete_metric
 from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.server_options import connection_options
+from deniable_aggregator.sentences.wording import counted
 
 if TYPE_CHECKING:
     from deniable_aggregator.asking.connection import Connection
@@ -37,8 +38,8 @@ def remove(name: str, connection: Connection, yes: bool, as_json: bool) -> None:
             metric.reports + metric.pending_reports + metric.excluded_reports for metric in versions
         )
         click.confirm(
-            f"Remove {name} of {listed.application}: {len(versions)} versions, "
-            f"{reports:,} reports? They cannot be brought back",
+            f"Remove {name} of {listed.application}: {counted(len(versions), 'version')}, "
+            f"{counted(reports, 'report')}? They cannot be brought back",
             abort=True,
             err=True,
         )
@@ -48,6 +49,7 @@ def remove(name: str, connection: Connection, yes: bool, as_json: bool) -> None:
         return
     removed = answer.decode(RemovedMetric)
     click.echo(
-        f"removed {removed.name} of {removed.application}: {len(removed.versions)} versions, "
-        f"{removed.reports:,} counted reports"
+        f"removed {removed.name} of {removed.application}: "
+        f"{counted(len(removed.versions), 'version')}, "
+        f"{counted(removed.reports, 'counted report')}"
     )

@@ -223,7 +223,7 @@ def test_a_metric_is_removed_once_somebody_has_said_yes(run, url):
     service.send(upload())
     environment = {"DENIABLE_SERVER": server, "DENIABLE_TOKEN": service.admin}
     refused = run("metrics", "remove", "theme", env=environment, input="n\n")
-    assert (refused.exit_code, "1 versions, 1 reports?" in refused.stderr) == (1, True)
+    assert (refused.exit_code, "1 version, 1 report?" in refused.stderr) == (1, True)
     assert service.send(upload()).status_code == 204
     done = run("metrics", "remove", "theme", env=environment, input="y\n")
     assert (done.exit_code, "removed theme of flightdeck" in done.stdout) == (0, True)

@@ -4,6 +4,7 @@ import contextlib
 import os
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 
@@ -15,8 +16,8 @@ from deniable_aggregator.store import (
     StoreUnavailableError,
 )
 from deniable_aggregator.store.schema import REVISION
-from deniable_shared import wire
-from tests.aggregator.service import TODAY
+from deniable_shared import registry, wire
+from tests.aggregator.service import REGISTRY, TODAY
 from tests.aggregator.stored import (
     TALLY,
     THEME,
@@ -64,6 +65,18 @@ def test_a_commit_puts_uploads_together_under_random_keys(target):
         assert sorted(one.payload) == sorted(b"".join(payloads))
         assert one.payload == other.payload  # whatever the order of arrival was
         assert abs(one.id - other.id) > 1
+
+
+def test_versions_are_in_the_order_of_their_registration(target):
+    first, second, third = (
+        registry.parse(REGISTRY.replace("epsilon = 1.0", f"epsilon = {epsilon}")).metrics["theme"]
+        for epsilon in (1.25, 1.5, 1.75)
+    )
+    with contextlib.closing(Store(target)) as store:
+        for metric in (first, second, third, replace(second, description="other words")):
+            store.metrics.register([metric], TODAY)
+        found = [each.spec for each in store.metrics.all().readable]
+    assert found == [first.spec, second.spec, third.spec]
 
 
 def test_ids_are_compared_within_an_application(target):

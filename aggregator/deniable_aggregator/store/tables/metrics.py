@@ -227,7 +227,7 @@ class Metrics:
         return last or 0
 
     def all(self, known: Mapping[bytes, Spec] = MappingProxyType({})) -> RegisteredMetrics:
-        """Every metric of every application.
+        """Every metric of every application, by name; its versions as they were registered.
 
         Args:
             known: specs by digest that need not be decoded again.
@@ -236,7 +236,8 @@ class Metrics:
             StoreUnavailableError: if the store cannot be read.
         """
         with self._database.look_up() as connection:
-            rows = connection.execute(select(metrics).order_by(metrics.c.name)).all()
+            listed = select(metrics).order_by(metrics.c.name, metrics.c.number)
+            rows = connection.execute(listed).all()
             gone = select(removed_metrics.c.digest, removed_metrics.c.application)
             removed = {bytes(digest): of for digest, of in connection.execute(gone)}
         for row in rows:
