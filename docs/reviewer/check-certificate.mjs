@@ -138,11 +138,11 @@ function checkSection(section) { // a metric, or a mechanism inside another; ret
     const [n, d] = fraction(section.delta);
     const [sn, sd] = fraction(stated.delta);
     need(n * sd <= sn * d, "delta is above the stated one");
-    need(n * sd * 10n ** 6n >= sn * d * (10n ** 6n - 1n), "delta is stated as more than is spent");
     need(same(fraction(stated.epsilon), [BigInt(mechanism.nanonats), 10n ** 9n]),
       "epsilon is not that of the parameters");
     const apart = n * total - more * d;
     need((apart < 0n ? -apart : apart) * 10n ** 9n <= more * d, "delta is not that of the parameters");
+    need(n * sd * 10n ** 6n >= sn * d * (10n ** 6n - 1n), "delta is stated as more than is spent");
     return [];
   }
   return [["one_report", "epsilon"], ["all_reports", "epsilon_permanent"]].map(([key, name], index) => {
