@@ -15,7 +15,7 @@ from deniable_aggregator.publication.cells import basis_of, table_of, title_of
 from deniable_aggregator.publication.figures import figure_of
 from deniable_aggregator.report.document import Table
 from deniable_aggregator.report.html import stylesheet as report_stylesheet
-from deniable_aggregator.sentences.wording import days_between
+from deniable_aggregator.sentences.wording import counted, days_between
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _section(made: Publication, export: Export | None) -> Section:
             Version(
                 each.version,
                 "" if export is None else _registered_on(export, each.version),
-                f"{each.reports:,}",
+                counted(each.reports, "report"),
                 visible(each.canonical),
             )
             for each in made.versions
