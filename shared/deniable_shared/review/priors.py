@@ -168,7 +168,9 @@ def _shares(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> Sh
     known = [each for domain in domains for each in domain]
     for item in unlisted:
         hint = _hint(item, known, problems)
-        problems.append(f"{spec.name}: must list {_shown(item)}, or have other.{hint}")
+        problems.append(
+            f"{spec.name}: must have items such as {_shown(known[0])}, got {_shown(item)}.{hint}"
+        )
     found = [_normalized(spec.name, tuple(part.values()), problems) for part in parts]
     complete = [part for part in found if part is not None]
     return tuple(complete) if not unlisted and len(complete) == len(found) else None
