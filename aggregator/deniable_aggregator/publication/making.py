@@ -136,9 +136,7 @@ def _made(
         cautions=[],
         notes=[],
     )
-    return replace(
-        made, cautions=cautions_of(made, answer.days), notes=notes_of(made, answer, near)
-    )
+    return replace(made, cautions=cautions_of(made, answer), notes=notes_of(made, answer, near))
 
 
 def _can_be_added(answer: Shares | SegmentShares, details: MetricDetails) -> bool:

@@ -11,7 +11,6 @@ from deniable_aggregator.sentences.wording import counted, shown_value
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deniable_aggregator.answers.days import Days
     from deniable_aggregator.answers.estimates import Estimate
     from deniable_aggregator.publication.published import Publication, PublishedRow
 
@@ -53,14 +52,14 @@ def presence_warnings(made: Publication) -> list[str]:
     ]
 
 
-def cautions_of(made: Publication, days: Days) -> list[str]:
+def cautions_of(made: Publication, answer: Estimate) -> list[str]:
     """What to know before the numbers of a publication, a sentence or two each.
 
     Args:
         made: the publication, without cautions.
-        days: those of its answer.
+        answer: which it was made of.
     """
-    return [*_warnings(made, days), *presence_warnings(made)]
+    return [*_warnings(made, answer), *presence_warnings(made)]
 
 
 def version_notes(made: Publication) -> list[str]:
@@ -76,7 +75,7 @@ def version_notes(made: Publication) -> list[str]:
     ]
 
 
-def _warnings(made: Publication, days: Days) -> Iterator[str]:
+def _warnings(made: Publication, answer: Estimate) -> Iterator[str]:
     if made.verdict == "suspicious":
         yield (
             "Checks of these reports found some that are not those of honest devices: the numbers "
@@ -88,9 +87,14 @@ def _warnings(made: Publication, days: Days) -> Iterator[str]:
             "devices may differ; or reports were forged, and the numbers may be wrong by more than "
             "the intervals say."
         )
-    if days.open_since is not None:
+    if any(each.code == "robust_check_differs" for each in answer.notices):
         yield (
-            f"Days since {days.open_since} still take late reports, so that these numbers "
+            "The share of a value differs much between days or sources of reports: few of them "
+            "may have moved it."
+        )
+    if answer.days.open_since is not None:
+        yield (
+            f"Days since {answer.days.open_since} still take late reports, so that these numbers "
             "may change a little."
         )
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.answers.days import Run
 from deniable_aggregator.publication.cells import table_of
 from deniable_aggregator.publication.devices import periods_of
@@ -146,6 +147,9 @@ def test_what_must_be_known_is_said():
     assert "not those of honest devices" in made.cautions[0]
     made_of_keys_that_differ = publish(source(verdict="uneven"), "m", policy=Policy(1_000))
     assert "or reports were forged" in made_of_keys_that_differ.cautions[0]
+    apart = source()
+    apart.head = replace(apart.head, notices=[Notice("robust_check_differs", "warning", "")])
+    assert "differs much between days" in publish(apart, "m", policy=Policy(1_000)).cautions[0]
     said = " ".join(made.notes)
     for part in (
         "This is policy, not privacy: randomized reports need no suppression, and no "
