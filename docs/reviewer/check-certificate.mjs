@@ -118,9 +118,9 @@ function checkLaws(found, walks) { // adds up the laws of the worst two values; 
 }
 
 function checkWalk({ values, of_values, first_draw, of_first_draw, paths }) {
-  for (const each of [values, of_values ?? values, first_draw, of_first_draw, paths])
+  for (const each of [values, first_draw, of_first_draw, paths])
     need(Number.isSafeInteger(each) && each >= 0, `a number of what was looked at is ${each}`);
-  need(values <= (of_values ?? values) && first_draw <= of_first_draw, "more was looked at than there is");
+  need(values <= BigInt(of_values ?? values) && first_draw <= of_first_draw, "more was looked at than there is");
 }
 
 const walksOf = ({ walks, parts = [] }) => [...walks, ...parts.flatMap(walksOf)];

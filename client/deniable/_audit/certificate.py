@@ -100,7 +100,7 @@ def _verdict_data(verdict: Verdict) -> dict[str, Any]:
         "walks": [
             {
                 "values": walk.values,
-                "of_values": walk.of_values,
+                "of_values": None if walk.of_values is None else str(walk.of_values),
                 "values_are": walk.noun,
                 "first_draw": walk.first,
                 "of_first_draw": walk.of_first,

@@ -163,7 +163,7 @@ class _Subject:
     def compare(self) -> list[Comparison]:
         """Walks through as many values and choices as can be."""
         self._randomizer = self._make if self._mechanism.epsilon_permanent else self._make()
-        first = self._law(0)
+        first = self._first_law()
         paths = self.draws.paths
         check_second_report(self.draws, self._make, self._domain.item_at(0))
         self.draws.paths = paths  # what followed the first law
@@ -179,6 +179,19 @@ class _Subject:
             found.append(self._compared(spread(count, most)))
             self.draws.most_first = MOST_FIRST
         return found
+
+    def _first_law(self) -> Law:
+        """The law of the first value, with as many outcomes of a uniform first draw as can be."""
+        if self._inner:
+            return self._law(0)
+        self.draws.most_first = 2
+        law = self._law(0)
+        if self.draws.first > 2:
+            most = max(2, MOST_PATHS * 2 // self.draws.paths)
+            self.draws.most_first = min(MOST_FIRST, most)
+            self.draws.first = self.draws.paths = 0
+            law = self._law(0)
+        return law
 
     def law_of(self, value: str) -> Law:
         """The law of a value that was looked at, by its name."""
