@@ -76,7 +76,7 @@ const FORMULAS = {
     [[inside * q ** (t - 1n), (S - inside) * ((q ** (t - 1n) - 1n) / (q - 1n))]],
   sw: (m) => [window(m)],
   piecewise: (m) => [window(m)],
-  hybrid: ({ inner, flip }) => [max(window(inner), odds(flip))],
+  hybrid: ({ inner, flip, heads }) => [heads ? max(window(inner), odds(flip)) : odds(flip)],
   dbitflip: ({ buckets, flip }) => [power(odds(flip), buckets > 1n ? 2 : 1)],
   pairs: ({ inner }) => [odds(inner.flip)],
   lgrr: ({ size: k, permanent_other: o, other: p }) => {
@@ -138,8 +138,9 @@ function checkSection(section) { // a metric, or a mechanism inside another; ret
     const [n, d] = fraction(section.delta);
     const [sn, sd] = fraction(stated.delta);
     need(n * sd <= sn * d, "delta is above the stated one");
-    need(same(fraction(stated.epsilon), [BigInt(mechanism.nanonats), 10n ** 9n]),
-      "epsilon is not that of the parameters");
+    const [en, ed] = fraction(stated.epsilon); // a double, which is as good as nanonats / 10^9
+    const off = en * 10n ** 9n - BigInt(mechanism.nanonats) * ed;
+    need((off < 0n ? -off : off) * 10n ** 12n <= en * 10n ** 9n, "epsilon is not that of the parameters");
     const apart = n * total - more * d;
     need((apart < 0n ? -apart : apart) * 10n ** 9n <= more * d, "delta is not that of the parameters");
     need(n * sd * 10n ** 6n >= sn * d * (10n ** 6n - 1n), "delta is stated as more than is spent");
@@ -152,7 +153,7 @@ function checkSection(section) { // a metric, or a mechanism inside another; ret
     const [n, d] = fraction(section.within);
     const most = [exp(fraction(stated[name])), ONE];
     need(ratio[0] * most[1] * (d - n) <= most[0] * ratio[1] * d, `${key}: the ratio is above e^${name}`);
-    const loose = mechanism.name === "rappor" || mechanism.levels === 1; // not attained by all versions
+    const loose = mechanism.name === "rappor" || mechanism.levels === 1 || mechanism.heads === 0; // not attained by all
     need(loose || ratio[0] * most[1] * 10n ** 9n >= most[0] * ratio[1] * (10n ** 9n - 1n),
       `${key}: ${name} is stated as more than is spent`);
     const nats = exp(fraction(section[key].nats.replace(/^(\d+)\.(\d{10})$/, `$1$2/${10n ** 10n}`)));

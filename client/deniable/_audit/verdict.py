@@ -58,8 +58,10 @@ def verdict_on(section: Section) -> Verdict:
         return Verdict(section, parts, ROUNDED, _checked_delta(mechanism, section))
     tolerance = ROUNDED if isinstance(mechanism, DiscreteLaplace) else Fraction(0)
     # The filters of all strings that were looked at may overlap; and codes of one level never
-    # use the oracle of the deeper ones, whose epsilon is stated if it is the larger one.
+    # use the oracle of the deeper ones, whose epsilon is stated if it is the larger one. So is
+    # that of piecewise by a hybrid that never draws it.
     attains = not isinstance(mechanism, Rappor) and getattr(mechanism, "levels", 2) > 1
+    attains = attains and getattr(mechanism, "heads", 1) > 0
     _check("one report reveals", section.report, mechanism.epsilon, tolerance, attains=attains)
     if section.kept is not None:
         assert mechanism.epsilon_permanent is not None

@@ -18,8 +18,16 @@ from deniable._audit.laws import draws
 from deniable_shared import installed
 from deniable_shared import registry as registries
 from deniable_shared.exact_bounds import log_upper
-from deniable_shared.mechanisms import MECHANISMS
-from tests.client.audit.registries import SMALL, registry_of
+from deniable_shared.mechanisms import (
+    MECHANISMS,
+    DiscreteGaussian,
+    Hybrid,
+    OptimizedLocalHashing,
+    RandomizedResponse,
+    SampledAttribute,
+)
+from tests.client.audit.registries import ITEMS, ONE, SMALL, registry_of
+from tests.privacy.specs import attribute, category, number, record
 
 ROOT = Path(__file__).parents[3]
 CHECKER = ROOT / "docs" / "reviewer" / "check-certificate.mjs"
@@ -278,6 +286,25 @@ def test_a_changed_certificate_is_refused(certificate, check, change):
     assert status == 1
     assert "REFUSED" in said
     assert CHANGES[change] in said
+
+
+@needs_node
+def test_small_and_large_epsilons_and_very_many_records_are_certified_too(monkeypatch, check):
+    """A hybrid that is its bit only, an epsilon that is no double, seeds with 2,981 buckets."""
+    monkeypatch.setattr(sections, "MOST_PATHS", 1_500)
+    flags = {f"flag{number}": RandomizedResponse.for_epsilon(2, ONE) for number in range(64)}
+    specs = (
+        number(Hybrid.for_epsilon(Fraction(1, 100))),
+        number(DiscreteGaussian(steps=1, noise=140_000, nanonats=10**7)),
+        record(SampledAttribute(inner=(*flags.values(),)), *map(attribute, flags)),
+        category(ITEMS, OptimizedLocalHashing.for_epsilon(40, Fraction(8))),
+    )
+    assert specs[0].mechanism.heads == 0
+    found = audit(registry_of(*specs)).to_data()
+    assert check(found)[0] == 0
+    records, seeds = (found["metrics"][place]["walks"] for place in (2, 3))
+    assert int(records[0]["of_values"]) == 2**64
+    assert sum(walk["paths"] for walk in seeds) < 50 * 2_981
 
 
 @needs_node
