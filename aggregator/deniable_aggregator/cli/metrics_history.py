@@ -12,6 +12,7 @@ from deniable_aggregator.cli.support.files import READABLE_FILE
 from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.server_options import optional_source_options
 from deniable_aggregator.cli.support.store_option import (
+    named_sources,
     open_store,
     store_instead_of_server_option,
     store_is_meant,
@@ -74,6 +75,8 @@ def history(
 
     shipped = None if compare is None else load(compare)
     if file is not None:
+        if named_sources(context):
+            raise click.UsageError("give --from, or a store or a server, not both")
         found = _read(file)
     elif store_is_meant(context):
         assert store is not None

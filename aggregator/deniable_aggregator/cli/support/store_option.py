@@ -67,6 +67,15 @@ def _configured_store() -> str | None:
     return load({}, {}, Path(file)).settings.store or None if file else None
 
 
+def named_sources(context: click.Context) -> set[str]:
+    """Which of the options that say where answers come from stand on the command line."""
+    return {
+        name
+        for name in ("store", *OPTIONS)
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
+
+
 def store_is_meant(context: click.Context) -> bool:
     """Whether a command is to work on a store itself, or to ask a server.
 
@@ -75,11 +84,7 @@ def store_is_meant(context: click.Context) -> bool:
     Raises:
         click.UsageError: if both stand on the command line.
     """
-    named = {
-        name
-        for name in ("store", *OPTIONS)
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    }
+    named = named_sources(context)
     if "store" in named and len(named) > 1:
         raise click.UsageError("give --store, or --server and --token, not both", context)
     if named or not context.params["store"]:
