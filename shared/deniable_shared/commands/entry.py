@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             # Python must not try to flush the rest at its end.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(0)
-        if error.errno in _FULL:
+        if error.errno in _FULL and error.filename is None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(_fail(f"nothing more can be written: {error.strerror}"))
         if error.filename is None:
