@@ -13,6 +13,7 @@ KINDS = {
     "commit": 26,
     "fold": 13,
     "maintain": 9,
+    "age": 3,
     "clock": 6,
     "exclude": 3,
     "poison": 2,
@@ -35,11 +36,40 @@ FAULTS = {
 """How often each kind of fault is drawn: one server dies; all of them do; the store reports a
 failure; another server acts in between; the database restarts."""
 
-FAULTY = {"commit": 0.4, "fold": 0.6, "maintain": 0.6, "exclude": 0.4, "move": 0.7}
+FAULTY = {"commit": 0.4, "fold": 0.6, "maintain": 0.6, "age": 0.8, "exclude": 0.4, "move": 0.7}
 """The share of steps of a kind that have a fault."""
 
-LATENESS = {"commit": 3, "fold": 6, "maintain": 12, "exclude": 3, "move": 20}
-"""After how many points a fault strikes, on average; in half of the cases the average is 3."""
+AIMS = {
+    "commit": (
+        "after the days' keys",
+        "after remembering",
+        "after appending",
+        "before commit of ingest",
+        "after commit of ingest",
+    ),
+    "fold": (
+        "after DELETE inbox",
+        "after INSERT tallies",
+        "after INSERT set_aside",
+        "after DELETE tallies",
+        "after commit",
+    ),
+    "maintain": (
+        "after UPDATE epochs",
+        "after DELETE seen",
+        "before purge",
+        "after commit",
+    ),
+    "age": ("after DELETE tallies", "after INSERT totals", "after commit"),
+    "exclude": ("before commit", "after commit"),
+    "move": ("after reading", "after INSERT seen", "before commit"),
+}
+"""Points at which faults are aimed. Left to chance alone, they would strike a step's first points
+and hardly ever the few changes among hundreds of points at which something is only read."""
+
+ANYWHERE, AIMED = 3.0, 1.0
+"""How many points a fault lets pass, on average: of all points, in half of the cases, and in the
+others of those at which it is aimed."""
 
 
 class Fault(NamedTuple):
@@ -48,10 +78,12 @@ class Fault(NamedTuple):
     Attributes:
         kind: one of `FAULTS`.
         after: how many points of the step come before it.
+        at: the name of the points that are counted, or None: all of them.
     """
 
     kind: str
     after: int
+    at: str | None
 
 
 class Step(NamedTuple):
@@ -68,8 +100,10 @@ class Step(NamedTuple):
     fault: Fault | None
 
     def __str__(self) -> str:
-        wrong = "" if self.fault is None else f", {self.fault.kind} after {self.fault.after} points"
-        return f"{self.kind}{wrong}"
+        if self.fault is None:
+            return self.kind
+        kind, after, at = self.fault
+        return f"{self.kind}, {kind} at number {after + 1} of all points {at or ''}".rstrip()
 
 
 def plan(seed: int, steps: int = STEPS) -> list[Step]:
@@ -89,6 +123,7 @@ def _step(drawn: random.Random) -> Step:
     fault = None
     if drawn.random() < FAULTY.get(kind, 0.0):
         (what,) = drawn.choices(list(FAULTS), list(FAULTS.values()))
-        mean = drawn.choice((3, LATENESS[kind]))
-        fault = Fault(what, int(drawn.expovariate(1 / mean)))
+        at = drawn.choice((None, drawn.choice(AIMS[kind])))
+        after = drawn.expovariate(1 / (AIMED if at else ANYWHERE))
+        fault = Fault(what, int(after), at)
     return Step(kind, seed, fault)

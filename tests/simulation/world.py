@@ -220,10 +220,21 @@ class World:
             self._day += drawn.choice((1, 1, 2, 4, 15))
         else:
             node.set_clock(drawn.choice((-4, -2, -1, 0, 0, 1, MOST_SKEW, FAR)))
-        for each in self._nodes:
-            each.guarded_clock.day()  # as every server does every few seconds
+        self._read_clocks()
         days = {each.name: each.today() - FIRST_DAY for each in self._nodes}
         self._say(f"  days are {days}")
+
+    def _age(self, node: Node, _: random.Random) -> None:
+        """What waits is counted, and becomes so old that maintenance deletes it."""
+        node.fold()
+        self._day += RETAIN_DAYS + 1
+        self._read_clocks()
+        node.maintain()
+
+    def _read_clocks(self) -> None:
+        """As every server does every few seconds."""
+        for each in self._nodes:
+            each.guarded_clock.day()
 
     def _exclude(self, node: Node, drawn: random.Random) -> None:
         """An administrator excludes a key or includes it again, and retries rows set aside."""
@@ -376,7 +387,7 @@ class World:
         fault = self._armed
         if fault is None or node is not self._actor:
             return
-        self._passed += 1
+        self._passed += fault.at in (None, point)
         shared = self._places.shares_rows and self._doing == "fold"
         if self._passed <= fault.after or (fault.kind == "switch" and not (free or shared)):
             return
