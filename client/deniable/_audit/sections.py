@@ -15,6 +15,8 @@ from deniable.randomizers.base import RandomSources, make_randomizer
 from deniable_shared.mechanisms import ProjectiveGeometryResponse, SubsetSelection
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from deniable._audit.domains import Domain
     from deniable._audit.laws.law import Law
     from deniable._audit.laws.worst import Worst
@@ -97,17 +99,16 @@ def _section(spec: Spec, mechanism: Mechanism, domain: Domain) -> Section:
     parts = parts_of(mechanism)
     inner = tuple(_section(spec, part, domain_of_items(part.size)) for part in parts)
     subject = _Subject(spec, mechanism, domain, inner)
-    with stand_ins(parts, subject.draws):
-        comparisons = subject.compare()
     reports, kept = [], []
-    for comparison in comparisons:
-        worst = comparison.worst_report(
-            subject.law_of, {n: each.report for n, each in enumerate(inner)}
-        )
-        reports.append(worst)
-        if mechanism.epsilon_permanent is not None:
-            lasting = {n: each.kept for n, each in enumerate(inner) if each.kept is not None}
-            kept.append(comparison.worst_kept(subject.law_of, lasting))
+    with stand_ins(parts, subject.draws):
+        for comparison in subject.comparisons():
+            worst = comparison.worst_report(
+                subject.law_of, {n: each.report for n, each in enumerate(inner)}
+            )
+            reports.append(worst)
+            if mechanism.epsilon_permanent is not None:
+                lasting = {n: each.kept for n, each in enumerate(inner) if each.kept is not None}
+                kept.append(comparison.worst_kept(subject.law_of, lasting))
     return Section(
         mechanism,
         tuple(subject.walks),
@@ -160,8 +161,11 @@ class _Subject:
         self._randomizer: Any = None
         self._index: dict[str, int] = {}
 
-    def compare(self) -> list[Comparison]:
-        """Walks through as many values and choices as can be."""
+    def comparisons(self) -> Iterator[Comparison]:
+        """Walks through as many values and choices as can be.
+
+        Until the next one is asked for, `law_of` follows the choices of this one.
+        """
         self._randomizer = self._make if self._mechanism.epsilon_permanent else self._make()
         first = self._first_law()
         paths = self.draws.paths
@@ -169,16 +173,14 @@ class _Subject:
         self.draws.paths = paths  # what followed the first law
         each, count = self.draws.paths, self._domain.size
         most = max(LEAST_VALUES, min(MOST_PATHS // each, MOST_VALUES))
-        found = [self._compared(spread(count, most), first)]
+        yield self._compared(spread(count, most), first)
         if count > most and self.draws.first > 1 and not self._inner:
             # Some values with all outcomes of the first draw; and all values, with some of these.
             per_outcome = each // min(self.draws.first, self.draws.most_first)
             some = max(2, MOST_PATHS // (per_outcome * count))
             self.draws.most_first = some
             most = max(LEAST_VALUES, MOST_PATHS // (per_outcome * some))
-            found.append(self._compared(spread(count, most)))
-            self.draws.most_first = MOST_FIRST
-        return found
+            yield self._compared(spread(count, most))
 
     def _first_law(self) -> Law:
         """The law of the first value, with as many outcomes of a uniform first draw as can be."""
@@ -195,8 +197,7 @@ class _Subject:
 
     def law_of(self, value: str) -> Law:
         """The law of a value that was looked at, by its name."""
-        with stand_ins(parts_of(self._mechanism), self.draws):
-            return self._law(self._index[value])
+        return self._law(self._index[value])
 
     def _compared(self, chosen: Any, first: Law | None = None) -> Comparison:
         comparison, before = Comparison(), self.draws.paths

@@ -81,6 +81,11 @@ def of_another_source(device):
     return bytes([device.randomness.uniform_below(3) and random.randrange(3)])
 
 
+def other_at_a_second_look(device):
+    device.known["last"] = max(device.item, device.known.get("last", 0))
+    return device.installed() if device.item == device.known["last"] else b"\x01"
+
+
 def one_row_in_two_places(device):
     row = device.randomness.bits(5, 1 << 30)
     return ((row | row << 5) << 6).to_bytes(2, "big")
@@ -115,7 +120,8 @@ FAULTS = [
     ("grr", drawn_again_if_false, "nats"),
     ("grr", remembered, "all values that|ruled out|nats"),
     ("grr", longer_for_later_values, "bytes instead of"),
-    ("grr", of_another_source, "ruled out|nats|same report"),
+    ("grr", of_another_source, "ruled out|nats|second look"),
+    ("grr", other_at_a_second_look, "a second look at"),
     ("oue", one_row_in_two_places, "same random bit"),
     ("dbitflip", group_of_its_own, "in the clear"),
     ("oue", looked_at, "looks at a row"),

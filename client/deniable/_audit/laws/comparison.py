@@ -85,11 +85,11 @@ class _Tables:
     def __init__(self, what: str) -> None:
         self._what = what
         self._of = 1
-        self._count = 0
+        self._looks: dict[str, tuple[int, int]] = {}
         self.extremes: dict[Any, list[Any]] = {}
 
     def add(self, value: str, table: Table) -> None:
-        weights = table.weights
+        weights, look = table.weights, _look(table)
         if table.of != self._of:
             common = math.lcm(table.of, self._of)
             factor, self._of = common // self._of, common
@@ -97,11 +97,11 @@ class _Tables:
                 known[0] *= factor
                 known[2] *= factor
             weights = {key: each * (common // table.of) for key, each in weights.items()}
-        if self._count and weights.keys() != self.extremes.keys():
+        if self._looks and weights.keys() != self.extremes.keys():
             raise AuditFailure(
                 f"{value} has other {self._what} than other values, which are so ruled out"
             )
-        self._count += 1
+        self._looks[value] = look
         for outcome, weight in weights.items():
             extreme = self.extremes.get(outcome)
             if extreme is None:
@@ -115,9 +115,7 @@ class _Tables:
         high, one, low, other = max(
             self.extremes.values(), key=lambda each: Fraction(each[0], each[2])
         )
-        first, second = table_of(one), table_of(other)
-        assert first is not None
-        assert second is not None
+        first, second = self._again(one, table_of), self._again(other, table_of)
         of = math.lcm(first.of, second.of)
         classes = Counter(
             (first.weights[key] * (of // first.of), second.weights[key] * (of // second.of))
@@ -125,3 +123,18 @@ class _Tables:
         )
         factor = Factor(1, of, sorted_classes(classes))
         return Worst(Fraction(high, low), (one, other), (factor,))
+
+    def _again(self, value: str, table_of: Callable[[str], Table | None]) -> Table:
+        """The table of a value that was added: only its extremes were kept."""
+        table = table_of(value)
+        if table is None or _look(table) != self._looks[value]:
+            raise AuditFailure(
+                f"a second look at {value} finds other {self._what}: they rest on something else "
+                "than the draws of the client"
+            )
+        return table
+
+
+def _look(table: Table) -> tuple[int, int]:
+    """What tells two tables apart, in little memory."""
+    return table.of, hash(frozenset(table.weights.items()))
