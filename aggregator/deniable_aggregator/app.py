@@ -261,25 +261,21 @@ def create_app(
 
 
 def create_question_app(
-    *, store: str | Path, settings: Settings, clock: Callable[[], float] = time.time
+    *, store: Store, settings: Settings, clock: Callable[[], float] = time.time
 ) -> Flask:
     """Makes the part of the aggregator that answers questions about metrics.
 
     It starts no threads, and neither takes uploads nor maintains the store: another process does.
 
     Args:
-        store: the path or URL of a store.
+        store: what is asked about; closed by the caller.
         settings: limits.
         clock: seconds since 1970; only its day is used.
-
-    Raises:
-        StoreRefusedError: if this version cannot work with what the path holds.
     """
-    opened = Store(store)
-    catalogue = MetricCatalog(opened)
+    catalogue = MetricCatalog(store)
     app = _flask(settings)
-    verifier = KeyVerifier(opened, clock=clock)
-    _add_questions(app, opened, catalogue, verifier, settings, clock)
+    verifier = KeyVerifier(store, clock=clock)
+    _add_questions(app, store, catalogue, verifier, settings, clock)
     return app
 
 

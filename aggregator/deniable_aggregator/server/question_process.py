@@ -27,7 +27,7 @@ from deniable_aggregator.operations.child_process import begin_beside_server, li
 from deniable_aggregator.server.log_format import OURS, logging_config
 from deniable_aggregator.server.question_frames import encode_answer, read_question
 from deniable_aggregator.server.wsgi_call import call_wsgi
-from deniable_aggregator.store import StoreError
+from deniable_aggregator.store import Store, StoreError
 from deniable_aggregator.store.backends.opening import require_existing
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def main() -> NoReturn:
     limit_memory(settings.question_memory_bytes)
     try:
         require_existing(settings.store)
-        app = create_question_app(store=settings.store, settings=settings)
+        app = create_question_app(store=Store(settings.store), settings=settings)
     except StoreError as error:
         log.error("questions cannot be answered: the store cannot be opened: %s", error)
         raise SystemExit(1) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
@@ -128,16 +129,19 @@ class History:
     def ask_all(self):
         """Compares every answer with that of a server that has just started."""
         found = {path: self.ask(path) for path in PATHS}
-        fresh = create_question_app(store=self.target, settings=SETTINGS, clock=self.service.clock)
-        for path, answer in found.items():
-            right = fresh.test_client().get(
-                f"/v1/metrics/{path}", headers=bearer(self.service.read)
-            )
+        for path, right in self.answers_of_a_new_server().items():
+            answer = found[path]
             if answer.status_code == 304:
                 assert self.kept[path].data == right.data, path
             else:
                 assert (answer.status_code, answer.data) == (right.status_code, right.data), path
                 self.kept[path] = answer
+
+    def answers_of_a_new_server(self):
+        with closing(Store(self.target)) as store:
+            fresh = create_question_app(store=store, settings=SETTINGS, clock=self.service.clock)
+            browser, headers = fresh.test_client(), bearer(self.service.read)
+            return {path: browser.get(f"/v1/metrics/{path}", headers=headers) for path in PATHS}
 
     def ask(self, path):
         """As a client does that has the last answer."""
