@@ -172,7 +172,11 @@ def sql_of(target):
     return target.get("rawSql") or target["queryText"]
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+# Names of fixtures do not say to pytest that this kind needs a server.
+KINDS = ["sqlite", pytest.param("postgresql", marks=pytest.mark.service)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_query_of_a_grafana_dashboard_has_rows_and_bands(kind, request):
     ask = request.getfixturevalue({"sqlite": "ask_file", "postgresql": "ask_server"}[kind])
     board = dashboard(kind)
@@ -194,7 +198,7 @@ def test_every_query_of_a_grafana_dashboard_has_rows_and_bands(kind, request):
             assert filled["custom.fillBelowTo"] == "low"
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_a_grafana_dashboard_offers_what_there_is_and_marks_suspicious_periods(kind, request):
     ask = request.getfixturevalue({"sqlite": "ask_file", "postgresql": "ask_server"}[kind])
     board = dashboard(kind)

@@ -116,9 +116,10 @@ def test_on_windows_files_are_synced_by_writers_and_directories_not_at_all(
     files, opened = load("files", "win32"), []
     (tmp_path / "file").touch()
     real = os.open
-    monkeypatch.setattr(os, "open", lambda path, flags: opened.append(flags) or real(path, flags))
-    files.sync_file(tmp_path / "file")
-    files.sync_directory(tmp_path)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", lambda path, flags: opened.append(flags) or real(path, flags))
+        files.sync_file(tmp_path / "file")
+        files.sync_directory(tmp_path)
     assert opened == [os.O_RDWR]
     assert files.BINARY == os.O_BINARY
 

@@ -20,6 +20,9 @@ from tests.simulation.run import check, failure, run, shrunk
 SQLITE_SEEDS = full_or_small(200, 10)
 POSTGRESQL_SEEDS = full_or_small(16, 1)
 
+# A process that dies closes nothing.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 AIMED = {f"{kind}: {point}" for kind, points in AIMS.items() for point in points}
 """Points at which something must have gone wrong in the seeds of the tests, among others."""
 
@@ -29,6 +32,13 @@ def _quiet():
     logging.disable()
     yield
     logging.disable(logging.NOTSET)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _what_is_left_open():
+    """Has Python warn of it here, where it is expected, and not in a later test of this process."""
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="module")
@@ -49,11 +59,8 @@ def test_tallies_are_exactly_the_accepted_uploads_on_sqlite():
 
 
 @pytest.mark.slow
-# A process that dies closes nothing.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_tallies_are_exactly_the_accepted_uploads_on_postgresql(postgresql, mortal):  # noqa: ARG001
     struck = sum((check(seed, mortal) for seed in range(POSTGRESQL_SEEDS)), Counter())
-    gc.collect()  # here, where what is left open is expected
     assert SMALL or {kind for kind, _ in struck} == FAULTS.keys()
 
 
