@@ -71,7 +71,7 @@ def test_an_interruption_around_the_lock_leaves_it_free(
 
 
 @pytest.mark.service
-# What is interrupted before it has a name is left to Python, which since 3.13 warns when it closes it.
+# What is interrupted before it has a name is closed by Python, which since 3.13 warns of it.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_interruption_while_the_files_are_opened_leaves_the_lock_free(
     client, clock, directory, monkeypatch
