@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from deniable_aggregator.accounting.array_profile import array_components
 from deniable_aggregator.accounting.figures import Conditions, Figures, Slack
 from deniable_shared.accounting import DEFAULT_DELTA, Bound, group_bound
+from deniable_shared.errors import ParameterError
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, days_until_lifetime_is_spent
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ MOMENTS: Final = 17
 _FEWER_POINTS: Final = 1 << 13
 
 Progress = Callable[[int, int], None]
-"""Told how many figures there are, and how many there will be."""
+"""Called with the number of figures that are computed, and of all."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,8 +112,14 @@ def account_of(
         shuffled_among: how many honest reports of each metric and period are shuffled together;
             for one device per person only.
         progress: is told after every figure.
+
+    Raises:
+        ParameterError: if several devices per person are shuffled: one shuffle hides them less.
     """
-    assert shuffled_among is None or devices_per_person == 1, "one shuffle hides them less"
+    if shuffled_among is not None and devices_per_person != 1:
+        raise ParameterError(
+            "devices_per_person", "1 where reports are shuffled", devices_per_person
+        )
     specs = [metric.spec for metric in registry.metrics.values()]
     limit = registry.budget.epsilon_lifetime
     asked = Conditions(delta, limit * devices_per_person, shuffled_among)
@@ -135,7 +142,8 @@ def account_of(
             )
         )
         progress(len(metrics), steps)
-    together, slack = asked.figures(components), asked.slack(components)
+    together = asked.figures(components)
+    slack = asked.slack(components, together.exact)
     progress(len(metrics) + 1, steps)
     over_days = []
     for moment in moments:

@@ -67,7 +67,7 @@ class Composition:
             At least 0; infinite if no epsilon is enough.
         """
         left = delta - self.infinite - (self.allowance if allowing else 0.0)
-        if left < 0 or (left == 0 and not self._is_bounded()):
+        if left <= 0:
             return math.inf
         low, high = 0.0, max(float(self.losses[-1]), 0.0)
         if self._delta(low) <= left:
@@ -82,9 +82,6 @@ class Composition:
     def _delta(self, epsilon: float) -> float:
         first = int(np.searchsorted(self.losses, epsilon, side="right"))
         return float(-(self.weights[first:] @ np.expm1(epsilon - self.losses[first:])))
-
-    def _is_bounded(self) -> bool:
-        return self.infinite + self.allowance == 0
 
 
 def composed(parts: Sequence[tuple[Losses, int]], points: int = POINTS) -> Composition:
@@ -106,12 +103,12 @@ def composed(parts: Sequence[tuple[Losses, int]], points: int = POINTS) -> Compo
     size = int(fft.next_fast_len(max(last - first + 2, _FEWEST_PLACES), real=True))
     spectrum, error = _spectrum(gridded, size)
     weights = np.maximum(np.roll(fft.irfft(spectrum, size), -(first % size)), 0.0)
-    surely_finite = math.prod((1 - losses.infinite) ** count for losses, count in gridded)
+    finite = math.fsum(count * math.log1p(-losses.infinite) for losses, count in gridded)
     return Composition(
         step=step,
         losses=(first + np.arange(size, dtype=np.float64)) * step,
         weights=weights,
-        infinite=1 - surely_finite,
+        infinite=-math.expm1(finite),
         allowance=TAIL + error,
     )
 

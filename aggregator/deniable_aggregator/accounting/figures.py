@@ -12,14 +12,12 @@ from deniable_aggregator.accounting.grid import Losses
 from deniable_aggregator.accounting.shuffled import shuffled_losses
 from deniable_shared.accounting import bounds_of
 from deniable_shared.accounting.bounds import at_most_the_sum
+from deniable_shared.planning.budget import most_reports
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deniable_shared.accounting import Component
-
-_ROUNDING = 1e-9
-"""Devices count in whole nano-nats, and floats are rounded."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,16 +109,21 @@ class Conditions:
         if len(components) > 1 or components[0].permanent:
             return components
         (alone,) = components
-        most = int(self.limit / alone.epsilon * (1 + _ROUNDING))
-        return [replace(alone, draws=min(alone.draws, most))]
+        return [replace(alone, draws=min(alone.draws, most_reports(self.limit, alone.epsilon)))]
 
-    def slack(self, components: Sequence[Component]) -> Slack | None:
-        """How loose exact composition is; None if it is not the smallest figure."""
+    def slack(self, components: Sequence[Component], exact: float | None) -> Slack | None:
+        """How loose exact composition is; None if another way gave the smallest figure.
+
+        Args:
+            components: as of `figures`.
+            exact: what `figures` says of them.
+        """
         parts = merged(components)
-        fine, coarse = composed(parts), composed(parts, POINTS // 2)
+        fine = composed(parts)
         figure = fine.epsilon_at(self.delta)
-        if figure != self.figures(components).exact:
+        if figure != exact:
             return None
+        coarse = composed(parts, POINTS // 2)
         tails = figure - fine.epsilon_at(self.delta, allowing=False)
         return Slack(grid=abs(coarse.epsilon_at(self.delta) - figure) / 3, tails=tails)
 

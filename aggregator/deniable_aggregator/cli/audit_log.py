@@ -94,7 +94,7 @@ def verify_log(store: str, head: str | None, as_json: bool) -> None:
     if as_json:
         _print_check(check, problem)
     elif problem is None:
-        click.echo(f"{check.entries:,} entries, each as it was written")
+        click.echo(f"{check.entries:,} entries, the chain of hashes is intact")
         if check.kept_head_at is not None:
             click.echo(f"the head that was kept is that of entry {check.kept_head_at:,}")
         click.echo(f"head: {check.head.hex()}")

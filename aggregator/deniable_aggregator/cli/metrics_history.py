@@ -39,7 +39,10 @@ if TYPE_CHECKING:
     "--head", metavar="HEX", help="The head that was printed earlier: it must be in the history."
 )
 @click.option(
-    "--from", "file", type=READABLE_FILE, help="Read the history from what --json has printed."
+    "--from",
+    "file",
+    type=READABLE_FILE,
+    help="Read the history from a file: what --json printed, or history.json of a public page.",
 )
 @click.option("--application", metavar="NAME", help="Of a store; else that of --compare.")
 @store_instead_of_server_option
@@ -91,7 +94,7 @@ def history(
     try:
         check_history(found, head)
     except BrokenHistoryError as error:
-        raise click.ClickException(f"{error}.") from None
+        raise click.ClickException(visible(f"{error}.")) from None
     if as_json:
         print_json(found if shipped is None else _compared_json(found, shipped))
     else:
@@ -156,4 +159,6 @@ def _print(history: RegistryHistory, shipped: Registry | None) -> None:
             print_lines([f"Nothing was ever registered for {history.application}."])
     else:
         print_table(comparison_table(compare(history, shipped)))
-    print_lines([f"{len(history.entries):,} entries, each as it was written; head: {history.head}"])
+    print_lines(
+        [f"{len(history.entries):,} entries, the chain of hashes is intact; head: {history.head}"]
+    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from deniable_shared.errors import ParameterError
 
@@ -11,7 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-_CELLS = 2
+MOST_PEOPLE: Final = 10**12
+"""That a value could be true of."""
+
+_PEOPLE: Final = re.compile(r"[0-9]{1,13}")
+_CELLS: Final = 2
 
 
 def read_population(path: Path) -> Mapping[str, int]:
@@ -38,8 +43,9 @@ def read_population(path: Path) -> Mapping[str, int]:
         value, count = cells[0], cells[1].strip()
         if number == 1 and _is_word(count):
             continue
-        if not (count.isascii() and count.isdecimal() and int(count) > 0):
-            raise ParameterError(f"line {number} of {path}", "a number of people, above 0", count)
+        if not (_PEOPLE.fullmatch(count) and 0 < int(count) <= MOST_PEOPLE):
+            wanted = f"a number of people in [1, {MOST_PEOPLE:,}]"
+            raise ParameterError(f"line {number} of {path}", wanted, count[:60])
         if value in people:
             raise ParameterError(f"line {number} of {path}", "a value of its own", value)
         people[value] = int(count)

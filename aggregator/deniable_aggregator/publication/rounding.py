@@ -62,7 +62,7 @@ def rounded(estimate: float, low: float, high: float) -> Rounded:
         ValueError: if the ends are not finite or in the wrong order.
     """
     _check_ends(low, high)
-    unit = unit_of((high - low) / 2)
+    unit = unit_of(high / 2 - low / 2)
     if not unit:
         return Rounded(estimate, low, high, 0.0)
     return Rounded(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -15,10 +16,10 @@ DEFAULT_DELTA: Final = 1e-6
 """Of bounds that have a delta, unless another one is asked for."""
 
 ROUNDING: Final = 1e-12
-"""By which part every figure is raised, as floats are rounded on the way to it."""
+"""Every figure is raised by this relative amount, because floats were rounded on the way to it."""
 
 _ORDERS: Final = (1e-4, 1e5)
-"""Renyi divergences are taken of orders that are so much above 1."""
+"""The smallest and the largest Renyi order that is tried, minus 1."""
 _GOLDEN: Final = (math.sqrt(5) - 1) / 2
 
 
@@ -98,7 +99,9 @@ def advanced(components: Sequence[Component], delta: float) -> float | None:
         delta: in (0, 1).
     """
     kept = math.fsum(each.draws * math.log1p(-each.delta) for each in components)
-    slack = 1 - (1 - delta) / math.exp(kept)
+    # 1 - (1 - delta) / e^kept; a small delta would be lost in a difference from 1.
+    slack = -math.expm1(math.log1p(-delta) - kept)
+    slack -= 4 * sys.float_info.epsilon * (delta - kept)  # both logarithms are rounded
     if not slack > 0:
         return None
     mean = math.fsum(each.draws * each.epsilon * math.tanh(each.epsilon / 2) for each in components)
@@ -198,7 +201,7 @@ def _costliest(draws: Sequence[tuple[float, float, int]], limit: float) -> float
 
 
 def _least(function: Callable[[float], float], low: float, high: float) -> float:
-    """The least value of a function with one valley; any value found is a bound.
+    """The least value of a function with a single minimum; any value that is found is a bound.
 
     A grid finds the valley, and the golden section its bottom.
     """

@@ -54,6 +54,17 @@ def epsilon_of_day(epsilon: float, every: str, *, reports_absence: bool) -> floa
     return epsilon * (2 if reports_absence and every != "once" else 1)
 
 
+def most_reports(budget: float, epsilon: float) -> int:
+    """How many reports of one metric a budget pays for.
+
+    Args:
+        budget: in nats.
+        epsilon: of one report, in nats; above 0.
+    """
+    # Devices count whole nano-nats, and .3 / .1 is below 3 in floats.
+    return int(budget / epsilon * (1 + 1e-9))
+
+
 def delta_of_a_year(registry: Registry) -> float:
     """The sum of the deltas of all reports that a device may send in a year.
 

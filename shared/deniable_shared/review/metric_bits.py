@@ -10,7 +10,7 @@ from deniable_shared.mechanisms import SampledAttribute
 from deniable_shared.mechanisms.numbers.duchi import BitMean
 from deniable_shared.mechanisms.numbers.numeric import RESOLUTION
 from deniable_shared.periods import most_periods
-from deniable_shared.planning.budget import DAYS_OF_A_YEAR
+from deniable_shared.planning.budget import DAYS_OF_A_YEAR, most_reports
 from deniable_shared.planning.disclosure_figures import bits_revealed
 from deniable_shared.review.entropy import entropy, surprisal
 from deniable_shared.review.information import (
@@ -81,7 +81,7 @@ def bits_of(
     average = told.bits if value is None else min(told.bits, value)
     reports = most_periods(spec.every, DAYS_OF_A_YEAR)
     if lifetime is not None and mechanism.epsilon_permanent is None:
-        reports = max(1, min(reports, int(lifetime / mechanism.epsilon)))
+        reports = max(1, min(reports, most_reports(lifetime, mechanism.epsilon)))
     permanent = permanent_information(mechanism)
     limits = [reports * told.bits]
     limits += [] if value is None else [value]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
 MAX_BYTES: Final = 1 << 24
+MOST: Final = 1e15
+"""That a line may count."""
 MAX_PROBLEMS: Final = 10
 """So many are listed."""
 
@@ -98,10 +100,10 @@ def _rows(text: str, problems: list[str]) -> list[tuple[int, list[str], float]]:
             if not any(stripped):
                 continue
             weight = _number(stripped[-1])
-            if weight is not None and 0 <= weight < math.inf:
+            if weight is not None and 0 <= weight <= MOST:
                 found.append((line, stripped, weight))
             elif line > 1 or weight is not None:
-                wanted = "its last word must be a share or a count, at least 0"
+                wanted = f"its last word must be a share or a count in [0, {MOST:.0e}]"
                 problems.append(f"line {line}: {wanted}, got {_shown(stripped[-1])}")
     except csv.Error as error:
         problems.append(f"must be a table, of commas or tabs: {error}")

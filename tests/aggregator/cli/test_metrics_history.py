@@ -19,7 +19,7 @@ def test_an_application_sees_whether_what_it_ships_was_registered(run, url, tmp_
     kept = tmp_path / "history.json"
     kept.write_text(run("metrics", "history", "--json", *server).output)
     head = json.loads(kept.read_text())["head"]
-    assert f"3 entries, each as it was written; head: {head}" in shown.output
+    assert f"3 entries, the chain of hashes is intact; head: {head}" in shown.output
 
     file = tmp_path / "metrics.toml"
     file.write_text(REGISTRY)
@@ -42,6 +42,10 @@ def test_an_application_sees_whether_what_it_ships_was_registered(run, url, tmp_
     broken = run("metrics", "history", "--from", str(kept))
     assert broken.exit_code == 1
     assert "entry 1, or its hash, was changed" in broken.output
+    kept.write_text(json.dumps({"application": "a", "entries": [], "head": "\x1b[2J"}))
+    hostile = run("metrics", "history", "--from", str(kept))
+    assert "the head is <U+001B>[2J" in hostile.output
+    assert "\x1b" not in hostile.output
     kept.write_text("{}")
     assert "must be what deniable metrics history --json prints" in (
         run("metrics", "history", "--from", str(kept)).output

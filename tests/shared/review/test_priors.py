@@ -56,6 +56,7 @@ def test_of_a_text_any_items_have_shares_and_of_a_record_each_attribute(read):
     [
         ("theem,v0,1\n", "Did you mean 'theme'?"),
         ("theme,v0,nan\ntheme,v1,-1\n", "line 1: its last word must be a share or a count"),
+        ("theme,v0,1e308\ntheme,v1,1\n", "line 1: its last word must be a share or a count in [0,"),
         ("theme,v0,1\ntheme,v1,-1\n", "line 2: its last word must be a share or a count"),
         ("crashed,maybe,1\n", "crashed: must have items such as 'false', got 'maybe'"),
         ("crashed,true,0.2\ncrashed,false,0.2\n", "must add up to 1, got 0.4"),
