@@ -32,7 +32,7 @@ class Figures:
         renyi: by Renyi composition; None as above.
         renyi_mironov: the same with the older conversion; None as above.
         exact: by exact composition of all reports, or a smaller one of the others; None as above.
-        shuffled: the same if reports are shuffled; None if that was not asked for, or as above.
+        shuffled: exact composition if reports are shuffled; None if not asked for, or as above.
     """
 
     sum: float

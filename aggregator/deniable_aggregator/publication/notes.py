@@ -125,9 +125,9 @@ def _intervals(made: Publication, answer: Estimate) -> str:
             "once"
         )
     text = (
-        f"{covers}. They are about the devices that reported: they allow for the noise of the "
-        "reports, and not for who did not report. Numbers are rounded to a unit of at most half "
-        "the half-width, and the ends of intervals outward, so that they still cover."
+        f"{covers}. They describe the devices that reported: they allow for the noise of reports, "
+        "but not for who stayed silent. Numbers are rounded to at most a quarter of the interval's "
+        "width, and its ends outward, so that it still covers."
     )
     if any(each.items and each.number and each.number.estimate < 0 for each in made.rows):
         text += " Estimates are not clipped: below zero they are noise around a small share."

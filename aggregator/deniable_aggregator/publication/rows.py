@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _PRESENCE_UNIT: Final = Decimal("0.001")
 _SHARE_DECIMALS: Final = 7
-"""A share is never known this well by its reports: what is narrower is exact, but for floats."""
+"""No report tells a share this precisely: a narrower interval is an exact value, off by floats."""
 
 
 def share_row(

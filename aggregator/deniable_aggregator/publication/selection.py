@@ -1,4 +1,4 @@
-"""Which values are shown, and the interval of all others together."""
+"""Which values are shown, and the interval of the merged rest."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.publication.devices import Periods
 
 NEAR: Final = 1.0
-"""In standard errors: a lower end so near to the minimum is on its side of it by chance."""
+"""In standard errors. If a value's lower end is this near the minimum, chance decided its side."""
 
 FOR_CHANCE: Final = 0.6
 """Standard errors that the upper end of the others together allows for each such value."""

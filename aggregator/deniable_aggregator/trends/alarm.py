@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.estimation.inputs import CollectedTallies
 
 MOST_PERIODS: Final = 1 + int(ALPHA * (DRAWS + 1))
-"""The least p-value, corrected for more tests than that, would be above 5%: nothing is found."""
+"""With more tests the smallest possible p-value, corrected, is above 5%: no alarm is possible."""
 
 _MEANING: Final = (
     "each period is tested against the last one before it with reports, by how often the outcomes "

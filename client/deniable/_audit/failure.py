@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PRIMITIVE_DRAWS: Final = "the primitive draws"
-"""In the place of a metric: what all randomizers draw by has failed."""
+"""The metric's name in a failure if the random draws that all randomizers share have failed."""
 
 
 class AuditFailure(DeniableError):  # noqa: N818  it is the audit that fails, not the program

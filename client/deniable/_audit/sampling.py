@@ -26,7 +26,7 @@ WRONG: Final = 1e-6
 
 MIN_REPORTS: Final = 1_000
 MAX_REPORTS: Final = 10**7
-"""Beyond that nothing is learnt that is worth the wait."""
+"""More reports would hardly raise the limit, and take days."""
 
 SECRET_BYTES: Final = 32
 

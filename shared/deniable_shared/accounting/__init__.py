@@ -1,8 +1,8 @@
 """What the reports of many days cost a device together: bounds that need the standard library only.
 
-An epsilon of one report is a proof about that report. Of many reports the sum of their epsilons is
-a proof too, and the one that devices count by. The bounds here are smaller, and have a delta. They
-are printed for people and decide nothing.
+Epsilon is proven for one report. For many reports the sum of their epsilons is proven too, and
+devices count by that sum. The bounds here are smaller, but hold only with a delta. They are printed
+for people and decide nothing.
 """
 
 from __future__ import annotations

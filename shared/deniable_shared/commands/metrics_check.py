@@ -208,8 +208,8 @@ def _budget_lines(registry: Registry) -> list[str]:
     delta = delta_of_a_year(registry)
     if delta:
         lines.append(
-            f"The deltas of a year's reports add up to {delta:.3g}: their epsilons hold but for so "
-            "much probability."
+            f"The deltas of a year's reports add up to {delta:.3g}: the sum of their epsilons "
+            "holds with this delta."
         )
     days = days_until_lifetime_is_spent(registry)
     if days is not None:

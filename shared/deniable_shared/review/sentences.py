@@ -72,7 +72,7 @@ def _of_reports(told: Together) -> str:
     )
     if told.with_delta:
         rare = _listed(told.with_delta, ", ")
-        return f"{text}, but for rare reports of {rare}: by their delta, these may tell more."
+        return f"{text}; rare reports of {rare} may tell more, as these metrics have a delta."
     return f"{text}."
 
 

@@ -98,7 +98,7 @@ def test_the_slack_of_the_figure_is_said(registry):
     data = json.loads(printed(registry, "--days", 30, "--json"))
     assert 0 <= data["slack"]["grid"] < 1e-3
     assert 0 < data["slack"]["tails"] < 1e-3
-    assert "is owed to the grid of losses" in printed(registry, "--days", 30)
+    assert "of the exact total comes from the grid of losses" in printed(registry, "--days", 30)
 
 
 def test_curves_over_days_are_drawn_in_characters_and_into_a_file(registry, tmp_path):

@@ -116,11 +116,11 @@ def one_row_for_all_reports(device):
 
 
 FAULTS = [
-    ("grr", plain, "ruled out"),
+    ("grr", plain, "rules values out"),
     ("grr", drawn_again_if_false, "nats"),
-    ("grr", remembered, "all values that|ruled out|nats"),
+    ("grr", remembered, "all values that|rules values out|nats"),
     ("grr", longer_for_later_values, "bytes instead of"),
-    ("grr", of_another_source, "ruled out|nats|second look"),
+    ("grr", of_another_source, "rules values out|nats|second look"),
     ("grr", other_at_a_second_look, "a second look at"),
     ("oue", one_row_in_two_places, "same random bit"),
     ("dbitflip", group_of_its_own, "in the clear"),

@@ -149,9 +149,9 @@ def test_deltas_are_added_up_over_a_year_and_too_much_is_warned_of(
     text = REGISTRY + '[metrics.seconds]\ntype = "number"\nrange = [0, 30]\nepsilon = 1.0\n'
     text += f'mechanism = "gaussian"\ndelta = {delta}\nevery = "{every}"\n'
     checked = words(run(tmp_path, text).output)
-    assert f"The deltas of a year's reports add up to {total}: their epsilons hold but" in checked
+    assert f"The deltas of a year's reports add up to {total}: the sum of their epsilons" in checked
     assert ("yearly-delta" in checked) == warned
-    assert "but for rare reports of seconds: by their delta, these may tell more." in checked
+    assert "rare reports of seconds may tell more, as these metrics have a delta." in checked
     guessed = words(run(tmp_path, text, "--prior", "0.5").output)
     assert (
         f"makes 50.0% into 73.1% at most, rare ones into more (delta {float(delta):g})" in guessed

@@ -198,7 +198,7 @@ def test_bytecode_that_does_not_come_from_its_file_is_named(site, how):
     os.utime(module, ns=(seen.st_atime_ns, seen.st_mtime_ns))
     status, said = told(site)
     assert (status, said["foreign_bytecode"]) == (1, [compiled])
-    assert f"would be run: {compiled}" in verify(site).stdout
+    assert f"Python would run it: {compiled}" in verify(site).stdout
 
 
 def test_bytecode_of_the_file_and_bytecode_that_python_would_not_run_do_not_matter(site):

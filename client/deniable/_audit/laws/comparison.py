@@ -99,7 +99,8 @@ class _Tables:
             weights = {key: each * (common // table.of) for key, each in weights.items()}
         if self._looks and weights.keys() != self.extremes.keys():
             raise AuditFailure(
-                f"{value} has other {self._what} than other values, which are so ruled out"
+                f"{value} can send {self._what} that other values cannot, or the reverse: such a "
+                "report rules values out"
             )
         self._looks[value] = look
         for outcome, weight in weights.items():

@@ -33,8 +33,8 @@ SCRIPTS: Final = 4
 NOTE: Final = (
     "Subsets are drawn by Floyd's algorithm: all sets of a device with 2 to 6 items were walked "
     f"through, and for all items of this metric the sets of {SCRIPTS} times two given draws "
-    "compared with the algorithm's. That it draws all subsets equally often at this size as well "
-    "is its proof's word."
+    "compared with the algorithm's. That all subsets are equally likely at this size, too, rests "
+    "on the published proof of the algorithm."
 )
 
 

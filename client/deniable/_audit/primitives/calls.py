@@ -142,7 +142,7 @@ def _check_word() -> None:
     except OSError:
         pass
     else:
-        raise AuditFailure("something stands for bytes that the system refuses")
+        raise AuditFailure("a word was drawn although the system refused random bytes")
     for place in range(4):
         for byte in range(256):
             data = bytes(byte if index == place else 0x5A for index in range(4))

@@ -148,8 +148,8 @@ def _differences(comparison: Comparison) -> list[str]:
 
 def _bytecode_lines(bytecode: list[str]) -> list[str]:
     if not bytecode:
-        return ["what Python keeps in __pycache__ comes from these files"]
-    return _named("not from its file, and would be run:", bytecode)
+        return ["the compiled files in __pycache__ match their sources"]
+    return _named("does not match its source, but Python would run it:", bytecode)
 
 
 def _named(kind: str, paths: list[str] | tuple[str, ...]) -> list[str]:

@@ -52,8 +52,8 @@ def account_lines(account: Account) -> Iterator[str]:
         )
     if account.slack is not None:
         yield (
-            f"Of the exact figure together, about {account.slack.grid:.1g} is owed to the grid of "
-            f"losses, and {account.slack.tails:.1g} to tails cut off and to rounding."
+            f"About {account.slack.grid:.1g} of the exact total comes from the grid of losses, and "
+            f"{account.slack.tails:.1g} from cut-off tails and rounding."
         )
 
 
@@ -73,7 +73,7 @@ def _result(account: Account) -> str:
     meaning = (
         f"Even odds about any two histories of values become at most {certain:.2%} sure."
         if certain < _NEARLY_SURE
-        else "So large a bound promises nothing against somebody who links all reports of a device."
+        else "A bound this large is no protection against whoever links all reports of a device."
     )
     whom = "a device" if account.devices_per_person == 1 else "a person"
     return f"{period} of all reports costs {whom} at most epsilon {upper(exact)}{chance}. {meaning}"
