@@ -34,6 +34,8 @@ class _Point(NamedTuple):
 def series_finding(answer: Series) -> str:
     """What the last whole period says beside the one before it and the first.
 
+    Where no period is whole yet, it is about the last one so far.
+
     Args:
         answer: the series.
     """
@@ -43,7 +45,7 @@ def series_finding(answer: Series) -> str:
         return f"no reports in {counted(len(answer.periods), answer.by)}"
     last = whole[-1]
     in_words = range_in_words if answer.kind == "shares" else number_range_in_words
-    lines = [f"in the last {_whole(answer)} ({days_between(last.since, last.until)})"]
+    lines = [f"in the {_which(answer, last)} ({days_between(last.since, last.until)})"]
     points = sorted(_points(last), key=lambda point: -point.size)
     if len(points) > MOST_FOLLOWED:
         lines[0] += f", the largest of {counted(len(points), 'value')}"
@@ -58,8 +60,10 @@ def series_finding(answer: Series) -> str:
     return "; ".join(lines)
 
 
-def _whole(answer: Series) -> str:
-    return f"whole {answer.by}" if "incomplete" in answer.periods[-1].marks else answer.by
+def _which(answer: Series, last: Period) -> str:
+    if "incomplete" in last.marks:
+        return f"{answer.by} so far"
+    return f"last {'whole ' * ('incomplete' in answer.periods[-1].marks)}{answer.by}"
 
 
 def _against(

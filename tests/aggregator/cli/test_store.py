@@ -54,6 +54,17 @@ def refused(*arguments):
     return done.stderr
 
 
+@pytest.mark.parametrize(
+    "command", [("store", "info"), ("keys", "list"), ("store", "migrate"), ("audit-log", "show")]
+)
+def test_a_command_without_a_store_says_how_to_name_it(monkeypatch, command):
+    for variable in ("DENIABLE_STORE", "DENIABLE_CONFIG"):
+        monkeypatch.delenv(variable, raising=False)
+    done = CliRunner().invoke(deniable, command)
+    assert done.exit_code == 2
+    assert "--store must name the store, got nothing: give --store STORE" in done.stderr
+
+
 @pytest.fixture
 def filled(target):
     """A store with something in every table, and uploads of which it knows."""

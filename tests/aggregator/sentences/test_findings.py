@@ -122,6 +122,14 @@ def test_a_series_sets_the_last_period_against_the_one_before_and_the_first() ->
     )
 
 
+def test_a_series_says_which_period_its_numbers_are_of() -> None:
+    answer = series(*[[share("dark", 0.3, 0.31, 0.32)]] * 2)
+    answer.periods[1].marks = ["incomplete"]
+    assert "In the last whole week (2026-01-05 to 2026-01-11)" in finding(answer)
+    answer.periods = answer.periods[1:]
+    assert "In the week so far (2026-01-12 to 2026-01-18)" in finding(answer)
+
+
 def test_a_sentence_begins_with_warnings_and_ends_with_what_it_is_based_on() -> None:
     answer = shares(CHROME, SAFARI)
     answer.notices = [Notice("x", "note", "a note"), Notice("y", "warning", "reports are forged")]

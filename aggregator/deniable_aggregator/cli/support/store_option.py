@@ -31,30 +31,39 @@ _FORM: Final = (
 def store_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds ``--store``, passed on as `store`: a path, or the URL of a database."""
     meaning = f"{_FORM} Else the one of the settings file that DENIABLE_CONFIG names."
-    return _add_store_option(command, meaning, required=True, default=_configured_store)
+    return _add_store_option(command, meaning, _named_or_configured)
 
 
 def store_instead_of_server_option(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds ``--store`` to a command that otherwise asks a server: `store` may be None."""
     meaning = f"Work on a store itself, without a server and a token. {_FORM}"
-    return _add_store_option(command, meaning, required=False)
+    return _add_store_option(command, meaning)
 
 
 def _add_store_option(
     command: Callable[..., Any],
     meaning: str,
-    *,
-    required: bool,
-    default: Callable[[], str | None] | None = None,
+    callback: Callable[[click.Context, click.Parameter, str | None], str | None] | None = None,
 ) -> Callable[..., Any]:
     return click.option(
-        "--store",
-        metavar="STORE",
-        required=required,
-        default=default,
-        envvar="DENIABLE_STORE",
-        help=meaning,
+        "--store", metavar="STORE", callback=callback, envvar="DENIABLE_STORE", help=meaning
     )(command)
+
+
+def _named_or_configured(
+    context: click.Context, _parameter: click.Parameter, named: str | None
+) -> str | None:
+    """The store that was named, else that of the settings file.
+
+    Raises:
+        click.UsageError: if there is neither.
+    """
+    store = named or _configured_store()
+    if not store and not context.resilient_parsing:
+        raise click.UsageError(
+            "--store must name the store, got nothing: give --store STORE, or set DENIABLE_STORE"
+        )
+    return store
 
 
 def _configured_store() -> str | None:
