@@ -53,7 +53,11 @@ IN_SEGMENTS = Spec(
 )
 METRICS = {name: named(place, SPECS[name][0]) for place, name in enumerate(SPECS)}
 METRICS["segments"] = IN_SEGMENTS
-VALUES = {name: [(value, None) for value in SPECS[name][1]] for name in SPECS}
+LONG = "a long text " * 250
+VALUES = {
+    name: [(value, None) for value in [*values, *[LONG] * (spec.type == "string")]]
+    for name, (spec, values) in SPECS.items()
+}
 VALUES["segments"] = [("dark", "stable"), ("dark", "beta"), ("light", "beta")]
 """What is recorded of each metric: pairs of a value and a segment."""
 

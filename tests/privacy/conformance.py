@@ -28,6 +28,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from deniable._audit.audit import import_the_client
 from deniable._audit.walk import distribution
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
@@ -52,6 +53,8 @@ REPETITIONS = 800
 SAMPLES = (2_500, 5_000, 10_000, 15_000, 20_000, 30_000, 40_000, 60_000)
 MISSED = 1e-6
 NOISE_FACTORS = (Fraction(7, 10), Fraction(13, 10))
+
+import_the_client()
 
 
 def seeded(seed: str) -> Randomness:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from functools import cache
+from importlib import import_module
+from pkgutil import walk_packages
+from typing import TYPE_CHECKING, Final
 
+import deniable
 from deniable._audit.certificate import AuditedMetric, Certificate
 from deniable._audit.failure import AuditFailure
 from deniable._audit.primitives import audit_primitives
@@ -16,6 +20,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from deniable_shared.registry import Metric, Registry
+
+_OF_TESTS: Final = ("deniable.testing", "deniable._testing")
+
+
+@cache
+def import_the_client() -> None:
+    """Imports all that applications run: any of these modules could replace a randomizer."""
+    for module in walk_packages(deniable.__path__, "deniable."):
+        if not module.name.startswith(_OF_TESTS):
+            import_module(module.name)
 
 
 def audit(registry: Registry) -> Certificate:
@@ -33,6 +47,7 @@ def audit_metric(metric: Metric) -> AuditedMetric:
     Raises:
         AuditFailure: if it reveals more than the metric states, or cannot be followed.
     """
+    import_the_client()
     try:
         verdict = verdict_on(section_of(metric.spec))
     except AuditFailure as failure:

@@ -63,6 +63,28 @@ def test_spent_budget_without_the_secret_fails_closed(make_client, used):
     assert not (used / "secret").exists()
 
 
+def test_a_secret_is_32_fresh_bytes_of_the_system_also_after_opting_out(
+    make_client, directory, clock, monkeypatch
+):
+    system, drawn = os.urandom, []
+
+    def remembered(count):
+        drawn.append(system(count))
+        return drawn[-1]
+
+    monkeypatch.setattr(os, "urandom", remembered)
+    client = make_client(clock=clock)
+    client.record("theme", "dark")
+    first = (directory / "secret").read_bytes()
+    assert drawn.count(first) == 1
+    before = len(drawn)
+    client.consent = False
+    client.close()
+    second = (directory / "secret").read_bytes()
+    assert (len(first), len(second)) == (32, 32)
+    assert drawn[before:].count(second) == 1
+
+
 def test_a_damaged_secret_fails_closed(make_client, used):
     (used / "secret").write_bytes(b"short")
     assert make_client().record("late", value=True) == "storage_unavailable"

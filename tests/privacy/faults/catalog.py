@@ -17,6 +17,10 @@ WHOLE: Final = "client/test_whole_device.py::test_"
 SENT: Final = WHOLE + "a_device_sends_what_the_audited_randomizer_draws_from_the_systems_bytes"
 SAME_BYTES: Final = WHOLE + "the_same_random_bytes_make_the_same_uploads_and_others_make_others"
 DIRECTORY: Final = WHOLE + "but_for_the_report_a_directory_is_the_same_whatever_was_recorded"
+SECRET: Final = (
+    "client/storage/test_device.py::"
+    "test_a_secret_is_32_fresh_bytes_of_the_system_also_after_opting_out"
+)
 PRIMITIVES: Final = "client/recording/test_randomness.py::test_"
 LEDGER: Final = "client/storage/test_ledger.py::test_"
 STOLEN: Final = "client/storage/test_stolen_directory.py::test_"
@@ -106,6 +110,16 @@ NOISE: Final = (
         "self._randomness.gaussian(self._mechanism.noise // 2)",
         (f"privacy/test_numbers.py::TestDiscreteGaussian::{EPSILON}",),
         metric="gaussian",
+    ),
+    Fault(
+        "flags lose their noise when the client is imported",
+        "deniable/_recording/recorder.py",
+        "_NO_WAIT: Final = 0.0\n",
+        "_NO_WAIT: Final = 0.0\n"
+        "from deniable.randomizers.oracles import rr\n"
+        "rr.RandomizedResponseRandomizer.report = lambda self, item, secret: bytes([item == 1])\n",
+        (f"privacy/test_rr.py::TestRandomizedResponse::{EPSILON}",),
+        metric="flag",
     ),
     Fault(
         "the report of one attribute is shorter than that of another",
@@ -229,6 +243,24 @@ MEMOISED: Final = (
         "prefix = secret[:4] * 8 + block.to_bytes",
         (PRIMITIVES + "keyed_randomness_takes_every_byte_of_its_secret_and_of_a_long_label",),
         metric="kept",
+    ),
+    Fault(
+        "the secret has four random bytes, eight times",
+        "deniable/_storage/files.py",
+        """self.secret = os.urandom(SECRET_BYTES)
+        write_new""",
+        """self.secret = os.urandom(4) * 8
+        write_new""",
+        (SECRET,),
+    ),
+    Fault(
+        "the secret after opting out follows from the one before",
+        "deniable/_storage/files.py",
+        """self.secret = os.urandom(SECRET_BYTES)
+        write_durably""",
+        """self.secret = __import__("hashlib").sha256(self.secret).digest()
+        write_durably""",
+        (SECRET,),
     ),
     Fault(
         "two versions of a metric share memoised noise",
@@ -437,6 +469,13 @@ NETWORK: Final = (
         "randomness.word() / _DELAY_STEPS",
         "(randomness.word() >> 28 << 28) / _DELAY_STEPS",
         (SENT + "[rr]",),
+    ),
+    Fault(
+        "a long text is sent later, so the delay tells its length",
+        "deniable/_recording/report_writer.py",
+        "due += delay_seconds * randomness",
+        "due += delay_seconds * (1 + (isinstance(item, bytes) and len(item) > 100)) * randomness",
+        (SENT + "[cms]",),
     ),
     Fault(
         "uploads are padded to 16 bytes, so their length tells the metric",
