@@ -2,7 +2,7 @@
 
 The digest of all of them needs no code of this project to check. In the folder of the packages:
 
-    find deniable deniable_shared -type f -not -path '*/__pycache__/*' -exec sha256sum {} + \
+    find deniable deniable_shared ! -type d ! -path '*/__pycache__/*' -exec sha256sum {} + \
         | LC_ALL=C sort | sha256sum
 """
 

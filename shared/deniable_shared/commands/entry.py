@@ -89,7 +89,10 @@ def _run(words: list[str]) -> int:
         return int(light_command.run(light_command.parser().parse_args(arguments)))
     except ModuleNotFoundError as missing:
         if (missing.name or "").startswith("deniable"):
-            raise
+            return _fail(
+                f"the module {missing.name} is missing: the installation is damaged. Install it "
+                "again; docs/reviewer/supply-chain.md says how to find what else differs"
+            )
         return _fail(f"deniable {name} needs {missing.name}: pip install 'deniable[aggregator]'")
 
 

@@ -98,6 +98,23 @@ def test_what_the_wheel_brought_is_as_record_and_a_certificate_say(site, certifi
     assert f"{groups} (the first 16 of 64 digits" in verify(site).stdout
 
 
+def test_a_certificate_of_another_version_is_named(site, certificate):
+    content = json.loads(certificate.read_text())
+    own, content["installed"]["version"] = content["installed"]["version"], "0.0.9"
+    certificate.write_text(json.dumps(content))
+    assert told(site, "--certificate", str(certificate))[1]["certified_version"] == "0.0.9"
+    said = verify(site, "--certificate", str(certificate)).stdout
+    assert f"of deniable 0.0.9, and {own} is installed" in said
+
+
+def test_a_missing_file_that_the_command_needs_is_said_without_a_traceback(site):
+    (site / "deniable_shared" / "installed.py").unlink()
+    done = verify(site)
+    assert done.returncode == 1
+    assert "the module deniable_shared.installed is missing" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_what_differs_is_named_by_both(site, certificate):
     with (site / "deniable" / "_client.py").open("a") as file:
         file.write("\n")

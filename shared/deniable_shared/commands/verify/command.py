@@ -67,16 +67,17 @@ def run(options: argparse.Namespace) -> int:
     """
     installed = installed_files()
     recorded = compared_with_record()
-    certified = None
-    if options.certificate is not None:
-        certified = compare(certified_files(options.certificate).files, installed.files)
+    certificate = None if options.certificate is None else certified_files(options.certificate)
+    certified = None if certificate is None else compare(certificate.files, installed.files)
+    version = None if certificate is None else certificate.version
     bytecode = foreign_bytecode(DEVICE_PACKAGES)
     compared = [each for each in (recorded, certified) if isinstance(each, Comparison)]
     same = bool(compared) and all(each.is_same for each in compared) and not bytecode
     if options.json:
-        print(json.dumps(_as_json(installed, recorded, certified, bytecode, same=same), indent=2))
+        found = _as_json(installed, recorded, certified, bytecode, same=same)
+        print(json.dumps({**found, "certified_version": version}, indent=2))
     else:
-        print(_text(installed, recorded, certified, bytecode))
+        print(_text(installed, recorded, certified, bytecode, version))
     return 0 if same else 1
 
 
@@ -117,6 +118,7 @@ def _text(
     recorded: Comparison | NoRecord,
     certified: Comparison | None,
     bytecode: list[str],
+    certified_version: str | None,
 ) -> str:
     """What is printed for people."""
     rows = [
@@ -128,6 +130,9 @@ def _text(
         rows.append(("RECORD", f"nothing to compare with: {visible(recorded.reason)}"))
     else:
         rows += [("RECORD", line) for line in _differences(recorded)]
+    if certified_version not in (None, installed.version):
+        of = f"of deniable {visible(str(certified_version))}, and {installed.version} is installed"
+        rows.append(("certificate", of))
     if certified is not None:
         rows += [("certificate", line) for line in _differences(certified)]
     rows += [("bytecode", line) for line in _bytecode_lines(bytecode)]
