@@ -125,7 +125,7 @@ function checkWalk({ values, of_values, first_draw, of_first_draw, paths }) {
 
 const walksOf = ({ walks, parts = [] }) => [...walks, ...parts.flatMap(walksOf)];
 
-function checkSection(section) { // a metric, or a mechanism inside another; returns both ratios
+function checkSection(section) { // a metric, or a mechanism inside another; returns both ratios, of gaussian none
   const { mechanism, stated, parts = [] } = section;
   const inside = (PARTS[mechanism.name]?.(mechanism) ?? []).map(sorted);
   need(sorted([...new Set(inside)].sort()) === sorted(parts.map((each) => sorted(each.mechanism)).sort()),
@@ -163,7 +163,7 @@ function checkSection(section) { // a metric, or a mechanism inside another; ret
       need(same(max([BigInt(mechanism.steps), BigInt(mechanism.scale)], fraction(stated.epsilon)),
         fraction(stated.epsilon)), "epsilon is below steps / scale");
       need(d > n * 10n ** 12n, "it is compared too loosely");
-      return ratio;
+      return [ratio[0] * (d - n), ratio[1] * d];
     }
     need(n === 0n, "it is compared loosely, though it is exact");
     need(same(checkLaws(section[key], walksOf(section)), ratio), `${key}: the ratio is not that of the laws`);
@@ -171,9 +171,26 @@ function checkSection(section) { // a metric, or a mechanism inside another; ret
       : (FORMULAS[mechanism.name] ?? fail("an unknown mechanism"))(integers(mechanism))[index];
     need(mechanism.name === "rappor" ? same(max(own, ratio), own) : same(own, ratio),
       `${key}: the ratio is not that of the parameters`);
-    return ratio;
+    return own;
   });
 }
+
+function checkDeclared({ mechanism, declared, delta: found }, spec, [one, all]) { // beside the file's own numbers
+  need(declared.every === spec.every, "it does not report as often as the file says");
+  need(!all === !declared.epsilon_permanent, "epsilon_permanent is not in the file, or only there");
+  const [n, d] = fraction(declared.epsilon);
+  if (one) need(one[0] * ONE <= exp([n, d]) * one[1], "one_report: the ratio is above e^epsilon of the file");
+  else {
+    const [[fn, fd], [dn, dd]] = [found, declared.delta ?? "0/1"].map(fraction);
+    need(BigInt(mechanism.nanonats) * d <= n * 10n ** 9n, "epsilon is above that of the file");
+    need(fn * dd <= dn * fd, "delta is above that of the file");
+  }
+  if (all) need(all[0] * ONE <= exp(fraction(declared.epsilon_permanent)) * all[1],
+    "all_reports: the ratio is above e^epsilon_permanent of the file");
+}
+
+const float = (text) => { const [n, d] = fraction(text); return Number(n) / Number(d); };
+const beside = ({ stated, declared }, name) => `${float(stated[name])} (the file allows ${float(declared[name])})`;
 
 try {
   const [path, folder] = process.argv.slice(2);
@@ -204,14 +221,15 @@ try {
       need(sha256(metric.spec) === metric.digest, "the digest is not that of the version's text");
       need(spec.application === certificate.application && spec.name === metric.metric, "it has another name");
       need(sorted(spec.mechanism) === sorted(metric.mechanism), "the mechanism is not that of the version");
-      checkSection(metric);
+      checkDeclared(metric, spec, checkSection(metric));
     } catch (error) { fail(`${metric.metric}: ${reason(error)}`); }
-    const [n, d] = fraction(metric.stated.epsilon);
-    console.log(`${metric.metric}: ${metric.mechanism.name}, epsilon at most ${Number(n) / Number(d)}` +
-      (metric.delta ? " but for delta" : "") + `, version ${metric.digest.slice(0, 16)}`);
+    console.log(`${metric.metric}: ${metric.mechanism.name}, epsilon at most ${beside(metric, "epsilon")}` +
+      (metric.delta ? ` but for a delta of ${beside(metric, "delta")}` : "") +
+      (metric.all_reports ? `, of all reports ${beside(metric, "epsilon_permanent")}` : "") +
+      `, version ${metric.digest.slice(0, 16)}`);
   }
   console.log(`Consistent: ${certificate.metrics.length} metrics of ${certificate.application}; ` +
-    `${lines.length} files ${folder ? "are those audited" : "were not compared (name their folder)"}.`);
+    (folder ? `${lines.length} files are those audited.` : "the installed files were not compared (name their folder)."));
 } catch (error) {
   console.error(`REFUSED: ${reason(error)}`);
   process.exitCode = 1;

@@ -1,7 +1,16 @@
 """The audit of installed randomizers: enumerates P(report | value), and certifies epsilon."""
 
-from deniable._audit.audit import audit, audit_metric
+from deniable._audit.audit import audit_metric, certificate_of
 from deniable._audit.certificate import AuditedMetric, Certificate
+from deniable._audit.declared import Declared, declared_in
 from deniable._audit.failure import AuditFailure
 
-__all__ = ["AuditFailure", "AuditedMetric", "Certificate", "audit", "audit_metric"]
+__all__ = [
+    "AuditFailure",
+    "AuditedMetric",
+    "Certificate",
+    "Declared",
+    "audit_metric",
+    "certificate_of",
+    "declared_in",
+]

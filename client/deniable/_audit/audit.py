@@ -1,4 +1,4 @@
-"""Audits all metrics of a registry."""
+"""Audits the metrics of a registry."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import deniable
 from deniable._audit.certificate import AuditedMetric, Certificate
+from deniable._audit.declared import check_declared
 from deniable._audit.failure import AuditFailure
 from deniable._audit.primitives import audit_primitives
 from deniable._audit.sections import section_of
@@ -19,6 +20,7 @@ from deniable_shared.installed import installed_files
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from deniable._audit.declared import Declared
     from deniable_shared.registry import Metric, Registry
 
 _OF_TESTS: Final = ("deniable.testing", "deniable._testing")
@@ -32,27 +34,25 @@ def import_the_client() -> None:
             import_module(module.name)
 
 
-def audit(registry: Registry) -> Certificate:
-    """Audits the installed randomizers of all metrics of a registry.
-
-    Raises:
-        AuditFailure: at the first metric that fails, with its name and the reason.
-    """
-    return certificate_of(registry, map(audit_metric, registry.metrics.values()))
-
-
-def audit_metric(metric: Metric) -> AuditedMetric:
+def audit_metric(metric: Metric, declared: Declared | None) -> AuditedMetric:
     """Audits the installed randomizer of a metric.
 
+    Args:
+        metric: as the registry's reader gives it.
+        declared: what the file says of it; None if it says nothing.
+
     Raises:
-        AuditFailure: if it reveals more than the metric states, or cannot be followed.
+        AuditFailure: if it reveals more than the metric states or its file allows, or cannot be
+            followed.
     """
     import_the_client()
     try:
         verdict = verdict_on(section_of(metric.spec))
+        check_declared(metric.spec, verdict, declared)
     except AuditFailure as failure:
         raise AuditFailure(failure.reason, metric.spec.name) from failure
-    return AuditedMetric(metric.spec, verdict)
+    assert declared is not None
+    return AuditedMetric(metric.spec, verdict, declared)
 
 
 def certificate_of(registry: Registry, audited: Iterable[AuditedMetric]) -> Certificate:

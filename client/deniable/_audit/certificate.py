@@ -15,6 +15,7 @@ from deniable._audit.how import how_it_was_found
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from deniable._audit.declared import Declared
     from deniable._audit.laws.worst import Worst
     from deniable._audit.verdict import Verdict
     from deniable_shared.installed import InstalledFiles
@@ -32,10 +33,12 @@ class AuditedMetric(NamedTuple):
     Attributes:
         spec: its version.
         verdict: what was found.
+        declared: what the registry file says of it.
     """
 
     spec: Spec
     verdict: Verdict
+    declared: Declared
 
 
 class Certificate(NamedTuple):
@@ -82,7 +85,16 @@ def _metric_data(metric: AuditedMetric) -> dict[str, Any]:
         "metric": spec.name,
         "spec": spec.canonical_text(),
         "digest": spec.digest.hex(),
+        "declared": _declared_data(metric.declared),
         **_verdict_data(metric.verdict),
+    }
+
+
+def _declared_data(declared: Declared) -> dict[str, str]:
+    return {
+        name: _text(value) if isinstance(value, Fraction) else value
+        for name, value in declared._asdict().items()
+        if value is not None
     }
 
 

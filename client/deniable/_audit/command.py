@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable._audit.audit import audit_metric, certificate_of
+from deniable._audit.declared import declared_in
 from deniable._audit.failure import PRIMITIVE_DRAWS, AuditFailure
 from deniable._audit.how import how_it_was_found
 from deniable._audit.sampling import MAX_REPORTS, MIN_REPORTS, sample
@@ -19,6 +20,7 @@ from deniable_shared.registry import load
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
+    from fractions import Fraction
 
     from deniable._audit.certificate import AuditedMetric, Certificate
     from deniable._audit.sampling import Sample
@@ -28,7 +30,7 @@ _ABOUT: Final = """\
 Walks through the random choices of the randomizers that are installed here, for
 the metrics of FILE, and adds up in exact fractions how probable each report is
 for each value. The largest ratio between two values is compared with the
-epsilon that the metric states.
+epsilon that stands in FILE.
 
 With --certificate what was found is written to a file, which can be checked
 without Python: node check-certificate.mjs CERTIFICATE. The same FILE, installed
@@ -78,13 +80,14 @@ def run(options: argparse.Namespace) -> int:
         DeniableError: if the certificate cannot be written.
     """
     registry = load(options.file)
+    declared = declared_in(options.file.read_text(encoding="utf-8"))
     passed: list[AuditedMetric] = []
     samples: dict[str, Sample] = {}
     failures: list[AuditFailure] = []
     for name, metric in registry.metrics.items():
         _progress(f"walking through {name} ...")
         try:
-            audited = audit_metric(metric)
+            audited = audit_metric(metric, declared.get(name))
             if options.sample is not None:
                 _progress(f"drawing reports of {name} ...")
                 samples[name] = _sampled(metric.spec, options.sample)
@@ -141,22 +144,31 @@ def _passed(metric: AuditedMetric, found: Sample | None) -> list[str]:
 
 
 def _rows(metric: AuditedMetric) -> Iterator[tuple[str, str]]:
-    section, mechanism = metric.verdict.section, metric.spec.mechanism
+    section, mechanism, declared = metric.verdict.section, metric.spec.mechanism, metric.declared
     yield "mechanism", f"{mechanism.title} ({mechanism.name})"
-    if metric.verdict.delta is None:
-        stated = f"{mechanism.epsilon:.10f} stated"
-        yield "one report", f"epsilon {section.report.nats:.10f} found, {stated}"
+    delta = metric.verdict.delta
+    if delta is None:
+        yield "one report", _beside_the_file(section.report.nats, declared.epsilon)
     else:
-        stated = f"{mechanism.delta:.3g} stated, at epsilon {mechanism.epsilon:g}"
-        yield "one report", f"delta {float(metric.verdict.delta):.3g} found, {stated}"
+        allowed = f"{_shown(declared.epsilon)} and {_shown(declared.delta)}"
+        found = f"epsilon {mechanism.epsilon:g} and delta {float(delta):.7g} found"
+        yield "one report", f"{found}; the file allows {allowed}"
     if section.kept is not None:
-        stated = f"{mechanism.epsilon_permanent:.10f} stated"
-        yield "all reports", f"epsilon {section.kept.nats:.10f} found, {stated}"
+        yield "all reports", _beside_the_file(section.kept.nats, declared.epsilon_permanent)
     one, other = section.report.values
     yield "worst values", f"{one!r} and {other!r}"
     yield "how", how_it_was_found(section)
     for part in section.parts:
         yield f"{part.mechanism.name} inside", how_it_was_found(part)
+
+
+def _beside_the_file(nats: float, allowed: Fraction | None) -> str:
+    return f"epsilon {nats:.10f} found; the file allows {_shown(allowed)}"
+
+
+def _shown(number: Fraction | None) -> str:
+    assert number is not None  # what is not in the file has failed
+    return str(float(number)).removesuffix(".0")
 
 
 def _failed(name: str, failure: AuditFailure) -> list[str]:
@@ -170,14 +182,14 @@ def _summary(
         for failure in failures:
             if failure.metric == PRIMITIVE_DRAWS:
                 yield f"{failure.metric} FAILED: {failure.reason}"
-        yield "This is not what the metrics state. Do not ship it: no certificate was written."
+        yield "This is not what the file states. Do not ship it: no certificate was written."
         return
     draws = ", ".join(str(each["primitive"]) for each in certificate.primitives)
-    yield f"The primitive draws have the probabilities that all this rests on: {draws}."
+    yield f"The basic random draws also have the right probabilities: {draws}."
     installed = certificate.installed
     yield (
         f"Audited: {len(installed.files)} files, digest {installed.digest_to_read_out} (the first "
-        "16 of 64 digits, as deniable verify says it)."
+        "16 of 64 digits; compare with deniable verify)."
     )
     yield _NOT_COVERED
     if path is not None:

@@ -44,16 +44,14 @@ def _sentences(section: Section) -> Iterator[str]:
 
 def _walked(walk: Followed) -> str:
     if walk.of_values is None:
-        values = f"{walk.values} {walk.noun} were looked at, out of any that there may be"
+        values = f"Checked {walk.values} {walk.noun}, out of any that there may be,"
     elif walk.values == walk.of_values:
-        values = f"All {walk.values:,} {walk.noun}"
+        values = f"Checked all {walk.values:,} {walk.noun}"
     else:
-        values = f"{walk.values:,} of {walk.of_values:,} {walk.noun}, evenly spaced,"
-    if walk.of_values is not None:
-        values += " were looked at"
+        values = f"Checked {walk.values:,} of {walk.of_values:,} {walk.noun}, evenly spaced,"
     if walk.first == walk.of_first:
-        return f"{values}, with all random choices."
+        return f"{values} with every possible random choice."
     return (
-        f"{values}, with {walk.first:,} of the {walk.of_first:,} outcomes of the first draw, which "
-        "is uniform for each of them, and all choices after it."
+        f"{values} with {walk.first:,} of the {walk.of_first:,} outcomes of the first draw, which "
+        "is uniform for each of them, and with every possible choice after it."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+from deniable._audit import Declared, audit_metric, certificate_of
 from deniable_shared.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,
@@ -36,6 +37,26 @@ SMALL = {
     ),
 }
 DISCOVERED = trie(levels=3, epsilon="2")
+
+
+def declared_of(spec):
+    """What a file would say of a metric that states all that it spends."""
+    mechanism = spec.mechanism
+    permanent = mechanism.epsilon_permanent
+    return Declared(
+        Fraction(mechanism.epsilon),
+        None if permanent is None else Fraction(permanent),
+        Fraction(mechanism.delta) or None,
+        spec.every,
+    )
+
+
+def audit(registry):
+    """The certificate of a registry that stands in no file."""
+    metrics = registry.metrics.values()
+    return certificate_of(
+        registry, [audit_metric(metric, declared_of(metric.spec)) for metric in metrics]
+    )
 
 
 def registry_of(*specs):

@@ -13,7 +13,7 @@ from fractions import Fraction
 import pytest
 
 from deniable import _randomness
-from deniable._audit import AuditFailure, audit, audit_metric, primitives, sections
+from deniable._audit import AuditFailure, audit_metric, primitives, sections
 from deniable._audit.how import how_it_was_found
 from deniable._audit.laws.draws import Draw
 from deniable.randomizers.base import RANDOMIZERS, make_randomizer
@@ -21,7 +21,7 @@ from deniable_shared import registry as registries
 from deniable_shared.commands.entry import main
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import Sketch
-from tests.client.audit.registries import SMALL, registry_of
+from tests.client.audit.registries import SMALL, audit, declared_of, registry_of
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def few_paths(monkeypatch):
 
 def audited(spec):
     (metric,) = registry_of(spec).metrics.values()
-    return audit_metric(metric).verdict
+    return audit_metric(metric, declared_of(metric.spec)).verdict
 
 
 ORIGINALS = dict(RANDOMIZERS)
@@ -282,8 +282,10 @@ def test_absence_segments_and_values_that_nobody_listed_are_looked_at(file):
     certificate = audit(registries.load(file))
     theme, late = certificate.metrics
     said = [how_it_was_found(each.verdict.section) for each in (theme, late)]
-    assert said[0].startswith("All 5 values were looked at")  # also none, and one not listed
-    assert said[1].startswith("All 6 values were looked at")  # flags of beta, others, not listed
+    assert said[0].startswith("Checked all 5 values with every ")  # also none, and one not listed
+    assert said[1].startswith(
+        "Checked all 6 values with every "
+    )  # flags of beta, others, not listed
     assert max(Fraction(each.spec.mechanism.epsilon) for each in certificate.metrics) <= 2
 
 

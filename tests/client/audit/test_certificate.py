@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from deniable._audit import audit, sections
+from deniable._audit import sections
 from deniable._audit.laws import draws
 from deniable_shared import installed
 from deniable_shared import registry as registries
@@ -26,7 +26,7 @@ from deniable_shared.mechanisms import (
     RandomizedResponse,
     SampledAttribute,
 )
-from tests.client.audit.registries import ITEMS, ONE, SMALL, registry_of
+from tests.client.audit.registries import ITEMS, ONE, SMALL, audit, registry_of
 from tests.privacy.specs import attribute, category, number, record
 
 ROOT = Path(__file__).parents[3]
@@ -211,6 +211,46 @@ def more_looked_at_than_there_is(data):
     metric(data, "grr")["walks"][0]["values"] = 10**6
 
 
+def less_in_the_file(data):
+    metric(data, "grr")["declared"]["epsilon"] = "99/100"
+
+
+def less_for_all_reports_in_the_file(data):
+    metric(data, "losue")["declared"]["epsilon_permanent"] = "199/100"
+
+
+def nothing_for_all_reports_in_the_file(data):
+    del metric(data, "losue")["declared"]["epsilon_permanent"]
+
+
+def something_for_all_reports_in_the_file(data):
+    metric(data, "rr")["declared"]["epsilon_permanent"] = "2/1"
+
+
+def less_epsilon_of_gaussian_in_the_file(data):
+    metric(data, "gaussian")["declared"]["epsilon"] = "999/1000"
+
+
+def less_delta_in_the_file(data):
+    metric(data, "gaussian")["declared"]["delta"] = metric(data, "gaussian")["delta"] + "0"
+
+
+def no_delta_in_the_file(data):
+    del metric(data, "gaussian")["declared"]["delta"]
+
+
+def less_in_the_file_than_added_noise_tells(data):
+    metric(data, "laplace")["declared"]["epsilon"] = "999999/1000000"
+
+
+def another_period_in_the_file(data):
+    metric(data, "grr")["declared"]["every"] = "month"
+
+
+def nothing_of_the_file(data):
+    del metric(data, "grr")["declared"]
+
+
 def nothing_stated(data):
     del metric(data, "rr")["stated"]
 
@@ -266,6 +306,16 @@ CHANGES = {
     endless_exponent: "an exponent is above 1024",
     endless_noise: "no noise that there is",
     more_looked_at_than_there_is: "more was looked at than there is",
+    less_in_the_file: "one_report: the ratio is above e^epsilon of the file",
+    less_for_all_reports_in_the_file: "the ratio is above e^epsilon_permanent of the file",
+    nothing_for_all_reports_in_the_file: "epsilon_permanent is not in the file, or only there",
+    something_for_all_reports_in_the_file: "epsilon_permanent is not in the file, or only there",
+    less_in_the_file_than_added_noise_tells: "the ratio is above e^epsilon of the file",
+    less_epsilon_of_gaussian_in_the_file: "epsilon is above that of the file",
+    less_delta_in_the_file: "delta is above that of the file",
+    no_delta_in_the_file: "delta is above that of the file",
+    another_period_in_the_file: "does not report as often as the file says",
+    nothing_of_the_file: "not built like a certificate",
     nothing_stated: "not built like a certificate",
     name_that_every_object_has: "an unknown mechanism",
     name_with_a_line: "not a name",

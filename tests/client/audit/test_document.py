@@ -54,7 +54,4 @@ def test_the_checker_s_example_is_what_it_prints(certificate):
         text=True,
         check=True,
     )
-    count = re.compile(r"\d+ files")
-    assert count.sub("", done.stdout) == count.sub(
-        "", shown("node check-certificate.mjs certificate.json")
-    )
+    assert done.stdout == shown("node check-certificate.mjs certificate.json")

@@ -131,6 +131,17 @@ NOISE: Final = (
         ),
         metric="record",
     ),
+    Fault(
+        "a metric gets four times the epsilon of its file",
+        "deniable_shared/registry/loading.py",
+        "epsilon=epsilon,",
+        "epsilon=epsilon * 4,",
+        (
+            "shared/registry/test_resolution.py"
+            "::test_the_declared_epsilon_is_never_exceeded_and_hardly_missed",
+        ),
+        metric="flag",
+    ),
 )
 
 RANDOMNESS: Final = (

@@ -128,12 +128,15 @@ def _audit(metrics: tuple[str, ...]) -> str:
     if not metrics:
         return ""
     from deniable._audit.audit import audit_metric, certificate_of
+    from deniable._audit.declared import declared_in
     from deniable._audit.failure import AuditFailure
     from deniable_shared import registry
 
     known = registry.load(REGISTRY)
+    declared = declared_in(REGISTRY.read_text(encoding="utf-8"))
     try:
-        certificate_of(known, [audit_metric(known.metrics[metric]) for metric in metrics])
+        audited = [audit_metric(known.metrics[metric], declared.get(metric)) for metric in metrics]
+        certificate_of(known, audited)
     except AuditFailure as failure:
         return str(failure)
     return ""

@@ -10,11 +10,11 @@ import sys
 import pytest
 
 from tests.privacy.faults.catalog import FAULTS
-from tests.privacy.faults.document import PATH
+from tests.privacy.faults.document import PATH, SMALL_EVERY
 from tests.privacy.faults.planting import ROOT, SHIPPED
 from tests.repetitions import full_or_small
 
-EVERY = full_or_small(1, 13)
+EVERY = full_or_small(1, SMALL_EVERY)
 
 
 def test_every_fault_still_has_a_place_in_the_source_and_a_line_in_the_document():
