@@ -135,15 +135,26 @@ def _records(spec: Spec) -> Domain:
 def _numbers(spec: Spec, ends: Range) -> Domain:
     bins = spec.bins if spec.type == "distribution" else None
     count = RESOLUTION + 1 if bins is None else bins
+    low, high = ends
 
     def number_at(index: int) -> float:
-        low, high = ends
         part = Fraction(index, RESOLUTION) if bins is None else Fraction(2 * index + 1, 2 * bins)
         return float(low + (high - low) * part)
 
+    def item_of(value: float) -> int:
+        """What the client must make of a number: the nearest place, or the bin that it is in."""
+        part = min(max((Fraction(value) - low) / (high - low), Fraction(0)), Fraction(1))
+        if bins is None:
+            return math.floor(part * RESOLUTION + Fraction(1, 2))
+        return min(math.floor(part * bins), bins - 1)
+
     def item_at(index: int) -> Any:
-        item = _encoded(spec, number_at(index), None)
-        return index if isinstance(item, int) and abs(item - index) <= 1 else item
+        value = number_at(index)
+        item, wanted = _encoded(spec, value, None), item_of(value)
+        if item != wanted:
+            raise AuditFailure(f"{value:g} is recorded as number {item} of its range, not {wanted}")
+        # A float need not be the place that was meant, but the one beside it.
+        return index if abs(item - index) <= 1 else item
 
     noun = "places of the range" if bins is None else "bins"
     return Domain(count, True, item_at, lambda index: f"{number_at(index):g}", noun)
