@@ -29,7 +29,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from deniable._audit.audit import import_the_client
-from deniable._audit.walk import distribution
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.tallies import tally_for
@@ -40,6 +39,7 @@ from deniable_shared.review.metric_bits import sizes_of
 from deniable_shared.spec import Spec
 from tests.privacy.exceedance import Exceedance
 from tests.privacy.told import mutual_information
+from tests.privacy.walking import distribution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from deniable._audit.walk import distribution
 from deniable.randomizers import randomizer_for
 from deniable.randomizers.permanent import CLASS_LABEL
 from deniable_shared.device_classes import CLASSES, groups_of_classes
 from deniable_shared.exact_bounds import SCALE
 from tests.privacy.conformance import secret_of, seeded
+from tests.privacy.walking import distribution
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from fractions import Fraction
 
-    from deniable._audit.walk import Walk
     from deniable.randomizers.permanent import Keyed
     from deniable_shared.spec import Spec
+    from tests.privacy.walking import BitwiseWalk
 
 SECRET = b"s" * 32
 STRATA = 16
@@ -32,7 +32,7 @@ STRATA = 16
 class Kept:
     """Makes the permanent randomness of (secret, label, length), for one secret."""
 
-    def __init__(self, walk: Walk, spec: Spec) -> None:
+    def __init__(self, walk: BitwiseWalk, spec: Spec) -> None:
         self._walk = walk
         self._drawn: dict[tuple[bytes, int], int] = {}
         self._class = DrawnClass(walk, spec)
@@ -49,7 +49,7 @@ class DrawnClass:
     That they do is `test_classes_of_one_group_send_the_same_reports`.
     """
 
-    def __init__(self, walk: Walk, spec: Spec) -> None:
+    def __init__(self, walk: BitwiseWalk, spec: Spec) -> None:
         self._walk = walk
         self._groups = groups_of_classes(spec.digest, spec.mechanism.permanent_groups)
 
@@ -60,7 +60,7 @@ class DrawnClass:
         return self._groups.index(group)
 
 
-def drawn_by(walk: Walk, spec: Spec) -> Keyed:
+def drawn_by(walk: BitwiseWalk, spec: Spec) -> Keyed:
     """Permanent randomness that the walk draws anew at each use, and the class of a device."""
     return lambda _, label, __: DrawnClass(walk, spec) if label == CLASS_LABEL else walk
 
@@ -68,7 +68,9 @@ def drawn_by(walk: Walk, spec: Spec) -> Keyed:
 class Label:
     """What is drawn for one label: one thing after the other, the same whenever it begins anew."""
 
-    def __init__(self, walk: Walk, drawn: dict[tuple[bytes, int], int], label: bytes) -> None:
+    def __init__(
+        self, walk: BitwiseWalk, drawn: dict[tuple[bytes, int], int], label: bytes
+    ) -> None:
         self._walk = walk
         self._drawn = drawn
         self._label = label
@@ -127,7 +129,7 @@ def history_channel(spec: Spec, values: Sequence[object]) -> dict[tuple[bytes, .
         values: what the device records, period by period.
     """
 
-    def run(walk: Walk) -> tuple[bytes, ...]:
+    def run(walk: BitwiseWalk) -> tuple[bytes, ...]:
         device = randomizer_for(spec, walk, Kept(walk, spec))
         return tuple(device.report(spec.encode(value), SECRET) for value in values)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import pytest
 
-from deniable._audit.walk import distribution
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.exact_bounds import exp_lower, log_upper
@@ -24,6 +23,7 @@ from tests.privacy.conformance import (
 )
 from tests.privacy.kept import SECRET, Kept, OverDevices
 from tests.privacy.told import mutual_information
+from tests.privacy.walking import distribution
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniable._audit.walk import distribution
 from deniable._randomness import keyed_randomness
 from deniable.randomizers import permanent, randomizer_for
 from deniable.randomizers.permanent import CLASS_LABEL, device_class
@@ -44,6 +43,7 @@ from tests.privacy.conformance import REJECTION, secret_of, seeded
 from tests.privacy.kept import history_channel
 from tests.privacy.memoized import permanent_channel, report_channel
 from tests.privacy.specs import boolean, category, histogram, number, string
+from tests.privacy.walking import distribution
 from tests.vectors.make import SPECS
 
 ONE, TWO = Fraction(1), Fraction(2)

@@ -9,7 +9,6 @@ from operator import mul
 import numpy as np
 import pytest
 
-from deniable._audit.walk import distribution
 from deniable.randomizers import randomizer_for
 from deniable_shared.device_classes import CLASSES, classes_by_group
 from deniable_shared.errors import ParameterError
@@ -19,6 +18,7 @@ from tests.privacy.conformance import secret_of, seeded
 from tests.privacy.kept import SECRET, Kept, history_channel, worst_ratio
 from tests.privacy.specs import histogram
 from tests.privacy.test_distributions import BinsConformance, middles
+from tests.privacy.walking import distribution
 
 SHAPES = [(2, 1), (5, 1), (3, 2), (4, 3), (3, 3)]
 """Bins, and how many of them a device answers for."""

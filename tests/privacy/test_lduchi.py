@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable._audit.walk import distribution
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.errors import ParameterError
@@ -18,6 +17,7 @@ from tests.privacy.conformance import secret_of, seeded
 from tests.privacy.kept import SECRET, Kept, OverDevices, history_channel, worst_ratio
 from tests.privacy.specs import number
 from tests.privacy.test_numbers import ENDS, MeanConformance
+from tests.privacy.walking import distribution
 
 EPSILONS = [("0.5", "1"), ("1", "2"), ("1", "4"), ("0.1", "8"), ("3", "3.1"), ("2", "2")]
 

@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable._audit.walk import distribution
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.tallies import tally_for
 from deniable_shared.mechanisms import (
@@ -22,6 +21,7 @@ from deniable_shared.mechanisms import (
 from deniable_shared.mechanisms.numbers.numeric import RESOLUTION
 from tests.privacy.conformance import MechanismConformance, secret_of, seeded
 from tests.privacy.specs import number
+from tests.privacy.walking import distribution
 
 ENDS = (0.0, 1.0)
 

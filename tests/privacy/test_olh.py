@@ -6,7 +6,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable._audit.walk import distribution
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.tallies import oracle_tally_for, tally_for
 from deniable_shared import hashing
@@ -17,6 +16,7 @@ from deniable_shared.mechanisms.oracles.olh import item_word
 from tests.privacy.conformance import MechanismConformance, secret_of, seeded
 from tests.privacy.seeds import FewSeeds
 from tests.privacy.specs import category
+from tests.privacy.walking import distribution
 
 
 def olh(size, epsilon, buckets=None):

@@ -8,7 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable._audit.walk import distribution
 from deniable._randomness import Randomness, keyed_randomness
 from deniable.randomizers import randomizer_for
 from deniable_shared import hashing
@@ -16,6 +15,7 @@ from deniable_shared.exact_bounds import SCALE, exp_lower, log_upper
 from deniable_shared.mechanisms import Rappor
 from tests.privacy.conformance import MechanismConformance, secret_of
 from tests.privacy.specs import string
+from tests.privacy.walking import distribution
 
 VALUES = ("ant", "bee", "cat", "dog", "eel", "fox")
 

@@ -57,7 +57,7 @@ def declared_in(text: str) -> dict[str, Declared]:
 
 
 def _number(table: dict[str, Any], name: str) -> Fraction | None:
-    value = table.get(name)
+    value: Any = table.get(name)
     if type(value) not in (int, Decimal) or not Decimal(value).is_finite():
         return None
     return Fraction(value)

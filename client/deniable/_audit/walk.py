@@ -54,10 +54,6 @@ class Walk:
         self._multiply(1, bound)
         return drawn
 
-    def weighted(self, weights: list[int]) -> int:
-        """An index, with a probability proportional to its weight."""
-        return self._choose(weights, sum(weights))
-
     def one_of(self, own: int, other: int) -> int:
         others, rest = divmod(SCALE - own, other)
         if rest or not own > 0:
@@ -65,9 +61,6 @@ class Walk:
         drawn = self._turn(1 + others)
         self._multiply(other if drawn else own, SCALE)
         return drawn
-
-    def bits(self, count: int, weight: int) -> LazyBits:
-        return LazyBits(self, count, weight)
 
     def bernoulli_fraction(self, numerator: int, denominator: int) -> bool:
         return bool(self._choose([denominator - numerator, numerator], denominator))
@@ -112,39 +105,6 @@ class Walk:
             raise Negligible
 
 
-class LazyBits:
-    """Independent bits that are only drawn where they are looked at.
-
-    A bit that is masked away cannot influence the report, so it need not be branched on.
-    """
-
-    def __init__(self, walk: Walk, count: int, weight: int) -> None:
-        self._walk = walk
-        self._count = count
-        self._weight = weight
-
-    def __and__(self, mask: int) -> int:
-        drawn = 0
-        for index in range(self._count):
-            if mask >> index & 1 and self._walk.bernoulli(self._weight):
-                drawn |= 1 << index
-        return drawn
-
-    __rand__ = __and__
-
-    def __xor__(self, other: int) -> int:
-        return (self & (1 << self._count) - 1) ^ other
-
-    __rxor__ = __xor__
-
-
-def distribution(run: Callable[[Walk], Outcome]) -> dict[Outcome, Fraction]:
-    """The exact distribution of what `run` returns over all choices it makes."""
-    exact, lost = followed(run, Walk)
-    assert not lost
-    return exact
-
-
 def paths(run: Callable[[WalkOfKind], Outcome], walk: WalkOfKind) -> Iterator[Outcome | Negligible]:
     """What `run` returns on each path, one after the other; the walk knows the path's probability.
 
@@ -165,7 +125,7 @@ def paths(run: Callable[[WalkOfKind], Outcome], walk: WalkOfKind) -> Iterator[Ou
 def followed(
     run: Callable[[Walk], Outcome], walker: type[Walk]
 ) -> tuple[dict[Outcome, Fraction], Fraction]:
-    """The same for code that may loop for ever, and the probability of what was not followed.
+    """The exact law of what `run` returns, and the probability of what was not followed.
 
     Args:
         run: draws from a walk.

@@ -8,7 +8,6 @@ import msgspec
 import numpy as np
 import pytest
 
-from deniable._audit.walk import distribution
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.answers.estimates import SegmentShares
 from deniable_aggregator.cli.render.answers import print_estimate
@@ -27,6 +26,7 @@ from tests.aggregator.service import problem, serving
 from tests.aggregator.simulated import items
 from tests.privacy.conformance import secret_of
 from tests.privacy.test_segments import segmented
+from tests.privacy.walking import distribution
 
 SALARIES = np.full(9, 1 / 9)
 """Of 3,000 to 11,000, in steps of 1,000; Li, Li and Venkatasubramanian 2007, section 5.3."""

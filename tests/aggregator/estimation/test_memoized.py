@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from deniable._audit.walk import distribution
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from deniable_aggregator.tallies import tally_for
 from tests.one_metric import MEMOIZED, spec_of
 from tests.privacy.conformance import secret_of, seeded
+from tests.privacy.walking import distribution
 
 SIX = 'type = "category"\nvalues = ["i0", "i1", "i2", "i3", "i4", "i5"]\ncomplete = true\n'
 METRICS = {

@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable._audit.walk import distribution
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.estimation.shares.estimate import estimate_shares
@@ -25,6 +24,7 @@ from tests.aggregator.answered import as_json
 from tests.aggregator.simulated import drawn, holders, items, spec_of
 from tests.privacy.conformance import secret_of, seeded
 from tests.privacy.specs import category, sketch, string
+from tests.privacy.walking import distribution
 
 REPETITIONS = 500
 """Their mean square has a standard deviation of 6.3%: the limits are four of them away."""

@@ -11,7 +11,6 @@ from fractions import Fraction
 
 import pytest
 
-from deniable._audit.walk import distribution
 from deniable._disclosure.explain import explain
 from deniable._disclosure.phrases import format_number, in_decimals
 from deniable.randomizers import randomizer_for
@@ -48,6 +47,7 @@ from tests.privacy.conformance import secret_of
 from tests.privacy.seeds import FewSeeds
 from tests.privacy.specs import attribute, boolean, category, histogram, record, string, trie
 from tests.privacy.specs import number as numeric
+from tests.privacy.walking import distribution
 
 ONE, TWO = Fraction(1), Fraction(2)
 NAMES = "ant bee cat dog eel"

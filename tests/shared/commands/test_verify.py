@@ -148,7 +148,7 @@ def test_whoever_changes_record_as_well_is_found_by_a_certificate_alone(site, ce
     assert told(site)[0] == 0
     status, said = told(site, "--certificate", str(certificate))
     assert (status, said["certificate"]["changed"]) == (1, ["deniable/_client.py"])
-    assert "RECORD lies on the same disk" in verify(site).stdout
+    assert "RECORD is on the same disk" in verify(site).stdout
 
 
 def test_a_package_that_is_gone_is_missing(site):

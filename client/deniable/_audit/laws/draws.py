@@ -87,7 +87,7 @@ class Draws(Walk):
         self._note(Draw("one_of", (own, other)))
         return super().one_of(own, other)
 
-    def bits(self, count: int, weight: int) -> Bits:  # type: ignore[override]  # they stay symbolic
+    def bits(self, count: int, weight: int) -> Bits:
         self._note(Draw("bits", (count, weight)))
         self._rows += 1
         return Bits.row(self._rows, count, weight, kept=self._label is not None)

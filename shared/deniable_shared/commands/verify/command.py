@@ -26,7 +26,8 @@ wheel, and with those that a certificate covers. It needs no network. It names
 the files that were changed, are missing or were added.
 
 It prints a digest of the files that run on a device, short enough to be read
-out: two people who see the same one have the same files. --json has all of it.
+out: the same 16 digits on two machines mean the same files, except for
+somebody who can try about 2^64 variants. --json has all 64 digits.
 
 The exit status is 0 if something was compared and nothing differs, and else 1.
 An editable install has no RECORD of its files: it needs a certificate.
@@ -36,10 +37,9 @@ An editable install has no RECORD of its files: it needs a certificate.
 """
 
 _LIMITS: Final = (
-    "RECORD lies on the same disk: it shows damage and careless changes, not somebody who changed "
-    "both. What counts is a comparison with something from elsewhere: a certificate that you "
-    "trust, or the digest as somebody else has it. Nothing here speaks of Python itself, of mmh3 "
-    "and msgpack, or of a program that changes Deniable while it runs."
+    "RECORD is on the same disk, so anybody who can change a file can change RECORD too. Compare "
+    "with a certificate you trust, or with the digest that the authors published. This does not "
+    "check Python, mmh3, msgpack, or a program that changes Deniable while it runs."
 )
 _MOST_NAMES: Final = 20
 """How many files of a kind are named before the rest is counted."""
