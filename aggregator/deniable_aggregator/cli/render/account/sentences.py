@@ -72,9 +72,15 @@ def _tightness(account: Account) -> Iterator[str]:
 
 def _smallest(together: Figures) -> str:
     """Whose figure it is if not that of exact composition."""
-    if together.exact == together.renyi < together.sum:
+    if _is_by_renyi(together):
         return "Renyi composition"
     return "advanced composition" if together.exact == together.advanced else "the sum"
+
+
+def _is_by_renyi(together: Figures) -> bool:
+    """Whether Renyi composition has the smallest figure, and the sum a larger one."""
+    exact = together.exact
+    return exact is not None and exact == together.renyi and exact < together.sum
 
 
 def _result(account: Account) -> str:
@@ -128,7 +134,7 @@ def _budget(account: Account) -> str:
 
 def _within_the_budget(account: Account) -> str:
     together, text = account.together, ""
-    if together.exact == together.renyi < together.sum:
+    if _is_by_renyi(together):
         text = ' The line "together" assumes the most revealing reports that the budget allows.'
     if len(account.metrics) > 1:
         text += " Each metric's line assumes that it has the whole budget."
