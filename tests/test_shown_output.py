@@ -75,7 +75,7 @@ def test_other_metrics_need_as_many_devices_as_the_planner_says(printed):
     assert len(found) == 4
     for _, options, number in found:
         planned = printed(f"deniable plan --epsilon 1 {options.strip('`')}")
-        assert re.search(rf"(needs about|itself;)\s+{number} ", planned)
+        assert re.search(rf"(needs about|alone;)\s+{number} ", planned)
 
 
 def test_two_groups_differ_by_noise_and_by_chance_as_much_as_the_answers_say(printed):

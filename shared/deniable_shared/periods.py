@@ -6,6 +6,7 @@ An epoch is counted in days since 1970-01-01. A period is how often a metric may
 from __future__ import annotations
 
 import time
+from functools import lru_cache
 
 TYPE_CHECKING = False
 
@@ -38,6 +39,7 @@ def often(every: Every) -> str:
     return "once" if every == "once" else f"once a {every}"
 
 
+@lru_cache(1_024)  # goes through four years of months
 def most_periods(every: str, days: int) -> int:
     """How many periods so many days in a row fall into at most, wherever they begin.
 

@@ -375,6 +375,6 @@ def _outside(name: str, values: int) -> DomainError:
     It lists no values: a log that names some is easily taken for one that names the device's.
     """
     return DomainError(
-        f"{name} must be one of its {values} values in the registry, which names no `other`, "
-        "got another or none (not shown)"
+        f"{name} must be one of its {values} registered values; the value passed is not shown. To "
+        "accept others, set other in the registry."
     )

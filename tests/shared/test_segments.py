@@ -64,7 +64,7 @@ def test_a_flag_may_have_segments_too():
 def test_what_is_outside_counts_as_the_catch_all_of_its_own_side(value, segment, item):
     spec = theme(THEME.replace("complete = true", 'other = "misc"') + OPEN)
     if item is None:
-        with pytest.raises(DomainError, match="channel must be one of its 3 values"):
+        with pytest.raises(DomainError, match="channel must be one of its 3 registered values"):
             spec.encode(value, segment)
     else:
         assert spec.items[spec.encode(value, segment)] == item

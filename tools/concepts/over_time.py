@@ -6,12 +6,13 @@ from typing import Final
 
 from deniable_shared import registry
 from deniable_shared.commands.first_registry import registry_text
-from deniable_shared.planning.budget import PERIOD_DAYS, days_until_lifetime_is_spent
+from deniable_shared.planning.budget import days_until_lifetime_is_spent
 from tools.concepts.drawing import Drawing
 from tools.concepts.epsilon import most_sure
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 70, 50, 620, 230
 _DAYS: Final = 450
+_PERIOD_DAYS: Final = {"week": 7, "month": 30}
 FRESH_EPSILON: Final = 1.0
 PERMANENT_EPSILON: Final = 2.0
 MOST_REPORTS: Final = 14
@@ -24,7 +25,7 @@ def draw_budget() -> str:
     assert lasts is not None
     limit = example.budget.epsilon_lifetime
     metrics = [
-        (metric.spec.mechanism.epsilon, PERIOD_DAYS[metric.spec.every])
+        (metric.spec.mechanism.epsilon, _PERIOD_DAYS[metric.spec.every])
         for metric in example.metrics.values()
     ]
     spent = 0.0

@@ -88,7 +88,8 @@ class Conditions:
         components = self._within_the_limit(components)
         exact: float | None = composed(merged(components), points).epsilon_at(self.delta)
         exact = self._least(exact, bounds.renyi, bounds.advanced)
-        exact = at_most_the_sum(exact, bounds.sum, self.delta)
+        for total in (bounds.sum, bounds_of(components, 0.0).sum):
+            exact = at_most_the_sum(exact, total, self.delta)
         shuffled = None
         if self.shuffled_among is not None:
             of_shuffled = composed(self._shuffled(components), points).epsilon_at(self.delta)
@@ -118,7 +119,7 @@ class Conditions:
             components: as of `figures`.
             exact: what `figures` says of them.
         """
-        parts = merged(components)
+        parts = merged(self._within_the_limit(components))
         fine = composed(parts)
         figure = fine.epsilon_at(self.delta)
         if figure != exact:

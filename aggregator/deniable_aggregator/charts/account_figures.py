@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.charts.figure import Curve, Curves, Figure
-from deniable_shared.commands.text import power
+from deniable_shared.planning.upper_bounds import power
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -6,8 +6,9 @@ import math
 
 from deniable_aggregator.sentences.wording import counted
 from deniable_shared.periods import most_periods
-from deniable_shared.planning.budget import DAYS_OF_A_YEAR, PERIOD_DAYS
+from deniable_shared.planning.budget import DAYS_OF_A_YEAR
 from deniable_shared.planning.disclosure_figures import most_certain
+from deniable_shared.planning.upper_bounds import upper_power
 
 
 def what_reports_reveal(epsilon: float, epsilon_permanent: float | None, delta: float) -> str:
@@ -26,7 +27,7 @@ def what_reports_reveal(epsilon: float, epsilon_permanent: float | None, delta: 
         most = most_certain(epsilon_permanent)
         text += f" From all reports of a device about the same value it is at most {most}."
     if delta:
-        text += f" A delta of {delta:.3g} comes on top: rarely, a report reveals more."
+        text += f" A delta of {upper_power(delta)} comes on top: rarely, a report reveals more."
     return text
 
 
@@ -51,7 +52,7 @@ def what_devices_give_away(
         f"{most_certain(epsilon)} sure."
     )
     if delta:
-        text += f" A delta of {delta:.3g} comes on top: rarely, it reveals more."
+        text += f" A delta of {upper_power(delta)} comes on top: rarely, it reveals more."
     if every == "once":
         return text
     reports = most_periods(every, DAYS_OF_A_YEAR)
@@ -73,4 +74,4 @@ def every_in_words(every: str) -> str:
     Args:
         every: as a registry says it.
     """
-    return f"at most once a {every}" if every in PERIOD_DAYS else "once ever"
+    return f"at most once a {every}" if every != "once" else "once ever"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from deniable_shared.accounting.profile import LossProfile, profile_of, pure_profile
@@ -14,8 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from deniable_shared.spec import Spec
-
-_most_periods = lru_cache(1_024)(most_periods)  # goes through four years of months
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ def components_of(specs: Iterable[Spec], days: int, devices: int = 1) -> tuple[C
 
 
 def _component(spec: Spec, days: int, devices: int) -> Component:
-    mechanism, reports = spec.mechanism, _most_periods(spec.every, days)
+    mechanism, reports = spec.mechanism, most_periods(spec.every, days)
     if mechanism.epsilon_permanent is None:
         return Component(
             name=spec.name,

@@ -11,7 +11,8 @@ registry = 1                      # the version of this file's rules
 {application_line}# keys and devices are bound to it: choose once, never rename
 
 # What one device may give away, all metrics together. The device keeps to it: whatever would exceed
-# it is not recorded. Its unit is epsilon; a report of epsilon 1 makes even odds at most 73% sure.
+# it is not recorded. Its unit is epsilon: after a report of epsilon 1, somebody who was 50% sure is
+# at most 73.11% sure.
 [budget]
 epsilon_per_day = 4.0             # at least the sum of the epsilons that fall on one day
 epsilon_lifetime = 80.0           # once it is spent, the device is silent for good
@@ -23,9 +24,9 @@ type = "category"                 # one of a known list
 description = "Which colour theme is active at start-up"    # users may read this
 values = ["light", "dark", "system"]
 complete = true                   # no device holds another value; if some do: other = "another"
-ignore = ["silence-tells"]        # so this, which deniable metrics check finds, is meant
-epsilon = 1.0                     # smaller hides more, but half of it takes 4 times the devices
-every = "week"                    # at most one report a device; a longer period spends less
+ignore = ["silence-tells"]        # accepts this finding of "deniable metrics check"
+epsilon = 1.0                     # smaller hides more; halving it needs 4 times as many devices
+every = "week"                    # at most one report per device per week
 # repeat = "memoize"              # for what rarely changes: all reports of a value together tell no
 # epsilon_permanent = 2.0         #   more than this; without it, each report tells one epsilon more
 
@@ -38,8 +39,8 @@ every = "month"
 [metrics.startup_seconds]
 type = "number"                   # you learn its mean; for quantiles: type = "distribution"
 description = "How long the last start took"
-range = [0, 30]                   # a number outside counts as the nearer end; the wider, the less
-epsilon = 1.0                     #   exact is the mean
+range = [0, 30]                   # numbers outside count as the nearer end; a wider range makes the
+epsilon = 1.0                     #   mean less exact
 every = "month"
 
 # Texts of which you have no list. To find them takes many more devices.

@@ -23,6 +23,7 @@ from deniable_shared.planning.disclosure_figures import (
     most_certain,
 )
 from deniable_shared.planning.discovery import Forecast
+from deniable_shared.planning.upper_bounds import upper_decimals, upper_power
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,10 +39,10 @@ MEAN_WIDTH: Final = 0.01
 """Half the width of a mean's interval, as a part of its range, for which devices are counted."""
 
 _EVERY: Final = {
-    "day": "at most one report a device and day",
-    "week": "at most one report a device and week",
-    "month": "at most one report a device and month",
-    "once": "at most one report a device, ever",
+    "day": "at most one report per device per day",
+    "week": "at most one report per device per week",
+    "month": "at most one report per device per month",
+    "once": "at most one report per device, ever",
 }
 
 
@@ -83,13 +84,14 @@ def _rows(metric: Metric) -> Iterator[tuple[str, str]]:
     yield "epsilon", f"{mechanism.epsilon:.4f} for one report; {_further_reports(mechanism)}"
     yield (
         "one report",
-        f"makes even odds at most {most_certain(mechanism.epsilon)} sure; "
-        f"reveals at most {bits_revealed(mechanism.epsilon):.2f} bits",
+        f"somebody who was 50% sure becomes at most {most_certain(mechanism.epsilon)} sure; "
+        f"reveals at most {upper_decimals(bits_revealed(mechanism.epsilon), 2)} bits",
     )
     if mechanism.delta:
         yield (
             "delta",
-            f"{mechanism.delta:.3g} comes on top: in rare cases a report reveals more than that",
+            f"{upper_power(mechanism.delta)} comes on top: in rare cases a report reveals more "
+            "than that",
         )
     if mechanism.epsilon_permanent is not None:
         yield "not hidden", "when the value changes, from whoever can link a device's reports"
@@ -147,7 +149,7 @@ def _further_reports(mechanism: Mechanism) -> str:
     """How much epsilon the reports after the first add."""
     permanent, total = mechanism.epsilon_permanent, mechanism.epsilon_total
     if permanent is None:
-        return "every further report adds as much"
+        return "each further report adds the same again"
     text = f"{permanent:.4f} for all reports of one unchanged value"
     if total is not None:
         text += f"; {mechanism.memoized_values} such answers are charged {total:.4f} at most"

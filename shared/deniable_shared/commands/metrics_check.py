@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable_shared.commands.metric_text import DETECTED_SHARE, devices_for_mean, metric_text
-from deniable_shared.commands.parser import Parser, integer_in, number_in
+from deniable_shared.commands.parser import Parser, integer_in, number
 from deniable_shared.commands.review_text import (
     guess_as_json,
     guess_lines,
@@ -26,11 +27,11 @@ from deniable_shared.planning.disclosure_figures import (
     devices_to_detect,
     posterior_from_even_odds,
 )
+from deniable_shared.planning.upper_bounds import power, upper_power
 from deniable_shared.registry import MAX_DEVICES, load
 from deniable_shared.review import FEWEST_DEVICES, guess_after, read_priors, review
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Sequence
 
     from deniable_shared.letters import LetterCode
@@ -80,7 +81,8 @@ def parser() -> Parser:
         "--devices",
         type=integer_in(FEWEST_DEVICES, MAX_DEVICES),
         metavar="N",
-        help="Among how many a device is to be hidden; else the most that a metric expects.",
+        help="How many devices a device should be hidden among. Default: the largest "
+        "expected_devices of the file.",
     )
     made.add_argument(
         "--priors",
@@ -91,13 +93,22 @@ def parser() -> Parser:
     )
     made.add_argument(
         "--prior",
-        type=number_in(LEAST_PRIOR, 1 - LEAST_PRIOR),
+        type=_prior,
         metavar="P",
         help="How probable somebody thought a value; says what one report makes of it.",
     )
     made.add_argument("--strict", action="store_true", help="Exit with 1 on findings.")
     made.add_argument("--json", action="store_true", help="Print JSON.")
     return made
+
+
+def _prior(text: str) -> float:
+    """The type of an option that is a probability, but for what is next to 0 or 1."""
+    value = number(text)
+    if not LEAST_PRIOR <= value <= 1 - LEAST_PRIOR:
+        wanted = f"above 0 and below 1, by at least {power(LEAST_PRIOR)}"
+        raise argparse.ArgumentTypeError(f"must be {wanted}, got {value!r}")
+    return value
 
 
 def run(options: argparse.Namespace) -> int:
@@ -190,7 +201,9 @@ def _letters_as_json(code: LetterCode) -> dict[str, Any]:
 
 
 def _text(file: Path, registry: Registry, found: Review, guesses: Sequence[Guess]) -> str:
-    blocks = [f"{file}: application {registry.application}, no problems"]
+    count = len(found.findings)
+    below = f"{count:,} finding{'s' * (count != 1)} below" if count else "no findings"
+    blocks = [f"{file}: a valid file of application {registry.application}; {below}"]
     blocks += map(metric_text, registry.metrics.values())
     blocks.append("\n".join(wrapped(_budget_lines(registry))))
     if guesses:
@@ -208,8 +221,8 @@ def _budget_lines(registry: Registry) -> list[str]:
     delta = delta_of_a_year(registry)
     if delta:
         lines.append(
-            f"The deltas of a year's reports add up to {delta:.3g}: the sum of their epsilons "
-            "holds with this delta."
+            f"The deltas of a year's reports add up to {upper_power(delta)}: the sum of their "
+            "epsilons holds with this delta."
         )
     days = days_until_lifetime_is_spent(registry)
     if days is not None:

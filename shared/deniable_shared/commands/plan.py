@@ -141,7 +141,8 @@ def parser() -> Parser:
         "--share",
         type=number_in(LEAST_SHARE, 1),
         metavar="S",
-        help="Also: how many devices tell a value of this share, such as 0.01, from zero.",
+        help="How many devices are needed to tell a value held by this share of devices from zero. "
+        "Without --devices, the plan is for that number.",
     )
     made.add_argument(
         "--width",

@@ -17,7 +17,8 @@ from deniable_shared.commands.text_plot import MARKS, WIDTH, log_plot
 from deniable_shared.periods import most_periods
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, MOST_DELTA_A_YEAR
 from deniable_shared.planning.candidates import short_name
-from deniable_shared.planning.disclosure_figures import posterior_from_even_odds
+from deniable_shared.planning.disclosure_figures import NEARLY_SURE, posterior_from_even_odds
+from deniable_shared.planning.upper_bounds import power, upper, upper_percent, upper_power
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +81,7 @@ def plan_rows(planned: Plan) -> Iterator[tuple[str, str]]:
         )
     every = planned.metric.spec.every
     if mechanism.delta * most_periods(every, DAYS_OF_A_YEAR) > MOST_DELTA_A_YEAR:
-        limit = f"more delta than {MOST_DELTA_A_YEAR:g} a year"
+        limit = f"more delta than {power(MOST_DELTA_A_YEAR)} a year"
         yield "warning", f"{limit}: report less often, or take a mechanism without"
     yield ("a year" if planned.collection.days == DAYS_OF_A_YEAR else "in time"), _cost(planned)
 
@@ -101,10 +102,13 @@ def _devices_for_share(planned: Plan) -> str:
             f"needs about {alone} devices to be found, in nine of ten cases, if it is short; "
             f"{of_all} if it is as long as can be"
         )
-    text = f"needs about {alone} devices to be told from zero, in eight of ten cases"
+    text = f"needs about {alone} devices to detect it in 8 of 10 cases"
     if planned.values_asked == 1:
         return text
-    return f"{text}, if asked for by itself; {of_all} if {planned.values_asked:,} are asked at once"
+    return (
+        f"{text} if you ask for this value alone; {of_all} if you ask for all "
+        f"{planned.values_asked:,}"
+    )
 
 
 def _comparison(planned: Plan) -> str:
@@ -112,16 +116,16 @@ def _comparison(planned: Plan) -> str:
     if len(planned.candidates) == 1:
         return "no other mechanism can carry this metric"
     parts = [
-        f"{short_name(candidate.mechanism)} {candidate.excess:.2f} in "
-        f"{byte_count(candidate.mechanism.report_bytes)}"
+        f"{short_name(candidate.mechanism)} {candidate.excess:.2f} "
+        f"({byte_count(candidate.mechanism.report_bytes)})"
         for candidate in planned.candidates
     ]
     against = (
-        "the least possible"
+        "the theoretical best"
         if planned.metric.spec.type in ("category", "string")
         else "the best of these"
     )
-    return f"squared error over {against}: {', '.join(parts)}"
+    return f"squared error relative to {against} (1.00): {', '.join(parts)}"
 
 
 def _share_intervals(planned: Plan) -> str:
@@ -162,15 +166,17 @@ def _detected(planned: Plan) -> str:
 def _cost(planned: Plan) -> str:
     collection = planned.collection
     count = "1 report" if collection.reports == 1 else f"{collection.reports:,} reports"
-    text = f"{count} in {collection.days:,} days: epsilon {collection.epsilon:.4g} in all"
+    text = f"{count} in {collection.days:,} days: epsilon {upper(collection.epsilon)} in all"
     if collection.epsilon_unchanged < collection.epsilon:
-        text += f", {collection.epsilon_unchanged:.4g} while the value stays the same"
-    sure = f"{posterior_from_even_odds(collection.epsilon_unchanged):.2%}"
+        text += f", {upper(collection.epsilon_unchanged)} while the value stays the same"
+    sure = posterior_from_even_odds(collection.epsilon_unchanged)
     text += (
-        f" (even odds become at most {sure} sure)" if sure != "100.00%" else " (nothing is hidden)"
+        f" (even odds become at most {upper_percent(sure)} sure)"
+        if sure < NEARLY_SURE
+        else " (a bound this large is no protection against whoever links all reports)"
     )
     if collection.delta:
-        text += f"; plus a delta of {collection.delta:.3g} on the probability of any event"
+        text += f"; plus a delta of {upper_power(collection.delta)} on the probability of any event"
     if collection.budget_days is not None and collection.budget_days < collection.days:
         text += f"; the lifetime budget ends it after {collection.budget_days:,} days"
     return text

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from deniable_shared.accounting import DEFAULT_DELTA, bounds_of, components_of
-from deniable_shared.commands.text import power, upper
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR
+from deniable_shared.planning.upper_bounds import power, upper, upper_power
 
 if TYPE_CHECKING:
     from deniable_shared.accounting import Bounds
@@ -40,7 +40,7 @@ def together_text(registry: Registry, days: int) -> str:
     """
     found = _bounds(registry, days)
     period = "a year" if days == DAYS_OF_A_YEAR else f"{days:,} days"
-    deltas = f" (and their deltas to {found.sum.delta:.3g})" if found.sum.delta else ""
+    deltas = f" (and their deltas to {upper_power(found.sum.delta)})" if found.sum.delta else ""
     total = f"epsilons add up to {upper(found.sum.epsilon)}{deltas}, and devices count by that"
     if found.is_stopped:
         total = (

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from deniable_shared.commands.text import labelled_lines, printable_lines, wrapped
 from deniable_shared.frozen import field_names
 from deniable_shared.planning.disclosure_figures import percent
+from deniable_shared.planning.upper_bounds import upper_percent, upper_power
+from deniable_shared.review.bits_text import bits_text
 from deniable_shared.review.sentences import sentences
 
 if TYPE_CHECKING:
@@ -17,10 +19,10 @@ if TYPE_CHECKING:
 _HEADS: Final = ("bits of", "its value", "the rarest", "one report", "on average", "a year")
 _LONGEST_NAME: Final = 20
 _LEGEND: Final = (
-    "Its value and the rarest: what somebody would learn who saw it, {common}. One report: the "
-    "most that it can reveal{apart}. On average: what one report tells of the value, {averaged}; ≤ "
-    "marks an upper bound. A year: all reports of a year, linked, of a value that stays; on "
-    "average, and at most."
+    "Its value: bits learnt by seeing the true value, {common}. The rarest: the same for the "
+    "rarest value. One report: the most one report can reveal{apart}. On average: what one report "
+    "reveals on average, {averaged} (at most, where marked ≤). A year: all linked reports of an "
+    "unchanged value, on average and at most."
 )
 _EQUALLY_COMMON: Final = "if all values are equally common (--priors says how common they are)"
 
@@ -47,8 +49,10 @@ def finding_lines(found: Review) -> list[str]:
     if not found.findings and not found.ignored:
         return ["Findings: none."]
     ignored = f"; ignored by the file: {len(found.ignored):,}" if found.ignored else ""
-    lines = [f"Findings: {len(found.findings) or 'none'}{ignored}."]
-    lines += labelled_lines(_rows(found.findings))
+    rows, count = list(_rows(found.findings)), len(found.findings)
+    kinds = f", of {len(rows):,} kinds" if 1 < len(rows) < count else ""
+    lines = [f"Findings: {f'{count:,}' if count else 'none'}{kinds}{ignored}."]
+    lines += labelled_lines(rows)
     lines += labelled_lines(_rows(found.ignored))
     return lines
 
@@ -88,14 +92,8 @@ def _table(metrics: Iterable[MetricBits]) -> list[str]:
 
 def _cells(bits: MetricBits) -> tuple[str, ...]:
     name = bits.name
-    return (
-        name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}...",
-        "any text" if bits.value is None else f"{bits.value:.2f}",
-        "any text" if bits.rarest is None else f"{bits.rarest:.2f}",
-        f"{bits.one_report:.2f}",
-        f"{bits.average:.4f}" if bits.exact else f"≤ {bits.average:.4f}",
-        f"{bits.year:.2f}",
-    )
+    shown = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
+    return (shown, *bits_text(bits))
 
 
 def guess_lines(guesses: Sequence[Guess]) -> list[str]:
@@ -113,8 +111,10 @@ def guess_lines(guesses: Sequence[Guess]) -> list[str]:
 def _guess_text(guess: Guess) -> str:
     prior, flag = percent(guess.prior), guess.flag
     if flag is None:
-        text = f"a report makes {prior} into {percent(guess.most)} at most"
-        return text + f", rare ones into more (delta {guess.delta:.3g})" * (guess.delta > 0)
+        text = f"a report makes {prior} into {upper_percent(guess.most)} at most"
+        return text + f", rare ones into more (delta {upper_power(guess.delta)})" * (
+            guess.delta > 0
+        )
     return (
         f"a yes makes {prior} into {percent(flag.after_a_yes)}, a no into "
         f"{percent(flag.after_a_no)}; {flag.bits_of_a_yes:.4f} bits by a yes, "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shutil
 import textwrap
 import unicodedata
@@ -60,21 +59,6 @@ def rounded(number: int) -> str:
     """A count to three digits, rounded up so that it is enough: 175,235 is "176,000"."""
     scale = 10 ** max(len(str(number)) - 3, 0)
     return f"{-(-number // scale) * scale:,}"
-
-
-def upper(bound: float) -> str:
-    """An upper bound to four digits, rounded up; but for what floats have added to it."""
-    if not bound > 0:
-        return "0"
-    digits = 3 - math.floor(math.log10(bound))
-    scaled = math.ceil(bound * 10.0**digits * (1 - 1e-9))
-    text = f"{scaled / 10.0**digits:,.{max(digits, 0)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def power(number: float) -> str:
-    """A small number in a few characters: 0.000001 is "1e-6"."""
-    return f"{number:g}".replace("e-0", "e-")
 
 
 def metric_kind(spec: Spec) -> str:

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Final
 from deniable_shared.periods import most_periods
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from deniable_shared.registry import Registry
+    from deniable_shared.spec import Spec
 
 MAX_DAYS: Final = 10_000_000
 """No budget that a registry may state lasts longer."""
@@ -24,8 +27,6 @@ DAYS_OF_A_YEAR: Final = 365
 
 MOST_DAYS: Final = 36_525
 """For so many days at most it is asked what reports cost: a century."""
-
-PERIOD_DAYS: Final = {"day": 1, "week": 7, "month": 30}
 
 
 def epsilon_of_busiest_day(registry: Registry) -> float:
@@ -80,26 +81,40 @@ def days_until_lifetime_is_spent(registry: Registry) -> int | None:
     """For how many days the lifetime budget lasts if every metric reports as often as it may.
 
     Returns:
-        A number of days, or None if the budget is never spent.
+        See `days_until_spent`.
+    """
+    specs = [metric.spec for metric in registry.metrics.values()]
+    return days_until_spent(specs, registry.budget.epsilon_lifetime)
+
+
+def days_until_spent(specs: Collection[Spec], budget: float) -> int | None:
+    """For how many days in a row a budget lasts, wherever in their periods the days begin.
+
+    Args:
+        specs: metrics, each of which is reported as often as it may be.
+        budget: in nats.
+
+    Returns:
+        The most days whose reports are sure to fit, or None if the budget is never spent.
     """
     low, high = 0, MAX_DAYS
-    if _epsilon_of(registry, high) <= registry.budget.epsilon_lifetime:
+    if _epsilon_of(specs, high) <= budget:
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        if _epsilon_of(registry, middle) <= registry.budget.epsilon_lifetime:
+        if _epsilon_of(specs, middle) <= budget:
             low = middle
         else:
             high = middle
     return low
 
 
-def _epsilon_of(registry: Registry, days: int) -> float:
-    """The epsilon that all metrics cost a device in so many days; none more than its total."""
-    return sum(
+def _epsilon_of(specs: Collection[Spec], days: int) -> float:
+    """The epsilon that metrics cost a device in so many days; none more than its total."""
+    return math.fsum(
         min(
-            metric.spec.mechanism.epsilon * days / PERIOD_DAYS.get(metric.spec.every, days or 1),
-            metric.spec.mechanism.epsilon_total or math.inf,
+            spec.mechanism.epsilon * most_periods(spec.every, days),
+            spec.mechanism.epsilon_total or math.inf,
         )
-        for metric in registry.metrics.values()
+        for spec in specs
     )

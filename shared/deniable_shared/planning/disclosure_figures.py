@@ -6,6 +6,8 @@ import math
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared.planning.upper_bounds import upper_percent
+
 if TYPE_CHECKING:
     from deniable_shared.mechanisms import Mechanism
 
@@ -17,6 +19,9 @@ POWER: Final = 0.80
 
 MOST_DEVICES: Final = 10**15
 """No plan looks further."""
+
+NEARLY_SURE: Final = 0.9999
+"""A bound of a posterior from here on is no protection worth a figure."""
 
 LEVEL: Final = 0.95
 PRECISION: Final = 1e-6
@@ -36,12 +41,12 @@ def posterior_from_even_odds(epsilon: float) -> float:
 
 
 def most_certain(epsilon: float) -> str:
-    """`posterior_from_even_odds` in percent, see `percent`.
+    """`posterior_from_even_odds` in percent, see `upper_percent`.
 
     Args:
         epsilon: privacy loss, in nats, at most 30.
     """
-    return percent(posterior_from_even_odds(epsilon))
+    return upper_percent(posterior_from_even_odds(epsilon))
 
 
 def percent(probability: float) -> str:

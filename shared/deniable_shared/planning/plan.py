@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_shared.mechanisms import NumericMechanism, Trie
 from deniable_shared.periods import most_periods
-from deniable_shared.planning.budget import DAYS_OF_A_YEAR, PERIOD_DAYS
+from deniable_shared.planning.budget import DAYS_OF_A_YEAR, days_until_spent
 from deniable_shared.planning.candidates import (
     EXTREME_PLACES,
     collision_variance,
@@ -164,21 +164,17 @@ def _default_values_asked(spec: Spec) -> int:
 def _collection(metric: Metric, days: int, budget: Budget | None) -> Collection:
     """What a device gives away in so many days, and when its lifetime budget ends that."""
     spec, mechanism = metric.spec, metric.spec.mechanism
-    period, reports = PERIOD_DAYS.get(spec.every), most_periods(spec.every, days)
+    reports = most_periods(spec.every, days)
     limit = mechanism.epsilon_total
     total = reports * mechanism.epsilon
     if limit is not None:
         total = min(total, limit)
     permanent = mechanism.epsilon_permanent
-    budget_days = None
-    never_spent = limit is not None and budget is not None and limit <= budget.epsilon_lifetime
-    if budget is not None and period is not None and not never_spent:
-        budget_days = int(budget.epsilon_lifetime / mechanism.epsilon) * period
     return Collection(
         days=days,
         reports=reports,
         epsilon=total,
         delta=reports * mechanism.delta,
         epsilon_unchanged=total if permanent is None else min(total, permanent),
-        budget_days=budget_days,
+        budget_days=None if budget is None else days_until_spent([spec], budget.epsilon_lifetime),
     )

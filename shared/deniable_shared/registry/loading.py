@@ -245,7 +245,8 @@ def _metric(
     parts = parse_attributes(table.table("attributes")) if kind == "attributes" else ()
     letters, minimum_devices = parse_letters(table, files) if kind == "string" else (None, None)
     mechanism_table = table.mechanism()
-    table.report_unknown()
+    if kind is not None:  # else nobody knows which fields there are
+        table.report_unknown()
     if parted is not None:
         kind, values, other = "category", parted.items, None
     if table.failed or kind is None or epsilon is None or devices is None or parts is None:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 LARGE_EPSILON: Final = 4
 
 _FREE_TEXT: Final = re.compile(
-    r"\b(free[ -]?text|(user|first|last|full|file)? ?names?|e-?mails?|mail|comments?|messages?"
-    r"|address(es)?|phone|passwords?|feedback)\b"
+    r"\b(free[ -]?(text|form)|(user|first|last|full|file|nick)? ?names?|typed|e-?mails?|mail"
+    r"|comments?|messages?|address(es)?|phone|passwords?|feedback)\b"
 )
 """Words by which a description gives away that people write what they like."""
 
@@ -120,9 +120,10 @@ def _silence_tells(metric: Metric, _: int) -> tuple[str, str] | None:
     lists = list(_lists_without_others(metric.spec))
     if not lists:
         return None
+    whose = "" if lists == ["its values"] else f" of {' and '.join(lists)}"
     return (
-        f"complete = true of {' and '.join(lists)} promises that no device has any other. One that "
-        "has sends nothing, and its silence tells without any noise",
+        f"complete = true{whose} says that every device has one of the listed values. A "
+        "device with another value sends nothing, and that silence reveals it without noise",
         'give other = "another" (or absent, of a category), or ignore this if there can be no '
         "other value",
     )

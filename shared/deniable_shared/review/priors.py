@@ -48,14 +48,14 @@ def read_priors(path: Path, registry: Registry) -> dict[str, Shares]:
         PriorsError: if it cannot be read, or says what cannot be; its first problems are listed.
     """
     problems: list[str] = []
-    rows = _rows(_text(path), problems)
+    rows = _rows(_text(path), registry, problems)
     by_metric: dict[str, dict[str, float]] = {}
     if not rows:
         problems.append("no line has an item and a share")
     elif not problems and all(len(words) == 2 for _, words, _ in rows):
         items = {words[0] for _, words, _ in rows}
-        name = _only_metric(registry, items)
-        rows = [(line, [name, *words], share) for line, words, share in rows]
+        name = _only_metric(registry, items, problems)
+        rows = [(line, [name, *words], share) for line, words, share in rows] if name else []
     for line, words, share in rows:
         if len(words) != 3:
             problems.append(f"line {line}: must be metric, item and share, as in the first lines")
@@ -89,8 +89,8 @@ def _text(path: Path) -> str:
         raise PriorsError(f"{path}: cannot be read: {error}") from error
 
 
-def _rows(text: str, problems: list[str]) -> list[tuple[int, list[str], float]]:
-    """Line, words and number of each line; the first is left out if it has no number."""
+def _rows(text: str, registry: Registry, problems: list[str]) -> list[tuple[int, list[str], float]]:
+    """Line, words and number of each line; the first is left out if it is one of headings."""
     first = text.partition("\n")[0]
     delimiter = next((each for each in "\t;" if each in first), ",")
     found = []
@@ -102,12 +102,17 @@ def _rows(text: str, problems: list[str]) -> list[tuple[int, list[str], float]]:
             weight = _number(stripped[-1])
             if weight is not None and 0 <= weight <= MOST:
                 found.append((line, stripped, weight))
-            elif line > 1 or weight is not None:
+            elif line > 1 or weight is not None or not _are_headings(stripped, registry):
                 wanted = f"its last word must be a share or a count in [0, {MOST:.0e}]"
                 problems.append(f"line {line}: {wanted}, got {_shown(stripped[-1])}")
     except csv.Error as error:
         problems.append(f"must be a table, of commas or tabs: {error}")
     return found
+
+
+def _are_headings(words: list[str], registry: Registry) -> bool:
+    """Whether words that do not end in a number are headings rather than a mistake."""
+    return words[0] not in registry.metrics and not any(each.isdigit() for each in words[-1])
 
 
 def _number(text: str) -> float | None:
@@ -117,12 +122,8 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _only_metric(registry: Registry, items: set[str]) -> str:
-    """The metric that lists all items.
-
-    Raises:
-        PriorsError: unless there is exactly one.
-    """
+def _only_metric(registry: Registry, items: set[str], problems: list[str]) -> str | None:
+    """The metric that lists all items; None, with a problem, unless there is exactly one."""
     normalized = {hashing.normalize(item) for item in items}
     found = [
         name
@@ -132,10 +133,11 @@ def _only_metric(registry: Registry, items: set[str]) -> str:
     if len(found) == 1:
         return found[0]
     wanted = "no metric lists" if not found else f"{' and '.join(found)} each list"
-    raise PriorsError(
+    problems.append(
         f"{wanted} all items of the file: begin each line with the metric's name, as in "
         "theme,dark,0.4"
     )
+    return None
 
 
 def _domains(spec: Spec) -> list[tuple[str, ...]]:
@@ -173,19 +175,25 @@ def _shares(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> Sh
         problems.append(
             f"{spec.name}: must have items such as {_shown(known[0])}, got {_shown(item)}.{hint}"
         )
-    found = [_normalized(spec.name, tuple(part.values()), problems) for part in parts]
+    if unlisted:
+        return None
+    names = [f"{spec.name}.{each.name}" for each in spec.attributes] or [spec.name]
+    found = [
+        _normalized(name, tuple(part.values()), problems)
+        for name, part in zip(names, parts, strict=True)
+    ]
     complete = [part for part in found if part is not None]
-    return tuple(complete) if not unlisted and len(complete) == len(found) else None
+    return tuple(complete) if len(complete) == len(found) else None
 
 
 def _normalized(
     name: str, weights: Iterable[float], problems: list[str]
 ) -> tuple[float, ...] | None:
-    """Weights as shares of their sum."""
+    """Weights as shares of their sum: counts, or shares that add up to 1 already."""
     listed = tuple(weights)
     total = math.fsum(listed)
-    shares_of_a_part = total < 1 - _ROUNDING and max(listed) < 1
-    if not 0 < total < math.inf or shares_of_a_part:
+    are_shares = max(listed) <= 1 and not all(each.is_integer() for each in listed)
+    if not 0 < total < math.inf or (are_shares and not abs(total - 1) <= _ROUNDING):
         problems.append(f"{name}: its shares must add up to 1, got {total:.4g}")
         return None
     return tuple(each / total for each in listed)

@@ -12,6 +12,7 @@ from deniable_shared.planning.budget import (
     delta_of_a_year,
     epsilon_of_busiest_day,
 )
+from deniable_shared.planning.upper_bounds import power, upper_decimals, upper_power
 from deniable_shared.review.finding import Finding
 from deniable_shared.review.sentences import named
 
@@ -52,8 +53,9 @@ def _adds_up(told: Together) -> Iterator[Finding]:
     yield Finding(
         "adds-up",
         None,
-        f"whoever can link a year's reports of one device may learn up to {told.year:.1f} bits of "
-        f"it, and {told.needed:.1f} single out one of {told.devices:,}. Enough may be: {by}",
+        f"whoever can link a year's reports of one device may learn up to "
+        f"{upper_decimals(told.year, 1)} bits of it, and {told.needed:.1f} single out one of "
+        f"{told.devices:,}. Enough may be: {by}",
         'report less often, take repeat = "memoize" for what rarely changes, smaller epsilons or '
         "fewer metrics",
     )
@@ -123,8 +125,9 @@ def _yearly_delta(registry: Registry) -> Iterator[Finding]:
     yield Finding(
         "yearly-delta",
         None,
-        f"the deltas of a year's reports add up to {delta:.3g}, above {MOST_DELTA_A_YEAR:g}: their "
-        "epsilons hold only with that on top, by which rare reports may reveal more",
+        f"the deltas of a year's reports add up to {upper_power(delta)}, above "
+        f"{power(MOST_DELTA_A_YEAR)}: their epsilons hold only with that on top, by which "
+        "rare reports may reveal more",
         "lower delta, report less often, or take a mechanism without it",
     )
 

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from deniable_shared.device_classes import CLASSES
+from deniable_shared.planning.upper_bounds import upper_decimals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,9 +32,10 @@ def sentences(told: Together, records: Sequence[RecordBits]) -> list[str]:
 
 def _of_values(told: Together) -> str:
     """What would be known of a device whose values were seen."""
+    decimals = 1 if told.total is None else _decimals_apart(told.needed, told.total)
     text = (
-        f"{told.needed:.1f} bits single out one of {told.devices:,} devices. If the values "
-        f"themselves were seen, they would tell {_range(told)}"
+        f"{told.needed:.{decimals}f} bits single out one of {told.devices:,} devices. If the "
+        f"values themselves were seen, they would tell {_range(told, decimals)}"
     )
     if told.leading:
         text += f": {named(told.leading)} would be enough."
@@ -44,31 +46,39 @@ def _of_values(told: Together) -> str:
     if told.alone is not None and (told.leading or not told.texts):
         text += (
             " If all values were equally common and none told anything of another, "
-            f"{_percent(told.alone)} of the devices would be alone with "
-            f"{'theirs of these metrics' if told.leading else 'theirs'}."
+            f"{_percent(told.alone)} of the devices would have a combination of values that no "
+            "other device has."
         )
     return text
 
 
-def _range(told: Together) -> str:
+def _range(told: Together, decimals: int) -> str:
     """How much all values tell together, without noise."""
     if told.total is None:
         texts = _listed(told.texts, ", ")
         return f"{told.largest:.1f} bits or more together, as {texts} may be any text"
     if told.total == told.largest:
-        return f"{told.total:.1f} bits"
+        return f"{told.total:.{decimals}f} bits"
     return (
-        f"{told.largest:.1f} to {told.total:.1f} bits together (the largest alone; the sum, if "
-        "none tells anything of another)"
+        f"{told.largest:.{decimals}f} to {told.total:.{decimals}f} bits together (the lower figure "
+        "if the values are fully related, the upper one if they are independent)"
     )
+
+
+def _decimals_apart(one: float, other: float) -> int:
+    """The fewest decimals, at least 1, with which different numbers read as different.
+
+    Each may be rounded, up or to the nearest.
+    """
+    return next((places for places in range(1, 12) if abs(one - other) * 10**places > 1.5), 1)
 
 
 def _of_reports(told: Together) -> str:
     """What one report of each metric tells."""
     text = (
         "But what leaves a device is randomized. One report of each metric, seen together, tells "
-        f"at most {told.one_report_each:.2f} bits on average, and never more than "
-        f"{told.one_report_each_most:.1f}"
+        f"at most {upper_decimals(told.one_report_each, 2)} bits on average, and never more than "
+        f"{upper_decimals(told.one_report_each_most, 1)}"
     )
     if told.with_delta:
         rare = _listed(told.with_delta, ", ")
@@ -78,17 +88,18 @@ def _of_reports(told: Together) -> str:
 
 def _of_a_year(told: Together) -> str:
     """What all reports of a year tell, if they are linked."""
+    decimals = _decimals_apart(told.needed, told.year)
     text = (
-        "All reports of a year, if somebody can link those of one device and its values stay, "
-        f"tell at most {told.year:.1f} bits on average: "
+        "If somebody links all reports of one device for a year and its values do not change, they "
+        f"learn at most {upper_decimals(told.year, decimals)} bits on average. Singling out a "
+        f"device takes {told.needed:.{decimals}f}"
     )
     if told.year < told.needed:
-        return text + f"fewer than {told.needed:.1f}, so not enough on average."
+        return f"{text}."
     by = named(told.leading_in_a_year) or "the class of the device"
     return (
-        text + f"{by} may be enough to single it out. The server stores nothing that links "
-        "reports; whoever sees from which addresses they come may link them, and no shuffler "
-        "stands between."
+        f"{text}: {by} may be enough. The server stores nothing that links reports; whoever sees "
+        "from which addresses they come may link them, and no shuffler stands between."
     )
 
 
@@ -125,10 +136,13 @@ def _listed(names: Sequence[str], sign: str) -> str:
 
 
 def _percent(share: float) -> str:
-    """A share in per cent, so that one near 0 or 1 does not read as if it were."""
-    if 0 < share < 0.0001:
+    """A share in (0, 1) in per cent, so that one near an end does not read as if it were there.
+
+    Floats may have rounded it to 0 or 1.
+    """
+    if share < 0.0001:
         return "less than 0.01%"
-    if 0.9999 < share < 1:
+    if share > 0.9999:
         return "more than 99.99%"
     return f"{share:.2%}"
 

@@ -120,6 +120,21 @@ def test_the_device_s_budget_ends_the_reports():
     assert found.metrics[0].figures.exact == pytest.approx(of(FLAG, days=40).together.exact)
 
 
+def test_no_figure_is_more_than_the_sum_of_the_reports_that_fit_into_the_budget():
+    """Twelve reports of 8 nats fit into 100, and a thirteenth does not."""
+    flag = FLAG.replace("0.5", "8.0") + 'every = "month"\n'
+    found = of(flag, head=HEAD.replace("400.0", "100.0"), days=336)
+    assert found.together.of_all_reports == pytest.approx(104)
+    assert 95.99 < found.together.exact <= 12 * found.metrics[0].epsilon * (1 + 1e-11)
+    assert found.metrics[0].figures.exact == found.together.exact
+
+
+def test_of_a_metric_that_its_budget_ends_the_slack_is_that_of_the_reports_that_fit():
+    found = of(FLAG, head=HEAD.replace("400.0", "20.0"))
+    assert found.together.is_stopped
+    assert found.slack == of(FLAG, days=40).slack is not None
+
+
 def test_deltas_of_reports_stand_beside_the_sum():
     found = of(FLAG, WITH_DELTA, delta=1e-6)
     assert found.together.sum_delta == pytest.approx(53e-6, rel=0.02)

@@ -51,7 +51,7 @@ def test_a_category_is_described_with_its_values_and_what_a_report_gives_away(se
     assert version["values"] == ["light", "dark", "system"]
     assert (version["first_day"], version["last_day"]) == ("2024-10-01", "2024-10-04")
     assert version["reports"] == 60
-    assert "73.1% sure" in version["privacy"]
+    assert "73.11% sure" in version["privacy"]
     assert metric("emoji")["candidates"]
 
 

@@ -68,12 +68,61 @@ def test_what_the_figures_mean_is_said(registry):
     assert "no event is more than e^epsilon times as probable" in said
     assert "stop at 100 (the lifetime budget)" in said
     assert "Of theme every device that is at work sends so many" in said
+    assert "Of the other metrics, a device that records less often sends fewer; how many" in said
     assert "permanent answers" in said
     assert "While the value never changes they cost at most: late 1." in said
     assert "shuffle" not in said
-    few = " ".join(printed(registry, "--days", 2).split())
-    assert "even odds" in few.lower()
-    assert "% sure" in few
+    assert 'The line "together" assumes the most revealing reports that the budget' in said
+    assert "Each metric's line assumes that it has the whole budget." in said
+    assert "Exact composition is not tighter here than Renyi composition" in said
+
+
+def flag(epsilon, more=""):
+    head = REGISTRY.partition("[metrics")[0]
+    return f'{head}[metrics.flag]\ntype = "boolean"\nepsilon = {epsilon}\n{more}'
+
+
+def grr(values):
+    items = ", ".join(f'"v{number}"' for number in range(values))
+    lines = f'values = [{items}]\ncomplete = true\nmechanism = "grr"\n'
+    return flag(1.0, lines).replace("boolean", "category")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        # What holds without exception: the posterior of the sum, which one report reaches.
+        (flag(0.3), ("--days", 1), "at most 57.45% sure."),
+        (flag(0.3), ("--days", 1, "--delta", 0), "at most 57.45% sure."),
+        (flag(0.3), ("--days", 1, "--delta", 0.9), "does not say how sure anybody becomes"),
+        # Four hits among 1,024 values have a probability of 1.3e-6, and make 98.2%.
+        (
+            grr(1_024),
+            ("--days", 30),
+            "at most 95.25% sure, but for rare reports that tell more (delta 1e-6).",
+        ),
+        (flag(1.0), ("--days", 30), "A bound this large is no protection"),
+    ],
+)
+def test_how_sure_somebody_becomes_is_said_with_what_is_excepted(registry, text, options, said):
+    registry.write_text(text)
+    found = " ".join(printed(registry, *options).split())
+    assert said in found
+    assert (" sure" in found.partition("Delta:")[0]) == ("protection" not in said)
+
+
+def test_how_many_reports_a_device_sends_is_said_to_be_visible_but_where_it_is_hidden(registry):
+    absent = REGISTRY.partition("[metrics.late]")[0]
+    visible = "how many it sends is visible"
+    for text, seen in ((absent, False), (flag(0.3), True), (REGISTRY, True)):
+        registry.write_text(text)
+        assert (visible in " ".join(printed(registry, "--days", 1).split())) == seen
+
+
+def test_a_delta_of_reports_is_rounded_up(registry):
+    more = "range = [0, 9]\nmechanism = 'gaussian'\ndelta = 9.0004e-6\nevery = 'once'\n"
+    registry.write_text(flag(1, more).replace("boolean", "number"))
+    assert "a delta of its own, 9.01e-6: the deltas" in printed(registry, "--delta", 1e-4)
 
 
 def test_a_shuffled_figure_never_stands_without_its_conditions(registry):

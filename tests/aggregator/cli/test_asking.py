@@ -70,7 +70,7 @@ def test_no_line_of_a_narrow_list_is_cut(asked):
 
 def test_a_metric_is_shown_with_the_words_that_questions_take(asked):
     shown = asked("metrics", "show", "theme").stdout
-    for word in ("light, dark, system", "73.1% sure", "600, 2024-10-03 to", "ui@example.org"):
+    for word in ("light, dark, system", "73.11% sure", "600, 2024-10-03 to", "ui@example.org"):
         assert word in shown
     assert "deniable estimate theme" in shown
     assert "stable, beta" in asked("metrics", "show", "motion").stdout

@@ -105,7 +105,7 @@ def test_privacy_says_what_each_metric_gives_away_and_the_head_of_the_audit_log(
     text = plain(page(service, "/privacy"))
     assert "asks for 3 metrics" in text
     assert "A device reports at most once a day: one of 3 values (light, dark and system)." in text
-    assert "One report has epsilon 1: it makes even odds at most 73.1% sure." in text
+    assert "One report has epsilon 1: it makes even odds at most 73.11% sure." in text
     assert service.store.audit.last(1)[0].hash.hex() in text
     for command in ("metrics check", "account", "metrics history --compare", "audit"):
         assert f"deniable {command} metrics.toml" in text
@@ -116,8 +116,8 @@ def test_privacy_says_whether_all_metrics_together_single_out_a_device(service):
     assert "Can it single out a device?" in text
     assert "bits single out one of" in text
     assert "Devices are not counted: theme has" in text
-    assert "theme 1.58 1.44 0.1779 1.58" in text
-    assert "tell at most" in text
+    assert "theme 1.58 1.45 0.1779 1.58" in text
+    assert "learn at most" in text
 
 
 def test_every_test_that_privacy_names_exists(service, pytestconfig):

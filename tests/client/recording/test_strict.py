@@ -28,7 +28,12 @@ def strict(make_client):
 @pytest.mark.parametrize(
     ("metric", "value", "outcome", "words"),
     [
-        ("theme", VALUE, "outside_domain", "theme must be one of its 3 values in the registry"),
+        (
+            "theme",
+            VALUE,
+            "outside_domain",
+            "theme must be one of its 3 registered values; the value passed",
+        ),
         ("late", VALUE, "outside_domain", "late takes a bool"),
         ("thème", VALUE, "unknown_metric", "one of bygone, city, emoji, flight, heavy, late"),
         (VALUE, "theme", "unknown_metric", "not shown"),

@@ -47,9 +47,11 @@ def test_a_reviewer_reads_what_each_metric_can_reveal(tmp_path):
         "crashed: boolean",
         "Whether the last run crashed [/b] :boom:",
         "binary randomized response (rr)",
-        "makes even odds at most 73.1% sure; reveals at most 1.44 bits",
+        "metrics.toml: a valid file of application",
+        "somebody who was 50% sure becomes at most 73.11% sure; reveals at",
+        "most 1.45 bits",
         "1.0743 for one report; 4.3944 for all reports of one unchanged",
-        "category of 3, at most one report a device, ever",
+        "category of 3, at most one report per device, ever",
         "needs about 57,000 devices to detect",
     ):
         assert expected in result.output, result.output
@@ -87,9 +89,10 @@ def test_json_has_the_same_figures(tmp_path):
     assert theme["devices_to_detect_1_percent"] > 100_000
     busiest = crashed["epsilon"] + homepage["epsilon"] + theme["epsilon"]
     assert data["budget"]["epsilon_on_the_busiest_day"] == pytest.approx(busiest)
-    daily = crashed["epsilon"] + homepage["epsilon"] / 7
-    expected = int((10 - theme["epsilon"]) / daily)
-    assert data["budget"]["days_until_lifetime_is_spent"] == expected
+    # Three days may touch two weeks.
+    spent = theme["epsilon"] + 2 * homepage["epsilon"]
+    expected = int((10 - spent) / crashed["epsilon"])
+    assert data["budget"]["days_until_lifetime_is_spent"] == expected < 9
 
 
 MEMOIZED = """
@@ -138,8 +141,8 @@ def test_a_memoised_metric_says_what_all_reports_cost_and_what_is_not_hidden(tmp
     ("every", "delta", "total", "warned"),
     [
         ("day", "1e-6", "0.000365", True),
-        ("week", "1e-6", "5.3e-05", False),
-        ("once", "1e-5", "1e-05", False),
+        ("week", "1e-6", "5.3e-5", False),
+        ("once", "1e-5", "1e-5", False),
     ],
 )
 def test_deltas_are_added_up_over_a_year_and_too_much_is_warned_of(
@@ -153,9 +156,7 @@ def test_deltas_are_added_up_over_a_year_and_too_much_is_warned_of(
     assert ("yearly-delta" in checked) == warned
     assert "rare reports of seconds may tell more, as these metrics have a delta." in checked
     guessed = words(run(tmp_path, text, "--prior", "0.5").output)
-    assert (
-        f"makes 50.0% into 73.1% at most, rare ones into more (delta {float(delta):g})" in guessed
-    )
+    assert f"makes 50.0% into 73.11% at most, rare ones into more (delta {delta})" in guessed
     budget = json.loads(run(tmp_path, text, "--json").output)["budget"]
     assert budget["delta_of_a_year"] == pytest.approx(float(total), rel=1e-3)
     planned = words(CliRunner().invoke(deniable, ["plan", str(tmp_path / "metrics.toml")]).output)

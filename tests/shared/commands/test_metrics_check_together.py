@@ -52,7 +52,7 @@ def test_a_yes_after_half_a_coin_makes_36_6_into_63_4_percent(tmp_path):
     said = words(run(tmp_path, text, "--prior", "0.366"))
     assert "a yes makes 36.6% into 63.4%" in said
     assert "0.7925 bits by a yes, 0.1757 on average" in said
-    assert "theme a report makes 36.6% into 61.1% at most" in said
+    assert "theme a report makes 36.6% into 61.08% at most" in said
     coin, theme = json.loads(run(tmp_path, text, "--prior", "0.366", "--json").output)["guesses"]
     assert coin["after_a_yes"] == pytest.approx(0.634, abs=5e-4)
     assert coin["after_a_yes"] <= coin["most"]
@@ -66,10 +66,11 @@ def test_what_singles_devices_out_is_named_beside_the_bits_that_it_takes(tmp_pat
     assert "16.6 bits single out one of 100,000 devices" in said
     assert "10.0 to 19.5 bits together" in said
     assert "zip x birthday would be enough. If all values were equally common" in said
-    assert "76.04% of the devices would be alone with theirs" in said
+    assert "76.04% of the devices would have a combination of values that no other" in said
     said = words(run(tmp_path, registry(("sex", FLAG))))
     assert "they would tell 1.0 bits: not enough on average" in said
-    assert "fewer than 16.6, so not enough on average" in said
+    assert "learn at most 1.0 bits on average. Singling out a device takes 16.6." in said
+    assert "less than 0.01% of the devices would have a combination" in said
 
 
 def test_strict_fails_on_findings_that_are_not_ignored(tmp_path):
@@ -106,13 +107,57 @@ def test_shares_that_are_given_are_used_and_said(tmp_path):
     text = registry(("theme", category(3)))
     said = words(run(tmp_path, text, "--priors", str(shares)))
     assert "with the shares given for theme" in said
-    assert "theme 0.81 2.00 1.44" in said
+    assert "theme 0.81 2.00 1.45" in said
     assert "0.8 bits: not enough on average. A device with the rarest value of each" in said
     assert "would tell 2.0 bits" in said
     shares.write_text("theme,v9,x\n", "utf-8")
     result = run(tmp_path, text, "--priors", str(shares))
     assert result.exit_code == 1
-    assert "no line has an item and a share" in result.output
+    assert "line 1: its last word must be a share or a count" in result.output
+
+
+@pytest.mark.parametrize(
+    ("metrics", "said"),
+    [
+        ((category(99),), "6.644 bits single out one of 100 devices."),
+        ((category(99),), "they would tell 6.629 bits: not enough on average."),
+        ((category(100),), "6.6 bits single out one of 100 devices."),
+        ((category(100),), "they would tell 6.6 bits: m0 would be enough."),
+    ],
+)
+def test_numbers_that_are_compared_can_be_read_apart(tmp_path, metrics, said):
+    text = registry(*((f"m{place}", each) for place, each in enumerate(metrics)))
+    assert said in words(run(tmp_path, text, "--devices", "100"))
+
+
+def test_upper_bounds_are_never_rounded_down(tmp_path):
+    """A report of epsilon 1 makes even odds 73.106% sure, and tells 1.4427 bits."""
+    said = words(run(tmp_path, registry(("theme", category(3)))))
+    assert "becomes at most 73.11% sure; reveals at most 1.45 bits" in said
+    assert "theme 1.58 1.58 1.45 0.1779 1.58" in said
+    assert "tells at most 0.18 bits on average, and never more than 1.5." in said
+
+
+def test_the_first_line_says_how_many_findings_there_are_and_the_last_of_how_many_kinds(tmp_path):
+    monthly = FLAG + 'every = "month"\n'
+    text = registry(*((f"m{place}", monthly) for place in range(3)))
+    said = words(run(tmp_path, text))
+    assert "metrics.toml: a valid file of application" in said
+    assert "; 3 findings below" in said
+    assert "Findings: 3. no-description m0, m1, m2: nobody says" in said
+    two = text + registry(("n", monthly + "ignore = ['no-description']\n")).replace(TOP, "")
+    assert "Findings: 3; ignored by the file: 1." in words(run(tmp_path, two))
+    large = text.replace("epsilon = 1", "epsilon = 5")
+    assert "Findings: 6, of 2 kinds." in words(run(tmp_path, large))
+    none = registry(("dark", f'{FLAG}description = "Dark"\nevery = "week"\n'))
+    assert "; no findings" in words(run(tmp_path, none))
+
+
+@pytest.mark.parametrize("prior", ["0", "1", "nan", "1.5"])
+def test_a_guess_is_above_0_and_below_1(tmp_path, prior):
+    result = run(tmp_path, registry(("dark", FLAG)), "--prior", prior)
+    assert result.exit_code == 2
+    assert f"must be above 0 and below 1, by at least 1e-9, got {float(prior)!r}" in words(result)
 
 
 @pytest.mark.parametrize("width", ["60", "80", "200"])

@@ -46,8 +46,8 @@ def test_so_many_devices_tell_the_value_from_zero_in_eight_of_ten_cases(share, v
 def test_a_plan_for_a_share_is_for_as_many_devices_as_that_needs():
     text = " ".join(run(*CATEGORY, "--share", 0.01).output.split())
     assert "devices, as many as --share needs" in text
-    assert "1% value needs about 176,000 devices to be told from zero" in text
-    assert "332,000 if 10 are asked at once" in text
+    assert "1% value needs about 176,000 devices to detect it in 8 of 10 cases if you ask" in text
+    assert "332,000 if you ask for all 10" in text
     given = " ".join(run(*CATEGORY, "--share", 0.01, "--devices", 5_000).output.split())
     assert "5,000 devices mechanism" in given
     assert "needs about 176,000 devices" in given

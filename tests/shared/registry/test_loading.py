@@ -75,6 +75,12 @@ def with_metric(fields: str, name: str = "m") -> str:
     return f"{HEAD}\n[metrics.{name}]\n{fields}\n"
 
 
+def test_of_a_metric_without_a_type_no_field_is_called_wrong():
+    found = problems(with_metric('type = "categry"\nvalues = ["a", "b"]\nepsilon = 1'))
+    assert len(found) == 1
+    assert "metrics.m.type must be one of" in found[0]
+
+
 def test_a_good_file_is_resolved_to_specs_in_its_order():
     found = registry.parse(GOOD)
     assert found.application == "flightdeck"

@@ -60,10 +60,17 @@ def test_of_a_text_any_items_have_shares_and_of_a_record_each_attribute(read):
         ("theme,v0,1\ntheme,v1,-1\n", "line 2: its last word must be a share or a count"),
         ("crashed,maybe,1\n", "crashed: must have items such as 'false', got 'maybe'"),
         ("crashed,true,0.2\ncrashed,false,0.2\n", "must add up to 1, got 0.4"),
+        ("crashed,true,0.6\ncrashed,false,0.9\n", "crashed: its shares must add up to 1, got 1.5"),
+        ("crashed,true,1\ncrashed,false,0.5\n", "must add up to 1, got 1.5"),
         ("crashed,true,0\n", "must add up to 1, got 0"),
+        ("flight,late=true,1\n", "flight.carrier: its shares must add up to 1, got 0"),
+        ('theme,v0,"10,000"\ntheme,v1,1\n', "line 1: its last word must be a share or a count"),
+        ("theme,v0,50%\ntheme,v1,1\n", "line 1: its last word must be a share or a count"),
+        ("v0,50%\nv1,1\n", "line 1: its last word must be a share or a count"),
+        ("theme,v0,many\ntheme,v1,1\n", "line 1: its last word must be a share or a count"),
         ("seconds,1,1\n", "must be a metric of values, got a number"),
-        ("neither,1\nnor,2\n", "no metric lists all items"),
-        ("theme,v0\n", "no line has an item and a share"),
+        ("neither,1\nnor,2\n", "shares.csv: no metric lists all items"),
+        ("item,share\n", "no line has an item and a share"),
         ("", "no line has an item and a share"),
         ("theme,v0,1\nv1,1\n", "line 2: must be metric, item and share"),
         ("theme,\x1b[2J,1\ncrashed,\x1b[2J,1\n", "<U+001B>"),
@@ -75,6 +82,12 @@ def test_what_cannot_be_is_said_in_words(read, text, said):
         read(text)
     assert said in str(raised.value)
     assert "\x1b" not in str(raised.value)
+
+
+def test_an_item_that_is_not_listed_is_one_problem(read):
+    with pytest.raises(PriorsError) as raised:
+        read("crashed,maybe,1\n")
+    assert len(str(raised.value).splitlines()) == 1
 
 
 def test_a_file_of_problems_is_a_few_lines(read):

@@ -11,6 +11,7 @@ from deniable_aggregator.sentences import counted
 from deniable_shared.periods import period
 from deniable_shared.registry import DEFAULT_DEVICES
 from deniable_shared.review import FEWEST_DEVICES, bits_of, records_of, together
+from deniable_shared.review.bits_text import bits_text
 from deniable_shared.review.sentences import sentences
 from deniable_shared.spec import Spec
 
@@ -105,13 +106,7 @@ def _table(metrics: Sequence[MetricBits]) -> Table:
             Column("A year, at most"),
         ),
         rows=[
-            (
-                each.name,
-                "any text" if each.value is None else f"{each.value:.2f}",
-                f"{each.one_report:.2f}",
-                f"{each.average:.4f}" if each.exact else f"≤ {each.average:.4f}",
-                f"{each.year:.2f}",
-            )
-            for each in metrics
+            (each.name, text.value, text.one_report, text.average, text.year)
+            for each, text in zip(metrics, map(bits_text, metrics), strict=True)
         ],
     )

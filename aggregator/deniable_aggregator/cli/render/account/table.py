@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deniable_aggregator.cli.render.layout import Texts, lay_out
 from deniable_aggregator.cli.render.output import literal_console, literal_text
-from deniable_shared.commands import text
+from deniable_shared.planning import upper_bounds
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -46,7 +46,7 @@ def upper(epsilon: float | None) -> str:
     """An upper bound, rounded up; "none" if a method has none."""
     if epsilon is None:
         return "none"
-    return text.upper(epsilon)
+    return upper_bounds.upper(epsilon)
 
 
 def _reports(metric: MetricAccount) -> str:

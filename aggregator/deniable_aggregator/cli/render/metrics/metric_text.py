@@ -20,10 +20,10 @@ MOST_LISTED: Final = 200
 """Of values; --json has all."""
 
 _EVERY: Final = {
-    "day": "at most one report a device and day",
-    "week": "at most one report a device and week",
-    "month": "at most one report a device and month",
-    "once": "at most one report a device, ever",
+    "day": "at most one report per device per day",
+    "week": "at most one report per device per week",
+    "month": "at most one report per device per month",
+    "once": "at most one report per device, ever",
 }
 
 
