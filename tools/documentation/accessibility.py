@@ -27,6 +27,14 @@ NARROW: Final = 480
 
 PICTURE: Final = re.compile(r'<p>(?=<img [^>]*src="(?P<path>[^"]+)")')
 WIDTH_OF_SVG: Final = re.compile(r'<svg [^>]*\bwidth="(\d+)"')
+PRINTED: Final = re.compile(
+    r'(?<=<div class=")(?=highlight-text [^"]*">'
+    r'<div class="highlight"><pre[^>]*>(?P<text>.*?)</pre>)',
+    re.DOTALL,
+)
+COLUMNS: Final = re.compile(r"\S {2,}\S|[─│┃]")
+"""What printed text has whose lines cannot be broken."""
+
 NAME_OF_A_TEST: Final = re.compile(r'(?<=<span class="pre">)test_\w+')
 
 
@@ -40,6 +48,7 @@ def accessible(page: str, folder: Path) -> str:
     for old, new in REPLACEMENTS:
         page = page.replace(old, new)
     page = PICTURE.sub(lambda picture: _paragraph_of(folder / picture["path"]), page)
+    page = PRINTED.sub(lambda block: "" if COLUMNS.search(block["text"]) else "sentences ", page)
     # A name that cannot be broken would push the next column out of the window.
     return NAME_OF_A_TEST.sub(lambda name: name[0].replace("_", "_<wbr>"), page)
 
