@@ -43,8 +43,9 @@ def draw_way() -> str:
     last = _TOP + 3 * _STEP
     picture.line([(_LEFT, last - 7), (_LEFT + _WIDTH, last - 7)], "missed")
     picture.text(_LEFT + 26, last - 13, "true value ends here", "small")
-    x, y = (_LEFT + _WIDTH + _RIGHT) / 2, _TOP + _HEIGHT / 2
-    picture.line([(_LEFT + _WIDTH + 3, last + 38), (x, last + 38), (x, y), (_RIGHT - 3, y)], "axis")
-    picture.line([(_RIGHT - 9, y - 4), (_RIGHT - 3, y), (_RIGHT - 9, y + 4)], "axis")
+    between, up, down = (_LEFT + _WIDTH + _RIGHT) / 2, _TOP + _HEIGHT / 2, last + _HEIGHT / 2
+    end = _RIGHT - 3
+    picture.line([(_LEFT + _WIDTH + 3, down), (between, down), (between, up), (end, up)], "axis")
+    picture.line([(end - 6, up - 4), (end, up), (end - 6, up + 4)], "axis")
     picture.text(_LEFT, last + 98, "The upload: at a random time of the day, over TLS", "small")
     return picture.svg()
