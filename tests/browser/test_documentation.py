@@ -14,6 +14,7 @@ import pytest
 from deniable_shared.commands.table import COMMANDS
 from tests.browser.visitor import tab
 from tests.installed import ROOT, succeed
+from tools.concepts.drawing import STYLE
 from tools.documentation.api_pages import PACKAGES
 from tools.documentation.navigation import entries
 from tools.documentation.site import require_listed
@@ -32,6 +33,10 @@ LOOKED_AT = {
     "search": "search.html?q=epsilon",
 }
 """One page of each kind; names are those of pictures."""
+
+
+CONCEPTS = [path.with_suffix(".html").name for path in (DOCS / "concepts").glob("*.md")]
+SMALLEST_LETTERS = int(re.search(r"\.small \{ font-size: (\d+)px", STYLE)[1])
 
 
 class Page(HTMLParser):
@@ -142,6 +147,27 @@ def test_a_search_in_the_folder_finds_the_page_about_words_and_shows_where_they_
         assert results.count() > 10
         assert results.first.locator("a").inner_text() == result
         assert excerpt in results.first.locator(".context").inner_text()
+
+
+def test_pictures_of_the_concepts_are_seen_whole_and_read_on_a_phone(browser, site):
+    with tab(browser, site.as_uri()) as visitor:
+        visitor.page.set_viewport_size({"width": 390, "height": 844})
+        for page in ["index.html", *sorted(f"concepts/{each}" for each in CONCEPTS)]:
+            visitor.page.goto(f"{site.as_uri()}/{page}")
+            picture = visitor.page.locator("article img")
+            box = picture.bounding_box()
+            assert box["x"] + box["width"] <= 390
+            shrunk = box["width"] / picture.evaluate("image => image.naturalWidth")
+            assert SMALLEST_LETTERS * shrunk >= 10
+
+
+def test_a_phone_says_of_a_wide_picture_or_table_that_it_scrolls(browser, site):
+    hint = "all => all.map(each => getComputedStyle(each, '::before').content)"
+    with tab(browser, site.as_uri()) as visitor:
+        visitor.page.goto(f"{site.as_uri()}/analysis/pictures.html")
+        for width, said in ((390, '"Scroll sideways →"'), (1280, "none")):
+            visitor.page.set_viewport_size({"width": width, "height": 844})
+            assert set(visitor.page.locator(".picture").evaluate_all(hint)) == {said}
 
 
 def test_all_columns_of_the_threats_are_seen_at_once_in_a_wide_window(browser, site):

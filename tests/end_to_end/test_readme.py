@@ -140,16 +140,17 @@ def test_what_the_readme_shows_works_as_it_stands_there(first_hour, run, monkeyp
             scope = words[words.index("--scope") + 1]
             tokens[f"{scope.upper()}_TOKEN"] = printed.strip()
     assert len(tokens) == 3
-    with deniable.Client(
-        "metrics.toml",
-        endpoint=server.url,
-        key=tokens["WRITE_TOKEN"],
-        directory="another device",
-        consent=True,
-        clock=lambda: time.time() - DAY_SECONDS,
-    ) as yesterday:
-        yesterday.record("theme", "light")
-        assert yesterday.flush(timeout_seconds=60).sent == 1
+    for days_ago in (1, 0):
+        with deniable.Client(
+            "metrics.toml",
+            endpoint=server.url,
+            key=tokens["WRITE_TOKEN"],
+            directory=f"a device of {days_ago} days ago",
+            consent=True,
+            clock=lambda seconds=days_ago * DAY_SECONDS: time.time() - seconds,
+        ) as client:
+            client.record("theme", "light")
+            assert client.flush(timeout_seconds=60).sent == 1
     today = datetime.now(UTC).date()
     periods = {"--before": str(today - timedelta(1)), "--after": str(today)}
     for words in analyst:

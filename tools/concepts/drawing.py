@@ -1,4 +1,7 @@
-"""An SVG picture, light or dark as what shows it, built from a few shapes."""
+"""An SVG picture, light or dark as what shows it, built from a few shapes.
+
+Pictures are so narrow that a phone, which scales them down, shows letters of 10 pixels or more.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ if TYPE_CHECKING:
 
 STYLE: Final = """\
 text { font: 14px system-ui, sans-serif; fill: #1b1f24 }
-.small { font-size: 12px }
+.small { font-size: 13px }
 .bold { font-weight: 600 }
 .middle { text-anchor: middle }
 .end { text-anchor: end }
@@ -19,6 +22,7 @@ text { font: 14px system-ui, sans-serif; fill: #1b1f24 }
 .band { fill: #5a96c8 }
 .core { fill: #1c659f }
 .truth { fill: #d1242f }
+.stripe { fill: #ffc9c5 }
 .grid { stroke: #dfe3e8; stroke-width: 1; fill: none }
 .axis { stroke: #57606a; stroke-width: 1; fill: none }
 .rule { stroke: #1b1f24; stroke-width: 1.5; stroke-dasharray: 5 4; fill: none }
@@ -33,6 +37,7 @@ text { fill: #e6edf3 }
 .band { fill: #3d7ab0 }
 .core { fill: #8cc4f2 }
 .truth { fill: #ff7b72 }
+.stripe { fill: #6b2327 }
 .grid { stroke: #333b45 }
 .axis { stroke: #9da7b3 }
 .rule { stroke: #e6edf3 }
@@ -44,19 +49,21 @@ text { fill: #e6edf3 }
 """
 
 
+WIDTH: Final = 440
+
+
 class Drawing:
-    """A picture; x grows to the right and y downward, in pixels.
+    """A picture; x grows to the right, up to `WIDTH`, and y downward, in pixels.
 
     Args:
-        width: of the picture.
         height: of the picture.
         title: what it shows, for those who do not see it.
     """
 
-    def __init__(self, width: int, height: int, title: str) -> None:
-        self._size = f'viewBox="0 0 {width} {height}" width="{width}" height="{height}"'
+    def __init__(self, height: int, title: str) -> None:
+        self._size = f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}"'
         self._title = title
-        self._parts = [f'<rect class="page" width="{width}" height="{height}"/>']
+        self._parts = [f'<rect class="page" width="{WIDTH}" height="{height}"/>']
 
     def text(self, x: float, y: float, text: str, kind: str = "") -> None:
         """A line of text; `y` is where its letters stand."""
@@ -78,11 +85,11 @@ class Drawing:
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
         self._parts.append(f'<polyline class="{kind}" points="{path}"/>')
 
-    def arrow(self, x: float, y: float, length: float) -> None:
-        """An arrow to the right."""
-        end = x + length
-        self.line([(x, y), (end, y)], "axis")
-        self.line([(end - 6, y - 4), (end, y), (end - 6, y + 4)], "axis")
+    def arrow_down(self, x: float, y: float, length: float) -> None:
+        """An arrow downward."""
+        end = y + length
+        self.line([(x, y), (x, end)], "axis")
+        self.line([(x - 4, end - 6), (x, end), (x + 4, end - 6)], "axis")
 
     def svg(self) -> str:
         """The picture as a file."""

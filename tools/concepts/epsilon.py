@@ -9,8 +9,9 @@ from tools.concepts.drawing import Drawing
 
 PRIORS: Final = (0.5, 0.1, 0.01)
 SHOWN: Final = (0.5, 1.0, 2.0, 4.0)
-_LEFT, _TOP, _WIDTH, _HEIGHT = 70, 50, 560, 260
+_LEFT, _TOP, _WIDTH, _HEIGHT = 56, 70, 264, 260
 _LABEL_OFFSETS: Final = {0.5: 0, 0.1: 10, 0.01: 5}
+
 _LARGEST: Final = 5.0
 
 
@@ -32,10 +33,9 @@ def draw_epsilon() -> str:
         + ", ".join(f"{most_sure(prior, e):.1%} at epsilon {e:g}" for e in SHOWN)
         for prior in PRIORS
     )
-    picture = Drawing(
-        860, 370, f"The most that a report can make somebody sure of a value; {told}."
-    )
-    picture.text(20, 28, "How sure of a value can a report make somebody, at most?", "bold")
+    picture = Drawing(390, f"The most that a report can make somebody sure of a value; {told}.")
+    picture.text(20, 28, "How sure of a value can a report make", "bold")
+    picture.text(20, 47, "somebody, at most?", "bold")
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):
         y = _TOP + _HEIGHT * (1 - share)
         picture.line([(_LEFT, y), (_LEFT + _WIDTH, y)], "grid")
@@ -51,10 +51,12 @@ def draw_epsilon() -> str:
         ]
         picture.line(points, "curve")
         end = points[-1][1] + _LABEL_OFFSETS[prior]
-        picture.text(_LEFT + _WIDTH + 12, end, f"who was {prior:.0%} sure before")
+        picture.text(_LEFT + _WIDTH + 10, end, f"{prior:.0%} before")
         for epsilon in SHOWN:
             sure = most_sure(prior, epsilon)
             x, y = _LEFT + _WIDTH * epsilon / _LARGEST, _TOP + _HEIGHT * (1 - sure)
             picture.dot(x, y, "core")
-            picture.text(x + 7, y + 16, f"{sure:.1%}", "small")
+            flat = prior == 0.01 and epsilon <= 1  # two labels side by side
+            right = 16 if flat and epsilon == 1 else 4 if flat else -4
+            picture.text(x + right, y - 8, f"{sure:.1%}", "end small")
     return picture.svg()

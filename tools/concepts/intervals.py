@@ -16,7 +16,7 @@ SEED: Final = 3
 _NORMAL: Final = 1.959964
 """Of a 95% interval."""
 
-_TOP, _LEFT, _WIDTH, _GAP = 74, 20, 260, 20
+_TOP, _LEFT, _WIDTH, _GAP = 112, 20, 126, 12
 
 
 def surveys(devices: int) -> list[tuple[float, float]]:
@@ -50,28 +50,29 @@ def draw_intervals() -> str:
     widths = {devices: each[0][1] for devices, each in all_surveys.items()}
     told = "; ".join(
         f"{devices:,} devices: about ± {100 * widths[devices]:.1f} points, {missed[devices]} of "
-        f"{SURVEYS} intervals miss"
+        f"{SURVEYS} miss"
         for devices in DEVICES
     )
-    picture = Drawing(
-        860, 440, f"Forty surveys of a share that is 30%, with 95% intervals. {told}."
-    )
-    picture.text(20, 28, "40 surveys of a value that 30% of the devices hold (epsilon 1)", "bold")
+    picture = Drawing(490, f"Forty surveys of a share that is 30%, with 95% intervals. {told}.")
+    picture.text(20, 28, "40 surveys of each size, of a value that 30%", "bold")
+    picture.text(20, 47, "of the devices hold (epsilon 1)", "bold")
     for column, (devices, each) in enumerate(all_surveys.items()):
         left = _LEFT + column * (_WIDTH + _GAP)
-        picture.text(
-            left, 56, f"{devices:,} devices: ± {100 * widths[devices]:.1f} points", "small"
-        )
+        picture.text(left, 78, f"{devices:,} devices:", "small")
+        picture.text(left, 95, f"± {100 * widths[devices]:.1f} points", "small")
         for row, (estimate, half) in enumerate(each):
             y = _TOP + row * 8
             ends = [(_x(left, estimate - half), y), (_x(left, estimate + half), y)]
-            picture.line(ends, "missed" if abs(estimate - TRUTH) > half else "interval")
-            picture.dot(_x(left, estimate), y, "core", 2.5)
+            misses = abs(estimate - TRUTH) > half
+            if misses:
+                picture.bar(left, y - 4, _WIDTH, 8, "stripe")
+            picture.line(ends, "missed" if misses else "interval")
+            picture.dot(_x(left, estimate), y, *(("truth", 4) if misses else ("core", 2)))
         bottom = _TOP + SURVEYS * 8
         picture.line([(_x(left, TRUTH), _TOP - 8), (_x(left, TRUTH), bottom)], "rule")
-        for share in (0.1, 0.2, 0.3, 0.4, 0.5):
+        for share in (0.15, 0.3, 0.45):
             picture.text(_x(left, share), bottom + 16, f"{share:.0%}", "middle small")
-        picture.text(left, bottom + 40, f"{missed[devices]} of {SURVEYS} miss the truth", "small")
+        picture.text(left, bottom + 40, f"{missed[devices]} of {SURVEYS} miss")
     return picture.svg()
 
 

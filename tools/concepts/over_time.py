@@ -10,7 +10,7 @@ from deniable_shared.planning.budget import days_until_lifetime_is_spent
 from tools.concepts.drawing import Drawing
 from tools.concepts.epsilon import most_sure
 
-_LEFT, _TOP, _WIDTH, _HEIGHT = 70, 50, 620, 230
+_LEFT, _TOP, _WIDTH, _HEIGHT = 56, 84, 264, 230
 _DAYS: Final = 450
 _PERIOD_DAYS: Final = {"week": 7, "month": 30}
 FRESH_EPSILON: Final = 1.0
@@ -38,22 +38,23 @@ def draw_budget() -> str:
         points += [(day, before), (day, spent)]
     year = next(value for day, value in points if day == 365)
     picture = Drawing(
-        860,
-        350,
+        380,
         "What a device with the metrics of deniable init has spent: an epsilon of "
         f"{year:.0f} after a year. Its budget of {limit:g} for life lasts about {lasts} days; then "
         "it is silent.",
     )
-    picture.text(20, 28, "What one device has spent: one weekly and two monthly metrics", "bold")
+    picture.text(20, 28, "What one device has spent:", "bold")
+    picture.text(20, 47, "one weekly and two monthly metrics")
     _grid(picture, [0, 20, 40, 60, 80], 90, "{:g}")
     for day in range(0, _DAYS + 1, 90):
         picture.text(_x(day, _DAYS), _TOP + _HEIGHT + 20, f"{day}", "middle small")
     picture.text(_LEFT + _WIDTH / 2, _TOP + _HEIGHT + 44, "days", "middle")
     picture.line([(_x(day, _DAYS), _y(value, 90)) for day, value in points], "curve")
     picture.line([(_LEFT, _y(limit, 90)), (_LEFT + _WIDTH, _y(limit, 90))], "rule")
-    picture.text(_LEFT + _WIDTH + 12, _y(limit, 90) + 5, f"budget for life: {limit:g}")
-    picture.text(_LEFT + _WIDTH + 12, _y(limit, 90) + 24, "from here on silent", "small")
-    picture.text(30, _TOP - 4, "epsilon", "small")
+    picture.text(_LEFT + _WIDTH + 10, _y(limit, 90) + 5, f"budget: {limit:g}")
+    picture.text(_LEFT + _WIDTH + 10, _y(limit, 90) + 24, "silent from", "small")
+    picture.text(_LEFT + _WIDTH + 10, _y(limit, 90) + 41, "here on", "small")
+    picture.text(20, _TOP - 8, "epsilon", "small")
     return picture.svg()
 
 
@@ -65,26 +66,27 @@ def draw_memoising() -> str:
         for count in range(MOST_REPORTS + 1)
     ]
     picture = Drawing(
-        860,
-        350,
+        380,
         "How sure of a value somebody can become, at most, who links all reports of one device and "
         f"began with even odds. Fresh noise: {fresh[1]:.1%} after one report, {fresh[5]:.1%} after "
         f"five, {fresh[10]:.3%} after ten. Memoised: never above {permanent[-1]:.1%}.",
     )
-    picture.text(20, 28, "How sure can somebody become who links all reports of a device?", "bold")
+    picture.text(20, 28, "How sure can somebody become", "bold")
+    picture.text(20, 47, "who links all reports of a device?", "bold")
     _grid(picture, [0.5, 0.6, 0.7, 0.8, 0.9, 1.0], 1.0, "{:.0%}", 0.5)
     for count in range(0, MOST_REPORTS + 1, 2):
         picture.text(_x(count, MOST_REPORTS), _TOP + _HEIGHT + 20, f"{count}", "middle small")
     picture.text(_LEFT + _WIDTH / 2, _TOP + _HEIGHT + 44, "reports of the same value", "middle")
-    for values, kind, label in (
-        (fresh, "other", "fresh noise: the truth"),
-        (permanent, "curve", f"memoised: {permanent[-1]:.1%}"),
+    for values, kind, lines in (
+        (fresh, "other", ("fresh noise:", "certain")),
+        (permanent, "curve", ("memoised:", f"{permanent[-1]:.1%}")),
     ):
         points = [
             (_x(count, MOST_REPORTS), _y(value, 1.0, 0.5)) for count, value in enumerate(values)
         ]
         picture.line(points, kind)
-        picture.text(_LEFT + _WIDTH + 12, points[-1][1] + 5, label)
+        for place, line in enumerate(lines):
+            picture.text(_LEFT + _WIDTH + 10, points[-1][1] + 5 + 17 * place, line)
     return picture.svg()
 
 

@@ -13,7 +13,7 @@ VALUES: Final = ("light", "dark", "system")
 TRUTH: Final = (60_000, 30_000, 10_000)
 EPSILON: Final = 1.0
 SEED: Final = 1
-_BAR: Final = 220
+_BAR: Final = 290
 
 
 def channel(size: int = len(VALUES), epsilon: float = EPSILON) -> tuple[float, float]:
@@ -58,19 +58,18 @@ def draw_randomizing() -> str:
         for title, shares, _ in columns
     )
     picture = Drawing(
-        860,
-        220,
+        484,
         f"Randomized response at epsilon 1. A device reports its own value with {own:.1%} and each "
         f"other value with {other:.1%}. {told}.",
     )
     picture.text(20, 30, f"Each device reports its own value with {own:.1%},", "bold")
     picture.text(20, 50, f"and each of the two other values with {other:.1%} (epsilon 1)")
-    for column, (title, shares, kind) in enumerate(columns):
-        left = 20 + column * 285
-        picture.text(left, 92, title, "bold")
+    for panel, (title, shares, kind) in enumerate(columns):
+        above = 88 + panel * 136
+        picture.text(20, above, title, "bold")
         for row, (value, share) in enumerate(zip(VALUES, shares, strict=True)):
-            top = 104 + row * 34
-            picture.bar(left + 62, top, _BAR * share, 24, kind)
-            picture.text(left, top + 17, value)
-            picture.text(left + 68 + _BAR * share, top + 17, f"{share:.1%}")
+            top = above + 12 + row * 34
+            picture.bar(82, top, _BAR * share, 24, kind)
+            picture.text(20, top + 17, value)
+            picture.text(88 + _BAR * share, top + 17, f"{share:.1%}")
     return picture.svg()

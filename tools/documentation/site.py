@@ -63,7 +63,7 @@ def build(site: Path) -> None:
             raise SiteError(text.rstrip())
         pages = {}
         for page in sorted((folder / "site").rglob("*.html")):
-            text = accessible(page.read_text(encoding="utf-8"))
+            text = accessible(page.read_text(encoding="utf-8"), page.parent)
             page.write_text(text, encoding="utf-8")
             pages[page.relative_to(folder / "site").as_posix()] = text
         (folder / "site" / "_static" / SCRIPT).write_text(page_texts(pages), encoding="utf-8")

@@ -54,7 +54,7 @@ CHANGED: Final = 3
     type=click.Choice(FALSE_FINDS),
     default=FALSE_FINDS[0],
     show_default=True,
-    help="How many clear changes may be none.",
+    help="How many of the changes called clear may be false.",
 )
 @click.option(
     "--fail-if-changed",

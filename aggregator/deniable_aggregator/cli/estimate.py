@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     type=click.Choice(FALSE_FINDS),
     default=FALSE_FINDS[0],
     show_default=True,
-    help="How many values may be above zero by mistake.",
+    help="How many values may be called above zero by mistake.",
 )
 @click.option(
     "--postprocess", type=click.Choice(POSTPROCESS), help="What to add beside the raw shares."

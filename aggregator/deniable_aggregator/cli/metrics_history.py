@@ -44,7 +44,11 @@ if TYPE_CHECKING:
     type=READABLE_FILE,
     help="Read the history from a file: what --json printed, or history.json of a public page.",
 )
-@click.option("--application", metavar="NAME", help="Of a store; else that of --compare.")
+@click.option(
+    "--application",
+    metavar="NAME",
+    help="Which application, with --store. Default: the one in the --compare file.",
+)
 @store_instead_of_server_option
 @optional_source_options
 @json_option

@@ -305,8 +305,8 @@ class Settings:
     )
     max_fold_lag_seconds: float = _setting(
         900.0,
-        "A server is not ready if for so long it has not moved the reports of the inbox that it "
-        "should have moved.",
+        "The server reports that it is not ready when reports have waited in the inbox this many "
+        "seconds longer than they should.",
         _WATCH,
         exclusive_minimum=0,
         maximum=MAX_SECONDS,

@@ -42,21 +42,22 @@ How to read it:
   an answer is written down or sent, this device throws dice over it. So each
   answer here may be true or not, and two probabilities stand beside it: how
   likely the device was to say this if it is true, and how likely if it is not.
-  The closer the two are, the less the answer gives away. The truth is written
-  down nowhere, not even in this directory.
+  The closer the two are, the less the answer gives away. The true value itself
+  is never written down.
 
   waiting   still on this device; it will be sent at a random time
   sent      the application's server has it
 
   Some answers are drawn once and used again as long as nothing changes. Once
-  such an answer is sent it is not kept; what it can have revealed stands in its
-  place. While it waits, whoever has this directory can work out the truth.
+  such an answer is sent, it is not kept; what it can have revealed stands in its
+  place. While it waits, whoever copies this directory can often work out the
+  true value from it.
 
   The bars show how much of its budget of privacy the device has spent, in the
   unit that the experts call epsilon. When a day's budget is used up, the device
   says nothing on that day that would cost more; when that of its life is used
-  up, never again. Where some answers have a delta, the sum of all is shown:
-  by so much, at most, can they go beyond what epsilon allows.
+  up, never again. Some answers also have a delta. The sum shown is how much
+  probability may exceed what epsilon allows.
 
 Examples:
   deniable show --application flightdeck

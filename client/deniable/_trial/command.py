@@ -46,9 +46,9 @@ The exit status is 1 if a metric could not be recorded, or its report was not
 accepted.
 """
 _INTRODUCTION: Final = (
-    "Each metric is recorded once, with a made-up value, by a device made up for this. What leaves "
-    "is an upload: the report, its day, the version of the metric, a random number drawn for this "
-    "upload alone, and zeros up to a size that does not tell the metric."
+    "Each metric is recorded once with an invented value, on a temporary device. The upload "
+    "contains the report, its day, the metric's version, a random number used once, and padding so "
+    "that its size does not reveal the metric."
 )
 
 
