@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -12,13 +12,10 @@ from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
 from deniable_aggregator.publication.devices import periods_of
 from deniable_aggregator.publication.notes import cautions_of, notes_of
 from deniable_aggregator.publication.policy import Policy
-from deniable_aggregator.publication.published import (
-    Publication,
-    PublishedVersion,
-)
+from deniable_aggregator.publication.published import Publication
 from deniable_aggregator.publication.rows import number_rows, other_row, share_row
 from deniable_aggregator.publication.selection import select
-from deniable_aggregator.sentences.privacy import what_devices_give_away
+from deniable_aggregator.publication.versions import published_version, type_of
 from deniable_shared.errors import DeniableError
 
 if TYPE_CHECKING:
@@ -27,8 +24,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.estimates import CombinedShare, Estimate
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.asking.source import Source
+    from deniable_aggregator.publication.published import PublishedVersion
     from deniable_aggregator.publication.selection import Selection
-    from deniable_shared.periods import Every
 
 NUMBERS: Final = ("number", "distribution")
 """Types of metrics without values that could be shown or merged."""
@@ -118,7 +115,7 @@ def _made(
     made = Publication(
         application=answer.application,
         metric=answer.metric,
-        type=details.versions[0].type,
+        type=type_of(versions[0]),
         description=answer.description,
         segment=_segment(answer),
         since=answer.days.since,
@@ -157,26 +154,9 @@ def _together(
 
 
 def _versions(details: MetricDetails, answer: Estimate) -> list[PublishedVersion]:
-    counted = {each.version: each for each in answer.versions}
+    counted = {each.version: each.reports for each in answer.versions}
     return [
-        PublishedVersion(
-            version=each.version,
-            canonical=each.canonical,
-            title=counted[each.version].title,
-            every=cast("Every", each.every),
-            epsilon=each.epsilon,
-            epsilon_permanent=each.epsilon_permanent,
-            epsilon_total=each.epsilon_total,
-            delta=each.delta,
-            gives_away=what_devices_give_away(
-                each.every,
-                each.epsilon,
-                each.epsilon_permanent,
-                each.epsilon_total,
-                each.delta,
-            ),
-            reports=counted[each.version].reports,
-        )
+        published_version(each.canonical, counted[each.version])
         for each in details.versions
         if each.version in counted
     ]

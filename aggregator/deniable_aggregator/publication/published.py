@@ -8,7 +8,12 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from deniable_aggregator.answers.administration import MetricType  # noqa: TC001  likewise
-from deniable_aggregator.answers.words import Count, Verdict, VersionId  # noqa: TC001  likewise
+from deniable_aggregator.answers.words import (  # noqa: TC001  likewise
+    Count,
+    Fraction,
+    Verdict,
+    VersionId,
+)
 from deniable_aggregator.publication.rounding import Rounded  # noqa: TC001  likewise
 from deniable_shared.characters import NAME
 
@@ -44,18 +49,18 @@ class PublishedRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     reports: Rounded | None = None
     of_reports: Count
     people: Count | None = None
-    presence: float | None = None
+    presence: Fraction | None = None
 
 
 class PublishedVersion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A version of the metric whose reports were counted.
+    """A version of the metric whose reports were counted: see `versions.published_version`.
 
     Attributes:
         version: its id: the SHA-256 of `canonical` in UTF-8.
         canonical: all that devices and server agree on, as canonical JSON.
         title: the name of its mechanism.
         every: how often a device reports.
-        epsilon: the privacy loss of one report.
+        epsilon: the privacy loss of one report, as the others to six digits.
         epsilon_permanent: the loss of all reports of a device about the same value, or null.
         epsilon_total: the loss of a device over its life, or null for no bound.
         delta: by how much more than epsilon allows any set of reports may be likely.
