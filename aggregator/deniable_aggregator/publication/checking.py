@@ -132,5 +132,6 @@ def _check_texts(made: Publication) -> None:
 def _agree(what: str, stated: Any, follows: Any) -> None:
     if stated != follows:
         raise ExportError(
-            f"{what} must be {follows!r}, as its text says, got {visible(repr(stated))}"
+            f"{what} must be {follows!r}, which follows from its versions, got "
+            f"{visible(repr(stated))}"
         )

@@ -1,11 +1,11 @@
-"""The picture of a publication: its numbers, as rounded as they are published."""
+"""The picture of a publication: the numbers of its table, in the same words."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.charts.figure import Dot, Dots, Figure, interval_of
-from deniable_aggregator.publication.cells import basis_of, title_of
+from deniable_aggregator.publication.cells import basis_of, number_cells, shown_number, title_of
 
 if TYPE_CHECKING:
     from deniable_aggregator.publication.published import Publication, PublishedRow
@@ -54,8 +54,9 @@ def _tells_anything(row: PublishedRow) -> bool:
 
 
 def _dot(row: PublishedRow, level: float) -> Dot:
-    number = row.number
+    number = shown_number(row)
     assert number is not None  # others are not drawn
+    estimate, interval = number_cells(row)
     return Dot(
         label=row.label,
         interval=interval_of(
@@ -65,4 +66,5 @@ def _dot(row: PublishedRow, level: float) -> Dot:
             level=level,
             told=number.low > 0 or not row.items,
         ),
+        written=(interval, estimate),
     )

@@ -32,8 +32,9 @@ COLUMNS: Final = (
 def csv_text(publications: Iterable[Publication]) -> str:
     r"""CSV (RFC 4180) with a header and lines that end in \n; empty where something is not known.
 
-    A text that a spreadsheet would take for a formula gets an apostrophe in front, as in the long
-    table of `tables`.
+    Numbers are as they were estimated, rounded, and not cut off at 0 and 1. A text that a
+    spreadsheet would take for a formula gets an apostrophe in front, as in the long table of
+    `tables`; what is invisible or acts on a terminal is named instead.
 
     Args:
         publications: one after the other.
@@ -78,7 +79,7 @@ def _three(number: Rounded | None) -> list[object]:
 
 
 def _cell(value: object) -> object:
-    return spreadsheet_safe(value) if isinstance(value, str) else value
+    return spreadsheet_safe(visible(value)) if isinstance(value, str) else value
 
 
 def json_text(publications: Iterable[Publication]) -> str:

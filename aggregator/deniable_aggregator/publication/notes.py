@@ -129,8 +129,14 @@ def _intervals(made: Publication, answer: Estimate) -> str:
         "but not for who stayed silent. Numbers are rounded to at most a quarter of the interval's "
         "width, and its ends outward, so that it still covers."
     )
-    if any(each.items and each.number and each.number.estimate < 0 for each in made.rows):
-        text += " Estimates are not clipped: below zero they are noise around a small share."
+    if any(
+        each.items and each.number and not 0 <= each.number.low <= each.number.high <= 1
+        for each in made.rows
+    ):
+        text += (
+            " Of shares, tables and pictures show what is possible, from 0 to 100%; noise moves "
+            "some beyond, and so they stand in CSV and JSON."
+        )
     return text
 
 

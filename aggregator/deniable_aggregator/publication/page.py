@@ -115,7 +115,7 @@ def page(opened: OpenedExport, version: str) -> str:
             application=visible(export.application),
             sections=[_section(each, export) for each in export.metrics],
             head=export.history.head,
-            entries=len(export.history.entries),
+            entries=counted(len(export.history.entries), "entry", "entries"),
             public_key=opened.public_key,
             made_with=visible(export.made_with),
             version=version,

@@ -23,8 +23,7 @@ OTHER_KEY = b64encode(
 ).decode()
 
 HOSTILE = ("<script>alert(1)</script>", "=1+1", "שלום", "a|b*c*", "{{ 7 * 7 }}", "</title>&amp;")
-REGISTRY = registry.parse(
-    """
+TEXT = """
 registry = 1
 application = "flightdeck"
 [budget]
@@ -41,7 +40,7 @@ values = ["<script>alert(1)</script>", "=1+1", "שלום", "a|b*c*", "{{ 7 * 7 }
 complete = true
 epsilon = 3.0
 """
-)
+REGISTRY = registry.parse(TEXT)
 HELD = {"theme": (9_000, 5_000, 1_000), "plugin": (5_000, 4_000, 3_000, 2_500, 400, 100)}
 
 

@@ -6,8 +6,10 @@ import csv
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -16,6 +18,7 @@ import pytest
 from deniable_aggregator.publication.export import open_export
 from deniable_aggregator.publication.folder import digest_of_folder, folder_files, write_folder
 from deniable_aggregator.publication.formats import FORMATS
+from deniable_shared import __version__
 from deniable_shared.errors import ParameterError
 from tests.aggregator.publication import exported
 from tests.aggregator.publication.exported import HOSTILE, PUBLIC_KEY
@@ -114,6 +117,50 @@ def test_a_folder_that_cannot_be_written_is_not_left_in_part(files, tmp_path, mo
     with pytest.raises(ZeroDivisionError):
         write_folder(files, tmp_path / "site")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_empty_folder_is_replaced_where_the_system_does_not_do_so(files, tmp_path, monkeypatch):
+    def rename(path, target):
+        assert not target.exists()
+        shutil.move(path, target)
+
+    monkeypatch.setattr(Path, "rename", rename)
+    monkeypatch.setattr(Path, "replace", rename)
+    write_folder(files, tmp_path)
+    assert contents(tmp_path) == files
+
+
+@pytest.mark.service
+@pytest.mark.skipif(os.name == "nt", reason="the page prints commands of a shell")
+def test_the_commands_that_the_page_prints_work_as_they_are_printed(files, tmp_path):
+    folder = tmp_path / "a site"
+    write_folder(files, folder)
+    _, verify = files["index.html"].decode().split('id="verify"')
+    key, again, compare, head = map(unescape, re.findall(r"(?s)<pre[^>]*>(.*?)</pre>", verify))
+    assert key == PUBLIC_KEY
+    install, page, diff = again.splitlines()
+    assert install == f"pip install 'deniable[aggregator]=={__version__}'"
+    said = [printed_by(command, folder) for command in (page, diff)]
+    assert said[0].startswith("wrote ../again: ")
+    assert said[1] == ""
+    (folder / "metrics.toml").write_text(exported.TEXT, "utf-8")
+    assert "registered, the newest version" in printed_by(compare, folder)
+    assert "the chain of hashes is intact" in printed_by(head, folder)
+
+
+def printed_by(command, folder):
+    """What a command prints, which must succeed."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", "-c", command],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    return done.stdout
 
 
 class Elements(HTMLParser):
