@@ -14,10 +14,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from deniable_aggregator.publication.export import open_export
 from deniable_aggregator.publication.folder import digest_of_folder, folder_files, write_folder
 from deniable_aggregator.publication.formats import FORMATS
+from deniable_aggregator.publication.registered import everything_registered
 from deniable_shared import __version__
 from deniable_shared.errors import ParameterError
 from tests.aggregator.publication import exported
@@ -143,7 +145,7 @@ def test_the_commands_that_the_page_prints_work_as_they_are_printed(files, tmp_p
     said = [printed_by(command, folder) for command in (page, diff)]
     assert said[0].startswith("wrote ../again: ")
     assert said[1] == ""
-    (folder / "metrics.toml").write_text(exported.TEXT, "utf-8")
+    (folder / "metrics.toml").write_text(exported.SHIPPED, "utf-8")
     assert "registered, the newest version" in printed_by(compare, folder)
     assert "the chain of hashes is intact" in printed_by(head, folder)
 
@@ -225,11 +227,36 @@ def test_the_page_says_what_is_published_and_how_to_check_it(files, document):
         for version in each.versions:
             assert version.version in page
         assert "it makes even odds at most" in page
+    assert "could be at most 95.3% sure which is true" in page
     assert "<p>One of 3 values, at most once a day: light, dark, system.</p>" in page
     assert opened.export.history.head in page
     assert PUBLIC_KEY in page
     assert "registered on 2024-10-04" in page
     assert "This is policy, not privacy" in page
+
+
+def test_the_page_names_what_is_not_published_too(document, files):
+    table = everything_registered(open_export(document).export)
+    assert [(row[0], row[1], row[2], row[4]) for row in table.rows] == [
+        ("theme", "category by grr, epsilon 2, every day", "2024-10-04", "published"),
+        ("plugin", "category by grr, epsilon 3, every day", "2024-10-04", "published"),
+        ("late", "boolean by rr, epsilon 0.5, every day", "2024-10-14",
+         "not published here; removed on 2024-10-15"),
+        ("seconds", "number by duchi, epsilon 1.5, every week", "2024-10-14",
+         "not published here"),
+    ]  # fmt: skip
+    page = files["index.html"].decode()
+    assert "Everything this application was ever registered to ask" in page
+    assert "not published here; removed on 2024-10-15" in page
+
+
+def test_no_character_of_the_data_acts_on_a_terminal(document):
+    made = open_export(document).export.metrics[0]
+    row = replace(made.rows[0], label="li\u202eght\x1b[2J")
+    for name in ("csv", "json", "md", "html"):
+        text = FORMATS[name]([replace(made, rows=[row])])
+        assert "\u202e" not in text
+        assert "\x1b" not in text
 
 
 @pytest.mark.parametrize("form", FORMATS)
