@@ -46,7 +46,7 @@ def check_export(export: Export) -> None:
         check_history(history)
     except BrokenHistoryError as error:
         raise ExportError(
-            f"the history of the registry is not as it was written: {error}"
+            f"the history of the registry is not as it was written: {visible(str(error))}"
         ) from None
     for each in export.metrics:
         if each.application != export.application:
