@@ -54,7 +54,7 @@ def table_of(publication: Publication) -> Table:
             *_estimate(row),
         ]
         if counts:
-            line += _number(row.reports, row.of_reports)
+            line += ["", ""] if row.reports is None else _number(row.reports, row.of_reports)
         if people:
             line += ["" if row.people is None else f"{row.people:,}", _presence(row)]
         cells.append(line)
@@ -63,7 +63,7 @@ def table_of(publication: Publication) -> Table:
 
 
 def _label(row: PublishedRow, publication: Publication) -> str:
-    if row.of_reports < publication.reports:
+    if row.of_reports is not None and row.of_reports < publication.reports:
         return f"{visible(row.label)} (of {counted(row.of_reports, 'report')})"
     return visible(row.label)
 
@@ -73,15 +73,16 @@ def _estimate(row: PublishedRow) -> list[str]:
     return _number(row.number, 1 if row.items else None, percent=row.items > 0)
 
 
-def _number(number: Rounded | None, most: int | None, *, percent: bool = False) -> list[str]:
+def _number(number: Rounded, most: int | None, *, percent: bool = False) -> list[str]:
     """A number and its interval; of what is in [0, most], the possible part of the interval."""
-    if number is None:
-        return ["can't place", ""]
     low, high = number.low, number.high
     if most is not None and high > 0 and low < most:
         low, high = max(low, 0.0), min(high, float(most))
     ends = [written(end, number.unit, percent=percent) for end in (low, high)]
-    estimate = written(number.estimate, number.unit, percent=percent)
+    if number.estimate is None:
+        estimate = "can't place"
+    else:
+        estimate = written(number.estimate, number.unit, percent=percent)
     if most is not None and number.low <= 0 and number.high >= most:
         estimate = "can't tell"
     return [estimate, f"{ends[0].rstrip('%')} to {ends[1]}"]
