@@ -53,8 +53,7 @@ def table_of(publication: Publication) -> Table:
             *number_cells(row),
         ]
         if counts:
-            reports = None if row.reports is None else clipped(row.reports, row.of_reports)
-            line += _cells(reports, row.of_reports)
+            line += ("", "") if row.reports is None else _counts(row.reports, row.of_reports)
         if people:
             line += ["" if row.people is None else f"{row.people:,}", _presence(row)]
         cells.append(line)
@@ -63,7 +62,7 @@ def table_of(publication: Publication) -> Table:
 
 
 def _label(row: PublishedRow, publication: Publication) -> str:
-    if row.of_reports < publication.reports:
+    if row.of_reports is not None and row.of_reports < publication.reports:
         return f"{visible(row.label)} (of {counted(row.of_reports, 'report')})"
     return visible(row.label)
 
@@ -77,15 +76,13 @@ def number_cells(row: PublishedRow) -> tuple[str, str]:
     return _cells(shown_number(row), 1 if row.items else None, percent=row.items > 0)
 
 
-def shown_number(row: PublishedRow) -> Rounded | None:
+def shown_number(row: PublishedRow) -> Rounded:
     """The number of a row, as people are shown it: of a share, what is possible.
 
     Args:
         row: of a table.
     """
-    if row.number is None or not row.items:
-        return row.number
-    return clipped(row.number, 1)
+    return clipped(row.number, 1) if row.items else row.number
 
 
 def clipped(number: Rounded, most: float) -> Rounded:
@@ -99,20 +96,24 @@ def clipped(number: Rounded, most: float) -> Rounded:
     """
     if number.high <= 0 or number.low >= most:
         return number
-    estimate, low, high = (
-        min(max(each, 0.0), float(most)) for each in (number.estimate, number.low, number.high)
-    )
+    low, high = max(number.low, 0.0), min(number.high, float(most))
+    estimate = number.estimate
+    if estimate is not None:
+        estimate = min(max(estimate, 0.0), float(most))
     return Rounded(estimate, low, high, number.unit)
 
 
-def _cells(number: Rounded | None, most: float | None, *, percent: bool = False) -> tuple[str, str]:
+def _counts(reports: Rounded, most: int | None) -> tuple[str, str]:
+    return _cells(reports if most is None else clipped(reports, most), most)
+
+
+def _cells(number: Rounded, most: float | None, *, percent: bool = False) -> tuple[str, str]:
     """A number and its interval; `most` is what it can be at most, where it is in [0, most]."""
-    if number is None:
-        return "can't place", ""
-    estimate, low, high = (
-        written(each, number.unit, percent=percent)
-        for each in (number.estimate, number.low, number.high)
-    )
+    low, high = (written(each, number.unit, percent=percent) for each in (number.low, number.high))
+    if number.estimate is None:
+        estimate = "can't place"
+    else:
+        estimate = written(number.estimate, number.unit, percent=percent)
     if most is not None and number.low <= 0 and number.high >= most:
         estimate = "can't tell"
     return estimate, f"{low.rstrip('%')} to {high}"

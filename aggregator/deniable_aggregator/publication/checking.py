@@ -112,7 +112,7 @@ def _check_whole(made: Publication) -> None:
             f"periods of {made.metric} must be 1 to {most:,} in these days, got {made.periods:,}"
         )
     for row in made.rows:
-        if row.of_reports > made.reports:
+        if row.of_reports is not None and row.of_reports > made.reports:
             raise ExportError(
                 f"a share of {made.metric} must be of at most its {made.reports:,} reports, got "
                 f"one of {row.of_reports:,}"

@@ -50,12 +50,12 @@ def figure_of(publication: Publication) -> Figure | None:
 def _tells_anything(row: PublishedRow) -> bool:
     """Whether there is a number, and of a share more than that it is from 0 to 1."""
     number = row.number
-    return number is not None and not (row.items and number.low <= 0 and number.high >= 1)
+    return number.estimate is not None and not (row.items and number.low <= 0 and number.high >= 1)
 
 
 def _dot(row: PublishedRow, level: float) -> Dot:
     number = shown_number(row)
-    assert number is not None  # others are not drawn
+    assert number.estimate is not None  # others are not drawn
     estimate, interval = number_cells(row)
     return Dot(
         label=row.label,

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from deniable_aggregator.publication.rounding import Rounded
 
 COLUMNS: Final = (
-    "application", "metric", "segment", "since", "until", "measure", "value", "items", "estimate",
-    "low", "high", "reports", "reports_low", "reports_high", "of_reports", "people", "presence",
-    "level", "minimum", "epsilon", "version",
+    "application", "metric", "segment", "segment_low", "segment_high", "since", "until", "measure",
+    "value", "items", "estimate", "low", "high", "reports", "reports_low", "reports_high",
+    "of_reports", "people", "presence", "level", "minimum", "epsilon", "version",
+    "reports_left_out",
 )  # fmt: skip
 """Of CSV."""
 
@@ -53,6 +54,7 @@ def _csv_row(made: Publication, row: PublishedRow) -> list[object]:
         made.application,
         made.metric,
         made.segment,
+        *_three(made.segment_share)[1:],
         made.since.isoformat(),
         made.until.isoformat(),
         row.measure,
@@ -67,6 +69,7 @@ def _csv_row(made: Publication, row: PublishedRow) -> list[object]:
         made.minimum,
         f"{max(each.epsilon for each in made.versions):.6g}",
         " ".join(each.version for each in made.versions),
+        made.reports_left_out,
     ]
 
 
@@ -75,7 +78,7 @@ def _three(number: Rounded | None) -> list[object]:
     if number is None:
         return [None] * 3
     ends = (number.estimate, number.low, number.high)
-    return [int(each) if each.is_integer() else each for each in ends]
+    return [int(each) if each is not None and each.is_integer() else each for each in ends]
 
 
 def _cell(value: object) -> object:

@@ -5,18 +5,14 @@ from __future__ import annotations
 import csv
 import re
 from dataclasses import replace as changed
-from datetime import date
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from deniable_aggregator.answers.common import Notice
-from deniable_aggregator.answers.days import Run
 from deniable_aggregator.charts.svg import svg
 from deniable_aggregator.publication.cells import table_of
-from deniable_aggregator.publication.devices import periods_of
 from deniable_aggregator.publication.figures import figure_of
 from deniable_aggregator.publication.formats import csv_text
 from deniable_aggregator.publication.making import NotPublishedError, publish
@@ -76,16 +72,6 @@ def test_the_minimum_is_of_the_devices_of_a_period_and_not_of_their_reports():
     # On each of 31 days 10,000/31 of the devices hold the most popular value.
     assert shown == [3, 0]
     assert len(publish(source(days=DAYS), "m", policy=Policy(300)).rows) == 2
-
-
-@pytest.mark.parametrize(
-    ("every", "count"), [(["day"], 29), (["week"], 5), (["month"], 1), (["once"], 1),
-                         (["week", "day"], 29)]
-)  # fmt: skip
-def test_periods_are_those_with_reports_of_the_shortest_kind(every, count):
-    days = replace(DAYS, missing=[Run(date(2026, 1, 2), date(2026, 1, 3))], reported=29)
-    found = periods_of(days, every)
-    assert (found.count, found.devices(58)) == (count, 58 / count)
 
 
 def test_if_no_value_is_shown_the_others_still_are_together():
@@ -189,9 +175,6 @@ def test_what_must_be_known_is_said():
     assert "not those of honest devices" in made.cautions[0]
     made_of_keys_that_differ = publish(source(verdict="uneven"), "m", policy=Policy(1_000))
     assert "or reports were forged" in made_of_keys_that_differ.cautions[0]
-    apart = source()
-    apart.head = replace(apart.head, notices=[Notice("robust_check_differs", "warning", "")])
-    assert "differs much between days" in publish(apart, "m", policy=Policy(1_000)).cautions[0]
     said = " ".join(made.notes)
     for part in (
         "This is policy, not privacy: randomized reports need no suppression, and no "
