@@ -220,7 +220,7 @@ def strings(deployment: Deployment) -> Iterator[Question]:
             {"detected": "true"}, body={"candidates": listed}, days=whole_weeks(deployment),
         )  # fmt: skip
     yield Question(
-        "a list in which nobody is", "plugin", "estimate", [warned("did not list")],
+        "a list in which nobody is", "plugin", "estimate", [warned("was not looked for")],
         body={"candidates": numbered("absent", ABSENT)}, days=whole_weeks(deployment),
     )  # fmt: skip
 

@@ -103,7 +103,10 @@ def removed_entry(name: str, epoch: int) -> HistoryEntry:
 
 
 def summary(spec: Spec) -> str:
-    """Type, mechanism, epsilon and how often a device reports, in a line."""
+    """Type, mechanism, epsilon and how often a device reports, in a line.
+
+    It stays as it is: entries that were written hold it, and exports are checked against it.
+    """
     epsilon = f"epsilon {spec.mechanism.epsilon:.6g}"
     if spec.mechanism.epsilon_permanent is not None:
         epsilon += f", {spec.mechanism.epsilon_permanent:.6g} for all reports of a value"

@@ -41,7 +41,17 @@ def test_the_public_page_fits_every_window_and_has_no_barrier(browser, site, scr
         opened.check_layout(screenshots, "public-page")
         opened.check_access()
         light = opened.page.get_by_role("row").filter(has_text="light")
-        assert "(above 0.5)" in light.first.inner_text()
+        assert "(above 50%)" in light.first.inner_text()
+
+
+def test_a_table_with_people_is_seen_whole(browser, site):
+    with tab(browser, site.as_uri()) as opened:
+        opened.page.goto(f"{site.as_uri()}/index.html")
+        table = opened.page.locator(".table.wide").first
+        assert table.locator("td").last.get_attribute("data-column") == "presence"
+        for width in (1280, 390):
+            opened.page.set_viewport_size({"width": width, "height": 900})
+            assert table.evaluate("each => each.scrollWidth - each.clientWidth") <= 0
 
 
 def test_a_printed_public_page_shows_what_is_folded(browser, site):

@@ -9,7 +9,14 @@ from msgspec import UNSET, Struct, UnsetType
 from msgspec.structs import replace
 
 from deniable_aggregator.answers.days import Days
-from deniable_aggregator.answers.words import Count, FalseFinds, IntervalKind, Verdict, VersionId
+from deniable_aggregator.answers.words import (
+    Count,
+    FalseFinds,
+    IntervalKind,
+    NoticeCode,
+    Verdict,
+    VersionId,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,12 +26,12 @@ class Notice(Struct, frozen=True):
     """What a reader must know before the numbers of an answer.
 
     Attributes:
-        code: a short word for programs, such as "suspicious_reports".
+        code: a short word for programs.
         severity: a warning where the numbers may mislead, else a note.
         message: what it is, and what to do, in one or two sentences.
     """
 
-    code: str
+    code: NoticeCode
     severity: Literal["warning", "note"]
     message: str
 
@@ -99,6 +106,18 @@ class Head(Struct):
         return replace(self, notices=ordered_notices(self.notices, notices))
 
 
+class PeriodCounts(Struct, frozen=True):
+    """In how many periods of a metric reports came. A device sends at most one in each.
+
+    Attributes:
+        count: how many of these periods have reports; of several versions, the shortest periods.
+        busiest: how many reports the one with the most has: there are as many devices.
+    """
+
+    count: Count
+    busiest: Count
+
+
 class MetricVersion(Struct, kw_only=True):
     """A version of a metric whose reports are in an answer.
 
@@ -114,6 +133,7 @@ class MetricVersion(Struct, kw_only=True):
         repeated: what permanent noise means for answers about several periods.
         delta: of (epsilon, delta): by how much an event may be more probable than epsilon allows.
         privacy: what delta means.
+        periods: in how many periods its reports came; of estimates only.
     """
 
     version: VersionId
@@ -127,6 +147,7 @@ class MetricVersion(Struct, kw_only=True):
     repeated: str | UnsetType = UNSET
     delta: float | UnsetType = UNSET
     privacy: str | UnsetType = UNSET
+    periods: PeriodCounts | UnsetType = UNSET
 
 
 class IntervalNote(Struct, kw_only=True):

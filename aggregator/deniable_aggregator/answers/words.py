@@ -45,6 +45,29 @@ VERDICT_WORDS: Final = {
 POSTPROCESS_LABELS: Final = {"norm-sub": "adjusted to add up to 100%"}
 """What post-processing is called where people read it, if not by its name."""
 
+NoticeCode = Literal[
+    "cut_strings",
+    "distribution_instead",
+    "excluded_key_counted",
+    "known_in_part",
+    "other_bins",
+    "other_type",
+    "other_version",
+    "pending_reports",
+    "planted_strings",
+    "reports_left_out",
+    "reports_stopped",
+    "robust_check_differs",
+    "segment_far_from_whole",
+    "segment_nearly_one_value",
+    "segment_not_there",
+    "segment_too_small",
+    "suspicious_reports",
+    "uneven_key",
+    "unlisted_string",
+]
+"""What a notice is about. Whether and how it is published, `publication.cautions` says of each."""
+
 KEY_ACTIONS: Final[tuple[str, ...]] = get_args(KeyAction)
 SCOPES: Final[tuple[str, ...]] = get_args(Scope)
 MARGINS: Final[tuple[str, ...]] = get_args(Margin)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.integrity import CheckResult
     from deniable_aggregator.answers.questions import DaysQuery
-    from deniable_aggregator.answers.words import Verdict
+    from deniable_aggregator.answers.words import NoticeCode, Verdict
     from deniable_aggregator.api.review import Review
 
 _WORST_FIRST: Final[tuple[Verdict, ...]] = ("suspicious", "uneven", "unknown", "ok")
@@ -84,7 +84,7 @@ def health_overview(
 
 
 def _notices(found: Sequence[MetricHealth]) -> list[Notice]:
-    named = (
+    named: tuple[tuple[NoticeCode, str, list[str]], ...] = (
         (
             "suspicious_reports",
             "The reports of {} are not all those of honest devices.",

@@ -27,6 +27,7 @@ from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange, day_of
 from deniable_aggregator.estimation.each_version import each_version
 from deniable_aggregator.estimation.estimator import estimate
 from deniable_aggregator.estimation.inputs import NO_LISTS, ChangeRequest, EstimateRequest
+from deniable_aggregator.estimation.periods_with_reports import say_periods
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.integrity import notices, report
 from deniable_aggregator.integrity.examiner import FAMILY_P
@@ -168,6 +169,7 @@ class QueryService:
         pending = self._reader.pending(asked)
         answer = found.answer(review.head(application, query.since, query.until, pending))
         answer.notices = ordered_notices(answer.notices, said)
+        say_periods(answer, reported.specs, reported.by_day)
         if alone is not None:
             answer.per_version = alone
         if isinstance(answer, Shares):

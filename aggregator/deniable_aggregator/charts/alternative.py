@@ -95,7 +95,7 @@ def table_of(panel: Panel) -> tuple[list[str], list[list[str]]]:
     """
     if isinstance(panel, Dots):
         return ["", "estimate", "interval", ""], [
-            [dot.label, *_cells(dot.interval, panel.unit), ", ".join(_beside(dot, panel.unit))]
+            [dot.label, *_dot_cells(dot, panel.unit), ", ".join(_beside(dot, panel.unit))]
             for dot in panel.dots
         ]
     if isinstance(panel, Lines):
@@ -131,6 +131,16 @@ def table_of(panel: Panel) -> tuple[list[str], list[list[str]]]:
     ]
 
 
+def _dot_cells(dot: Dot, unit: Unit) -> tuple[str, str]:
+    """The estimate and the interval of a row, in two cells."""
+    return _cells(dot.interval, unit) if dot.written is None else dot.written[::-1]
+
+
+def range_of(dot: Dot, unit: Unit) -> str:
+    """The interval of a row, as it stands beside its mark."""
+    return in_words(dot.interval, unit) if dot.written is None else dot.written[0]
+
+
 def _cells(interval: Interval, unit: Unit) -> tuple[str, str]:
     """An estimate and its interval, in two cells."""
     if interval.estimate is None:
@@ -152,7 +162,11 @@ def _beside(dot: Dot, unit: Unit) -> list[str]:
 
 def dot_in_words(dot: Dot, unit: Unit) -> str:
     """A row: "chrome: 44 to 46%, estimate 45%"."""
-    return ", ".join([f"{dot.label}: {interval_in_words(dot.interval, unit)}", *_beside(dot, unit)])
+    if dot.written is None:
+        said = interval_in_words(dot.interval, unit)
+    else:
+        said = "{}, estimate {}".format(*dot.written)
+    return ", ".join([f"{dot.label}: {said}", *_beside(dot, unit)])
 
 
 def row_in_words(row: GridRow, panel: Grid) -> str:

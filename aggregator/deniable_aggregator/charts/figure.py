@@ -85,6 +85,8 @@ class Dot:
         aside: a few words below or after the name, such as "of 400 reports".
         truth: the true number, where it is known.
         adjusted: the post-processed number, to which no interval belongs.
+        written: the interval and the estimate in words, where a table has them already; None to
+            round them here.
     """
 
     label: str
@@ -92,6 +94,7 @@ class Dot:
     aside: str = ""
     truth: float | None = None
     adjusted: float | None = None
+    written: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -18,6 +19,7 @@ from deniable_aggregator.cli.support.store_option import (
     store_is_meant,
 )
 from deniable_shared.characters import visible
+from deniable_shared.nearest import did_you_mean
 from deniable_shared.registry import load
 
 if TYPE_CHECKING:
@@ -28,6 +30,12 @@ if TYPE_CHECKING:
     from deniable_shared.registry import Registry
 
 
+MOST_NAMED: Final = 10
+"""Of the applications of a store, for somebody who named another."""
+
+_HEAD: Final = re.compile("[0-9a-fA-F]{64}")
+
+
 @click.command()
 @click.option(
     "--compare",
@@ -36,7 +44,9 @@ if TYPE_CHECKING:
     help="Say of each metric of this registry file whether and when it was registered.",
 )
 @click.option(
-    "--head", metavar="HEX", help="The head that was printed earlier: it must be in the history."
+    "--head",
+    metavar="HEX",
+    help="The head that was printed earlier, all 64 digits of it: it must be in the history.",
 )
 @click.option(
     "--from",
@@ -76,10 +86,14 @@ def history(
         deniable metrics history
         deniable metrics history --compare metrics.toml
         deniable metrics history --json > history.json
-        deniable metrics history --from history.json --head 5f0c...
+        deniable metrics history --from history.json --head HEX
     """  # noqa: D301  click reads the backslash as a sign
     from deniable_aggregator.registry_history import BrokenHistoryError, check_history
 
+    if head is not None and not _HEAD.fullmatch(head):
+        raise click.UsageError(
+            f"--head must be the 64 hexadecimal digits that were printed, got {visible(head)!r}"
+        )
     shipped = None if compare is None else load(compare)
     if file is not None:
         if named_sources(context):
@@ -112,7 +126,15 @@ def _in_store(store: str, application: str | None, shipped: Registry | None) -> 
     if not name:
         raise click.UsageError("--application must say whose registry it is, got nothing")
     with open_store(store) as opened:
-        return opened.metrics.history(name)
+        found = opened.metrics.history(name)
+        known = [] if found.entries else opened.metrics.applications()
+    if known:
+        listed = ", ".join(known[:MOST_NAMED]) + (", ..." if known[MOST_NAMED:] else "")
+        raise click.ClickException(
+            f"the store has never had a metric of {visible(name)!r}.{did_you_mean(name, known)} "
+            f"It has those of {listed}."
+        )
+    return found
 
 
 def _read(file: Path) -> RegistryHistory:
@@ -155,6 +177,7 @@ def _print(history: RegistryHistory, shipped: Registry | None) -> None:
     )
     from deniable_aggregator.cli.render.output import literal_console, print_lines, print_table
     from deniable_aggregator.registry_history import compare
+    from deniable_aggregator.sentences.wording import counted
 
     if shipped is None:
         if history.entries:
@@ -164,5 +187,8 @@ def _print(history: RegistryHistory, shipped: Registry | None) -> None:
     else:
         print_table(comparison_table(compare(history, shipped)))
     print_lines(
-        [f"{len(history.entries):,} entries, the chain of hashes is intact; head: {history.head}"]
+        [
+            f"{counted(len(history.entries), 'entry', 'entries')}, the chain of hashes is intact; "
+            f"head: {history.head}"
+        ]
     )

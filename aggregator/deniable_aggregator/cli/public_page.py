@@ -24,7 +24,8 @@ def public_page(export: Path, folder: Path, public_key: str | None) -> None:
     makes the same files, byte for byte, on any machine and day. It has no script and loads nothing
     from elsewhere: put the folder behind any web server, or open index.html.
 
-    An export that was changed is refused. With --public-key, so is one that somebody else signed;
+    An export that was changed is refused, and so is one that states something else of a version of
+    a metric than the version's own text. With --public-key, so is one that somebody else signed;
     without it, nobody has checked who did.
 
     The digest that is printed is one for all files, to compare with those of others:

@@ -211,15 +211,15 @@ def _write(made: list[Publication], form: str, output: Path) -> None:
 def _write_export(made: list[Publication], source: HttpSource, path: Path, key: Path) -> None:
     from deniable_aggregator.cli.support.signing import load_private_key
     from deniable_aggregator.publication.export import compile_export, sign_export
+    from deniable_aggregator.sentences.wording import counted
 
     private = load_private_key(key)
     export = compile_export(made, source.registry_history())
     with new_file(path) as file:
         file.write(sign_export(export, private))
-    metrics = "1 metric" if len(made) == 1 else f"{len(made):,} metrics"
     click.echo(
-        f"wrote {path}: {metrics}, and the history of all metrics that were ever registered "
-        f"({len(export.history.entries):,} entries)"
+        f"wrote {path}: {counted(len(made), 'metric')}, and the history of all metrics that "
+        f"were ever registered ({counted(len(export.history.entries), 'entry', 'entries')})"
     )
 
 

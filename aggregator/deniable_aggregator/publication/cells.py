@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deniable_aggregator.publication.notes import PRESENT
-from deniable_aggregator.publication.rounding import written
+from deniable_aggregator.publication.rounding import Rounded, written
 from deniable_aggregator.report.document import Table
 from deniable_aggregator.sentences.wording import counted, days_between
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
     from deniable_aggregator.publication.published import Publication, PublishedRow
-    from deniable_aggregator.publication.rounding import Rounded
 
 
 def title_of(publication: Publication) -> str:
@@ -51,10 +50,10 @@ def table_of(publication: Publication) -> Table:
     for row in rows:
         line = [
             _label(row, publication),
-            *_estimate(row),
+            *number_cells(row),
         ]
         if counts:
-            line += _number(row.reports, row.of_reports)
+            line += ("", "") if row.reports is None else _counts(row.reports, row.of_reports)
         if people:
             line += ["" if row.people is None else f"{row.people:,}", _presence(row)]
         cells.append(line)
@@ -63,32 +62,65 @@ def table_of(publication: Publication) -> Table:
 
 
 def _label(row: PublishedRow, publication: Publication) -> str:
-    if row.of_reports < publication.reports:
+    if row.of_reports is not None and row.of_reports < publication.reports:
         return f"{visible(row.label)} (of {counted(row.of_reports, 'report')})"
     return visible(row.label)
 
 
-def _estimate(row: PublishedRow) -> list[str]:
-    """A share as percentage, or a mean or quantile."""
-    return _number(row.number, 1 if row.items else None, percent=row.items > 0)
+def number_cells(row: PublishedRow) -> tuple[str, str]:
+    """The number of a row and its interval, as tables and pictures write them.
+
+    Args:
+        row: of a table.
+    """
+    return _cells(shown_number(row), 1 if row.items else None, percent=row.items > 0)
 
 
-def _number(number: Rounded | None, most: int | None, *, percent: bool = False) -> list[str]:
-    """A number and its interval; of what is in [0, most], the possible part of the interval."""
-    if number is None:
-        return ["can't place", ""]
-    low, high = number.low, number.high
-    if most is not None and high > 0 and low < most:
-        low, high = max(low, 0.0), min(high, float(most))
-    ends = [written(end, number.unit, percent=percent) for end in (low, high)]
-    estimate = written(number.estimate, number.unit, percent=percent)
+def shown_number(row: PublishedRow) -> Rounded:
+    """The number of a row, as people are shown it: of a share, what is possible.
+
+    Args:
+        row: of a table.
+    """
+    return clipped(row.number, 1) if row.items else row.number
+
+
+def clipped(number: Rounded, most: float) -> Rounded:
+    """The possible part of a number that can be in [0, most] alone.
+
+    An interval that is impossible as a whole stays as it is: something is wrong with the reports.
+
+    Args:
+        number: a share, or a number of reports.
+        most: what it can be at most.
+    """
+    if number.high <= 0 or number.low >= most:
+        return number
+    low, high = max(number.low, 0.0), min(number.high, float(most))
+    estimate = number.estimate
+    if estimate is not None:
+        estimate = min(max(estimate, 0.0), float(most))
+    return Rounded(estimate, low, high, number.unit)
+
+
+def _counts(reports: Rounded, most: int | None) -> tuple[str, str]:
+    return _cells(reports if most is None else clipped(reports, most), most)
+
+
+def _cells(number: Rounded, most: float | None, *, percent: bool = False) -> tuple[str, str]:
+    """A number and its interval; `most` is what it can be at most, where it is in [0, most]."""
+    low, high = (written(each, number.unit, percent=percent) for each in (number.low, number.high))
+    if number.estimate is None:
+        estimate = "can't place"
+    else:
+        estimate = written(number.estimate, number.unit, percent=percent)
     if most is not None and number.low <= 0 and number.high >= most:
         estimate = "can't tell"
-    return [estimate, f"{ends[0].rstrip('%')} to {ends[1]}"]
+    return estimate, f"{low.rstrip('%')} to {high}"
 
 
 def _presence(row: PublishedRow) -> str:
     if row.presence is None:
         return ""
-    text = written(row.presence, 0.001)
-    return f"{text} (above {PRESENT})" if row.presence > PRESENT else text
+    text = written(row.presence, 0.001, percent=True)
+    return f"{text} (above {PRESENT:.0%})" if row.presence > PRESENT else text

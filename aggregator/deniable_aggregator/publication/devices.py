@@ -3,61 +3,124 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from functools import lru_cache
+from itertools import combinations
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from deniable_aggregator.dates import epoch_of
-from deniable_shared.periods import EVERY, period
+from msgspec import UNSET
+
+from deniable_shared.periods import EVERY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from datetime import date
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from deniable_aggregator.answers.days import Days
+    from deniable_aggregator.answers.estimates import Estimate
     from deniable_shared.periods import Every
+
+_MOST_VERSIONS: Final = 10
+"""So many are tried together; of more only what is true of any of them is used."""
+
+
+class Devices(NamedTuple):
+    """How many devices reported in a period.
+
+    Attributes:
+        average: over the periods with reports of these devices, or less.
+        busiest: in the period with the most reports, or more.
+    """
+
+    average: float
+    busiest: float
+
+
+@dataclass(frozen=True)
+class VersionPeriods:
+    """The reports of a version.
+
+    Attributes:
+        reports: how many there are.
+        count: in how many of the version's periods.
+        busiest: how many in the one with the most.
+    """
+
+    reports: int
+    count: int
+    busiest: int
 
 
 @dataclass(frozen=True)
 class Periods:
-    """The periods of a metric that some days hold.
+    """The periods of a metric in which there are reports.
 
     Attributes:
         every: how often a device reports; of several versions, the shortest period.
-        count: how many of these periods have days with reports; at least 1.
+        count: how many of these periods have reports; at least 1.
+        busiest: how many reports the one with the most has.
+        versions: the reports of each version.
     """
 
     every: Every
     count: int
+    busiest: int
+    versions: tuple[VersionPeriods, ...]
 
-    def devices(self, reports: int) -> float:
-        """How many devices reported in one period, on average over the periods.
+    def devices(self, reports: int) -> Devices:
+        """How many devices of the versions that know a value reported in one period.
 
         A device sends one report in a period, so that these are different devices. How many there
         were in all periods together nobody knows: reports have no sender.
 
         Args:
-            reports: of all periods.
+            reports: of the versions that know the value, in all periods. Which versions these are
+                is not said, but their reports add up to this. Where several sets of versions do,
+                or these reported at the same time, the average may be too small and the busiest
+                period too large, never the other way round.
         """
-        return reports / self.count
+        return _devices(self, reports)
 
 
-def periods_of(days: Days, every: Iterable[Every]) -> Periods:
+@lru_cache(1_024)
+def _devices(periods: Periods, reports: int) -> Devices:
+    if reports == sum(each.reports for each in periods.versions):
+        return Devices(reports / periods.count, periods.busiest)
+    averages, most = [], []
+    for known in _adding_up(periods.versions, reports):
+        averages.append(reports / min(periods.count, sum(each.count for each in known)))
+        most.append(min(periods.busiest, sum(each.busiest for each in known)))
+    if not averages:
+        return Devices(reports / periods.count, min(periods.busiest, reports))
+    return Devices(min(averages), max(most))
+
+
+def _adding_up(
+    versions: Sequence[VersionPeriods], reports: int
+) -> Iterator[tuple[VersionPeriods, ...]]:
+    """All sets of versions with so many reports together."""
+    if len(versions) > _MOST_VERSIONS:
+        return
+    for size in range(1, len(versions)):
+        for some in combinations(versions, size):
+            if sum(each.reports for each in some) == reports:
+                yield some
+
+
+def periods_of(answer: Estimate, every: Iterable[Every]) -> Periods:
     """The periods in which there are reports.
 
     Args:
-        days: those of an answer.
-        every: of each version of the metric that has reports.
+        answer: of a server; with at least one report.
+        every: how often devices report, of each version with reports.
     """
-    shortest = min(every, key=EVERY.index)
-    reported = {period(shortest, epoch_of(day)) for day in _reported(days)}
-    return Periods(shortest, max(1, len(reported)))
-
-
-def _reported(days: Days) -> Iterator[date]:
-    missing = {
-        run.since + timedelta(number) for run in days.missing for number in range(run.length)
-    }
-    for number in range(days.covered):
-        day = days.since + timedelta(number)
-        if day not in missing:
-            yield day
+    together = answer.periods
+    if together is UNSET:
+        raise ValueError("periods must be in the answer")
+    return Periods(
+        every=min(every, key=EVERY.index),
+        count=together.count,
+        busiest=together.busiest,
+        versions=tuple(
+            VersionPeriods(each.reports, each.periods.count, each.periods.busiest)
+            for each in answer.versions
+            if each.periods
+        ),
+    )

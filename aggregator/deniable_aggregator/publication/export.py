@@ -11,7 +11,6 @@ sequence of bytes.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
@@ -21,11 +20,11 @@ import msgspec
 from msgspec import Struct
 
 from deniable_aggregator.answers.registry_history import RegistryHistory  # noqa: TC001  msgspec
+from deniable_aggregator.publication.checking import ExportError, check_export
 from deniable_aggregator.publication.published import Name, Publication  # noqa: TC001  msgspec
-from deniable_aggregator.registry_history import BrokenHistoryError, check_history
 from deniable_shared import __version__
-from deniable_shared.errors import DeniableError, ParameterError
-from deniable_shared.spec import Spec
+from deniable_shared.characters import visible
+from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,10 +37,6 @@ CONTEXT: Final = b"deniable publication 1\n"
 KEY_BYTES: Final = 32
 _PARTS: Final = {"public_key", "publication", "signature"}
 _IN_BASE64: Final = ("public_key", "signature")
-
-
-class ExportError(DeniableError):
-    """An export cannot be trusted, or cannot be read. The message says why."""
 
 
 class Export(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -91,7 +86,7 @@ def compile_export(publications: Sequence[Publication], history: RegistryHistory
         metrics=list(publications),
         history=history,
     )
-    _check(export)
+    check_export(export)
     return export
 
 
@@ -112,8 +107,9 @@ def open_export(document: bytes, public_key: str | None = None) -> OpenedExport:
     """Reads an export, and checks all of it that can be checked.
 
     That it has the only form that it can have, that its signature is that of its public key, that
-    each version of a metric is the SHA-256 of its canonical text and was registered, and that no
-    link of the history was changed. Without a public key this does not say who signed it.
+    each version of a metric is the SHA-256 of its canonical text and was registered, that all that
+    is said of a version follows from that text, and that no link of the history was changed.
+    Without a public key this does not say who signed it.
 
     Args:
         document: the file.
@@ -134,17 +130,26 @@ def open_export(document: bytes, public_key: str | None = None) -> OpenedExport:
     try:
         export = msgspec.convert(content, Export)
     except msgspec.ValidationError as error:
-        raise ExportError(
-            f"the export was made for another version of Deniable than {__version__}: {error}"
-        ) from None
-    _check(export)
+        raise ExportError(_why_unread(content, error)) from None
+    check_export(export)
     return OpenedExport(export, b64encode(own_key).decode(), document)
+
+
+def _why_unread(content: Any, error: Exception) -> str:
+    """Why an export is none of this version of Deniable."""
+    made_with = content.get("made_with") if isinstance(content, dict) else None
+    if isinstance(made_with, str) and made_with != __version__:
+        return (
+            f"the export was made with version {visible(made_with)} of Deniable, and this is "
+            f"{__version__}: {visible(str(error))}"
+        )
+    return f"the export is not valid: {visible(str(error))}"
 
 
 def _parts(document: bytes) -> tuple[Any, bytes, bytes]:
     """What is published, the public key and the signature."""
     try:
-        whole = json.loads(document.decode("ascii"))
+        whole = json.loads(document.decode("utf-8-sig"))
         if not isinstance(whole, dict) or whole.keys() != _PARTS:
             raise ExportError(f"the export must be an object of {', '.join(sorted(_PARTS))}")
         key, signature = (b64decode(whole[name], validate=True) for name in _IN_BASE64)
@@ -152,8 +157,10 @@ def _parts(document: bytes) -> tuple[Any, bytes, bytes]:
         same = document == _document(whole["publication"], key, signature)
     except (ValueError, TypeError, RecursionError):
         raise ExportError("the file must be an export of deniable publish") from None
-    if not same or len(key) != KEY_BYTES:
-        raise ExportError("the file is not in the one form that an export has")
+    if not same:
+        raise ExportError(
+            "the file was reformatted or edited after it was signed; get the original"
+        )
     return whole["publication"], key, signature
 
 
@@ -188,42 +195,3 @@ def _public_key(text: str) -> bytes:
     if len(key) != KEY_BYTES:
         raise ParameterError("public key", f"{KEY_BYTES} bytes in base64", text)
     return key
-
-
-def _check(export: Export) -> None:
-    """Checks that an export does not contradict itself."""
-    names = [each.metric for each in export.metrics]
-    if not names or len(set(names)) != len(names):
-        raise ExportError("an export must hold at least one metric, and none of them twice")
-    if export.history.application != export.application:
-        raise ExportError("the history is of another application than the export")
-    try:
-        check_history(export.history)
-    except BrokenHistoryError as error:
-        raise ExportError(
-            f"the history of the registry is not as it was written: {error}"
-        ) from None
-    registered = {(each.metric, each.version) for each in export.history.entries}
-    for each in export.metrics:
-        if each.application != export.application:
-            raise ExportError(f"{each.metric} is of another application than the export")
-        for version in each.versions:
-            _check_version(each, version.version, version.canonical)
-            if (each.metric, version.version) not in registered:
-                raise ExportError(
-                    f"version {version.version} of {each.metric} is not in the history of the "
-                    "registry: nothing says that it was ever registered"
-                )
-
-
-def _check_version(made: Publication, version: str, canonical: str) -> None:
-    if hashlib.sha256(canonical.encode()).hexdigest() != version:
-        raise ExportError(f"version {version} of {made.metric} is not the SHA-256 of its text")
-    try:
-        spec = Spec.from_canonical_text(canonical)
-    except ParameterError:
-        raise ExportError(
-            f"version {version} is none that this version of Deniable knows"
-        ) from None
-    if (spec.application, spec.name) != (made.application, made.metric):
-        raise ExportError(f"version {version} is not one of {made.metric}")

@@ -1,11 +1,11 @@
-"""The picture of a publication: its numbers, as rounded as they are published."""
+"""The picture of a publication: the numbers of its table, in the same words."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.charts.figure import Dot, Dots, Figure, interval_of
-from deniable_aggregator.publication.cells import basis_of, title_of
+from deniable_aggregator.publication.cells import basis_of, number_cells, shown_number, title_of
 
 if TYPE_CHECKING:
     from deniable_aggregator.publication.published import Publication, PublishedRow
@@ -50,12 +50,13 @@ def figure_of(publication: Publication) -> Figure | None:
 def _tells_anything(row: PublishedRow) -> bool:
     """Whether there is a number, and of a share more than that it is from 0 to 1."""
     number = row.number
-    return number is not None and not (row.items and number.low <= 0 and number.high >= 1)
+    return number.estimate is not None and not (row.items and number.low <= 0 and number.high >= 1)
 
 
 def _dot(row: PublishedRow, level: float) -> Dot:
-    number = row.number
-    assert number is not None  # others are not drawn
+    number = shown_number(row)
+    assert number.estimate is not None  # others are not drawn
+    estimate, interval = number_cells(row)
     return Dot(
         label=row.label,
         interval=interval_of(
@@ -65,4 +66,5 @@ def _dot(row: PublishedRow, level: float) -> Dot:
             level=level,
             told=number.low > 0 or not row.items,
         ),
+        written=(interval, estimate),
     )

@@ -83,7 +83,9 @@ def write_folder(contents: Mapping[str, bytes], path: Path) -> None:
             file = part / name
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
-        part.replace(path)
+        if path.exists():  # empty: not every system replaces it
+            path.rmdir()
+        part.rename(path)
     except BaseException:
         shutil.rmtree(part, ignore_errors=True)
         raise

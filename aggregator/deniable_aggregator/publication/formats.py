@@ -22,9 +22,10 @@ if TYPE_CHECKING:
     from deniable_aggregator.publication.rounding import Rounded
 
 COLUMNS: Final = (
-    "application", "metric", "segment", "since", "until", "measure", "value", "items", "estimate",
-    "low", "high", "reports", "reports_low", "reports_high", "of_reports", "people", "presence",
-    "level", "minimum", "epsilon", "version",
+    "application", "metric", "segment", "segment_low", "segment_high", "since", "until", "measure",
+    "value", "items", "estimate", "low", "high", "reports", "reports_low", "reports_high",
+    "of_reports", "people", "presence", "level", "minimum", "epsilon", "version",
+    "reports_left_out",
 )  # fmt: skip
 """Of CSV."""
 
@@ -32,8 +33,9 @@ COLUMNS: Final = (
 def csv_text(publications: Iterable[Publication]) -> str:
     r"""CSV (RFC 4180) with a header and lines that end in \n; empty where something is not known.
 
-    A text that a spreadsheet would take for a formula gets an apostrophe in front, as in the long
-    table of `tables`.
+    Numbers are as they were estimated, rounded, and not cut off at 0 and 1. A text that a
+    spreadsheet would take for a formula gets an apostrophe in front, as in the long table of
+    `tables`; what is invisible or acts on a terminal is named instead.
 
     Args:
         publications: one after the other.
@@ -52,6 +54,7 @@ def _csv_row(made: Publication, row: PublishedRow) -> list[object]:
         made.application,
         made.metric,
         made.segment,
+        *_three(made.segment_share)[1:],
         made.since.isoformat(),
         made.until.isoformat(),
         row.measure,
@@ -66,6 +69,7 @@ def _csv_row(made: Publication, row: PublishedRow) -> list[object]:
         made.minimum,
         f"{max(each.epsilon for each in made.versions):.6g}",
         " ".join(each.version for each in made.versions),
+        made.reports_left_out,
     ]
 
 
@@ -74,11 +78,11 @@ def _three(number: Rounded | None) -> list[object]:
     if number is None:
         return [None] * 3
     ends = (number.estimate, number.low, number.high)
-    return [int(each) if each.is_integer() else each for each in ends]
+    return [int(each) if each is not None and each.is_integer() else each for each in ends]
 
 
 def _cell(value: object) -> object:
-    return spreadsheet_safe(value) if isinstance(value, str) else value
+    return spreadsheet_safe(visible(value)) if isinstance(value, str) else value
 
 
 def json_text(publications: Iterable[Publication]) -> str:

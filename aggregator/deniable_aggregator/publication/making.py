@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from deniable_aggregator.answers.estimates import Distribution, Mean, SegmentShares, Shares
 from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
+from deniable_aggregator.publication.cautions import cautions_of
 from deniable_aggregator.publication.devices import periods_of
-from deniable_aggregator.publication.notes import cautions_of, notes_of
+from deniable_aggregator.publication.notes import notes_of
 from deniable_aggregator.publication.policy import Policy
-from deniable_aggregator.publication.published import (
-    Publication,
-    PublishedVersion,
-)
+from deniable_aggregator.publication.published import Publication
+from deniable_aggregator.publication.rounding import rounded
 from deniable_aggregator.publication.rows import number_rows, other_row, share_row
 from deniable_aggregator.publication.selection import select
-from deniable_aggregator.sentences.privacy import what_devices_give_away
+from deniable_aggregator.publication.versions import published_version, type_of
 from deniable_shared.errors import DeniableError
 
 if TYPE_CHECKING:
@@ -27,8 +26,9 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.estimates import CombinedShare, Estimate
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.asking.source import Source
+    from deniable_aggregator.publication.published import PublishedVersion
+    from deniable_aggregator.publication.rounding import Rounded
     from deniable_aggregator.publication.selection import Selection
-    from deniable_shared.periods import Every
 
 NUMBERS: Final = ("number", "distribution")
 """Types of metrics without values that could be shown or merged."""
@@ -94,7 +94,7 @@ def _made(
 ) -> Publication | None:
     """The publication of an answer; None if reports were counted before the next one."""
     versions = _versions(details, answer)
-    periods = periods_of(answer.days, [each.every for each in versions])
+    periods = periods_of(answer, [each.every for each in versions])
     if isinstance(answer, Mean | Distribution):
         rows, left_out, near = number_rows(answer), 0, 0
     else:
@@ -113,17 +113,23 @@ def _made(
             together = _together(source, answer, asked, chosen)
             if together is None:
                 return None
-            rows.append(other_row(together, chosen, periods, policy))
+            listed = details.versions[0].type == "string"
+            rows.append(other_row(together, chosen, periods, policy, listed=listed))
             left_out = 0
+    segment, segment_share = _segment(answer)
+    left_out_keys = [key for key in answer.days.keys_left_out if key.reports]
     made = Publication(
         application=answer.application,
         metric=answer.metric,
-        type=details.versions[0].type,
+        type=type_of(versions[0]),
         description=answer.description,
-        segment=_segment(answer),
+        segment=segment,
+        segment_share=segment_share,
         since=answer.days.since,
         until=answer.days.until,
         reports=answer.reports,
+        reports_left_out=sum(key.reports for key in left_out_keys),
+        keys_left_out=len(left_out_keys),
         every=periods.every,
         periods=periods.count,
         minimum=policy.minimum,
@@ -157,32 +163,17 @@ def _together(
 
 
 def _versions(details: MetricDetails, answer: Estimate) -> list[PublishedVersion]:
-    counted = {each.version: each for each in answer.versions}
+    counted = {each.version: each.reports for each in answer.versions}
     return [
-        PublishedVersion(
-            version=each.version,
-            canonical=each.canonical,
-            title=counted[each.version].title,
-            every=cast("Every", each.every),
-            epsilon=each.epsilon,
-            epsilon_permanent=each.epsilon_permanent,
-            epsilon_total=each.epsilon_total,
-            delta=each.delta,
-            gives_away=what_devices_give_away(
-                each.every,
-                each.epsilon,
-                each.epsilon_permanent,
-                each.epsilon_total,
-                each.delta,
-            ),
-            reports=counted[each.version].reports,
-        )
+        published_version(each.canonical, counted[each.version])
         for each in details.versions
         if each.version in counted
     ]
 
 
-def _segment(answer: Estimate) -> str | None:
+def _segment(answer: Estimate) -> tuple[str | None, Rounded | None]:
+    """The segment of an answer, and its part of the reports."""
     if not isinstance(answer, SegmentShares):
-        return None
-    return f"{answer.segment.name}={answer.segment.value}"
+        return None, None
+    size = answer.segment
+    return f"{size.name}={size.value}", rounded(size.share, size.low, size.high)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.answers.estimates import Distribution, Mean, SegmentShares
+from deniable_aggregator.answers.estimates import Distribution, Mean, Shares
 from deniable_aggregator.publication.rounding import rounded_up, written
+from deniable_aggregator.sentences.numbers import not_placed
 from deniable_aggregator.sentences.wording import counted, shown_value
 
 if TYPE_CHECKING:
@@ -28,9 +29,11 @@ def notes_of(made: Publication, answer: Estimate, near: int) -> list[str]:
     """
     numbers = isinstance(answer, Mean | Distribution)
     return [
-        *_method(made),
+        *_method(made, answer),
+        *_segment(made),
         _intervals(made, answer),
-        *(_numbers(answer) if numbers else _shown(made, near)),
+        *(_numbers(made, answer) if numbers else _shown(made, near)),
+        *_listed(made, answer),
         *_fakes(made, answer),
     ]
 
@@ -44,22 +47,21 @@ def presence_warnings(made: Publication) -> list[str]:
     return [
         f"Of the {counted(each.people or 0, 'person', 'people')} of {_name(each)}, up to "
         f"{written(each.presence, 0.01, percent=True)} may be among those who reported"
-        f"{'' if made.every == 'once' else f' in a {made.every}'}: whoever knows that somebody "
-        "belongs to this cell can guess that a report is theirs. Deniable hides what a device "
-        "reported, not that it did."
+        f"{_in_busiest(made)}: whoever knows that somebody belongs to this cell can guess that a "
+        "report is theirs. Deniable hides what a device reported, not that it did."
         for each in made.rows
         if each.presence is not None and each.presence > PRESENT
     ]
 
 
-def cautions_of(made: Publication, answer: Estimate) -> list[str]:
-    """What to know before the numbers of a publication, a sentence or two each.
-
-    Args:
-        made: the publication, without cautions.
-        answer: which it was made of.
-    """
-    return [*_warnings(made, answer), *presence_warnings(made)]
+def _in_busiest(made: Publication) -> str:
+    """The period that a presence is of."""
+    if made.every == "once":
+        return ""
+    if made.periods == 1:
+        return f" in a {made.every}"
+    together = f"over all {counted(made.periods, made.every)} it may be more"
+    return f" in the {made.every} with the most reports ({together})"
 
 
 def version_notes(made: Publication) -> list[str]:
@@ -75,31 +77,7 @@ def version_notes(made: Publication) -> list[str]:
     ]
 
 
-def _warnings(made: Publication, answer: Estimate) -> Iterator[str]:
-    if made.verdict == "suspicious":
-        yield (
-            "Checks of these reports found some that are not those of honest devices: the numbers "
-            "may be wrong by more than the intervals say."
-        )
-    elif made.verdict == "uneven":
-        yield (
-            "Checks found that some sources of reports answer differently from the others. Their "
-            "devices may differ; or reports were forged, and the numbers may be wrong by more than "
-            "the intervals say."
-        )
-    if any(each.code == "robust_check_differs" for each in answer.notices):
-        yield (
-            "The share of a value differs much between days or sources of reports: few of them "
-            "may have moved it."
-        )
-    if answer.days.open_since is not None:
-        yield (
-            f"Days since {answer.days.open_since} still take late reports, so that these numbers "
-            "may change a little."
-        )
-
-
-def _method(made: Publication) -> Iterator[str]:
+def _method(made: Publication, answer: Estimate) -> Iterator[str]:
     """How reports were made, and that they are not people."""
     yield (
         "Every report was made random on the device before it was sent, so that none shows for "
@@ -107,11 +85,26 @@ def _method(made: Publication) -> Iterator[str]:
     )
     if made.periods > 1:
         per_period = made.reports // made.periods
+        most = f" and {answer.periods.busiest:,} in the busiest" if answer.periods else ""
         yield (
             f"A device sends at most one report a {made.every}: the "
             f"{counted(made.reports, 'report')} are of {counted(made.periods, made.every)}, "
-            f"{per_period:,} on average, and not of as many devices. A person may have several "
-            "devices."
+            f"{per_period:,} on average{most}, and not of as many devices. A person may have "
+            "several devices."
+        )
+
+
+def _segment(made: Publication) -> Iterator[str]:
+    """What part of the reports a segment has: shares within it are of these."""
+    size = made.segment_share
+    if made.segment is not None and size is not None:
+        low, high = (
+            written(end, size.unit, percent=True)
+            for end in (max(size.low, 0.0), min(size.high, 1.0))
+        )
+        yield (
+            f"The table is about the segment {shown_value(made.segment)} alone: {low.rstrip('%')} "
+            f"to {high} of the reports."
         )
 
 
@@ -129,8 +122,11 @@ def _intervals(made: Publication, answer: Estimate) -> str:
         "but not for who stayed silent. Numbers are rounded to at most a quarter of the interval's "
         "width, and its ends outward, so that it still covers."
     )
-    if any(each.items and each.number and each.number.estimate < 0 for each in made.rows):
-        text += " Estimates are not clipped: below zero they are noise around a small share."
+    if any(each.items and not 0 <= each.number.low <= each.number.high <= 1 for each in made.rows):
+        text += (
+            " Of shares, tables and pictures show what is possible, from 0 to 100%; noise moves "
+            "some beyond, and so they stand in CSV and JSON."
+        )
     return text
 
 
@@ -152,10 +148,20 @@ def _shown(made: Publication, near: int) -> Iterator[str]:
     if made.left_out:
         text = f"{counted(made.left_out, 'value')} below it {'is' if made.left_out == 1 else 'are'}"
         yield f"{text} left out{_why_not_added(made)}."
-    if any(each.of_reports < made.reports for each in made.rows):
+    if any((each.of_reports or made.reports) < made.reports for each in made.rows):
         yield (
             "Where a value is known to some versions of the metric alone, its share is of their "
             "reports."
+        )
+
+
+def _listed(made: Publication, answer: Estimate) -> Iterator[str]:
+    """That a table of strings is about a list, and not about all that devices hold."""
+    if made.type == "string" and isinstance(answer, Shares):
+        yield (
+            f"{counted(answer.values_asked, 'value')} "
+            f"{'was' if answer.values_asked == 1 else 'were'} looked for; strings outside of this "
+            "list are not in the table, so shares do not add up to 100%."
         )
 
 
@@ -182,15 +188,24 @@ def _others(row: PublishedRow, near: int) -> Iterator[str]:
     yield f"{text}."
 
 
-def _numbers(answer: Estimate) -> Iterator[str]:
+_HISTOGRAMS: Final = {
+    "em": "the most likely histogram (expectation maximization)",
+    "ems": "the most likely histogram, smoothed (expectation maximization)",
+    "unbiased": "an unbiased histogram",
+}
+
+
+def _numbers(made: Publication, answer: Estimate) -> Iterator[str]:
     if isinstance(answer, Distribution):
         yield (
-            f"Quantiles are of a histogram found by {answer.method}. The histogram is not "
-            "published: its bins are post-processed, and no interval covers all of them at once."
+            f"Quantiles come from {_HISTOGRAMS[answer.method]}. The histogram is not published: "
+            "its bins are post-processed, and no interval covers all of them at once."
         )
+        yield from not_placed(answer)
+    numbers = "A mean shows" if made.type == "number" else "Means and quantiles show"
     yield (
-        "No cell of people is shown, so the minimum of devices applies to nothing here; what is "
-        "required is the minimum of reports."
+        f"{numbers} no small groups, so only the minimum of "
+        f"{counted(made.reports_minimum, 'report')} applies."
     )
 
 
@@ -216,8 +231,6 @@ def _fakes(made: Publication, answer: Estimate) -> Iterator[str]:
         f"If {share} of the reports were forged, each to move it most, a share could be off {what} "
         "more. No interval allows for that."
     )
-    if isinstance(answer, SegmentShares):
-        yield f"The table is about the segment {shown_value(made.segment or '')} alone."
 
 
 def _name(row: PublishedRow) -> str:

@@ -13,10 +13,15 @@ from deniable_aggregator.charts.svg import PHONE_WIDTH, svg
 from deniable_aggregator.publication.asked import asked_in_words
 from deniable_aggregator.publication.cells import basis_of, table_of, title_of
 from deniable_aggregator.publication.figures import figure_of
-from deniable_aggregator.report.document import Table
+from deniable_aggregator.publication.registered import (
+    everything_registered,
+    metric_history,
+    registered_on,
+)
 from deniable_aggregator.report.html import stylesheet as report_stylesheet
 from deniable_aggregator.sentences.wording import counted, days_between
 from deniable_shared.characters import visible
+from deniable_shared.planning.disclosure_figures import most_certain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.publication.export import Export, OpenedExport
     from deniable_aggregator.publication.published import Publication
+    from deniable_aggregator.report.document import Table
 
 TEMPLATES: Final = "templates"
 _POLICY: Final = "default-src 'none'; style-src {style}; base-uri 'none'; form-action 'none'"
@@ -36,7 +42,7 @@ class Version:
 
     Attributes:
         id: its digest.
-        registered: the day on which it was registered last, or empty if the history has no such.
+        registered: the day on which it was registered last, or empty without a history.
         reports: how many were counted.
         canonical: the text whose digest it is.
     """
@@ -58,6 +64,8 @@ class Section:
         basis: how many reports of which days.
         cautions: what to know before the numbers.
         gives_away: what a device gives away, by version, as far as these differ.
+        shares: whether the numbers are shares.
+        wide: whether the table has so many columns that it stands below the picture.
         picture: as SVG; empty if there is nothing to draw.
         table: the numbers.
         notes: how to read it.
@@ -71,6 +79,8 @@ class Section:
     basis: str
     cautions: Sequence[str]
     gives_away: Sequence[str]
+    shares: bool
+    wide: bool
     picture: str
     table: Table
     notes: Sequence[str]
@@ -94,6 +104,7 @@ def sheet(publications: Sequence[Publication]) -> str:
             policy=_POLICY.format(style=f"'sha256-{digest}'"),
             style=style,
             sections=[_section(each, None) for each in publications],
+            **_most(publications),
         )
     )
 
@@ -114,8 +125,10 @@ def page(opened: OpenedExport, version: str) -> str:
             policy=_POLICY.format(style="'self'"),
             application=visible(export.application),
             sections=[_section(each, export) for each in export.metrics],
+            **_most(export.metrics),
+            registered=everything_registered(export),
             head=export.history.head,
-            entries=len(export.history.entries),
+            entries=counted(len(export.history.entries), "entry", "entries"),
             public_key=opened.public_key,
             made_with=visible(export.made_with),
             version=version,
@@ -137,6 +150,12 @@ def _title(publications: Sequence[Publication]) -> str:
     return f"{application}: what its telemetry says, {days_between(since, until)}"
 
 
+def _most(publications: Sequence[Publication]) -> dict[str, str]:
+    """The largest epsilon of a report, and what it allows to learn."""
+    epsilon = max(each.epsilon for made in publications for each in made.versions)
+    return {"epsilon": f"{epsilon:.4g}", "certain": most_certain(epsilon)}
+
+
 def _section(made: Publication, export: Export | None) -> Section:
     figure = figure_of(made)
     title, basis, table = title_of(made), basis_of(made), table_of(made)
@@ -147,19 +166,21 @@ def _section(made: Publication, export: Export | None) -> Section:
         basis=basis,
         cautions=list(map(visible, made.cautions)),
         gives_away=_gives_away(made),
+        shares=any(row.items for row in made.rows),
+        wide=any(row.people is not None for row in made.rows),
         picture="" if figure is None else svg(figure, PHONE_WIDTH, "page", heading=False),
         table=replace(table, caption=_caption(made)),
         notes=list(map(visible, made.notes)),
         versions=[
             Version(
                 each.version,
-                "" if export is None else _registered_on(export, each.version),
+                "" if export is None else registered_on(export, each.version),
                 counted(each.reports, "report"),
                 visible(each.canonical),
             )
             for each in made.versions
         ],
-        registered=None if export is None else _history(made, export),
+        registered=None if export is None else metric_history(made, export),
     )
 
 
@@ -176,26 +197,6 @@ def _caption(made: Publication) -> str:
     if all(row.items for row in made.rows):
         return f"Shares, with intervals that cover all of them at once with probability {level}"
     return f"Numbers, with intervals that each cover with probability {level}"
-
-
-def _registered_on(export: Export, version: str) -> str:
-    days = [
-        each.day
-        for each in export.history.entries
-        if each.version == version and each.act == "registered"
-    ]
-    return str(days[-1]) if days else ""
-
-
-def _history(made: Publication, export: Export) -> Table | None:
-    rows = [
-        [str(each.day), each.act, visible(each.summary), each.version or "", f"{each.sequence:,}"]
-        for each in export.history.entries
-        if each.metric == made.metric
-    ]
-    columns = ("day", "what happened", "asks", "version", "entry")
-
-    return Table(f"Every version of {made.metric}", columns, rows) if rows else None
 
 
 @cache

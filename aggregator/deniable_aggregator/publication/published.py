@@ -8,7 +8,12 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 
 from deniable_aggregator.answers.administration import MetricType  # noqa: TC001  likewise
-from deniable_aggregator.answers.words import Count, Verdict, VersionId  # noqa: TC001  likewise
+from deniable_aggregator.answers.words import (  # noqa: TC001  likewise
+    Count,
+    Fraction,
+    Verdict,
+    VersionId,
+)
 from deniable_aggregator.publication.rounding import Rounded  # noqa: TC001  likewise
 from deniable_shared.characters import NAME
 
@@ -26,36 +31,38 @@ class PublishedRow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     Attributes:
         measure: what the number is.
-        label: the value; "other (4 items)"; "mean" or "median".
+        label: the value; "other (4 items)", or of strings "the other 4 of the 9 values looked for";
+            "mean" or "median".
         items: how many values it stands for; 0 of a mean or a quantile.
-        number: a share as a fraction, or a number in the metric's own unit; null if the reports
-            cannot place a quantile.
+        number: a share as a fraction, or a number in the metric's own unit; without an estimate if
+            the reports cannot place a quantile.
         reports: the same share as a number of reports, where it is one.
         of_reports: how many reports it is a share of: those of the versions that know the value.
+            Null within a segment: how many reports are in it is not known, see `segment_share`.
         people: how many people it could be true of, where that is known.
-        presence: the largest part of these people that can be among the devices that reported in a
-            period, in [0, 1].
+        presence: the largest part of these people that can be among the devices that reported in
+            the period with the most reports, in [0, 1].
     """
 
     measure: Measure
     label: str
     items: Count
-    number: Rounded | None
+    number: Rounded
     reports: Rounded | None = None
-    of_reports: Count
+    of_reports: Count | None
     people: Count | None = None
-    presence: float | None = None
+    presence: Fraction | None = None
 
 
 class PublishedVersion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A version of the metric whose reports were counted.
+    """A version of the metric whose reports were counted: see `versions.published_version`.
 
     Attributes:
         version: its id: the SHA-256 of `canonical` in UTF-8.
         canonical: all that devices and server agree on, as canonical JSON.
         title: the name of its mechanism.
         every: how often a device reports.
-        epsilon: the privacy loss of one report.
+        epsilon: the privacy loss of one report, as the others to six digits.
         epsilon_permanent: the loss of all reports of a device about the same value, or null.
         epsilon_total: the loss of a device over its life, or null for no bound.
         delta: by how much more than epsilon allows any set of reports may be likely.
@@ -84,9 +91,12 @@ class Publication(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         type: of its values.
         description: what it is for; may be empty.
         segment: whose numbers these are, such as "channel=beta", or null for all devices.
+        segment_share: its part of the reports, or null.
         since: the first day.
         until: the last.
         reports: how many reports were counted.
+        reports_left_out: how many reports of these days the publisher left out.
+        keys_left_out: of how many keys, the sources of reports, these are.
         every: how often a device reports.
         periods: how many such periods the days hold.
         minimum: a value is shown if so many devices of a period surely hold it.
@@ -105,9 +115,12 @@ class Publication(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     type: MetricType
     description: str
     segment: str | None
+    segment_share: Rounded | None
     since: date
     until: date
     reports: Count
+    reports_left_out: Count
+    keys_left_out: Count
     every: Every
     periods: Count
     minimum: Count

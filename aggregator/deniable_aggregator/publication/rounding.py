@@ -23,14 +23,14 @@ class Rounded(Struct, frozen=True):
     """A number as it is published, and its interval.
 
     Attributes:
-        estimate: the nearest multiple of the unit.
+        estimate: the nearest multiple of the unit; null if only the ends are known.
         low: the lower end, rounded down.
         high: the upper end, rounded up.
         unit: all three are multiples of it: 1, 2 or 5 times a power of ten. 0 if the interval has
             no width, and nothing was rounded.
     """
 
-    estimate: float
+    estimate: float | None
     low: float
     high: float
     unit: float
@@ -46,7 +46,7 @@ class Rounded(Struct, frozen=True):
             raise ValueError(f"unit must be at least 0, got {self.unit!r}")
 
 
-def rounded(estimate: float, low: float, high: float) -> Rounded:
+def rounded(estimate: float | None, low: float, high: float) -> Rounded:
     """Rounds a number to what its interval supports.
 
     The unit is the largest of 1, 2 and 5 times a power of ten that is at most half of the
@@ -54,7 +54,7 @@ def rounded(estimate: float, low: float, high: float) -> Rounded:
     the next one outward, so that the interval covers whatever it covered before.
 
     Args:
-        estimate: the number; need not be within its interval.
+        estimate: the number; need not be within its interval. None if only the ends are known.
         low: the lower end, finite.
         high: the upper end, finite and at least `low`.
 
@@ -66,7 +66,7 @@ def rounded(estimate: float, low: float, high: float) -> Rounded:
     if not unit:
         return Rounded(estimate, low, high, 0.0)
     return Rounded(
-        _multiple(estimate, unit, ROUND_HALF_EVEN),
+        None if estimate is None else _multiple(estimate, unit, ROUND_HALF_EVEN),
         _multiple(low, unit, ROUND_FLOOR),
         _multiple(high, unit, ROUND_CEILING),
         float(unit),

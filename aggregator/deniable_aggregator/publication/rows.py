@@ -9,6 +9,7 @@ from deniable_aggregator.answers.estimates import Distribution, Mean, SegmentSha
 from deniable_aggregator.publication.published import PublishedRow
 from deniable_aggregator.publication.rounding import rounded
 from deniable_aggregator.sentences import quantile_in_words
+from deniable_aggregator.sentences.wording import counted
 
 if TYPE_CHECKING:
     from deniable_aggregator.answers.estimates import CombinedShare, Share
@@ -37,7 +38,7 @@ def share_row(
     number = rounded(row.share, row.low, row.high)
     within = isinstance(answer, SegmentShares)
     whole = answer.segment.high if isinstance(answer, SegmentShares) else 1.0
-    devices = periods.devices(row.reports) * min(1.0, whole)
+    devices = periods.devices(row.reports).busiest * min(1.0, whole)
     people = policy.population.get(row.value)
     return PublishedRow(
         measure="share",
@@ -45,14 +46,14 @@ def share_row(
         items=1,
         number=number,
         reports=None if within else _counted(row.share, row.low, row.high, row.reports),
-        of_reports=row.reports,
+        of_reports=None if within else row.reports,
         people=people,
         presence=presence(number.high, devices, people),
     )
 
 
 def other_row(
-    combined: CombinedShare, chosen: Selection, periods: Periods, policy: Policy
+    combined: CombinedShare, chosen: Selection, periods: Periods, policy: Policy, *, listed: bool
 ) -> PublishedRow:
     """The row of all values that are not shown.
 
@@ -61,6 +62,7 @@ def other_row(
         chosen: which they are.
         periods: in how many periods the reports were sent.
         policy: has how many people they could be true of.
+        listed: whether values were looked for from a list, so that devices may hold none of them.
     """
     share, (low, high) = combined.share, chosen.together(combined)
     if high - low < 10**-_SHARE_DECIMALS:  # all values of a list together
@@ -71,14 +73,23 @@ def other_row(
     size = len(chosen.merged)
     return PublishedRow(
         measure="other",
-        label=f"other ({size:,} {'item' if size == 1 else 'items'})",
+        label=_label_of_others(chosen) if listed else f"other ({counted(size, 'item')})",
         items=size,
         number=number,
         reports=_counted(share, low, high, combined.reports),
         of_reports=combined.reports,
         people=people,
-        presence=presence(number.high, periods.devices(combined.reports), people),
+        presence=presence(number.high, periods.devices(combined.reports).busiest, people),
     )
+
+
+def _label_of_others(chosen: Selection) -> str:
+    """What the values of a list are called that are not shown."""
+    size, whole = len(chosen.merged), len(chosen.merged) + len(chosen.shown)
+    others = (
+        f"the other {size:,} of the {whole:,} values" if chosen.shown else f"all {size:,} values"
+    )
+    return f"{others} looked for"
 
 
 def _counted(share: float, low: float, high: float, reports: int) -> Rounded:
@@ -91,7 +102,7 @@ def presence(high: float, devices: float, people: int | None) -> float | None:
 
     Args:
         high: the upper end of the share of devices that hold a value.
-        devices: how many devices reported in the period.
+        devices: how many devices reported in the busiest period.
         people: how many people the value could be true of; None if nobody knows.
     """
     if people is None:
@@ -107,12 +118,12 @@ def number_rows(answer: Mean | Distribution) -> list[PublishedRow]:
         answer: the estimate.
     """
     mean = answer.mean
-    named: list[tuple[str, Measure, Rounded | None]] = [
+    named: list[tuple[str, Measure, Rounded]] = [
         ("mean", "mean", rounded(mean.estimate, mean.low, mean.high))
     ]
     for each in answer.quantiles if isinstance(answer, Distribution) else ():
-        placed = None if each.estimate is None else rounded(each.estimate, each.low, each.high)
-        named.append((quantile_in_words(each.quantile), "quantile", placed))
+        number = rounded(each.estimate, each.low, each.high)
+        named.append((quantile_in_words(each.quantile), "quantile", number))
     return [
         PublishedRow(
             measure=measure, label=label, items=0, number=number, of_reports=answer.reports

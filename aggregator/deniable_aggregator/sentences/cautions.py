@@ -51,13 +51,17 @@ def cautions(answer: Estimate | Series | Change | FoundStrings | Health) -> list
     )
     return [
         as_sentence(text)
-        for text in (*told, *(line for days in covered for line in _of_days(days)))
+        for text in (*told, *(line for days in covered for line in warnings_of_days(days)))
         if text
     ]
 
 
-def _of_days(days: Days) -> Iterator[str]:
-    """Days that are not over, and reports that have stopped."""
+def warnings_of_days(days: Days) -> Iterator[str]:
+    """Days that are not over, and reports that have stopped, without a full stop.
+
+    Args:
+        days: those of an answer.
+    """
     if days.incomplete:
         yield f"{days_shortly(days.incomplete)} is not over"
     stopped = _stopped(days)

@@ -14,6 +14,7 @@ from deniable_aggregator.estimation.inputs import NO_LISTS, EstimateRequest
 from deniable_aggregator.estimation.segments.segment_estimate import SegmentEstimate
 from deniable_aggregator.estimation.shares.domains import default_items
 from deniable_aggregator.estimation.shares.share_estimate import ShareEstimate
+from deniable_aggregator.estimation.unanswerable import UnanswerableError
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL, alpha_per_interval
 from deniable_aggregator.trends.alarm import ShapesInTurn
 from deniable_aggregator.trends.series_result import Series
@@ -144,7 +145,8 @@ def _check_query(query: SeriesQuery, kind: MetricType) -> None:
     if query.segment is not None and query.alarm:
         raise ParameterError("alarm", "left out within a segment", query.alarm)
     if query.alarm and kind == "attributes":
-        raise ParameterError("alarm", "left out of attributes", query.alarm)
+        reason = "alarm does not work for a metric of attributes"
+        raise UnanswerableError("alarm", query.alarm, reason)
 
 
 def _check_points(

@@ -13,8 +13,8 @@ from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from tests.aggregator.answered import HEAD, as_json
 from tests.aggregator.estimation.test_shares import counted, grr
 
-OUTAGE = Notice("outage", "note", "3 days have no reports.")
-UNLISTED = Notice("unlisted_value", "warning", "A value that you did not list is frequent.")
+OUTAGE = Notice("reports_stopped", "note", "3 days have no reports.")
+UNLISTED = Notice("unlisted_string", "warning", "A value that you did not list is frequent.")
 
 
 def answer():
@@ -26,7 +26,7 @@ def answer():
 
 def test_warnings_come_before_notes_and_nothing_is_said_twice():
     assert answer().notices == [UNLISTED, OUTAGE]
-    assert as_json(answer())["notices"][0]["code"] == "unlisted_value"
+    assert as_json(answer())["notices"][0]["code"] == "unlisted_string"
 
 
 def test_notices_come_before_the_numbers_of_a_json_answer():

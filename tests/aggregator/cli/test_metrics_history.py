@@ -1,11 +1,14 @@
 """``deniable metrics history``, of a server, of a store and of a file."""
 
+import contextlib
 import json
 
 import pytest
 
+from deniable_aggregator import Store
+from deniable_shared import registry
 from tests.aggregator.cli.test_cli import run, url  # noqa: F401  fixtures
-from tests.aggregator.service import APPLICATION, REGISTRY
+from tests.aggregator.service import APPLICATION, REGISTRY, TODAY
 
 pytestmark = pytest.mark.one_store
 
@@ -50,3 +53,26 @@ def test_an_application_sees_whether_what_it_ships_was_registered(run, url, tmp_
     assert "must be what deniable metrics history --json prints" in (
         run("metrics", "history", "--from", str(kept)).output
     )
+
+
+def test_a_head_is_given_whole(run):  # noqa: F811
+    refused = run("metrics", "history", "--from", __file__, "--head", "cb67b170e15c")
+    assert refused.exit_code == 2
+    assert "--head must be the 64 hexadecimal digits that were printed, got 'cb67" in refused.output
+
+
+def test_a_wrong_name_of_an_application_is_no_empty_history(run, tmp_path):  # noqa: F811
+    path = str(tmp_path / "deniable.db")
+    of = ("metrics", "history", "--store", path, "--application")
+    with contextlib.closing(Store(path)) as store:
+        nothing = run(*of, APPLICATION)
+        assert (nothing.exit_code, "Nothing was ever registered" in nothing.output) == (0, True)
+        only = {"theme": registry.parse(REGISTRY).metrics["theme"]}
+        store.metrics.register(only.values(), TODAY)
+    assert "\n1 entry, the chain" in run(*of, APPLICATION).output
+    wrong = run(*of, "flightdesk")
+    assert wrong.exit_code == 1
+    assert (
+        "the store has never had a metric of 'flightdesk'. Did you mean 'flightdeck'? "
+        "It has those of flightdeck."
+    ) in " ".join(wrong.output.split())

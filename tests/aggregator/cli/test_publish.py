@@ -64,7 +64,7 @@ def test_a_population_adds_two_columns_and_a_warning(publish, tmp_path):
     people.write_text("light,1000\ndark,5000\n", "utf-8")
     done = publish("theme", "--population", people)
     assert "| people (k) | presence |" in done.stdout
-    assert "(above 0.5)" in done.stdout
+    assert "% (above 50%)" in done.stdout
     done = publish("theme", "--population", people, "-o", tmp_path / "theme.html")
     assert "theme: Of the 1,000 people of light, up to" in done.stderr
     assert "not among the values shown" not in done.stderr

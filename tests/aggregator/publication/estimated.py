@@ -5,12 +5,15 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from deniable_aggregator.answers.metrics import MetricDetails, VersionDetails
-from deniable_aggregator.answers.questions import EstimateOptions, ValueLists
-from deniable_aggregator.estimation.shares.estimate import estimate_shares
+from deniable_aggregator.dates import epoch_of
+from deniable_aggregator.estimation.estimator import estimate
+from deniable_aggregator.estimation.inputs import CollectedTallies, EstimateRequest
+from deniable_aggregator.estimation.periods_with_reports import say_periods
+from deniable_aggregator.statistics.repeated_reports import reports_by_period
+from deniable_aggregator.tallies import tally_for
 from tests.aggregator.answered import DAYS, HEAD
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from deniable_aggregator.answers.questions import ValueLists
     from deniable_shared.spec import Spec
 
 ONE_DAY = replace(DAYS, since=date(2026, 1, 5), until=date(2026, 1, 5), covered=1, reported=1)
@@ -32,6 +36,8 @@ class TallySource:
         tallies: one entry per version: the spec, and its counts.
         days: that the reports are of.
         verdict: whether they look honest.
+        by_day: how many reports each version has of each day, in the order of the versions; left
+            out for as many on each day.
     """
 
     def __init__(
@@ -39,8 +45,10 @@ class TallySource:
         tallies: Sequence[tuple[Spec, NDArray[np.int64]]],
         days: Any = ONE_DAY,
         verdict: str = "ok",
+        by_day: Sequence[dict[int, int]] | None = None,
     ) -> None:
         self.tallies = list(tallies)
+        self.by_day = by_day or [_evenly(*each, days) for each in tallies]
         health = replace(HEAD.health, verdict=verdict)
         self.head = replace(HEAD, days=days, health=health, application="flightdeck")
         self.asked: list[ValueLists] = []
@@ -50,13 +58,22 @@ class TallySource:
 
     def estimate(self, _metric: str, query: Any, lists: ValueLists) -> Any:
         self.asked.append(lists)
-        found = estimate_shares(
-            self.tallies,
-            None if lists.candidates is UNSET else lists.candidates,
-            EstimateOptions(interval=query.interval),
-            add=None if lists.combined is UNSET else lists.combined,
-        )
-        return found.answer(self.head)
+        specs = [spec for spec, _ in self.tallies]
+        by_day = dict(zip((spec.digest for spec in specs), self.by_day, strict=True))
+        periods = {spec.digest: reports_by_period(spec, by_day[spec.digest]) for spec in specs}
+        tallies = CollectedTallies(self.tallies, periods)
+        found = estimate(tallies, EstimateRequest(query, lists))
+        answer = found.answer(self.head)
+        say_periods(answer, specs, by_day)
+        return answer
+
+
+def _evenly(spec: Spec, counts: NDArray[np.int64], days: Any) -> dict[int, int]:
+    """Reports by day, as many on each."""
+    reports = tally_for(spec).reports(counts)
+    first, number = epoch_of(days.since), days.covered
+    return {first + day: reports * (day + 1) // number - reports * day // number
+            for day in range(number)}  # fmt: skip
 
 
 def details(metric: str, specs: Sequence[Spec]) -> MetricDetails:
@@ -68,7 +85,7 @@ def details(metric: str, specs: Sequence[Spec]) -> MetricDetails:
         owners=["who@example.org"],
         expires=None,
         retention_days=None,
-        candidates=False,
+        candidates=specs[0].type == "string",
         discovers=False,
         pending_reports=0,
         excluded_reports=0,

@@ -11,7 +11,7 @@ from deniable_aggregator.answers.registry_history import RegistryHistory
 from deniable_aggregator.publication.export import compile_export, sign_export
 from deniable_aggregator.publication.making import publish
 from deniable_aggregator.publication.policy import Policy
-from deniable_aggregator.registry_history import chained, registered_entry
+from deniable_aggregator.registry_history import chained, registered_entry, removed_entry
 from deniable_shared import registry
 from tests.aggregator.publication.estimated import TallySource
 from tests.aggregator.simulated import drawn
@@ -23,8 +23,7 @@ OTHER_KEY = b64encode(
 ).decode()
 
 HOSTILE = ("<script>alert(1)</script>", "=1+1", "שלום", "a|b*c*", "{{ 7 * 7 }}", "</title>&amp;")
-REGISTRY = registry.parse(
-    """
+TEXT = """
 registry = 1
 application = "flightdeck"
 [budget]
@@ -40,20 +39,40 @@ type = "category"
 values = ["<script>alert(1)</script>", "=1+1", "שלום", "a|b*c*", "{{ 7 * 7 }}", "</title>&amp;"]
 complete = true
 epsilon = 3.0
+[metrics.seconds]
+type = "number"
+range = [0, 10]
+every = "week"
+epsilon = 1.5
+[metrics.late]
+type = "boolean"
+epsilon = 0.5
 """
-)
+REGISTRY = registry.parse(TEXT)
+SHIPPED = TEXT.partition("[metrics.late]")[0]
+"""What the application ships since one metric was removed."""
+
 HELD = {"theme": (9_000, 5_000, 1_000), "plugin": (5_000, 4_000, 3_000, 2_500, 400, 100)}
 
 
 def history() -> RegistryHistory:
-    """Both metrics were registered on one day, and the limits of one changed later."""
+    """Four metrics were registered, the limits of one changed later, and one was removed.
+
+    Two of them are not published.
+    """
     entries = []
     for act, name, epoch in (
         ("registered", "theme", 20_000),
         ("registered", "plugin", 20_000),
         ("limits changed", "theme", 20_009),
+        ("registered", "late", 20_010),
+        ("registered", "seconds", 20_010),
+        ("removed", "late", 20_011),
     ):
-        entry = registered_entry(act, REGISTRY.metrics[name], epoch)
+        if act == "removed":
+            entry = removed_entry(name, epoch)
+        else:
+            entry = registered_entry(act, REGISTRY.metrics[name], epoch)
         entries.append(chained("flightdeck", entries[-1] if entries else None, entry))
     return RegistryHistory(application="flightdeck", entries=entries, head=entries[-1].hash)
 

@@ -17,6 +17,7 @@ from deniable_aggregator.publication.export import (
     open_export,
     sign_export,
 )
+from deniable_aggregator.registry_history import chained
 from deniable_shared.errors import ParameterError
 from tests.aggregator.publication import exported
 from tests.aggregator.publication.exported import KEY, OTHER_KEY, PUBLIC_KEY
@@ -99,8 +100,20 @@ def test_a_changed_export_is_refused(document, change):
     [
         lambda text: text[:-1],
         lambda text: text + b" ",
+        lambda text: b"\xef\xbb\xbf" + text,
+        lambda text: json.dumps(json.loads(text), indent=2, ensure_ascii=False).encode(),
         lambda text: text.replace(b'{"public', b'{ "public'),
         lambda text: text.replace(b'"public_key"', b'"signature":"","public_key"'),
+    ],
+)
+def test_a_file_that_was_reformatted_is_refused_and_it_is_said_so(document, form):
+    with pytest.raises(ExportError, match="was reformatted or edited after it was signed"):
+        open_export(form(document))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
         lambda text: text.replace(b'"epsilon_total":null', b'"epsilon_total":NaN'),
         lambda _text: b"[]\n",
         lambda _text: b'{"a":1}\n',
@@ -109,7 +122,7 @@ def test_a_changed_export_is_refused(document, change):
         lambda _text: b'{"public_key":"","publication":{},"signature":"\\ud800"}\n',
     ],
 )
-def test_another_form_of_the_same_is_refused(document, form):
+def test_what_is_no_export_is_refused(document, form):
     with pytest.raises(ExportError):
         open_export(form(document))
 
@@ -160,21 +173,98 @@ def test_each_version_must_be_in_the_history(export):
         (("since",), "2026-01-05T12:00:00"),
         (("every",), "second"),
         (("rows", 0, "surprise"), 1),
-        (("versions", 0, "canonical"), "{}"),
+        (("rows", 0, "presence"), 37),
     ],
 )
 def test_numbers_that_cannot_be_are_refused_whoever_signs_them(document, field, value):
+    with pytest.raises(ExportError, match="the export is not valid: "):
+        open_export(signed(document, field, value))
+
+
+def signed(document, field, value):
+    """The file that a publisher signs who states something else of the first metric."""
     content = json.loads(document)["publication"]
-    *way, last = field
-    inner = content["metrics"][0]
+    *way, last = ("metrics", 0, *field)
+    inner = content
     for step in way:
         inner = inner[step]
     inner[last] = value
-    signed = json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
-    signature = b64encode(KEY.sign(CONTEXT + signed)).decode()
+    return signed_content(content)
+
+
+def signed_content(content):
+    """The file with a signature that fits, whatever stands in it."""
+    text = json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
+    signature = b64encode(KEY.sign(CONTEXT + text)).decode()
     whole = {"public_key": PUBLIC_KEY, "publication": content, "signature": signature}
-    with pytest.raises(ExportError):
-        open_export(json.dumps(whole, sort_keys=True, separators=(",", ":")).encode() + b"\n")
+    return json.dumps(whole, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "wrong"),
+    [
+        (("versions", 0, "epsilon"), 0.01, "epsilon of version"),
+        (("versions", 0, "epsilon_permanent"), 0.01, "epsilon_permanent of version"),
+        (("versions", 0, "epsilon_total"), 0.01, "epsilon_total of version"),
+        (("versions", 0, "delta"), 1e-9, "delta of version"),
+        (("versions", 0, "title"), "perfect noise", "title of version"),
+        (("versions", 0, "every"), "month", "every of version"),
+        (("versions", 0, "gives_away"), "Nothing.", "gives_away of version"),
+        (("versions", 0, "canonical"), "{}", "is not the SHA-256 of its text"),
+        (("versions", 0, "reports"), 14_000, "reports of theme must be 14000"),
+        (("type"), "boolean", "type of theme must be 'category'"),
+        (("every"), "month", "every of theme must be 'day'"),
+        (("reports"), 20_000, "reports of theme must be 15000"),
+        (("periods"), 0, "periods of theme must be 1 to 1 in these days, got 0"),
+        (("periods"), 2, "periods of theme must be 1 to 1 in these days, got 2"),
+        (("until"), "2026-01-04", "must begin before they end, got 2026-01-05 to 2026-01-04"),
+        (("rows", 0, "of_reports"), 15_001, "at most its 15,000 reports, got one of 15,001"),
+        (("rows", 0, "label"), "li\u202eght", r"invisible characters .* got 'li<U\+202E>ght'"),
+        (("segment"), "channel=\x1b[2J", r"characters .* got 'channel=<U\+001B>"),
+        (("description"), "a\nb", "a text of theme must be without control"),
+    ],
+)
+def test_what_contradicts_the_text_of_a_version_or_itself_is_refused_whoever_signs_it(
+    document, field, value, wrong
+):
+    field = (field,) if isinstance(field, str) else field
+    with pytest.raises(ExportError, match=wrong):
+        open_export(signed(document, field, value))
+
+
+def test_a_version_is_not_counted_twice(export):
+    first = export.metrics[0]
+    half = replace(first.versions[0], reports=first.reports // 2)
+    twice = replace(first, versions=[half, half])
+    with pytest.raises(ExportError, match="theme has a version twice"):
+        open_export(signed_with(export, metrics=[twice]))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("summary", "category by grr, epsilon 0.01, every day"), ("metric", "plugin")],
+)
+def test_the_history_must_say_the_same_as_the_text_of_a_version(export, field, value):
+    entries = []
+    for entry in export.history.entries:
+        if entry.metric == "theme" and entry.act == "limits changed":
+            entry = replace(entry, **{field: value})
+        entries.append(chained("flightdeck", entries[-1] if entries else None, entry))
+    history = replace(export.history, entries=entries, head=entries[-1].hash)
+    with pytest.raises(ExportError, match=f"{field} of entry 3 of the history must be "):
+        open_export(signed_with(export, history=history))
+
+
+def test_another_version_of_deniable_is_blamed_only_if_it_made_the_export(document):
+    content = json.loads(document)["publication"]
+    content["surprise"] = 1
+    with pytest.raises(ExportError, match=r"the export is not valid: .*surprise"):
+        open_export(signed_content(content))
+    content["made_with"] = "9.9"
+    with pytest.raises(ExportError, match=r"made with version 9\.9 of Deniable, and this is "):
+        open_export(signed_content(content))
+    with pytest.raises(ExportError, match="the export is not valid"):
+        open_export(signed_content([]))
 
 
 def test_names_that_could_be_paths_are_refused(export):

@@ -6,16 +6,21 @@ import csv
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from deniable_aggregator.publication.export import open_export
 from deniable_aggregator.publication.folder import digest_of_folder, folder_files, write_folder
 from deniable_aggregator.publication.formats import FORMATS
+from deniable_aggregator.publication.registered import everything_registered
+from deniable_shared import __version__
 from deniable_shared.errors import ParameterError
 from tests.aggregator.publication import exported
 from tests.aggregator.publication.exported import HOSTILE, PUBLIC_KEY
@@ -116,6 +121,50 @@ def test_a_folder_that_cannot_be_written_is_not_left_in_part(files, tmp_path, mo
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_empty_folder_is_replaced_where_the_system_does_not_do_so(files, tmp_path, monkeypatch):
+    def rename(path, target):
+        assert not target.exists()
+        shutil.move(path, target)
+
+    monkeypatch.setattr(Path, "rename", rename)
+    monkeypatch.setattr(Path, "replace", rename)
+    write_folder(files, tmp_path)
+    assert contents(tmp_path) == files
+
+
+@pytest.mark.service
+@pytest.mark.skipif(os.name == "nt", reason="the page prints commands of a shell")
+def test_the_commands_that_the_page_prints_work_as_they_are_printed(files, tmp_path):
+    folder = tmp_path / "a site"
+    write_folder(files, folder)
+    _, verify = files["index.html"].decode().split('id="verify"')
+    key, again, compare, head = map(unescape, re.findall(r"(?s)<pre[^>]*>(.*?)</pre>", verify))
+    assert key == PUBLIC_KEY
+    install, page, diff = again.splitlines()
+    assert install == f"pip install 'deniable[aggregator]=={__version__}'"
+    said = [printed_by(command, folder) for command in (page, diff)]
+    assert said[0].startswith("wrote ../again: ")
+    assert said[1] == ""
+    (folder / "metrics.toml").write_text(exported.SHIPPED, "utf-8")
+    assert "registered, the newest version" in printed_by(compare, folder)
+    assert "the chain of hashes is intact" in printed_by(head, folder)
+
+
+def printed_by(command, folder):
+    """What a command prints, which must succeed."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["sh", "-c", command],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    return done.stdout
+
+
 class Elements(HTMLParser):
     """Collects elements, attributes and text of a page."""
 
@@ -178,11 +227,36 @@ def test_the_page_says_what_is_published_and_how_to_check_it(files, document):
         for version in each.versions:
             assert version.version in page
         assert "it makes even odds at most" in page
+    assert "could be at most 95.3% sure which is true" in page
     assert "<p>One of 3 values, at most once a day: light, dark, system.</p>" in page
     assert opened.export.history.head in page
     assert PUBLIC_KEY in page
     assert "registered on 2024-10-04" in page
     assert "This is policy, not privacy" in page
+
+
+def test_the_page_names_what_is_not_published_too(document, files):
+    table = everything_registered(open_export(document).export)
+    assert [(row[0], row[1], row[2], row[4]) for row in table.rows] == [
+        ("theme", "category by grr, epsilon 2, every day", "2024-10-04", "published"),
+        ("plugin", "category by grr, epsilon 3, every day", "2024-10-04", "published"),
+        ("late", "boolean by rr, epsilon 0.5, every day", "2024-10-14",
+         "not published here; removed on 2024-10-15"),
+        ("seconds", "number by duchi, epsilon 1.5, every week", "2024-10-14",
+         "not published here"),
+    ]  # fmt: skip
+    page = files["index.html"].decode()
+    assert "Everything this application was ever registered to ask" in page
+    assert "not published here; removed on 2024-10-15" in page
+
+
+def test_no_character_of_the_data_acts_on_a_terminal(document):
+    made = open_export(document).export.metrics[0]
+    row = replace(made.rows[0], label="li\u202eght\x1b[2J")
+    for name in ("csv", "json", "md", "html"):
+        text = FORMATS[name]([replace(made, rows=[row])])
+        assert "\u202e" not in text
+        assert "\x1b" not in text
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import csv
+import re
 from dataclasses import replace as changed
-from datetime import date
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from deniable_aggregator.answers.common import Notice
-from deniable_aggregator.answers.days import Run
+from deniable_aggregator.charts.svg import svg
 from deniable_aggregator.publication.cells import table_of
-from deniable_aggregator.publication.devices import periods_of
 from deniable_aggregator.publication.figures import figure_of
+from deniable_aggregator.publication.formats import csv_text
 from deniable_aggregator.publication.making import NotPublishedError, publish
 from deniable_aggregator.publication.notes import presence_warnings
 from deniable_aggregator.publication.policy import Policy
 from deniable_aggregator.publication.population import read_population
+from deniable_aggregator.publication.published import PublishedRow
+from deniable_aggregator.publication.rounding import Rounded
 from deniable_aggregator.publication.rows import presence
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import ORACLES
@@ -72,16 +74,6 @@ def test_the_minimum_is_of_the_devices_of_a_period_and_not_of_their_reports():
     assert len(publish(source(days=DAYS), "m", policy=Policy(300)).rows) == 2
 
 
-@pytest.mark.parametrize(
-    ("every", "count"), [(["day"], 29), (["week"], 5), (["month"], 1), (["once"], 1),
-                         (["week", "day"], 29)]
-)  # fmt: skip
-def test_periods_are_those_with_reports_of_the_shortest_kind(every, count):
-    days = replace(DAYS, missing=[Run(date(2026, 1, 2), date(2026, 1, 3))], reported=29)
-    found = periods_of(days, every)
-    assert (found.count, found.devices(58)) == (count, 58 / count)
-
-
 def test_if_no_value_is_shown_the_others_still_are_together():
     made = publish(source(), "m", policy=Policy(20_000))
     assert [row.label for row in made.rows] == ["other (6 items)"]
@@ -100,17 +92,53 @@ def replace_type(spec):
     return changed(spec, type="boolean", values=(), mechanism=ORACLES["rr"].for_epsilon(2, EPSILON))
 
 
-def test_an_estimate_below_zero_is_not_clipped_and_this_is_said():
+def test_people_are_shown_of_shares_what_is_possible_and_programs_what_was_estimated():
     spec = spec_of("oue", 6, 1)
     counts = drawn(spec, np.array(HELD), np.random.default_rng(5))
     counts[4:] -= 120  # fewer than chance
     made = publish(TallySource([(spec, counts)]), "m", policy=Policy(1_000))
     assert made.rows[-1].number.estimate < 0
-    assert any("below zero they are noise" in note for note in made.notes)
-    cells = table_of(made).rows[-1]
-    assert cells[1].startswith("-")
-    assert cells[2].startswith("0 to ")
-    assert cells[4].startswith("0 to ")
+    assert any("show what is possible, from 0 to 100%" in note for note in made.notes)
+    _, share, interval, reports, of_reports = table_of(made).rows[-1]
+    assert (share.rstrip(".0%"), reports) == ("", "0")
+    assert interval.startswith("0")
+    assert of_reports.startswith("0 to ")
+    (panel,) = figure_of(made).panels
+    assert panel.dots[-1].interval.low == panel.dots[-1].interval.estimate == 0
+    (*_, line) = csv.DictReader(csv_text([made]).splitlines())
+    assert float(line["estimate"]) == made.rows[-1].number.estimate
+    assert float(line["low"]) == made.rows[-1].number.low < 0
+
+
+def test_a_share_above_all_reports_is_shown_as_all_of_them():
+    row = share_above_one()
+    made = replace(publish(source(), "m", policy=Policy(1_000)), rows=[row])
+    (cells,) = table_of(made).rows
+    assert cells[1:] == ["100%", "94 to 100%", "2,999", "2,800 to 2,999"]
+    impossible = replace(row, number=Rounded(-0.2, -0.3, -0.1, 0.01))
+    (cells,) = table_of(replace(made, rows=[impossible])).rows
+    assert cells[1:3] == ["-20%", "-30 to -10%"]
+
+
+def share_above_one():
+    """Of 2,999 reports, which noise moved beyond them."""
+    return PublishedRow(
+        measure="share",
+        label="free",
+        items=1,
+        number=Rounded(1.04, 0.94, 1.14, 0.02),
+        reports=Rounded(3_100, 2_800, 3_400, 100),
+        of_reports=2_999,
+    )
+
+
+def test_a_picture_has_the_numbers_of_its_table_in_the_same_words():
+    made = publish(source(), "m", policy=Policy(1_000))
+    made = replace(made, rows=[*made.rows, share_above_one()])
+    drawn = re.sub(r"<[^>]*>", "\n", svg(figure_of(made))).split("\n")
+    for row, (_, share, interval, *_) in zip(made.rows, table_of(made).rows, strict=True):
+        assert interval in drawn
+        assert f"{row.label}: {interval}, estimate {share}" in "\n".join(drawn)
 
 
 def test_a_sum_that_says_nothing_is_said_to_say_nothing():
@@ -147,9 +175,6 @@ def test_what_must_be_known_is_said():
     assert "not those of honest devices" in made.cautions[0]
     made_of_keys_that_differ = publish(source(verdict="uneven"), "m", policy=Policy(1_000))
     assert "or reports were forged" in made_of_keys_that_differ.cautions[0]
-    apart = source()
-    apart.head = replace(apart.head, notices=[Notice("robust_check_differs", "warning", "")])
-    assert "differs much between days" in publish(apart, "m", policy=Policy(1_000)).cautions[0]
     said = " ".join(made.notes)
     for part in (
         "This is policy, not privacy: randomized reports need no suppression, and no "

@@ -101,7 +101,7 @@ def test_what_cannot_be_tested_is_refused():
     several = one_metric.spec_of(
         'type = "attributes"\nepsilon = 1\nattributes = { a = "boolean", b = "boolean" }\n'
     )
-    with pytest.raises(ParameterError, match="alarm must be left out of attributes"):
+    with pytest.raises(ParameterError, match="alarm does not work for a metric of attributes"):
         series(None, [several], [day(0), day(1)], SeriesQuery(alarm=True))
     with pytest.raises(ParameterError, match="alarm must be left out within a segment"):
         asked([BEFORE, AFTER], alarm=True, segment="beta")

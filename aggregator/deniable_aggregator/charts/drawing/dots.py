@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.charts.alternative import dot_in_words
+from deniable_aggregator.charts.alternative import dot_in_words, range_of
 from deniable_aggregator.charts.drawing.canvas import SMALL, TEXT
 from deniable_aggregator.charts.drawing.scales import Scale, scale_over, tick_words
 from deniable_aggregator.charts.drawing.texts import centred, text_width
-from deniable_aggregator.charts.words import in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +44,7 @@ def draw_dots(canvas: Canvas, panel: Dots, width: float) -> float:
         width: of the panel, in pixels.
     """
     phone = width < PHONE
-    said = [in_words(dot.interval, panel.unit) for dot in panel.dots]
+    said = [range_of(dot, panel.unit) for dot in panel.dots]
     labels = max((text_width(dot.label, TEXT) for dot in panel.dots), default=0.0)
     asides = max((text_width(dot.aside, SMALL) for dot in panel.dots), default=0.0)
     numbers = max((text_width(text, TEXT) for text in said), default=0.0) + 4

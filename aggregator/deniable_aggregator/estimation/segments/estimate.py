@@ -20,6 +20,7 @@ from deniable_aggregator.estimation.shares.selection import known_in_part
 from deniable_aggregator.estimation.shares.share_estimate import (
     DETECTION_ALPHA,
 )
+from deniable_aggregator.estimation.unanswerable import UnanswerableError
 from deniable_aggregator.estimation.unknown_names import UnknownNameError
 from deniable_aggregator.statistics.intervals import (
     DEFAULT_LEVEL,
@@ -109,8 +110,11 @@ def estimate_within_segment(
     there = [ratio for ratio in ratios if ratio is not None]
     if size.low <= 0 or len(there) < len(ratios):
         if not may_be_empty:
-            constraint = f"clearly above 0 to be looked into: {name}={segment} is not"
-            raise ParameterError("segment", constraint, size.share)
+            reason = (
+                f"{name}={segment} has too few devices to look into: about "
+                f"{max(size.share, 0):.1%}, which can't be told from none"
+            )
+            raise UnanswerableError("segment", segment, reason)
         shown, there = [], []
     reports = sum(each.part.reports for each in parts)
     columns = np.array(there, np.float64).reshape(len(there), len(Ratio._fields)).T
@@ -234,7 +238,8 @@ def _unknown_segment(tallies: Tallies, segment: str) -> ParameterError:
     """The error that no version has a segment."""
     found = [value for _, value in _declared(tallies)]
     if not found:
-        return ParameterError("segment", "left out, as the metric has none", segment)
+        constraint = f"left out, as {tallies[0][0].name} has none"
+        return ParameterError("segment", constraint, segment)
     return UnknownNameError("segment", tallies[0][0].name, found, segment)
 
 

@@ -180,8 +180,8 @@ def _unlisted(parts: Sequence[SpecEstimate]) -> Iterator[Notice]:
         yield Notice(
             "unlisted_string",
             "warning",
-            f"a string that you did not list holds about {share:.0%} of the reports; "
-            "look for more values to find out which",
+            f"a string that was not looked for holds about {share:.0%} of the reports. "
+            "Look for more values to find out which",
         )
 
 

@@ -15,7 +15,11 @@ from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
 from deniable_aggregator.registry_history import registered_entry, removed_entry
 from deniable_aggregator.store.schema import audit, metrics, removed_metrics
 from deniable_aggregator.store.tables.audit import append, lock_audit_log
-from deniable_aggregator.store.tables.registry_history import append_history, read_history
+from deniable_aggregator.store.tables.registry_history import (
+    append_history,
+    applications_with_history,
+    read_history,
+)
 from deniable_aggregator.store.tables.removal import remove_metric
 from deniable_shared.errors import RegistryError
 from deniable_shared.spec import Spec
@@ -218,6 +222,15 @@ class Metrics:
         """
         with self._database.look_up() as connection:
             return read_history(connection, application)
+
+    def applications(self) -> list[str]:
+        """The applications that ever had a metric, by name.
+
+        Raises:
+            StoreUnavailableError: if the store cannot be read.
+        """
+        with self._database.look_up() as connection:
+            return applications_with_history(connection)
 
     def revision(self) -> int:
         """A number that grows whenever a metric is registered, changed or removed."""

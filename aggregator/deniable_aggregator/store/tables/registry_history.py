@@ -35,6 +35,16 @@ def read_history(connection: Connection, application: str) -> RegistryHistory:
     return RegistryHistory(application=application, entries=entries, head=head)
 
 
+def applications_with_history(connection: Connection) -> list[str]:
+    """The applications that ever had a metric, by name.
+
+    Args:
+        connection: that reads.
+    """
+    names = select(registered_versions.c.application).distinct()
+    return sorted(connection.execute(names).scalars())
+
+
 def append_history(connection: Connection, acts: Iterable[tuple[str, HistoryEntry]]) -> None:
     """Records acts on registries in the transaction of the acts, so that both happen or neither.
 

@@ -1,0 +1,112 @@
+"""Tables of strings are about a list; quantiles that cannot be placed keep their intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from deniable_aggregator.publication.cells import table_of
+from deniable_aggregator.publication.figures import figure_of
+from deniable_aggregator.publication.formats import FORMATS
+from deniable_aggregator.publication.making import publish
+from deniable_aggregator.publication.policy import Policy
+from deniable_aggregator.statistics.histograms.reconstruction import channel
+from deniable_shared import registry
+from tests.aggregator.estimation.test_sketches import tally
+from tests.aggregator.publication.estimated import TallySource
+
+LISTED = 5
+OUTSIDE = (
+    "5 values were looked for; strings outside of this list are not in the table, so shares do not "
+    "add up to 100%."
+)
+
+
+@pytest.fixture(scope="module")
+def strings():
+    """A sketch of many strings, of which the most common one is held by 45%."""
+    spec, counts, texts, _ = tally("top .45", 1_000_000, "2", 5)
+    return TallySource([(spec, counts)]), texts
+
+
+def table(strings, first, minimum):
+    source, texts = strings
+    return publish(source, "m", candidates=texts[first : first + LISTED], policy=Policy(minimum))
+
+
+def test_what_is_not_shown_of_a_list_is_not_called_other(strings):
+    made = table(strings, 0, 400_000)
+    assert [row.label for row in made.rows] == ["held 0", "the other 4 of the 5 values looked for"]
+    assert made.rows[-1].measure == "other"
+    assert OUTSIDE in made.notes
+    assert not any("other (" in written([made]) for written in FORMATS.values())
+    nothing = table(strings, 0, 900_000)
+    assert [row.label for row in nothing.rows] == ["all 5 values looked for"]
+    assert OUTSIDE in nothing.notes
+
+
+def test_a_common_string_that_is_not_in_the_list_is_said_with_its_share(strings):
+    made = table(strings, 1, 100)
+    (caution,) = made.cautions
+    assert caution.startswith("A string that was not looked for holds about 45% of the reports.")
+    assert not table(strings, 0, 100).cautions
+
+
+REGISTRY = registry.parse(
+    """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 16.0
+epsilon_lifetime = 400.0
+[metrics.pages]
+type = "distribution"
+range = [0, 200]
+bins = 16
+epsilon = 1.0
+mechanism = "sw"
+"""
+)
+
+
+def distribution(reports, bins):
+    """A publication of a distribution most of whose devices are in two bins."""
+    spec = REGISTRY.metrics["pages"].spec
+    return publish(TallySource([(spec, counted(spec, reports, bins))]), "pages", policy=Policy())
+
+
+def counted(spec, reports, bins):
+    held = np.zeros(16)
+    held[list(bins)] = 1 / len(bins)
+    chances = channel(spec.mechanism) @ held
+    return np.random.default_rng(4).multinomial(reports, chances / chances.sum())
+
+
+def test_a_quantile_that_cannot_be_placed_keeps_its_interval_and_says_why():
+    made = distribution(2_000, (14, 15))
+    unplaced = [row for row in made.rows if row.number.estimate is None]
+    assert unplaced
+    assert all(0 <= row.number.low < row.number.high <= 200 for row in unplaced)
+    cells = {row[0]: row[1:] for row in table_of(made).rows}
+    for row in unplaced:
+        estimate, interval = cells[row.label]
+        assert estimate == "can't place"
+        assert interval == f"{row.number.low:g} to {row.number.high:g}"
+    (note, *_) = [each for each in made.notes if each.startswith("Not placed: ")]
+    assert unplaced[-1].label in note
+    assert "would place it" in note
+    drawn = {dot.label for panel in figure_of(made).panels for dot in panel.dots}
+    assert drawn == {row.label for row in made.rows} - {row.label for row in unplaced}
+    assert "null" in FORMATS["json"]([made])
+
+
+def test_notes_of_numbers_say_what_applies():
+    notes = distribution(20_000, range(16)).notes
+    assert any(
+        each.startswith("Quantiles come from the most likely histogram (expectation maximization).")
+        for each in notes
+    )
+    assert (
+        "Means and quantiles show no small groups, so only the minimum of 1,000 reports applies."
+        in notes
+    )
