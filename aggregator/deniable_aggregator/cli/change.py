@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import click
+from click.core import ParameterSource
 
 from deniable_aggregator.answers.questions import ChangeQuery
 from deniable_aggregator.answers.trends import Change
@@ -26,11 +27,15 @@ from deniable_aggregator.cli.support.server_options import source_options
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from deniable_aggregator.answers.words import Margin
     from deniable_aggregator.asking import HttpSource
     from deniable_aggregator.dates import DayRange
 
 CHANGED: Final = 3
 """How the command exits with --fail-if-changed if something has changed."""
+
+SAMPLED: Final[Margin] = "noise-and-sampling"
+"""The margin of --fail-if-changed: devices that differ by chance are not a change."""
 
 
 @click.command(short_help="Tests what has changed in METRIC between two periods.")
@@ -59,7 +64,8 @@ CHANGED: Final = 3
 @click.option(
     "--fail-if-changed",
     is_flag=True,
-    help="Exit with 3 if there is a clear change: of a value, the mean or the whole distribution.",
+    help="Exit with 3 if values, the mean or the whole distribution have changed. If nothing has, "
+    "at most 5% of such jobs exit with 3. --margin is noise-and-sampling here unless it is given.",
 )
 @picture_option
 @explain_option
@@ -93,12 +99,19 @@ def change(
     Nobody can tell whether the same devices reported in both. The test assumes that they are
     different, so that it errs no more often than it says in either case.
 
+    --fail-if-changed is for jobs. With --margin noise values would be tested of the very devices
+    that reported, which differ from day to day though nothing has changed: so margins are
+    noise-and-sampling then. The test of values, that of the distribution as a whole and that of
+    --combined share the level of 5%: with two of them each has 2.5%.
+
     \b
         deniable change theme --before 2026-01-01..2026-01-31 --after 2026-02-01..2026-02-28
         deniable change theme --before -14d..-8d --after -7d..yesterday
         deniable change startup_seconds --before 2026-01-05..2026-01-11 \\
             --after 2026-01-12..2026-01-18 --quantile 0.95 --fail-if-changed
     """  # noqa: D301  click reads the backslash as a sign
+    if fail_if_changed and not _is_chosen("margin"):
+        margin = SAMPLED
     asked = question(
         ChangeQuery,
         before=f"{before.since}..{before.until}",
@@ -125,16 +138,23 @@ def change(
         raise click.exceptions.Exit(CHANGED)
 
 
-def is_changed(answer: Change) -> bool:
-    """Whether there is a clear change, by a test that allows for the number of values.
+def _is_chosen(option: str) -> bool:
+    """Whether whoever calls has given an option."""
+    return click.get_current_context().get_parameter_source(option) != ParameterSource.DEFAULT
 
-    Quantiles do not count: their intervals are for one quantile each.
+
+def is_changed(answer: Change) -> bool:
+    """Whether something has changed, by one test at the level of the answer (5%).
+
+    The tests of values, of the distribution as a whole and of values together share that level
+    (Bonferroni). Where nothing has changed, the smallest corrected p-value of the values is at most
+    a level as often as the level says, with either correction. Quantiles do not count: their
+    intervals are for one quantile each.
 
     Args:
-        answer: the change.
+        answer: the change. Whether it tests a population or the devices that reported, its margin
+            says.
     """
-    from deniable_aggregator.cli.render.change_table import with_combined
-
-    return bool(answer.shape and answer.shape.changed) or any(
-        row.changed for row in with_combined(answer)
-    )
+    p_values = [min((row.adjusted_p_value for row in answer.changes), default=1.0)]
+    p_values += [each.p_value for each in (answer.shape, answer.combined) if each]
+    return min(p_values) <= answer.test.alpha / len(p_values)

@@ -128,7 +128,11 @@ def publish(
     --candidates.
 
     --population FILE has lines such as "dark,40". Presence is the largest part of these people that
-    can be among those who reported; above 0.5 there is a warning.
+    can be among those who reported in one period, the one with the most reports; above 0.5 there is
+    a warning.
+
+    Above the numbers stand the warnings of deniable estimate, without names of keys, and how many
+    reports you left out.
 
     --export FILE --key KEY writes all tables with the versions of the metrics and the history of
     the registry into one file with an Ed25519 signature.

@@ -225,6 +225,7 @@ class _Asking:
             change = ChangeQuery(
                 before=f"{self._before.since}..{self._before.until}",
                 after=f"{days.since}..{days.until}",
+                margin="noise-and-sampling",  # not what other devices are by chance
                 without_key=self._without_key,
             )
             answers.change = self._try(answers, "change", lambda: source.change(name, change))

@@ -41,8 +41,10 @@ def method(report: Report) -> Iterator[Chapter]:
         [
             "A change is clear if a test finds it that allows for all values and for all metrics "
             "of this report: of the changes called clear, at most 5% on average are chance. This "
-            "is stricter than asking about one metric alone. No clear change means that the "
-            "reports do not tell: “less than 2 points either way” says what can be excluded.",
+            "is stricter than asking about one metric alone, and allows for the devices of both "
+            "periods being random samples: that by chance others reported is no change. No clear "
+            "change means that the reports do not tell: “less than 2 points either way” says what "
+            "can be excluded.",
             "The numbers do not say why something has changed. The devices that report may have "
             "become others, too.",
         ],

@@ -9,8 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from deniable_aggregator.publication import making
+from deniable_aggregator.security.keys import create_key
 from tests.aggregator.cli.test_cli import run, url  # noqa: F401  fixtures
-from tests.aggregator.service import TODAY, upload
+from tests.aggregator.service import APPLICATION, TODAY, upload
 
 pytestmark = pytest.mark.one_store
 
@@ -115,6 +116,26 @@ def test_an_export_becomes_a_page_that_only_the_publisher_could_have_made(
     assert done.exit_code == 1
     assert "the export was changed" in done.stderr
     assert not (tmp_path / "third").exists()
+
+
+def test_reports_that_were_left_out_are_said_in_every_format_and_their_key_in_none(
+    publish,
+    url,  # noqa: F811  the fixture
+):
+    _, service = url
+    partner = create_key(
+        service.store, scope="write", application=APPLICATION, label="partner build", today=TODAY
+    )
+    sent = service.send(upload(b"\x02" * 1_500, epoch=TODAY - 1), key=partner)
+    assert sent.status_code == 204
+    service.running.inbox_fold.fold(seconds=60)
+    said = "1,500 reports from 1 source were left out by the publisher."
+    for form in ("md", "json", "html", "csv"):
+        done = publish("theme", "--without-key", "partner build", "--format", form)
+        assert done.exit_code == 0, done.output
+        assert said in (done.stderr if form == "csv" else done.stdout)
+        assert "partner" not in done.output
+    assert "left out" not in publish("theme", "--format", "csv").stderr.partition("Version")[0]
 
 
 @pytest.mark.parametrize(

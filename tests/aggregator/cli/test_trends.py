@@ -147,7 +147,8 @@ def test_any_quantile_can_be_asked_for(asked):
     shown = asked("change", "spread", "--before", day(-1), "--after", day(0), *shares)
     assert "87.5th percentile" in shown
     assert "Shape: changed, p " in shown
-    assert "of which noise alone explains" in shown
+    assert "% of the range, 95% interval " in shown
+    assert "%; noise alone gives about " in shown
 
 
 @pytest.mark.usefixtures("asked")
@@ -158,6 +159,21 @@ def test_a_job_can_fail_where_something_has_changed(run, url):  # noqa: F811
     assert run("change", "spread", *days, *own).exit_code == 3
     assert run("change", "spread", *days, *own, "--json").exit_code == 3
     assert run("change", "nothing", *days, *own).exit_code == 1
+
+
+@pytest.mark.usefixtures("asked")
+def test_a_job_allows_for_other_devices_unless_it_is_told_not_to(run, url):  # noqa: F811
+    base, service = url
+    days = ("--before", day(-40), "--after", day(0))
+    words = ("change", "theme", *days, "--server", base, "--token", service.read, "--json")
+    job = "--fail-if-changed"
+    for options, code, margin in (
+        ((), 0, "noise"),
+        ((job,), 3, "noise-and-sampling"),
+        ((job, "--margin", "noise"), 3, "noise"),
+    ):
+        told = run(*words, *options)
+        assert (told.exit_code, json.loads(told.output)["margin"]) == (code, margin)
 
 
 @pytest.mark.usefixtures("asked")

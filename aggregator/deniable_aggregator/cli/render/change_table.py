@@ -63,11 +63,13 @@ def shape_line(shape: ShapeChange) -> str:
             for part in (distance.size, distance.low, distance.high, distance.noise)
         )
         moved = (
-            f"moved by {size}% of the range"
+            f"{size}% of the range"
             if distance.kind == "earth-mover"
-            else f"{size}% of devices would have to change"
+            else f"{size}% (devices that would have to hold another value)"
         )
-        line += f"; {moved} [{low}, {high}], of which noise alone explains {noise}%"
+        line += (
+            f". Distance {moved}, 95% interval {low} to {high}%; noise alone gives about {noise}%"
+        )
     return f"{line}."
 
 
