@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from deniable._audit.certificate import AuditedMetric, Certificate
 from deniable._audit.failure import AuditFailure
+from deniable._audit.laws.memory import check_memory
 from deniable._audit.primitives import audit_primitives
 from deniable._audit.sections import section_of
 from deniable._audit.verdict import verdict_on
@@ -31,10 +32,12 @@ def audit_metric(metric: Metric) -> AuditedMetric:
     """Audits the installed randomizer of a metric.
 
     Raises:
-        AuditFailure: if it reveals more than the metric states, or cannot be followed.
+        AuditFailure: if it reveals more than the metric states, remembers something from one report
+            to the next, or cannot be followed.
     """
     try:
         verdict = verdict_on(section_of(metric.spec))
+        check_memory(metric.spec)
     except AuditFailure as failure:
         raise AuditFailure(failure.reason, metric.spec.name) from failure
     return AuditedMetric(metric.spec, verdict)
