@@ -76,7 +76,7 @@ def _memory(held: dict[str, Any], seen: set[int]) -> Iterator[tuple[str, Any]]:
         if isinstance(value, Randomness | Mechanism) or id(value) in seen:
             continue
         if isinstance(value, list | tuple) and not set(map(type, value)) <= _PLAIN:
-            parts = dict(enumerate(value))
+            parts: dict[Any, Any] = dict(enumerate(value))
         elif isinstance(value, dict):
             parts = value
         elif type(value).__module__.startswith(_SHIPPED):
