@@ -5,9 +5,12 @@ from fractions import Fraction
 
 import pytest
 
+from deniable._randomness import keyed_randomness
+from deniable.randomizers import randomizer_for
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import log_upper
 from deniable_shared.mechanisms import MemoizedUnaryEncoding, OptimizedUnaryEncoding
+from tests.privacy.conformance import secret_of, seeded
 from tests.privacy.memoized import MemoizedConformance
 from tests.privacy.specs import category
 
@@ -73,3 +76,16 @@ def test_epsilon_must_be_below_epsilon_permanent():
     for epsilon in ("2", "3"):
         with pytest.raises(ParameterError, match="epsilon must be below epsilon_permanent"):
             mechanism(9, epsilon, "2")
+
+
+def test_no_two_of_300_values_share_a_label_of_kept_noise():
+    labels = set()
+
+    def keyed(secret, label, length):
+        labels.add(label)
+        return keyed_randomness(secret, label, length)
+
+    randomizer = randomizer_for(losue(300, "1", "2"), seeded("labels"), keyed)
+    for item in range(300):
+        randomizer.permanent(item, secret_of(1))
+    assert len(labels) == 300

@@ -12,6 +12,7 @@ import deniable
 from deniable._audit.certificate import AuditedMetric, Certificate
 from deniable._audit.declared import check_declared
 from deniable._audit.failure import AuditFailure
+from deniable._audit.laws.memory import check_memory
 from deniable._audit.primitives import audit_primitives
 from deniable._audit.sections import section_of
 from deniable._audit.verdict import verdict_on
@@ -42,13 +43,14 @@ def audit_metric(metric: Metric, declared: Declared | None) -> AuditedMetric:
         declared: what the file says of it; None if it says nothing.
 
     Raises:
-        AuditFailure: if it reveals more than the metric states or its file allows, or cannot be
-            followed.
+        AuditFailure: if it reveals more than the metric states or its file allows, remembers
+            something from one report to the next, or cannot be followed.
     """
     import_the_client()
     try:
         verdict = verdict_on(section_of(metric.spec))
         check_declared(metric.spec, verdict, declared)
+        check_memory(metric.spec)
     except AuditFailure as failure:
         raise AuditFailure(failure.reason, metric.spec.name) from failure
     assert declared is not None

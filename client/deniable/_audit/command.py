@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable._audit.audit import audit_metric, certificate_of
+from deniable._audit.coverage import coverage
 from deniable._audit.declared import declared_in
 from deniable._audit.failure import PRIMITIVE_DRAWS, AuditFailure
 from deniable._audit.how import how_it_was_found
@@ -50,8 +51,9 @@ The exit status is 1 if a metric fails; then no certificate is written.
     deniable audit metrics.toml --sample 100000
 """
 _NOT_COVERED: Final = (
-    "Not covered: Python itself, the operating system's randomness, that SHAKE-256 looks uniform, "
-    "when the application records, and the time at which reports are sent."
+    "Not covered: values and draws that were left out, Python itself, mmh3, the operating system's "
+    "randomness, that SHAKE-256 looks uniform, what the application records and how often, and the "
+    "rest of the client, such as when reports are sent and to whom."
 )
 
 
@@ -140,7 +142,8 @@ def _passed(metric: AuditedMetric, found: Sample | None) -> list[str]:
     if found is not None:
         shown = f"epsilon at least {found.lower:.4f}, by {found.reports:,} reports of each of two"
         rows.append(("sampled", f"{shown} values"))
-    return [f"{metric.spec.name}: passed", *labelled_lines(rows)]
+    first = f"{metric.spec.name}: passed, {coverage(metric.verdict.section)}"
+    return [*wrapped([first], "  "), *labelled_lines(rows)]
 
 
 def _rows(metric: AuditedMetric) -> Iterator[tuple[str, str]]:

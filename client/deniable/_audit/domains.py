@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from deniable_shared.numbers import Range
     from deniable_shared.spec import Spec
 
-MORE_TEXTS = 16
+MORE_TEXTS = 14
 UNLISTED = "a value that nobody listed"
-TEXTS = ("", "a", "ant", "café", "\x00", "0123456789", "日本語", "x" * 5_000)
+NEARLY_THE_SAME = ("x" * 200, "x" * 199 + "y")
+TEXTS = ("", "a", "ant", "café", "\x00", "0123456789", "日本語", "x" * 5_000, *NEARLY_THE_SAME)
 """Strings that an audit looks at; others are made by hashing."""
 
 TWO_TEXTS = ("0", "1")
@@ -163,7 +164,9 @@ def _numbers(spec: Spec, ends: Range) -> Domain:
 def _texts(spec: Spec) -> list[str]:
     longest = 12 if spec.letters is None else spec.letters.longest
     made = [
-        hashlib.sha256(f"{spec.name} {number}".encode()).hexdigest()[: 1 + number * longest // 16]
+        hashlib.sha256(f"{spec.name} {number}".encode()).hexdigest()[
+            : 1 + number * longest // MORE_TEXTS
+        ]
         for number in range(MORE_TEXTS)
     ]
     return list(dict.fromkeys([*TEXTS, *made]))

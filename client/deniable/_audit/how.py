@@ -33,7 +33,12 @@ def _sentences(section: Section) -> Iterator[str]:
             "all reports of an unchanged value reveal what it keeps, and no more."
         )
     if isinstance(section.mechanism, DiscreteLaplace | DiscreteGaussian):
-        yield "Powers of e were followed to 77 digits, and noise to 64 scales."
+        laplace = isinstance(section.mechanism, DiscreteLaplace)
+        reach = "64 times its scale" if laplace else "16 standard deviations"
+        yield (
+            f"e^x was computed to 77 digits. Noise larger than {reach} was left out; its "
+            "probability is below 10^-27."
+        )
     if section.parts:
         names = " or ".join(dict.fromkeys(part.mechanism.name for part in section.parts))
         yield (

@@ -200,7 +200,7 @@ class _Subject:
         return self._law(self._index[value])
 
     def _compared(self, chosen: Any, first: Law | None = None) -> Comparison:
-        comparison, before = Comparison(), self.draws.paths
+        comparison, before = Comparison(), self.draws.paths if first is None else 0
         for index in chosen:
             name = self._domain.name_at(index)
             if name in self._index and self._index[name] != index:

@@ -44,10 +44,19 @@ def labelled_lines(rows: Iterable[tuple[str, str]]) -> list[str]:
     return lines
 
 
-def wrapped(paragraphs: Iterable[str]) -> list[str]:
-    """Paragraphs as lines that fit the terminal."""
+def wrapped(paragraphs: Iterable[str], indent: str = "") -> list[str]:
+    """Paragraphs as lines that fit the terminal.
+
+    Args:
+        paragraphs: their texts.
+        indent: what each line but the first of a paragraph begins with.
+    """
     width = max(terminal_width(), _LEAST_TEXT_WIDTH)
-    return [line for text in paragraphs for line in textwrap.wrap(printable(text), width)]
+    return [
+        line
+        for text in paragraphs
+        for line in textwrap.wrap(printable(text), width, subsequent_indent=indent)
+    ]
 
 
 def printable_lines(lines: Iterable[str]) -> list[str]:

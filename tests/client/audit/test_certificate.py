@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 from fractions import Fraction
@@ -26,6 +26,7 @@ from deniable_shared.mechanisms import (
     RandomizedResponse,
     SampledAttribute,
 )
+from tests.client.audit.forgeries import CHANGES, metric
 from tests.client.audit.registries import ITEMS, ONE, SMALL, audit, registry_of
 from tests.privacy.specs import attribute, category, number, record
 
@@ -106,226 +107,6 @@ def test_every_mechanism_s_ratio_follows_from_its_parameters_by_other_code_too(c
     assert lines[-1].startswith(f"Consistent: {len(SMALL)} metrics of tests")
 
 
-def metric(data, mechanism):
-    return next(each for each in data["metrics"] if each["mechanism"]["name"] == mechanism)
-
-
-def another_version(data):
-    metric(data, "grr")["spec"] = metric(data, "grr")["spec"].replace("red", "rad")
-
-
-def another_weight(data):
-    """Everywhere but in the laws, with a digest that fits."""
-    found = metric(data, "rr")
-    flip = found["mechanism"]["flip"]
-    found["mechanism"]["flip"] += 1
-    found["spec"] = found["spec"].replace(str(flip), str(flip + 1))
-    found["digest"] = hashlib.sha256(found["spec"].encode()).hexdigest()
-
-
-def another_ratio(data):
-    found = metric(data, "oue")["one_report"]
-    numerator, denominator = found["ratio"].split("/")
-    found["ratio"] = f"{int(numerator) - 1}/{denominator}"
-
-
-def smaller_epsilon(data):
-    metric(data, "ht")["stated"]["epsilon"] = "99999/100000"
-
-
-def larger_epsilon(data):
-    metric(data, "ht")["stated"]["epsilon"] = "2/1"
-
-
-def law_with_another_weight(data):
-    law = metric(data, "grr")["one_report"]["laws"][0]
-    count, one, other = law["classes"][0].split()
-    law["classes"][0] = f"{count} {int(one) + 1} {other}"
-
-
-def law_without_a_class(data):
-    metric(data, "ss")["one_report"]["laws"][0]["classes"].pop()
-
-
-def kept_answers_left_out(data):
-    del metric(data, "lgrr")["all_reports"]
-
-
-def part_left_out(data):
-    metric(data, "smp")["parts"].pop()
-
-
-def another_hash(data):
-    data["installed"]["files"]["deniable/_randomness.py"] = "0" * 64
-
-
-def another_delta(data):
-    numerator, denominator = metric(data, "gaussian")["delta"].split("/")
-    metric(data, "gaussian")["delta"] = f"{numerator}/{int(denominator) * 2}"
-
-
-def compared_loosely(data):
-    metric(data, "duchi")["within"] = "1/2"
-
-
-def another_clear_part(data):
-    metric(data, "dbitflip")["one_report"]["in_the_clear"]["classes"] = ["31 1"]
-
-
-def no_metric(data):
-    data["metrics"].clear()
-
-
-def another_format(data):
-    data["format"] = "deniable certificate 2"
-
-
-def other_epsilon_of_gaussian(data):
-    metric(data, "gaussian")["stated"]["epsilon"] = "1/1000"
-
-
-def larger_delta(data):
-    metric(data, "gaussian")["stated"]["delta"] = "1/2"
-
-
-def nothing_looked_at(data):
-    metric(data, "grr")["walks"].clear()
-
-
-def other_nats(data):
-    metric(data, "rr")["one_report"]["nats"] = "0.0100000000"
-
-
-def endless_exponent(data):
-    metric(data, "rr")["stated"]["epsilon"] = f"{10**60}/1"
-
-
-def endless_noise(data):
-    found = metric(data, "gaussian")
-    found["mechanism"]["noise"] = 10**15
-    found["spec"] = found["spec"].replace('"noise":285', f'"noise":{10**15}')
-    found["digest"] = hashlib.sha256(found["spec"].encode()).hexdigest()
-
-
-def more_looked_at_than_there_is(data):
-    metric(data, "grr")["walks"][0]["values"] = 10**6
-
-
-def less_in_the_file(data):
-    metric(data, "grr")["declared"]["epsilon"] = "99/100"
-
-
-def less_for_all_reports_in_the_file(data):
-    metric(data, "losue")["declared"]["epsilon_permanent"] = "199/100"
-
-
-def nothing_for_all_reports_in_the_file(data):
-    del metric(data, "losue")["declared"]["epsilon_permanent"]
-
-
-def something_for_all_reports_in_the_file(data):
-    metric(data, "rr")["declared"]["epsilon_permanent"] = "2/1"
-
-
-def less_epsilon_of_gaussian_in_the_file(data):
-    metric(data, "gaussian")["declared"]["epsilon"] = "999/1000"
-
-
-def less_delta_in_the_file(data):
-    metric(data, "gaussian")["declared"]["delta"] = metric(data, "gaussian")["delta"] + "0"
-
-
-def no_delta_in_the_file(data):
-    del metric(data, "gaussian")["declared"]["delta"]
-
-
-def less_in_the_file_than_added_noise_tells(data):
-    metric(data, "laplace")["declared"]["epsilon"] = "999999/1000000"
-
-
-def another_period_in_the_file(data):
-    metric(data, "grr")["declared"]["every"] = "month"
-
-
-def nothing_of_the_file(data):
-    del metric(data, "grr")["declared"]
-
-
-def nothing_stated(data):
-    del metric(data, "rr")["stated"]
-
-
-def name_that_every_object_has(data):
-    found = metric(data, "rr")
-    found["mechanism"]["name"] = "__proto__"
-    found["spec"] = found["spec"].replace('"name":"rr"', '"name":"__proto__"')
-    found["digest"] = hashlib.sha256(found["spec"].encode()).hexdigest()
-
-
-def name_with_a_line(data):
-    data["metrics"][0]["metric"] = "m0\nConsistent: 1 metric"
-
-
-def metric_twice(data):
-    data["metrics"].append(data["metrics"][0])
-
-
-def with_files(data, files):
-    lines = sorted(f"{file_hash}  {name}\n" for name, file_hash in files.items())
-    digest = hashlib.sha256("".join(lines).encode()).hexdigest()
-    data["installed"] |= {"files": files, "digest": digest}
-
-
-def no_files(data):
-    with_files(data, {})
-
-
-def file_elsewhere(data):
-    with_files(data, data["installed"]["files"] | {"deniable/../../passwd": "0" * 64})
-
-
-CHANGES = {
-    another_version: "the digest is not that of the version's text",
-    another_weight: "the ratio is not that of the parameters",
-    another_ratio: "the ratio is not that of the laws",
-    smaller_epsilon: "the ratio is above e^epsilon",
-    larger_epsilon: "stated as more than is spent",
-    law_with_another_weight: "do not add up to 1",
-    law_without_a_class: "do not add up to 1",
-    kept_answers_left_out: "all_reports stands without epsilon_permanent",
-    part_left_out: "the parts are not those of the mechanism",
-    another_hash: "the digest is not that of the files",
-    another_delta: "delta is not that of the parameters",
-    compared_loosely: "compared loosely",
-    another_clear_part: "in the clear does not add up to 1",
-    no_metric: "no metric is certified",
-    other_epsilon_of_gaussian: "epsilon is not that of the parameters",
-    larger_delta: "delta is stated as more than is spent",
-    nothing_looked_at: "nothing was looked at",
-    other_nats: "nats are not those of the ratio",
-    endless_exponent: "an exponent is above 1024",
-    endless_noise: "no noise that there is",
-    more_looked_at_than_there_is: "more was looked at than there is",
-    less_in_the_file: "one_report: the ratio is above e^epsilon of the file",
-    less_for_all_reports_in_the_file: "the ratio is above e^epsilon_permanent of the file",
-    nothing_for_all_reports_in_the_file: "epsilon_permanent is not in the file, or only there",
-    something_for_all_reports_in_the_file: "epsilon_permanent is not in the file, or only there",
-    less_in_the_file_than_added_noise_tells: "the ratio is above e^epsilon of the file",
-    less_epsilon_of_gaussian_in_the_file: "epsilon is above that of the file",
-    less_delta_in_the_file: "delta is above that of the file",
-    no_delta_in_the_file: "delta is above that of the file",
-    another_period_in_the_file: "does not report as often as the file says",
-    nothing_of_the_file: "not built like a certificate",
-    nothing_stated: "not built like a certificate",
-    name_that_every_object_has: "an unknown mechanism",
-    name_with_a_line: "not a name",
-    metric_twice: "certified twice",
-    no_files: "no file was audited",
-    file_elsewhere: "not a path in the packages",
-    another_format: "not a certificate that this checker knows",
-}
-
-
 @needs_node
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_changed_certificate_is_refused(certificate, check, change):
@@ -375,22 +156,74 @@ def test_what_is_no_certificate_is_refused(check):
         assert "REFUSED" in said
 
 
-@needs_node
-def test_installed_files_are_compared_with_those_that_were_audited(certificate, check, tmp_path):
+@pytest.fixture
+def installed_copy(certificate, tmp_path):
+    """A folder with the files that were audited."""
     folder = tmp_path / "installed"
     for name in certificate["installed"]["files"]:
         package, _, rest = name.partition("/")
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes((installed.package_folder(package) / rest).read_bytes())
+    return folder
+
+
+@needs_node
+def test_installed_files_are_compared_with_those_that_were_audited(
+    certificate, check, installed_copy
+):
+    folder = installed_copy
     status, said = check(certificate, folder)
     assert status == 0, said
-    assert "files are those audited" in said
+    assert "files are those audited (bytecode in __pycache__ is not looked at)" in said
     with (folder / "deniable" / "_randomness.py").open("a") as file:
         file.write("\n")
     status, said = check(certificate, folder)
     assert status == 1
     assert "deniable/_randomness.py is not the file that was audited" in said
+
+
+@needs_node
+@pytest.mark.parametrize("added", ["deniable/_randomness/__init__.py", "deniable/_randomness.so"])
+def test_a_file_that_python_would_run_in_the_place_of_an_audited_one_is_found(
+    certificate, check, installed_copy, added
+):
+    (installed_copy / "deniable" / "__pycache__").mkdir()
+    (installed_copy / "deniable" / "__pycache__" / "_randomness.pyc").touch()
+    assert check(certificate, installed_copy)[0] == 0
+    (installed_copy / added).parent.mkdir(exist_ok=True)
+    (installed_copy / added).touch()
+    status, said = check(certificate, installed_copy)
+    assert status == 1
+    assert f'"{added}" is installed, and was not audited' in said
+
+
+@needs_node
+def test_a_folder_that_is_linked_into_a_package_is_found(certificate, check, installed_copy):
+    (installed_copy / "deniable" / "linked").symlink_to(installed_copy / "deniable_shared")
+    status, said = check(certificate, installed_copy)
+    assert status == 1
+    assert '"deniable/linked" is installed, and was not audited' in said
+
+
+@needs_node
+def test_what_is_printed_is_rounded_up_and_names_delta_and_all_reports(certificate, check):
+    said = check(certificate)[1]
+    lines = {}
+    for name in ("grr", "lgrr", "gaussian"):
+        found = metric(certificate, name)
+        stated = found["stated"]
+        (lines[name],) = re.findall(rf"(?m)^{found['metric']}: .*$", said)
+        at_most = [Fraction(each) for each in re.findall(r"at most (\S+?),? ", lines[name])]
+        exact = [Fraction(each) for key, each in sorted(stated.items()) if key != "delta"]
+        assert len(at_most) == len(exact) == 1 + (name == "lgrr")
+        for shown, each in zip(at_most, exact, strict=True):
+            assert each <= shown < each + Fraction(1, 10**10)
+    assert "one report at most" in lines["lgrr"]
+    assert ", all reports of a value at most" in lines["lgrr"]
+    (delta,) = re.findall("except with probability delta = (1/[0-9]+),", lines["gaussian"])
+    exact = Fraction(metric(certificate, "gaussian")["stated"]["delta"])
+    assert exact <= Fraction(delta) < exact * (1 + Fraction(1, 100))
 
 
 @needs_node
@@ -400,4 +233,4 @@ def test_the_demo_is_certified(check):
     registry = registries.load(ROOT / "demo" / "metrics.toml")
     status, said = check(audit(registry).to_bytes().decode())
     assert status == 0, said
-    assert said.count("epsilon at most") == len(registry.metrics)
+    assert len(re.findall("epsilon(?:: one report)? at most", said)) == len(registry.metrics)

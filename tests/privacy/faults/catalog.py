@@ -23,6 +23,7 @@ SECRET: Final = (
 )
 PRIMITIVES: Final = "client/recording/test_randomness.py::test_"
 LEDGER: Final = "client/storage/test_ledger.py::test_"
+UNCHANGED: Final = "client/audit/test_memory.py::test_no_report_changes_what_its_randomizer_holds"
 STOLEN: Final = "client/storage/test_stolen_directory.py::test_"
 
 NOISE: Final = (
@@ -142,6 +143,28 @@ NOISE: Final = (
         ),
         metric="flag",
     ),
+    Fault(
+        "a lie that would repeat the last one is the truth",
+        f"{RANDOMIZERS}/oracles/grr.py",
+        "        return self._reports[index]",
+        '        if drawn and index == getattr(self, "_seen", None):\n'
+        '            index = cast("int", item)\n'
+        "        self._seen = index if drawn else None\n"
+        "        return self._reports[index]",
+        (UNCHANGED + "[grr]",),
+        metric="named",
+    ),
+    Fault(
+        "the 50,000th report of a client has no noise",
+        f"{RANDOMIZERS}/oracles/unary.py",
+        "        if self._randomness.bernoulli(self._own):",
+        '        self._made = getattr(self, "_made", 0) + 1\n'
+        "        if self._made == 50_000:\n"
+        "            bits = place\n"
+        "        if self._randomness.bernoulli(self._own) or self._made == 50_000:",
+        (UNCHANGED + "[oue]",),
+        metric="bits",
+    ),
 )
 
 RANDOMNESS: Final = (
@@ -236,6 +259,15 @@ MEMOISED: Final = (
             "privacy/test_losue.py::TestMemoizedUnaryEncoding"
             "::test_the_permanent_answers_of_two_values_have_no_noise_in_common",
         ),
+        metric="kept",
+    ),
+    Fault(
+        "memoised noise depends on the last byte of an item's number",
+        f"{RANDOMIZERS}/oracles/losue.py",
+        'item.to_bytes(4, "big")',
+        "bytes([item & 255])",
+        ("privacy/test_losue.py::test_no_two_of_300_values_share_a_label_of_kept_noise",),
+        metric="keptpair",
     ),
     Fault(
         "the memoised answers of all strings share their noise",
@@ -246,6 +278,7 @@ MEMOISED: Final = (
             "privacy/test_rappor.py"
             "::test_the_permanent_answers_of_two_strings_differ_in_more_than_their_filters",
         ),
+        metric="kepttext",
     ),
     Fault(
         "memoised noise depends on four bytes of the secret",

@@ -38,7 +38,7 @@ class Comparison:
         self.values.append(value)
         if law.reports is not None:
             if self._components:
-                raise AuditFailure(f"{value} is reported in another form than other values")
+                raise AuditFailure(f"{value!r} is reported in another form than other values")
             self._reports.add(value, law.reports)
         if law.kept is not None:
             self._kept.add(value, law.kept)
@@ -50,8 +50,8 @@ class Comparison:
         self._weights = self._weights or weights
         if len(self.values) > 1 and (self._reports.extremes or weights != self._weights):
             raise AuditFailure(
-                f"what a report shows in the clear does not come as often for {value} as for "
-                f"{self.values[0]}"
+                f"what a report shows in the clear does not come as often for {value!r} as for "
+                f"{self.values[0]!r}"
             )
         for clear, component in components.items():
             key = (frozenset(component.places.items()), component.inner)
@@ -99,7 +99,7 @@ class _Tables:
             weights = {key: each * (common // table.of) for key, each in weights.items()}
         if self._looks and weights.keys() != self.extremes.keys():
             raise AuditFailure(
-                f"{value} can send {self._what} that other values cannot, or the reverse: such a "
+                f"{value!r} can send {self._what} that other values cannot, or the reverse: such a "
                 "report rules values out"
             )
         self._looks[value] = look
@@ -130,7 +130,7 @@ class _Tables:
         table = table_of(value)
         if table is None or _look(table) != self._looks[value]:
             raise AuditFailure(
-                f"a second look at {value} finds other {self._what}: they rest on something else "
+                f"a second look at {value!r} finds other {self._what}: they rest on something else "
                 "than the draws of the client"
             )
         return table

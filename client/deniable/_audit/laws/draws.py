@@ -27,6 +27,9 @@ MOST_UNIFORM = 1 << 16
 """A uniform draw after the first one is followed if it has no more outcomes than this."""
 
 
+KeptOutcomes = tuple[tuple[bytes, tuple[Any, ...]], ...]
+
+
 class Draw(NamedTuple):
     """One call of a primitive, such as ``bernoulli`` with its weight."""
 
@@ -44,6 +47,7 @@ class Draws(Walk):
         most_first: of a first draw that is uniform, at most so many outcomes are followed.
         first: how many outcomes of a first draw that is uniform there are; 0 if it is another.
         followed: which part of the first draw's outcomes is followed; 1 for all.
+        shown: a look at what a device with each kept outcomes sends, of all values so far.
     """
 
     def __init__(self) -> None:
@@ -52,6 +56,7 @@ class Draws(Walk):
         self.most_first = MOST_FIRST
         self.first = 0
         self.followed = Fraction(1)
+        self.shown: dict[KeptOutcomes, int] = {}
         self._first_of: Sequence[int] = ()
         super().__init__()
         self.paths = 0  # `start` counts the first one again
@@ -125,10 +130,24 @@ class Draws(Walk):
 
     # Kept draws
 
+    @property
+    def kept_outcomes(self) -> KeptOutcomes:
+        """What was drawn for each label on this path; rows of bits stay symbolic."""
+        return tuple(
+            (label, tuple(each for _, each in known if not isinstance(each, Bits)))
+            for label, known in self._kept.items()
+        )
+
+    @property
+    def last_kept_draws(self) -> tuple[Draw, ...]:
+        """The draws for the last label of this path, which is the one of a value's noise."""
+        known = next(reversed(self._kept.values()), [])
+        return tuple(draw for draw, _ in known)
+
     def keyed(self, secret: bytes, label: bytes, length: int) -> KeptDraws:
         """The permanent randomness of (secret, label), as `deniable._randomness` makes it."""
         if secret != SECRET or type(label) is not bytes or not length > 0:
-            raise AuditFailure("kept choices are not those of the device's secret and a label")
+            raise AuditFailure("what a device keeps is not derived from its secret alone")
         return KeptDraws(self, label, self._kept.setdefault(label, []))
 
     def keep(self, label: bytes, draw: Draw) -> Any:

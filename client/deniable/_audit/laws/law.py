@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from deniable._audit.laws.bit_rows import Report
     from deniable._audit.laws.components import Clear, Component
-    from deniable._audit.laws.draws import Draws
+    from deniable._audit.laws.draws import Draw, Draws, KeptOutcomes
 
 
 class Table(NamedTuple):
@@ -48,6 +48,20 @@ class Law(NamedTuple):
     reports: Table | None
     kept: Table | None
     components: dict[Clear, Component] | None
+
+
+class _Lasting(NamedTuple):
+    """What a device with certain kept choices does for good.
+
+    Attributes:
+        chance: how probable these choices are.
+        drawn: the draws of the noise among them.
+        shown: how probable each report of it is; of one with rows of bits, each law of its places.
+    """
+
+    chance: Fraction
+    drawn: tuple[Draw, ...]
+    shown: dict[Any, Fraction]
 
 
 def report_law(draws: Draws, randomizer: Any, item: Any, width: int) -> Law:
@@ -98,9 +112,8 @@ def check_second_report(draws: Draws, make: Callable[[], Any], item: Any) -> Non
 def _law_of(draws: Draws, report: Callable[[], bytes | Report], width: int) -> Law:
     """Walks through all choices behind a report."""
     sums: dict[tuple[Any, int], int] = {}
-    emissions: dict[Any, dict[bytes, Fraction]] = {}
-    chances: dict[Any, Fraction] = {}
     symbolic: list[OnePath] = []
+    kept: dict[KeptOutcomes, _Lasting] = {}
     for made in paths(lambda _: report(), draws):
         if isinstance(made, Negligible):
             raise AuditFailure("a report takes draws without end")
@@ -109,16 +122,13 @@ def _law_of(draws: Draws, report: Callable[[], bytes | Report], width: int) -> L
                 raise AuditFailure(f"a report has {len(made)} bytes instead of {width}")
             key = (made, draws.denominator)
             sums[key] = sums.get(key, 0) + draws.numerator
-            if draws.kept_path:
-                kept = tuple(draws.kept_path)
-                chances[kept] = Fraction(draws.kept_numerator, draws.kept_denominator)
-                fresh = Fraction(draws.numerator, draws.denominator) / chances[kept]
-                table = emissions.setdefault(kept, {})
-                table[made] = table.get(made, Fraction(0)) + fresh
+            _add_kept(kept, draws, made)
             continue
         if sums:
             raise AuditFailure("some reports have rows of random bits, and others do not")
         symbolic.append(on_path(draws, made, width))
+        if not symbolic[-1].inner:  # the randomizer inside is audited by itself
+            _add_kept(kept, draws, frozenset(symbolic[-1].places.items()))
     if symbolic:
         components = components_of(symbolic)
         total = sum(component.weight for component in components.values())
@@ -126,24 +136,46 @@ def _law_of(draws: Draws, report: Callable[[], bytes | Report], width: int) -> L
     else:
         reports = Table(*over_one_denominator(sums))
         total = Fraction(sum(reports.weights.values()), reports.of)
-        law = Law(reports, _kept_table(emissions, chances), None)
+        law = Law(reports, _kept_table(kept), None)
     if total != draws.followed:
         raise AuditFailure("the probabilities of a value's reports do not add up to 1")
+    _check_shared(draws, kept)
     return law
 
 
-def _kept_table(
-    emissions: dict[Any, dict[bytes, Fraction]], chances: dict[Any, Fraction]
-) -> Table | None:
+def _add_kept(kept: dict[KeptOutcomes, _Lasting], draws: Draws, shown: Any) -> None:
+    """Adds what is shown on a path to what a device with its kept choices shows for good."""
+    outcomes = draws.kept_outcomes
+    if outcomes:
+        chance = Fraction(draws.kept_numerator, draws.kept_denominator)
+        lasting = kept.setdefault(outcomes, _Lasting(chance, draws.last_kept_draws, {}))
+        fresh = Fraction(draws.numerator, draws.denominator) / chance
+        lasting.shown[shown] = lasting.shown.get(shown, Fraction(0)) + fresh
+
+
+def _check_shared(draws: Draws, kept: dict[KeptOutcomes, _Lasting]) -> None:
+    """Checks that two values rest on the same kept choices only if their reports are the same.
+
+    Were the noise of one value used for another, reports of both together would take it away.
+    """
+    for outcomes, lasting in kept.items():
+        look = hash((lasting.drawn, frozenset(lasting.shown.items())))
+        if draws.shown.setdefault(outcomes, look) != look:
+            raise AuditFailure(
+                "two values share kept noise, so that reports of both reveal more than of each"
+            )
+
+
+def _kept_table(kept: dict[KeptOutcomes, _Lasting]) -> Table | None:
     """How probable it is that a device has each table of reports for good."""
-    if not emissions:
+    if not kept:
         return None
     sums: dict[Any, Fraction] = {}
-    for kept, table in emissions.items():
-        if sum(table.values()) != 1:
+    for each in kept.values():
+        if sum(each.shown.values()) != 1:
             raise AuditFailure("what a device keeps is drawn after a fresh draw, and depends on it")
-        lasting = frozenset(table.items())
-        sums[lasting] = sums.get(lasting, Fraction(0)) + chances[kept]
+        table = frozenset(each.shown.items())
+        sums[table] = sums.get(table, Fraction(0)) + each.chance
     if sum(sums.values()) != 1:
         raise AuditFailure("the kept choices of a device do not add up to certainty")
     common = math.lcm(*{weight.denominator for weight in sums.values()})
