@@ -114,7 +114,7 @@ def summary(spec: Spec) -> str:
     return f"{spec.type} by {spec.mechanism.name}, {epsilon}, {every}"
 
 
-def chained(application: str, last: HistoryEntry | None, entry: HistoryEntry) -> HistoryEntry:
+def chain_entry(application: str, last: HistoryEntry | None, entry: HistoryEntry) -> HistoryEntry:
     """An entry in its place after the last one.
 
     Args:

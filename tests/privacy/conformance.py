@@ -38,7 +38,7 @@ from deniable_shared.review.information import information
 from deniable_shared.review.metric_bits import sizes_of
 from deniable_shared.spec import Spec
 from tests.privacy.exceedance import Exceedance
-from tests.privacy.told import mutual_information
+from tests.privacy.mutual_information import mutual_information
 from tests.privacy.walking import distribution
 
 if TYPE_CHECKING:

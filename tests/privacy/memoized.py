@@ -22,7 +22,7 @@ from tests.privacy.conformance import (
     seeded,
 )
 from tests.privacy.kept import SECRET, Kept, OverDevices
-from tests.privacy.told import mutual_information
+from tests.privacy.mutual_information import mutual_information
 from tests.privacy.walking import distribution
 
 if TYPE_CHECKING:

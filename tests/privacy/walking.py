@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeVar
 
-from deniable._audit.walk import Walk, followed
+from deniable._audit.walk import Walk, follow_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,6 +55,6 @@ class LazyBits:
 
 def distribution(run: Callable[[BitwiseWalk], Outcome]) -> dict[Outcome, Fraction]:
     """The exact distribution of what `run` returns over all choices it makes."""
-    exact, lost = followed(run, BitwiseWalk)
+    exact, lost = follow_all(run, BitwiseWalk)
     assert not lost
     return exact

@@ -43,7 +43,7 @@ def array_components(specs: Sequence[Spec], days: int, devices: int) -> tuple[Co
     )
 
 
-def merged(components: Sequence[Component]) -> list[tuple[Losses, int]]:
+def group_alike(components: Sequence[Component]) -> list[tuple[Losses, int]]:
     """Draws of the same kind are counted together."""
     counts: dict[int, int] = {}
     profiles = {id(each.profile): each.profile for each in components}

@@ -84,7 +84,7 @@ class Composition:
         return float(-(self.weights[first:] @ np.expm1(epsilon - self.losses[first:])))
 
 
-def composed(parts: Sequence[tuple[Losses, int]], points: int = POINTS) -> Composition:
+def compose(parts: Sequence[tuple[Losses, int]], points: int = POINTS) -> Composition:
     """The loss of so many reports of each kind.
 
     The sums of losses are taken modulo a window of the grid. What lies below it comes out above its

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from deniable_aggregator.accounting.array_profile import merged
-from deniable_aggregator.accounting.composition import POINTS, composed
+from deniable_aggregator.accounting.array_profile import group_alike
+from deniable_aggregator.accounting.composition import POINTS, compose
 from deniable_aggregator.accounting.grid import Losses
 from deniable_aggregator.accounting.shuffled import shuffled_losses
 from deniable_shared.accounting import bounds_of
@@ -86,13 +86,13 @@ class Conditions:
         """
         bounds = bounds_of(components, self.delta, self.limit)
         components = self._within_the_limit(components)
-        exact: float | None = composed(merged(components), points).epsilon_at(self.delta)
+        exact: float | None = compose(group_alike(components), points).epsilon_at(self.delta)
         exact = self._least(exact, bounds.renyi, bounds.advanced)
         for total in (bounds.sum, bounds_of(components, 0.0).sum):
             exact = at_most_the_sum(exact, total, self.delta)
         shuffled = None
         if self.shuffled_among is not None:
-            of_shuffled = composed(self._shuffled(components), points).epsilon_at(self.delta)
+            of_shuffled = compose(self._shuffled(components), points).epsilon_at(self.delta)
             shuffled = self._least(of_shuffled, exact)
         return Figures(
             sum=bounds.sum.epsilon,
@@ -119,12 +119,12 @@ class Conditions:
             components: as of `figures`.
             exact: what `figures` says of them.
         """
-        parts = merged(self._within_the_limit(components))
-        fine = composed(parts)
+        parts = group_alike(self._within_the_limit(components))
+        fine = compose(parts)
         figure = fine.epsilon_at(self.delta)
         if figure != exact:
             return None
-        coarse = composed(parts, POINTS // 2)
+        coarse = compose(parts, POINTS // 2)
         tails = figure - fine.epsilon_at(self.delta, allowing=False)
         return Slack(grid=abs(coarse.epsilon_at(self.delta) - figure) / 3, tails=tails)
 
@@ -133,7 +133,7 @@ class Conditions:
         assert self.shuffled_among is not None
         parts = []
         for each in components:
-            ((losses, draws),) = merged([each])
+            ((losses, draws),) = group_alike([each])
             if not each.permanent and not each.delta:
                 shuffled = shuffled_losses(each.epsilon, self.shuffled_among)
                 # Few others hide less than some mechanisms do by themselves; either is a bound.

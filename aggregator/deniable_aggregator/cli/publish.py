@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from deniable_aggregator.asking import HttpSource
-    from deniable_aggregator.publication.published import Publication
+    from deniable_aggregator.publication.publication import Publication
 
 SUSPICIOUS: Final = 3
 NAMES: Final = ("csv", "json", "md", "html")
@@ -150,9 +150,9 @@ def publish(
         deniable publish theme browser --export export.json --key private.pem
         deniable public-page export.json site --public-key BASE64
     """  # noqa: D301  click reads the backslash as a sign
-    from deniable_aggregator.publication.making import publish as make_publication
     from deniable_aggregator.publication.notes import presence_warnings
     from deniable_aggregator.publication.population import read_population
+    from deniable_aggregator.publication.publish import publish as make_publication
 
     if (export is None) != (key is None):
         raise click.UsageError("--export and --key are given together: an export is signed")

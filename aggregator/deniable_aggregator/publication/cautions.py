@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.estimates import Estimate
     from deniable_aggregator.answers.words import NoticeCode
-    from deniable_aggregator.publication.published import Publication
+    from deniable_aggregator.publication.publication import Publication
 
 MESSAGE: Final = "the whole message"
 """Stands for the message of a notice; it names no key."""

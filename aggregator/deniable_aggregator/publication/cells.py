@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deniable_aggregator.publication.notes import PRESENT
-from deniable_aggregator.publication.rounding import Rounded, written
+from deniable_aggregator.publication.rounding import Rounded, format_number
 from deniable_aggregator.report.document import Table
 from deniable_aggregator.sentences.wording import counted, days_between
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
-    from deniable_aggregator.publication.published import Publication, PublishedRow
+    from deniable_aggregator.publication.publication import Publication, PublishedRow
 
 
 def title_of(publication: Publication) -> str:
@@ -109,11 +109,13 @@ def _counts(reports: Rounded, most: int | None) -> tuple[str, str]:
 
 def _cells(number: Rounded, most: float | None, *, percent: bool = False) -> tuple[str, str]:
     """A number and its interval; `most` is what it can be at most, where it is in [0, most]."""
-    low, high = (written(each, number.unit, percent=percent) for each in (number.low, number.high))
+    low, high = (
+        format_number(each, number.unit, percent=percent) for each in (number.low, number.high)
+    )
     if number.estimate is None:
         estimate = "can't place"
     else:
-        estimate = written(number.estimate, number.unit, percent=percent)
+        estimate = format_number(number.estimate, number.unit, percent=percent)
     if most is not None and number.low <= 0 and number.high >= most:
         estimate = "can't tell"
     return estimate, f"{low.rstrip('%')} to {high}"
@@ -122,5 +124,5 @@ def _cells(number: Rounded, most: float | None, *, percent: bool = False) -> tup
 def _presence(row: PublishedRow) -> str:
     if row.presence is None:
         return ""
-    text = written(row.presence, 0.001, percent=True)
+    text = format_number(row.presence, 0.001, percent=True)
     return f"{text} (above {PRESENT:.0%})" if row.presence > PRESENT else text

@@ -20,7 +20,7 @@ from deniable_shared.spec import Spec
 if TYPE_CHECKING:
     from deniable_aggregator.answers.registry_history import RegistryHistory
     from deniable_aggregator.publication.export import Export
-    from deniable_aggregator.publication.published import Publication, PublishedVersion
+    from deniable_aggregator.publication.publication import Publication, PublishedVersion
 
 
 class ExportError(DeniableError):

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from deniable_aggregator.answers.registry_history import RegistryHistory  # noqa: TC001  msgspec
 from deniable_aggregator.publication.checking import ExportError, check_export
-from deniable_aggregator.publication.published import Name, Publication  # noqa: TC001  msgspec
+from deniable_aggregator.publication.publication import Name, Publication  # noqa: TC001  msgspec
 from deniable_shared import __version__
 from deniable_shared.characters import visible
 from deniable_shared.errors import ParameterError

@@ -8,7 +8,7 @@ from deniable_aggregator.charts.figure import Dot, Dots, Figure, interval_of
 from deniable_aggregator.publication.cells import basis_of, number_cells, shown_number, title_of
 
 if TYPE_CHECKING:
-    from deniable_aggregator.publication.published import Publication, PublishedRow
+    from deniable_aggregator.publication.publication import Publication, PublishedRow
 
 MOST_ROWS: Final = 25
 """Of a picture; the table has all."""

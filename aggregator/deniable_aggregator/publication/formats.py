@@ -18,7 +18,7 @@ from deniable_shared.characters import visible, visible_json
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from deniable_aggregator.publication.published import Publication, PublishedRow
+    from deniable_aggregator.publication.publication import Publication, PublishedRow
     from deniable_aggregator.publication.rounding import Rounded
 
 COLUMNS: Final = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.estimates import Distribution, Mean, Shares
-from deniable_aggregator.publication.rounding import rounded_up, written
+from deniable_aggregator.publication.rounding import format_number, format_upper_bound
 from deniable_aggregator.sentences.numbers import not_placed
 from deniable_aggregator.sentences.wording import counted, shown_value
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deniable_aggregator.answers.estimates import Estimate
-    from deniable_aggregator.publication.published import Publication, PublishedRow
+    from deniable_aggregator.publication.publication import Publication, PublishedRow
 
 PRESENT: Final = 0.5
 """Above this presence a row has a warning."""
@@ -46,7 +46,7 @@ def presence_warnings(made: Publication) -> list[str]:
     """
     return [
         f"Of the {counted(each.people or 0, 'person', 'people')} of {_name(each)}, up to "
-        f"{written(each.presence, 0.01, percent=True)} may be among those who reported"
+        f"{format_number(each.presence, 0.01, percent=True)} may be among those who reported"
         f"{_in_busiest(made)}: whoever knows that somebody belongs to this cell can guess that a "
         "report is theirs. Deniable hides what a device reported, not that it did."
         for each in made.rows
@@ -99,7 +99,7 @@ def _segment(made: Publication) -> Iterator[str]:
     size = made.segment_share
     if made.segment is not None and size is not None:
         low, high = (
-            written(end, size.unit, percent=True)
+            format_number(end, size.unit, percent=True)
             for end in (max(size.low, 0.0), min(size.high, 1.0))
         )
         yield (
@@ -212,10 +212,10 @@ def _numbers(made: Publication, answer: Estimate) -> Iterator[str]:
 def _fakes(made: Publication, answer: Estimate) -> Iterator[str]:
     share = f"{answer.fakes.share:.0%}"
     if isinstance(answer, Mean | Distribution):
-        shift = answer.mean.shift_if_fake
+        shift = format_upper_bound(answer.mean.shift_if_fake)
         yield (
-            f"If {share} of the reports were forged, the mean could be off by {rounded_up(shift)} "
-            "more. No interval allows for that."
+            f"If {share} of the reports were forged, the mean could be off by {shift} more. No "
+            "interval allows for that."
         )
         return
     kept = {row.label for row in made.rows}
@@ -226,7 +226,7 @@ def _fakes(made: Publication, answer: Estimate) -> Iterator[str]:
         what = "without bound"
     else:
         most = max(each for each in shifts if each is not None)
-        what = f"by {rounded_up(100 * most)} points"
+        what = f"by {format_upper_bound(100 * most)} points"
     yield (
         f"If {share} of the reports were forged, each to move it most, a share could be off {what} "
         "more. No interval allows for that."

@@ -10,9 +10,9 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.charts.svg import PHONE_WIDTH, svg
-from deniable_aggregator.publication.asked import asked_in_words
 from deniable_aggregator.publication.cells import basis_of, table_of, title_of
 from deniable_aggregator.publication.figures import figure_of
+from deniable_aggregator.publication.question_text import question_in_words
 from deniable_aggregator.publication.registered import (
     everything_registered,
     metric_history,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from deniable_aggregator.publication.export import Export, OpenedExport
-    from deniable_aggregator.publication.published import Publication
+    from deniable_aggregator.publication.publication import Publication
     from deniable_aggregator.report.document import Table
 
 TEMPLATES: Final = "templates"
@@ -162,7 +162,7 @@ def _section(made: Publication, export: Export | None) -> Section:
     return Section(
         name=made.metric,
         title=title,
-        asks=asked_in_words(made.versions[0]),
+        asks=question_in_words(made.versions[0]),
         basis=basis,
         cautions=list(map(visible, made.cautions)),
         gives_away=_gives_away(made),

@@ -10,7 +10,7 @@ from deniable_shared.characters import visible
 if TYPE_CHECKING:
     from deniable_aggregator.answers.registry_history import HistoryEntry
     from deniable_aggregator.publication.export import Export
-    from deniable_aggregator.publication.published import Publication
+    from deniable_aggregator.publication.publication import Publication
 
 
 def everything_registered(export: Export) -> Table:

@@ -46,7 +46,7 @@ class Rounded(Struct, frozen=True):
             raise ValueError(f"unit must be at least 0, got {self.unit!r}")
 
 
-def rounded(estimate: float | None, low: float, high: float) -> Rounded:
+def round_outward(estimate: float | None, low: float, high: float) -> Rounded:
     """Rounds a number to what its interval supports.
 
     The unit is the largest of 1, 2 and 5 times a power of ten that is at most half of the
@@ -86,17 +86,17 @@ def unit_of(half_width: float) -> Decimal:
     return next(digit * power for digit in _FIRST_DIGITS if digit * power <= most)
 
 
-def rounded_up(value: float) -> str:
+def format_upper_bound(value: float) -> str:
     """A number that bounds another, with a digit or two, such as "2.5".
 
     Args:
         value: at least 0 and finite.
     """
     unit = unit_of(value / _PARTS_OF_A_BOUND)
-    return written(_multiple(value, unit, ROUND_CEILING), float(unit)) if unit else "0"
+    return format_number(_multiple(value, unit, ROUND_CEILING), float(unit)) if unit else "0"
 
 
-def written(number: float, unit: float, *, percent: bool = False) -> str:
+def format_number(number: float, unit: float, *, percent: bool = False) -> str:
     """A number to the digits of its unit, such as "17.5%" or "1,200".
 
     Args:

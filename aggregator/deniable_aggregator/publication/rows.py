@@ -6,8 +6,8 @@ from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING, Final, cast
 
 from deniable_aggregator.answers.estimates import Distribution, Mean, SegmentShares, Shares
-from deniable_aggregator.publication.published import PublishedRow
-from deniable_aggregator.publication.rounding import rounded
+from deniable_aggregator.publication.publication import PublishedRow
+from deniable_aggregator.publication.rounding import round_outward
 from deniable_aggregator.sentences import quantile_in_words
 from deniable_aggregator.sentences.wording import counted
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.estimates import CombinedShare, Share
     from deniable_aggregator.publication.devices import Periods
     from deniable_aggregator.publication.policy import Policy
-    from deniable_aggregator.publication.published import Measure
+    from deniable_aggregator.publication.publication import Measure
     from deniable_aggregator.publication.rounding import Rounded
     from deniable_aggregator.publication.selection import Selection
 
@@ -35,7 +35,7 @@ def share_row(
         periods: in how many periods the reports were sent.
         policy: has how many people it could be true of.
     """
-    number = rounded(row.share, row.low, row.high)
+    number = round_outward(row.share, row.low, row.high)
     within = isinstance(answer, SegmentShares)
     whole = answer.segment.high if isinstance(answer, SegmentShares) else 1.0
     devices = periods.devices(row.reports).busiest * min(1.0, whole)
@@ -67,7 +67,7 @@ def other_row(
     share, (low, high) = combined.share, chosen.together(combined)
     if high - low < 10**-_SHARE_DECIMALS:  # all values of a list together
         share = low = high = round(share, _SHARE_DECIMALS)
-    number = rounded(share, low, high)
+    number = round_outward(share, low, high)
     known = [policy.population.get(row.value) for row in chosen.merged]
     people = None if None in known else sum(cast("list[int]", known))
     size = len(chosen.merged)
@@ -94,7 +94,7 @@ def _label_of_others(chosen: Selection) -> str:
 
 def _counted(share: float, low: float, high: float, reports: int) -> Rounded:
     """A share as a number of reports."""
-    return rounded(share * reports, low * reports, high * reports)
+    return round_outward(share * reports, low * reports, high * reports)
 
 
 def presence(high: float, devices: float, people: int | None) -> float | None:
@@ -119,10 +119,10 @@ def number_rows(answer: Mean | Distribution) -> list[PublishedRow]:
     """
     mean = answer.mean
     named: list[tuple[str, Measure, Rounded]] = [
-        ("mean", "mean", rounded(mean.estimate, mean.low, mean.high))
+        ("mean", "mean", round_outward(mean.estimate, mean.low, mean.high))
     ]
     for each in answer.quantiles if isinstance(answer, Distribution) else ():
-        number = rounded(each.estimate, each.low, each.high)
+        number = round_outward(each.estimate, each.low, each.high)
         named.append((quantile_in_words(each.quantile), "quantile", number))
     return [
         PublishedRow(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deniable_aggregator.publication.published import PublishedVersion
+from deniable_aggregator.publication.publication import PublishedVersion
 from deniable_aggregator.sentences.privacy import what_devices_give_away
 from deniable_shared.spec import Spec
 

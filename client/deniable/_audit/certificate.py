@@ -10,7 +10,7 @@ import json
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from deniable._audit.how import how_it_was_found
+from deniable._audit.method_text import how_it_was_found
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from deniable._audit.audit import audit_metric, certificate_of
 from deniable._audit.coverage import coverage
 from deniable._audit.declared import declared_in
 from deniable._audit.failure import PRIMITIVE_DRAWS, AuditFailure
-from deniable._audit.how import how_it_was_found
+from deniable._audit.method_text import how_it_was_found
 from deniable._audit.sampling import MAX_REPORTS, MIN_REPORTS, sample
 from deniable_shared.commands.parser import Parser, integer_in
 from deniable_shared.commands.text import labelled_lines, wrapped

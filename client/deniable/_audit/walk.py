@@ -122,7 +122,7 @@ def paths(run: Callable[[WalkOfKind], Outcome], walk: WalkOfKind) -> Iterator[Ou
         prefix = _next_prefix(walk)
 
 
-def followed(
+def follow_all(
     run: Callable[[Walk], Outcome], walker: type[Walk]
 ) -> tuple[dict[Outcome, Fraction], Fraction]:
     """The exact law of what `run` returns, and the probability of what was not followed.

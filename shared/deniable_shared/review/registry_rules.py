@@ -14,7 +14,7 @@ from deniable_shared.planning.budget import (
 )
 from deniable_shared.planning.upper_bounds import power, upper_decimals, upper_power
 from deniable_shared.review.finding import Finding
-from deniable_shared.review.sentences import named
+from deniable_shared.review.sentences import join_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ def registry_findings(registry: Registry, told: Together) -> Iterator[Finding]:
 def _adds_up(told: Together) -> Iterator[Finding]:
     if not told.year >= told.needed:
         return
-    by = named(told.leading_in_a_year) or "the class of the device"
+    by = join_names(told.leading_in_a_year) or "the class of the device"
     yield Finding(
         "adds-up",
         None,
@@ -111,7 +111,7 @@ def _small_classes(told: Together) -> Iterator[Finding]:
     yield Finding(
         "small-classes",
         None,
-        f"{named(told.constant_metrics)} show {told.constants:.1f} bits of a device without "
+        f"{join_names(told.constant_metrics)} show {told.constants:.1f} bits of a device without "
         f"noise, which leaves fewer than {FEWEST_OF_A_CLASS} of {told.devices:,} devices in a "
         "class",
         "take fewer rows, cohorts or bins, or mechanisms without them",

@@ -38,7 +38,7 @@ def _of_values(told: Together) -> str:
         f"values themselves were seen, they would tell {_range(told, decimals)}"
     )
     if told.leading:
-        text += f": {named(told.leading)} would be enough."
+        text += f": {join_names(told.leading)} would be enough."
     else:
         text += "." if told.texts else ": not enough on average."
     if told.alone is None and told.rarest:
@@ -96,7 +96,7 @@ def _of_a_year(told: Together) -> str:
     )
     if told.year < told.needed:
         return f"{text}."
-    by = named(told.leading_in_a_year) or "the class of the device"
+    by = join_names(told.leading_in_a_year) or "the class of the device"
     return (
         f"{text}: {by} may be enough. The server stores nothing that links reports; whoever sees "
         "from which addresses they come may link them, and no shuffler stands between."
@@ -124,7 +124,7 @@ def _of_record(record: RecordBits, devices: int) -> str:
     )
 
 
-def named(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """The names of metrics whose values are taken together."""
     return _listed(names, " x ")
 

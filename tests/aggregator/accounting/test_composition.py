@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable_aggregator.accounting.composition import POINTS, composed
+from deniable_aggregator.accounting.composition import POINTS, compose
 from deniable_aggregator.accounting.grid import Losses, on_grid
 from deniable_shared.accounting import profile_of, pure_profile
 from deniable_shared.mechanisms import (
@@ -31,9 +31,7 @@ def arrays(profile):
 
 
 def epsilon_of(*parts, points=POINTS):
-    return composed([(arrays(profile), count) for profile, count in parts], points).epsilon_at(
-        DELTA
-    )
+    return compose([(arrays(profile), count) for profile, count in parts], points).epsilon_at(DELTA)
 
 
 def mechanisms(epsilon):
@@ -93,7 +91,7 @@ def test_different_metrics_compose():
 @pytest.mark.parametrize("reports", [1, 12, 365])
 def test_figures_are_never_below_the_finite_sum_and_hardly_above_it(epsilon, reports):
     """Of randomized response, by the binomial distribution of its lies."""
-    found = composed([(arrays(pure_profile(epsilon)), reports)])
+    found = compose([(arrays(pure_profile(epsilon)), reports)])
     truth = 1 / (1 + math.exp(-epsilon))
     counts = np.arange(reports + 1)
     weights = np.array(
@@ -125,21 +123,21 @@ def test_a_coarser_grid_gives_a_larger_figure_and_a_finer_one_a_nearer_one():
 
 def test_infinite_losses_count_in_full_and_without_a_delta_nothing_is_enough():
     losses = Losses(np.array([1.0, -1.0]), np.array([0.6, 0.39]), 0.01)
-    found = composed([(losses, 2)])
+    found = compose([(losses, 2)])
     assert found.delta_at(100.0) == pytest.approx(1 - 0.99**2)
     assert found.epsilon_at(0.01) == math.inf
     assert found.epsilon_at(0.03) <= 2.0 + found.step
-    assert composed([(arrays(pure_profile(1.0)), 3)]).epsilon_at(0.0) == math.inf
+    assert compose([(arrays(pure_profile(1.0)), 3)]).epsilon_at(0.0) == math.inf
 
 
 def test_of_reports_that_tell_nothing_the_figure_is_zero():
     nothing = Losses(np.array([0.0]), np.array([1.0]))
-    assert composed([(nothing, 365)]).epsilon_at(DELTA) == 0.0
+    assert compose([(nothing, 365)]).epsilon_at(DELTA) == 0.0
 
 
 def test_ten_years_of_fifty_metrics_compose():
     parts = [(pure_profile(0.01 * (1 + index)), 3_650) for index in range(50)]
-    found = composed([(arrays(profile), count) for profile, count in parts])
+    found = compose([(arrays(profile), count) for profile, count in parts])
     figure = found.epsilon_at(DELTA)
     total = sum(profile.losses[0] * count for profile, count in parts)
     assert 0.15 * total < figure < 0.2 * total
@@ -150,6 +148,6 @@ def test_ten_years_of_fifty_metrics_compose():
 def test_delta_is_not_the_probability_of_a_larger_loss():
     """The figures of docs/reviewer/account.md."""
     flag = arrays(profile_of(RandomizedResponse.for_epsilon(2, Fraction(1))))
-    epsilon = composed([(flag, 30)]).epsilon_at(DELTA)
+    epsilon = compose([(flag, 30)]).epsilon_at(DELTA)
     assert epsilon < 29.99 < 30 * flag.losses.max()
     assert flag.weights[flag.losses > 0] ** 30 == pytest.approx(8.3e-5, rel=0.01)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from deniable_aggregator.accounting.composition import composed
+from deniable_aggregator.accounting.composition import compose
 from deniable_shared.accounting import profile_of
 from deniable_shared.mechanisms import DBitFlip, SampledAttribute
 from tests.aggregator.accounting.test_composition import arrays, mechanisms
@@ -45,7 +45,7 @@ def test_figures_are_those_of_another_accountant():
         check=True,
     )
     for (parts, delta), (low, high) in zip(questions, json.loads(answered.stdout), strict=True):
-        found = composed([(arrays(profile_of(each)), days) for each, days in parts])
+        found = compose([(arrays(profile_of(each)), days) for each, days in parts])
         figure, bare = found.epsilon_at(delta), found.epsilon_at(delta, allowing=False)
         names = [each.name for each, _ in parts]
         assert low - 1e-6 <= figure, (names, delta, low, figure)

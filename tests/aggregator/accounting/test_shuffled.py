@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from deniable_aggregator.accounting.composition import composed
+from deniable_aggregator.accounting.composition import compose
 from deniable_aggregator.accounting.shuffled import shuffled_losses
 
 DELTA = 1e-6
@@ -32,7 +32,7 @@ def test_shuffled_reports_cost_what_is_known(reports, epsilon, known):
     losses = shuffled_losses(float(epsilon), reports)
     for figure, days in zip(known.split(), (1, 30, 365), strict=True):
         digit = 10.0 ** -len(figure.partition(".")[2])
-        found = composed([(losses, days)]).epsilon_at(DELTA)
+        found = compose([(losses, days)]).epsilon_at(DELTA)
         assert found < float(figure) + digit / 2
         assert found > float(figure) - digit / 2 - days * STEP / 2
 
@@ -66,7 +66,7 @@ def test_the_pair_is_that_of_the_theorem_summed_up_one_by_one(reports, epsilon):
 
 def test_more_reports_hide_more_and_one_alone_hides_nothing_more():
     figures = [
-        composed([(shuffled_losses(1.0, reports), 30)]).epsilon_at(DELTA)
+        compose([(shuffled_losses(1.0, reports), 30)]).epsilon_at(DELTA)
         for reports in (1, 10, 1_000, 100_000)
     ]
     assert figures == sorted(figures, reverse=True)

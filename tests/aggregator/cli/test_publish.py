@@ -8,7 +8,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from deniable_aggregator.publication import making
+from deniable_aggregator.publication import publish as publishing
 from deniable_aggregator.security.keys import create_key
 from tests.aggregator.cli.test_cli import run, url  # noqa: F401  fixtures
 from tests.aggregator.service import APPLICATION, TODAY, upload
@@ -76,9 +76,9 @@ def test_a_population_adds_two_columns_and_a_warning(publish, tmp_path):
 
 
 def test_whoever_publishes_is_told_that_a_key_differs(publish, monkeypatch):
-    made = making.publish
+    made = publishing.publish
     uneven = lambda *asked: replace(made(*asked), verdict="uneven")  # noqa: E731
-    monkeypatch.setattr(making, "publish", uneven)
+    monkeypatch.setattr(publishing, "publish", uneven)
     done = publish("theme")
     assert done.exit_code == 3
     assert "some keys of theme answer differently" in done.stderr

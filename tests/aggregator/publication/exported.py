@@ -9,9 +9,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from deniable_aggregator.answers.registry_history import RegistryHistory
 from deniable_aggregator.publication.export import compile_export, sign_export
-from deniable_aggregator.publication.making import publish
 from deniable_aggregator.publication.policy import Policy
-from deniable_aggregator.registry_history import chained, registered_entry, removed_entry
+from deniable_aggregator.publication.publish import publish
+from deniable_aggregator.registry_history import chain_entry, registered_entry, removed_entry
 from deniable_shared import registry
 from tests.aggregator.publication.estimated import TallySource
 from tests.aggregator.simulated import drawn
@@ -73,7 +73,7 @@ def history() -> RegistryHistory:
             entry = removed_entry(name, epoch)
         else:
             entry = registered_entry(act, REGISTRY.metrics[name], epoch)
-        entries.append(chained("flightdeck", entries[-1] if entries else None, entry))
+        entries.append(chain_entry("flightdeck", entries[-1] if entries else None, entry))
     return RegistryHistory(application="flightdeck", entries=entries, head=entries[-1].hash)
 
 

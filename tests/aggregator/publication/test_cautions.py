@@ -15,8 +15,8 @@ from deniable_aggregator.answers.questions import EstimateQuery
 from deniable_aggregator.answers.words import NoticeCode
 from deniable_aggregator.publication.cautions import NOT_SAID, SAID
 from deniable_aggregator.publication.formats import FORMATS
-from deniable_aggregator.publication.making import publish
 from deniable_aggregator.publication.policy import Policy
+from deniable_aggregator.publication.publish import publish
 from tests.aggregator.estimation.test_closeness import Deployment
 from tests.aggregator.publication.estimated import ONE_DAY, TallySource
 from tests.aggregator.publication.test_publishing import source

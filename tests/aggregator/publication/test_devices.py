@@ -12,8 +12,8 @@ import pytest
 from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
 from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.publication.devices import Periods, VersionPeriods, periods_of
-from deniable_aggregator.publication.making import publish
 from deniable_aggregator.publication.policy import Policy
+from deniable_aggregator.publication.publish import publish
 from deniable_shared.mechanisms import ORACLES
 from tests.aggregator.publication.estimated import TallySource
 from tests.aggregator.simulated import drawn, spec_of

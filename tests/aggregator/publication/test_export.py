@@ -17,7 +17,7 @@ from deniable_aggregator.publication.export import (
     open_export,
     sign_export,
 )
-from deniable_aggregator.registry_history import chained
+from deniable_aggregator.registry_history import chain_entry
 from deniable_shared.errors import ParameterError
 from tests.aggregator.publication import exported
 from tests.aggregator.publication.exported import KEY, OTHER_KEY, PUBLIC_KEY
@@ -249,7 +249,7 @@ def test_the_history_must_say_the_same_as_the_text_of_a_version(export, field, v
     for entry in export.history.entries:
         if entry.metric == "theme" and entry.act == "limits changed":
             entry = replace(entry, **{field: value})
-        entries.append(chained("flightdeck", entries[-1] if entries else None, entry))
+        entries.append(chain_entry("flightdeck", entries[-1] if entries else None, entry))
     history = replace(export.history, entries=entries, head=entries[-1].hash)
     with pytest.raises(ExportError, match=f"{field} of entry 3 of the history must be "):
         open_export(signed_with(export, history=history))

@@ -15,11 +15,11 @@ from deniable_aggregator.charts.svg import svg
 from deniable_aggregator.publication.cells import table_of
 from deniable_aggregator.publication.figures import figure_of
 from deniable_aggregator.publication.formats import csv_text
-from deniable_aggregator.publication.making import NotPublishedError, publish
 from deniable_aggregator.publication.notes import presence_warnings
 from deniable_aggregator.publication.policy import Policy
 from deniable_aggregator.publication.population import read_population
-from deniable_aggregator.publication.published import PublishedRow
+from deniable_aggregator.publication.publication import PublishedRow
+from deniable_aggregator.publication.publish import NotPublishedError, publish
 from deniable_aggregator.publication.rounding import Rounded
 from deniable_aggregator.publication.rows import presence
 from deniable_shared.errors import ParameterError

@@ -8,8 +8,8 @@ import pytest
 from deniable_aggregator.publication.cells import table_of
 from deniable_aggregator.publication.figures import figure_of
 from deniable_aggregator.publication.formats import FORMATS
-from deniable_aggregator.publication.making import publish
 from deniable_aggregator.publication.policy import Policy
+from deniable_aggregator.publication.publish import publish
 from deniable_aggregator.statistics.histograms.reconstruction import channel
 from deniable_shared import registry
 from tests.aggregator.estimation.test_sketches import tally

@@ -15,8 +15,8 @@ import pytest
 
 from deniable import _randomness
 from deniable._audit import AuditFailure, audit_metric, primitives, sections
-from deniable._audit.how import how_it_was_found
 from deniable._audit.laws.draws import Draw
+from deniable._audit.method_text import how_it_was_found
 from deniable.randomizers.base import RANDOMIZERS, make_randomizer
 from deniable_shared import registry as registries
 from deniable_shared.commands.entry import main

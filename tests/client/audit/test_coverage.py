@@ -6,7 +6,7 @@ import pytest
 
 from deniable._audit import audit_metric, sections
 from deniable._audit.coverage import coverage
-from deniable._audit.how import how_it_was_found
+from deniable._audit.method_text import how_it_was_found
 from tests.client.audit.registries import SMALL, declared_of, registry_of
 
 EVIDENCE = " (evidence, no proof for the others)"

@@ -10,7 +10,7 @@ from fractions import Fraction
 import pytest
 
 from deniable._audit.noise_weights import decayed
-from deniable._audit.walk import Negligible, Walk, followed
+from deniable._audit.walk import Negligible, Walk, follow_all
 from deniable._randomness import Randomness, keyed_randomness
 from deniable_shared.exact_bounds import SCALE
 
@@ -259,7 +259,9 @@ def test_probabilities_of_0_and_1_are_certain():
     ("numerator", "denominator"), [(0, 1), (1, 1), (1, 2), (1, 100), (99, 100), (7, 2), (12, 5)]
 )
 def test_a_probability_that_is_a_power_of_e_is_exact(numerator, denominator):
-    outcomes, lost = followed(lambda walk: walk.bernoulli_exp(numerator, denominator), LayerOfDecay)
+    outcomes, lost = follow_all(
+        lambda walk: walk.bernoulli_exp(numerator, denominator), LayerOfDecay
+    )
     exact = decayed(Fraction(numerator, denominator))
     assert lost < Fraction(1, 10**14)
     assert abs(outcomes[True] - exact) <= lost + Fraction(1, 1 << 130)
@@ -268,7 +270,7 @@ def test_a_probability_that_is_a_power_of_e_is_exact(numerator, denominator):
 @pytest.mark.statistics
 @pytest.mark.parametrize("scale", [1, 2, 3, 10])
 def test_laplace_noise_has_exactly_its_probabilities(scale):
-    outcomes, rejected = followed(lambda walk: walk.laplace(scale), LayerOfLaplace)
+    outcomes, rejected = follow_all(lambda walk: walk.laplace(scale), LayerOfLaplace)
     a = decayed(Fraction(1, scale))
     for k in range(-25 * scale, 25 * scale + 1):
         exact = (1 - a) / (1 + a) * a ** abs(k)
@@ -278,7 +280,7 @@ def test_laplace_noise_has_exactly_its_probabilities(scale):
 @pytest.mark.statistics
 @pytest.mark.parametrize("variance", [2, 100])
 def test_gaussian_noise_has_exactly_its_probabilities(variance):
-    outcomes, rejected = followed(lambda walk: walk.gaussian(variance), LayerOfGaussian)
+    outcomes, rejected = follow_all(lambda walk: walk.gaussian(variance), LayerOfGaussian)
     density = {k: decayed(Fraction(k * k, 2 * variance)) for k in range(-200, 201)}
     total = sum(density.values())
     for k in range(-7 * math.isqrt(variance), 7 * math.isqrt(variance) + 1):

@@ -37,7 +37,7 @@ from deniable_shared.mechanisms import (
 )
 from deniable_shared.review.entropy import entropy
 from deniable_shared.review.information import information, permanent_information
-from tests.privacy.told import mutual_information
+from tests.privacy.mutual_information import mutual_information
 
 ONE = Fraction(1)
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4))

@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy import insert, select
 
 from deniable_aggregator.answers.registry_history import HistoryEntry, RegistryHistory
-from deniable_aggregator.registry_history import GENESIS, chained
+from deniable_aggregator.registry_history import GENESIS, chain_entry
 from deniable_aggregator.store.errors import StoreUnavailableError
 from deniable_aggregator.store.schema import registered_versions
 
@@ -64,7 +64,7 @@ def append_history(connection: Connection, acts: Iterable[tuple[str, HistoryEntr
         last = None if found is None else _decode(found)
         rows = []
         for entry in entries:
-            last = chained(application, last, entry)
+            last = chain_entry(application, last, entry)
             text = msgspec.json.encode(last).decode()
             rows.append({"application": application, "sequence": last.sequence, "entry": text})
         connection.execute(insert(registered_versions), rows)

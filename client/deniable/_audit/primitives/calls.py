@@ -18,7 +18,7 @@ from deniable._audit.laws.draws import SECRET
 from deniable._audit.primitives.bytes_of_bits import check_bits
 from deniable._audit.primitives.noise import check_decay, check_gaussian, check_laplace
 from deniable._audit.primitives.words import Spread, Word, WordWalk
-from deniable._audit.walk import followed
+from deniable._audit.walk import follow_all
 from deniable_shared.exact_bounds import SCALE
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def _law(run: Callable[[WordWalk], Any]) -> dict[Any, Fraction]:
             raise AuditFailure("a primitive returns a word")
         return drawn.outcome() if isinstance(drawn, Spread) else drawn
 
-    exact, lost = followed(cast("Any", outcome), WordWalk)
+    exact, lost = follow_all(cast("Any", outcome), WordWalk)
     if lost >= Fraction(1, 1 << WordWalk.least_bits - 1):
         raise AuditFailure("too many draws are rejected")
     return {key: chance / (1 - lost) for key, chance in exact.items()}

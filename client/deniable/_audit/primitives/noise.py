@@ -16,7 +16,7 @@ from deniable._audit.domains import spread
 from deniable._audit.failure import AuditFailure
 from deniable._audit.noise_weights import FINE, decayed, laplace_weights
 from deniable._audit.primitives.words import WordWalk
-from deniable._audit.walk import Negligible, Walk, followed
+from deniable._audit.walk import Negligible, Walk, follow_all
 
 MOST_RESTS: Final = 8
 MOST_PLACES: Final = 257
@@ -90,14 +90,14 @@ class GaussianOverLaplace(FirstTry):
 def check_decay() -> None:
     """Checks `bernoulli_fraction` and `bernoulli_exp`."""
     for case in FRACTIONS:
-        exact, lost = followed(
+        exact, lost = follow_all(
             lambda walk, case=case: _randomness.Randomness.bernoulli_fraction(walk, *case),  # type: ignore[misc]
             WordWalk,
         )
         if not exact.get(True, 0) <= Fraction(*case) <= exact.get(True, 0) + lost:
             raise AuditFailure(f"{case[0]} in {case[1]} is not drawn so")
     for case in EXPONENTS:
-        exact, lost = followed(
+        exact, lost = follow_all(
             lambda walk, case=case: walk.bernoulli_exp(*case),  # type: ignore[misc]
             DecayOverFractions,
         )
@@ -109,7 +109,7 @@ def check_decay() -> None:
 def check_laplace(scale: int) -> None:
     """Checks noise of one scale, at some places up to 24 scales."""
     check_decay()
-    exact, _ = followed(lambda walk: walk.laplace(scale), LaplaceOverDecay)
+    exact, _ = follow_all(lambda walk: walk.laplace(scale), LaplaceOverDecay)
     centre = exact[0]
     for rest in spread(scale, MOST_RESTS):
         for whole in range(TAIL_SCALES):
@@ -125,7 +125,7 @@ def check_gaussian(variance: int) -> None:
     """Checks with which probability Laplace noise is accepted, and the Laplace noise."""
     scale = math.isqrt(variance) + 1
     check_laplace(scale)
-    exact, _ = followed(lambda walk: walk.gaussian(variance), GaussianOverLaplace)
+    exact, _ = follow_all(lambda walk: walk.gaussian(variance), GaussianOverLaplace)
     weights = laplace_weights(scale)
     middle = len(weights) // 2
 

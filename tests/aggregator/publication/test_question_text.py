@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deniable_aggregator.publication.asked import asked_in_words
+from deniable_aggregator.publication.question_text import question_in_words
 from deniable_shared import registry
 
 REGISTRY = registry.parse(
@@ -66,4 +66,4 @@ class Version:
     ],
 )  # fmt: skip
 def test_each_type_has_its_sentence(metric, asked):
-    assert asked_in_words(Version(metric)) == asked
+    assert question_in_words(Version(metric)) == asked

@@ -11,13 +11,13 @@ from deniable_shared.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deniable_aggregator.publication.published import PublishedVersion
+    from deniable_aggregator.publication.publication import PublishedVersion
 
 MOST_VALUES: Final = 12
 """Of a sentence; the version's text has all."""
 
 
-def asked_in_words(version: PublishedVersion) -> str:
+def question_in_words(version: PublishedVersion) -> str:
     """What devices are asked, such as "One of 2 values, at most once a day: light, dark".
 
     Args:

@@ -13,8 +13,8 @@ from deniable_aggregator.publication.cautions import cautions_of
 from deniable_aggregator.publication.devices import periods_of
 from deniable_aggregator.publication.notes import notes_of
 from deniable_aggregator.publication.policy import Policy
-from deniable_aggregator.publication.published import Publication
-from deniable_aggregator.publication.rounding import rounded
+from deniable_aggregator.publication.publication import Publication
+from deniable_aggregator.publication.rounding import round_outward
 from deniable_aggregator.publication.rows import number_rows, other_row, share_row
 from deniable_aggregator.publication.selection import select
 from deniable_aggregator.publication.versions import published_version, type_of
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.estimates import CombinedShare, Estimate
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.asking.source import Source
-    from deniable_aggregator.publication.published import PublishedVersion
+    from deniable_aggregator.publication.publication import PublishedVersion
     from deniable_aggregator.publication.rounding import Rounded
     from deniable_aggregator.publication.selection import Selection
 
@@ -176,4 +176,4 @@ def _segment(answer: Estimate) -> tuple[str | None, Rounded | None]:
     if not isinstance(answer, SegmentShares):
         return None, None
     size = answer.segment
-    return f"{size.name}={size.value}", rounded(size.share, size.low, size.high)
+    return f"{size.name}={size.value}", round_outward(size.share, size.low, size.high)
