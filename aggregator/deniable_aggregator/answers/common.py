@@ -133,7 +133,7 @@ class MetricVersion(Struct, kw_only=True):
         repeated: what permanent noise means for answers about several periods.
         delta: of (epsilon, delta): by how much an event may be more probable than epsilon allows.
         privacy: what delta means.
-        periods: in how many periods its reports came; of estimates only.
+        period_counts: in how many periods its reports came; of estimates only.
     """
 
     version: VersionId
@@ -147,7 +147,7 @@ class MetricVersion(Struct, kw_only=True):
     repeated: str | UnsetType = UNSET
     delta: float | UnsetType = UNSET
     privacy: str | UnsetType = UNSET
-    periods: PeriodCounts | UnsetType = UNSET
+    period_counts: PeriodCounts | UnsetType = UNSET
 
 
 class IntervalNote(Struct, kw_only=True):

@@ -56,7 +56,7 @@ class EstimateHead(Head, kw_only=True, tag_field="kind"):
         interval: what intervals mean.
         fakes: what `shift_if_fake` means.
         versions: the versions of the metric whose reports were counted.
-        periods: in how many periods the reports of all of them came.
+        period_counts: in how many periods the reports of all of them came.
         per_version: each of them by itself, where it was asked for.
     """
 
@@ -67,7 +67,7 @@ class EstimateHead(Head, kw_only=True, tag_field="kind"):
     interval: IntervalNote
     fakes: FakesNote
     versions: list[MetricVersion]
-    periods: PeriodCounts | UnsetType = UNSET
+    period_counts: PeriodCounts | UnsetType = UNSET
     per_version: list[VersionEstimate] | UnsetType = UNSET
 
 

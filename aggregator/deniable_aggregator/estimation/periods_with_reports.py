@@ -32,12 +32,12 @@ def say_periods(answer: Estimate, specs: Iterable[Spec], by_day: Mapping[bytes, 
     if not counted:
         return
     for version, spec in zip(answer.versions, counted, strict=True):
-        version.periods = _periods(spec.every, [by_day[spec.digest]])
+        version.period_counts = _counts(spec.every, [by_day[spec.digest]])
     shortest = min((spec.every for spec in counted), key=EVERY.index)
-    answer.periods = _periods(shortest, [by_day[spec.digest] for spec in counted])
+    answer.period_counts = _counts(shortest, [by_day[spec.digest] for spec in counted])
 
 
-def _periods(every: Every, days: Iterable[Days]) -> PeriodCounts:
+def _counts(every: Every, days: Iterable[Days]) -> PeriodCounts:
     found: Counter[int] = Counter()
     for each in days:
         for epoch, reports in each.items():

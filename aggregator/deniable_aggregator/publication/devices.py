@@ -111,16 +111,16 @@ def periods_of(answer: Estimate, every: Iterable[Every]) -> Periods:
         answer: of a server; with at least one report.
         every: how often devices report, of each version with reports.
     """
-    together = answer.periods
+    together = answer.period_counts
     if together is UNSET:
-        raise ValueError("periods must be in the answer")
+        raise ValueError("period_counts must be in the answer")
     return Periods(
         every=min(every, key=EVERY.index),
         count=together.count,
         busiest=together.busiest,
         versions=tuple(
-            VersionPeriods(each.reports, each.periods.count, each.periods.busiest)
+            VersionPeriods(each.reports, each.period_counts.count, each.period_counts.busiest)
             for each in answer.versions
-            if each.periods
+            if each.period_counts
         ),
     )

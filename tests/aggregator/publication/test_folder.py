@@ -227,7 +227,7 @@ def test_the_page_says_what_is_published_and_how_to_check_it(files, document):
         for version in each.versions:
             assert version.version in page
         assert "it makes even odds at most" in page
-    assert "could be at most 95.3% sure which is true" in page
+    assert "could be at most 95.26% sure which is true" in page
     assert "<p>One of 3 values, at most once a day: light, dark, system.</p>" in page
     assert opened.export.history.head in page
     assert PUBLIC_KEY in page
