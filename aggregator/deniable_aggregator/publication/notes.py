@@ -85,7 +85,9 @@ def _method(made: Publication, answer: Estimate) -> Iterator[str]:
     )
     if made.periods > 1:
         per_period = made.reports // made.periods
-        most = f" and {answer.period_counts.busiest:,} in the busiest" if answer.period_counts else ""
+        most = (
+            f" and {answer.period_counts.busiest:,} in the busiest" if answer.period_counts else ""
+        )
         yield (
             f"A device sends at most one report a {made.every}: the "
             f"{counted(made.reports, 'report')} are of {counted(made.periods, made.every)}, "
