@@ -203,7 +203,7 @@ def test_a_check_says_what_a_number_reveals_and_needs(tmp_path):
         "0 to 600 in 12 bins; values outside count as its ends",
         "one-bit mean (duchi); reports of 1 byte",
         "needs about 45,000 devices to be within ± 1% of the range",
-        "1e-06 comes on top: in rare cases a report reveals more than that",
+        "1e-6 comes on top: in rare cases a report reveals more than that",
         "1% bin",
     ):
         assert expected in done.output, done.output
