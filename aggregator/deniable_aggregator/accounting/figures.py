@@ -88,8 +88,8 @@ class Conditions:
         components = self._within_the_limit(components)
         exact: float | None = compose(group_alike(components), points).epsilon_at(self.delta)
         exact = self._least(exact, bounds.renyi, bounds.advanced)
-        for total in (bounds.sum, bounds_of(components, 0.0).sum):
-            exact = at_most_the_sum(exact, total, self.delta)
+        of_the_kept = bounds_of(components, 0.0, self.limit).sum
+        exact = at_most_the_sum(exact, of_the_kept, self.delta)
         shuffled = None
         if self.shuffled_among is not None:
             of_shuffled = compose(self._shuffled(components), points).epsilon_at(self.delta)

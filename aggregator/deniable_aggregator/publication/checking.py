@@ -18,6 +18,8 @@ from deniable_shared.periods import EVERY, most_periods
 from deniable_shared.spec import Spec
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from deniable_aggregator.answers.registry_history import RegistryHistory
     from deniable_aggregator.publication.export import Export
     from deniable_aggregator.publication.publication import Publication, PublishedVersion
@@ -51,31 +53,34 @@ def check_export(export: Export) -> None:
     for each in export.metrics:
         if each.application != export.application:
             raise ExportError(f"{each.metric} is of another application than the export")
+        specs = []
         for version in each.versions:
-            _check_version(each, version)
-            _check_registered(each, version, history)
-        _check_whole(each)
+            spec = _check_version(each, version)
+            _check_registered(each, version, spec, history)
+            specs.append(spec)
+        _check_whole(each, specs)
         _check_texts(each)
 
 
-def _check_version(made: Publication, version: PublishedVersion) -> None:
-    """A version is what its text says."""
+def _check_version(made: Publication, version: PublishedVersion) -> Spec:
+    """A version is what its text says; the spec that it describes."""
     name = f"version {version.version} of {made.metric}"
     if hashlib.sha256(version.canonical.encode()).hexdigest() != version.version:
         raise ExportError(f"{name} is not the SHA-256 of its text")
     try:
         spec = Spec.from_canonical_text(version.canonical)
-        follows = published_version(version.canonical, version.reports)
     except ParameterError:
         raise ExportError(f"{name} is none that this version of Deniable knows") from None
     if (spec.application, spec.name) != (made.application, made.metric):
         raise ExportError(f"version {version.version} is not one of {made.metric}")
+    follows = published_version(spec, version.reports)
     for field in version.__struct_fields__:
         _agree(f"{field} of {name}", getattr(version, field), getattr(follows, field))
+    return spec
 
 
 def _check_registered(
-    made: Publication, version: PublishedVersion, history: RegistryHistory
+    made: Publication, version: PublishedVersion, spec: Spec, history: RegistryHistory
 ) -> None:
     """A version was registered, and the history says the same of it as its text."""
     name = f"version {version.version} of {made.metric}"
@@ -85,19 +90,19 @@ def _check_registered(
             f"{name} is not in the history of the registry: nothing says that it was ever "
             "registered"
         )
-    follows = summary(Spec.from_canonical_text(version.canonical))
+    follows = summary(spec)
     for entry in entries:
         _agree(f"metric of entry {entry.sequence} of the history", entry.metric, made.metric)
         _agree(f"summary of entry {entry.sequence} of the history", entry.summary, follows)
 
 
-def _check_whole(made: Publication) -> None:
+def _check_whole(made: Publication, specs: Iterable[Spec]) -> None:
     """Type, period and numbers of reports of a metric follow from its versions and its days."""
     ids = [each.version for each in made.versions]
     if len(set(ids)) != len(ids):
         raise ExportError(f"{made.metric} has a version twice")
-    for version in made.versions:
-        _agree(f"type of {made.metric}", made.type, type_of(version))
+    for spec in specs:
+        _agree(f"type of {made.metric}", made.type, type_of(spec))
     shortest = min((each.every for each in made.versions), key=EVERY.index)
     _agree(f"every of {made.metric}", made.every, shortest)
     _agree(f"reports of {made.metric}", made.reports, sum(each.reports for each in made.versions))

@@ -19,6 +19,7 @@ from deniable_aggregator.publication.rows import number_rows, other_row, share_r
 from deniable_aggregator.publication.selection import select
 from deniable_aggregator.publication.versions import published_version, type_of
 from deniable_shared.errors import DeniableError
+from deniable_shared.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.estimates import CombinedShare, Estimate
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.asking.source import Source
-    from deniable_aggregator.publication.publication import PublishedVersion
     from deniable_aggregator.publication.rounding import Rounded
     from deniable_aggregator.publication.selection import Selection
 
@@ -93,7 +93,13 @@ def _made(
     policy: Policy,
 ) -> Publication | None:
     """The publication of an answer; None if reports were counted before the next one."""
-    versions = _versions(details, answer)
+    counted = {each.version: each.reports for each in answer.versions}
+    specs = {
+        each.version: Spec.from_canonical_text(each.canonical)
+        for each in details.versions
+        if each.version in counted
+    }
+    versions = [published_version(spec, counted[version]) for version, spec in specs.items()]
     periods = periods_of(answer, [each.every for each in versions])
     if isinstance(answer, Mean | Distribution):
         rows, left_out, near = number_rows(answer), 0, 0
@@ -121,7 +127,7 @@ def _made(
     made = Publication(
         application=answer.application,
         metric=answer.metric,
-        type=type_of(versions[0]),
+        type=type_of(next(iter(specs.values()))),
         description=answer.description,
         segment=segment,
         segment_share=segment_share,
@@ -160,15 +166,6 @@ def _together(
         raise NotPublishedError(f"the values of {answer.metric} cannot be added up")
     same = found.reports == answer.reports and found.days == answer.days
     return found.combined if same else None
-
-
-def _versions(details: MetricDetails, answer: Estimate) -> list[PublishedVersion]:
-    counted = {each.version: each.reports for each in answer.versions}
-    return [
-        published_version(each.canonical, counted[each.version])
-        for each in details.versions
-        if each.version in counted
-    ]
 
 
 def _segment(answer: Estimate) -> tuple[str | None, Rounded | None]:

@@ -8,7 +8,8 @@ from deniable_aggregator.report.document import Table
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
-    from deniable_aggregator.answers.registry_history import HistoryEntry
+    from datetime import date
+
     from deniable_aggregator.publication.export import Export
     from deniable_aggregator.publication.publication import Publication
 
@@ -20,19 +21,25 @@ def everything_registered(export: Export) -> Table:
         export: of one application.
     """
     published = {each.version for made in export.metrics for each in made.versions}
-    rows = [
-        [
-            visible(entry.metric),
-            visible(entry.summary),
-            str(entry.day),
-            (entry.version or "")[:12],
-            _standing(entry, export, published),
-        ]
-        for entry in export.history.entries
-        if entry.act == "registered"
-    ]
+    removals: dict[str, date] = {}  # the next one after an entry, by metric
+    rows = []
+    for entry in reversed(export.history.entries):
+        if entry.act == "removed":
+            removals[entry.metric] = entry.day
+        elif entry.act == "registered":
+            here = "published" if entry.version in published else "not published here"
+            removed = removals.get(entry.metric)
+            rows.append(
+                [
+                    visible(entry.metric),
+                    visible(entry.summary),
+                    str(entry.day),
+                    (entry.version or "")[:12],
+                    here if removed is None else f"{here}; removed on {removed}",
+                ]
+            )
     columns = ("metric", "asks", "registered", "version", "on this page")
-    return Table("Every version of every metric, by day of registration", columns, rows)
+    return Table("Every version of every metric, by day of registration", columns, rows[::-1])
 
 
 def registered_on(export: Export, version: str) -> str:
@@ -64,14 +71,3 @@ def metric_history(made: Publication, export: Export) -> Table:
     ]
     columns = ("day", "what happened", "asks", "version", "entry")
     return Table(f"Every version of {made.metric}", columns, rows)
-
-
-def _standing(entry: HistoryEntry, export: Export, published: set[str]) -> str:
-    removals = (
-        each.day
-        for each in export.history.entries
-        if each.metric == entry.metric and each.act == "removed" and each.sequence > entry.sequence
-    )
-    removed = next(removals, None)
-    here = "published" if entry.version in published else "not published here"
-    return here if removed is None else f"{here}; removed on {removed}"

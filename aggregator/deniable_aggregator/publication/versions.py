@@ -10,23 +10,19 @@ from typing import TYPE_CHECKING
 
 from deniable_aggregator.publication.publication import PublishedVersion
 from deniable_aggregator.sentences.privacy import what_devices_give_away
-from deniable_shared.spec import Spec
 
 if TYPE_CHECKING:
     from deniable_aggregator.answers.administration import MetricType
+    from deniable_shared.spec import Spec
 
 
-def published_version(canonical: str, reports: int) -> PublishedVersion:
+def published_version(spec: Spec, reports: int) -> PublishedVersion:
     """A version of a metric as it is published.
 
     Args:
-        canonical: the canonical text of its spec.
+        spec: as its canonical text says it.
         reports: how many of its reports were counted.
-
-    Raises:
-        ParameterError: if the text is not of a spec.
     """
-    spec = Spec.from_canonical_text(canonical)
     mechanism = spec.mechanism
     return PublishedVersion(
         version=spec.digest.hex(),
@@ -48,13 +44,12 @@ def published_version(canonical: str, reports: int) -> PublishedVersion:
     )
 
 
-def type_of(version: PublishedVersion) -> MetricType:
+def type_of(spec: Spec) -> MetricType:
     """The type of a metric's own values, also where devices report pairs with segments.
 
     Args:
-        version: of the metric.
+        spec: of a version of the metric.
     """
-    spec = Spec.from_canonical_text(version.canonical)
     return spec.type if spec.segments is None else spec.segments.of.type
 
 

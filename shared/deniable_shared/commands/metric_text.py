@@ -5,7 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from deniable_shared.commands.text import byte_count, labelled_lines, metric_kind, rounded
+from deniable_shared.commands.text import (
+    byte_count,
+    labelled_lines,
+    metric_kind,
+    report_limit,
+    rounded,
+)
 from deniable_shared.mechanisms import (
     GroupedBins,
     NumericMechanism,
@@ -38,18 +44,11 @@ DETECTED_SHARE: Final = 0.01
 MEAN_WIDTH: Final = 0.01
 """Half the width of a mean's interval, as a part of its range, for which devices are counted."""
 
-_EVERY: Final = {
-    "day": "at most one report per device per day",
-    "week": "at most one report per device per week",
-    "month": "at most one report per device per month",
-    "once": "at most one report per device, ever",
-}
-
 
 def metric_text(metric: Metric) -> str:
     """A heading and labelled lines."""
     spec = metric.spec
-    heading = f"{spec.name}: {metric_kind(spec)}, {_EVERY[spec.every]}"
+    heading = f"{spec.name}: {metric_kind(spec)}, {report_limit(spec.every)}"
     return "\n".join([heading, *labelled_lines(_rows(metric))])
 
 

@@ -79,6 +79,15 @@ def metric_kind(spec: Spec) -> str:
     return f"{spec.type} of {len(spec.values):,}" if spec.values else spec.type
 
 
+def report_limit(every: str) -> str:
+    """How often a device reports, such as "at most one report per device per week".
+
+    Args:
+        every: as a registry says it.
+    """
+    return f"at most one report per device{', ever' if every == 'once' else f' per {every}'}"
+
+
 def display_width(text: str) -> int:
     """How many columns of a terminal a text takes: two for East Asian letters, none for marks."""
     return sum(

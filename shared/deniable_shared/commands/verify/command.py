@@ -74,8 +74,8 @@ def run(options: argparse.Namespace) -> int:
     compared = [each for each in (recorded, certified) if isinstance(each, Comparison)]
     same = bool(compared) and all(each.is_same for each in compared) and not bytecode
     if options.json:
-        found = _as_json(installed, recorded, certified, bytecode, same=same)
-        print(json.dumps({**found, "certified_version": version}, indent=2))
+        found = _as_json(installed, recorded, certified, bytecode, version, same=same)
+        print(json.dumps(found, indent=2))
     else:
         print(_text(installed, recorded, certified, bytecode, version))
     return 0 if same else 1
@@ -86,6 +86,7 @@ def _as_json(
     recorded: Comparison | NoRecord,
     certified: Comparison | None,
     bytecode: list[str],
+    certified_version: str | None,
     *,
     same: bool,
 ) -> dict[str, Any]:
@@ -99,6 +100,7 @@ def _as_json(
         "certificate": None if certified is None else _comparison_as_json(certified),
         "foreign_bytecode": bytecode,
         "same": same,
+        "certified_version": certified_version,
     }
 
 
@@ -130,8 +132,8 @@ def _text(
         rows.append(("RECORD", f"nothing to compare with: {visible(recorded.reason)}"))
     else:
         rows += [("RECORD", line) for line in _differences(recorded)]
-    if certified_version not in (None, installed.version):
-        of = f"of deniable {visible(str(certified_version))}, and {installed.version} is installed"
+    if certified_version is not None and certified_version != installed.version:
+        of = f"of deniable {visible(certified_version)}, and {installed.version} is installed"
         rows.append(("certificate", of))
     if certified is not None:
         rows += [("certificate", line) for line in _differences(certified)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.days import key_in_words
 from deniable_shared.characters import visible
-from deniable_shared.commands.text import labelled_lines
+from deniable_shared.commands.text import labelled_lines, report_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,13 +18,6 @@ SHORT: Final = 12
 
 MOST_LISTED: Final = 200
 """Of values; --json has all."""
-
-_EVERY: Final = {
-    "day": "at most one report per device per day",
-    "week": "at most one report per device per week",
-    "month": "at most one report per device per month",
-    "once": "at most one report per device, ever",
-}
 
 
 def metric_text(answer: MetricDetails) -> str:
@@ -80,7 +73,7 @@ def _version(version: VersionDetails, older: Sequence[VersionDetails]) -> Iterat
     yield "since", since
     yield "type", version.type
     yield from _domain_lines(version, older)
-    yield "device", _EVERY.get(version.every, version.every)
+    yield "device", report_limit(version.every)
     epsilon = f"{version.epsilon:.4g} for one report ({version.mechanism})"
     if version.epsilon_permanent is not None:
         epsilon += f"; {version.epsilon_permanent:.4g} for all about the same value"
