@@ -111,7 +111,9 @@ def discovered(client, metric="term"):
     last = {}
 
     def done():
-        last.update(client.get(f"{path}/{asked.json()['id']}").json())
+        answer = client.get(f"{path}/{asked.json()['id']}")
+        assert answer.is_success, answer.text
+        last.update(answer.json())
         return last["state"] in ("done", "failed")
 
     wait_until(done)
@@ -143,7 +145,9 @@ def test_what_20_000_clients_hold_is_found_although_nobody_listed_it(server, tru
 
         path = "/v1/metrics/term/estimate"
         candidates = [*COMMON, *RARE[:20], "nobody"]
-        estimate = analyst.post(path, json={"candidates": candidates}).json()
+        answered = analyst.post(path, json={"candidates": candidates})
+        assert answered.is_success, answered.text
+        estimate = answered.json()
         assert estimate["reports"] == DEVICES
         for row in estimate["estimates"]:
             if row["value"] in COMMON:
