@@ -114,6 +114,7 @@ class Share(Struct, gc=False):
         detected: whether the value is told from zero.
         shift_if_fake: how far fake reports could move the share; null for no bound.
         reports: how many reports the share is of: those of the versions that know the value.
+        versions: which versions these are, where not all.
         possible: what it can be of all reports, where these are more.
         adjusted: the post-processed share; no interval belongs to it. Null where the share is not
             of all reports.
@@ -129,6 +130,7 @@ class Share(Struct, gc=False):
     detected: bool
     shift_if_fake: float | None
     reports: Count
+    versions: list[VersionId] | UnsetType = UNSET
     possible: PossibleShare | UnsetType = UNSET
     adjusted: float | UnsetType | None = UNSET
     robust_check: RobustCheck | UnsetType | None = UNSET
@@ -209,6 +211,7 @@ class CombinedShare(Struct, kw_only=True):
         covariance: what is known of how the values' estimates vary together.
         shift_if_fake: how far fake reports could move the share.
         reports: how many reports the share is of: those of the versions that know it.
+        versions: which versions these are, where not all.
         possible: what it can be of all reports, where these are more.
         meaning: what it is.
         adjusted: the post-processed share, where there is one.
@@ -223,6 +226,7 @@ class CombinedShare(Struct, kw_only=True):
     covariance: str
     shift_if_fake: float
     reports: Count
+    versions: list[VersionId] | UnsetType = UNSET
     possible: PossibleShare | UnsetType = UNSET
     meaning: str
     adjusted: float | UnsetType | None = UNSET

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import combinations
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import UNSET
 
 from deniable_shared.periods import EVERY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Mapping
 
-    from deniable_aggregator.answers.estimates import Estimate
+    from deniable_aggregator.answers.common import PeriodCounts
+    from deniable_aggregator.answers.estimates import CombinedShare, Estimate, Share
+    from deniable_aggregator.answers.words import VersionId
     from deniable_shared.periods import Every
-
-_MOST_VERSIONS: Final = 10
-"""So many are tried together; of more only what is true of any of them is used."""
 
 
 class Devices(NamedTuple):
@@ -34,74 +31,38 @@ class Devices(NamedTuple):
 
 
 @dataclass(frozen=True)
-class VersionPeriods:
-    """The reports of a version.
-
-    Attributes:
-        reports: how many there are.
-        count: in how many of the version's periods.
-        busiest: how many in the one with the most.
-    """
-
-    reports: int
-    count: int
-    busiest: int
-
-
-@dataclass(frozen=True)
 class Periods:
     """The periods of a metric in which there are reports.
 
     Attributes:
         every: how often a device reports; of several versions, the shortest period.
-        count: how many of these periods have reports; at least 1.
-        busiest: how many reports the one with the most has.
-        versions: the reports of each version.
+        together: how many of these periods have reports, and how many the busiest has; of all
+            versions.
+        by_version: the same of each version by itself.
     """
 
     every: Every
-    count: int
-    busiest: int
-    versions: tuple[VersionPeriods, ...]
+    together: PeriodCounts
+    by_version: Mapping[VersionId, PeriodCounts]
 
-    def devices(self, reports: int) -> Devices:
+    def devices(self, row: Share | CombinedShare) -> Devices:
         """How many devices of the versions that know a value reported in one period.
 
         A device sends one report in a period, so that these are different devices. How many there
         were in all periods together nobody knows: reports have no sender.
 
         Args:
-            reports: of the versions that know the value, in all periods. Which versions these are
-                is not said, but their reports add up to this. Where several sets of versions do,
-                or these reported at the same time, the average may be too small and the busiest
-                period too large, never the other way round.
+            row: the share of the value. Where it is of several versions but not of all, and these
+                reported at the same time, the average may be too small; where they did not, the
+                busiest period may be too large. Never the other way round.
         """
-        return _devices(self, reports)
-
-
-@lru_cache(1_024)
-def _devices(periods: Periods, reports: int) -> Devices:
-    if reports == sum(each.reports for each in periods.versions):
-        return Devices(reports / periods.count, periods.busiest)
-    averages, most = [], []
-    for known in _adding_up(periods.versions, reports):
-        averages.append(reports / min(periods.count, sum(each.count for each in known)))
-        most.append(min(periods.busiest, sum(each.busiest for each in known)))
-    if not averages:
-        return Devices(reports / periods.count, min(periods.busiest, reports))
-    return Devices(min(averages), max(most))
-
-
-def _adding_up(
-    versions: Sequence[VersionPeriods], reports: int
-) -> Iterator[tuple[VersionPeriods, ...]]:
-    """All sets of versions with so many reports together."""
-    if len(versions) > _MOST_VERSIONS:
-        return
-    for size in range(1, len(versions)):
-        for some in combinations(versions, size):
-            if sum(each.reports for each in some) == reports:
-                yield some
+        together = self.together
+        if row.versions is UNSET:
+            return Devices(row.reports / together.count, together.busiest)
+        known = [self.by_version[each] for each in row.versions]
+        count = min(together.count, sum(each.count for each in known))
+        busiest = min(together.busiest, sum(each.busiest for each in known))
+        return Devices(row.reports / count, busiest)
 
 
 def periods_of(answer: Estimate, every: Iterable[Every]) -> Periods:
@@ -114,13 +75,9 @@ def periods_of(answer: Estimate, every: Iterable[Every]) -> Periods:
     together = answer.period_counts
     if together is UNSET:
         raise ValueError("period_counts must be in the answer")
-    return Periods(
-        every=min(every, key=EVERY.index),
-        count=together.count,
-        busiest=together.busiest,
-        versions=tuple(
-            VersionPeriods(each.reports, each.period_counts.count, each.period_counts.busiest)
-            for each in answer.versions
-            if each.period_counts
-        ),
-    )
+    by_version = {
+        each.version: each.period_counts
+        for each in answer.versions
+        if each.period_counts is not UNSET
+    }
+    return Periods(min(every, key=EVERY.index), together, by_version)

@@ -137,7 +137,7 @@ def _made(
         reports_left_out=sum(key.reports for key in left_out_keys),
         keys_left_out=len(left_out_keys),
         every=periods.every,
-        periods=periods.count,
+        periods=periods.together.count,
         minimum=policy.minimum,
         reports_minimum=policy.reports_minimum,
         level=answer.interval.level,

@@ -38,7 +38,7 @@ def share_row(
     number = round_outward(row.share, row.low, row.high)
     within = isinstance(answer, SegmentShares)
     whole = answer.segment.high if isinstance(answer, SegmentShares) else 1.0
-    devices = periods.devices(row.reports).busiest * min(1.0, whole)
+    devices = periods.devices(row).busiest * min(1.0, whole)
     people = policy.population.get(row.value)
     return PublishedRow(
         measure="share",
@@ -79,7 +79,7 @@ def other_row(
         reports=_counted(share, low, high, combined.reports),
         of_reports=combined.reports,
         people=people,
-        presence=presence(number.high, periods.devices(combined.reports).busiest, people),
+        presence=presence(number.high, periods.devices(combined).busiest, people),
     )
 
 

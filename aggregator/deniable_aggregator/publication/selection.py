@@ -84,7 +84,7 @@ def select(
     merged: list[Share] = []
     near: list[Share] = []
     for row in rows:
-        devices = part * periods.devices(row.reports).average
+        devices = part * periods.devices(row).average
         (shown if row.low * devices >= minimum else merged).append(row)
         if devices and abs(row.low - minimum / devices) < NEAR * row.standard_error:
             near.append(row)

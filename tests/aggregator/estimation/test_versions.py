@@ -144,6 +144,8 @@ def test_every_share_and_interval_is_right_whatever_the_versions_list(name, marg
             narrower.append(abs(row["share"] - truth) <= half)
             reports = sum(sum(each.held.values()) for each in knowing(now, row["value"]))
             assert row["reports"] == reports
+            ids = [each.spec.digest.hex() for each in of]
+            assert row.get("versions") == (None if of == parts else ids)
             assert ("possible" in row) == (reports < rows["reports"])
             if "possible" in row:
                 ends = row["possible"]
@@ -205,9 +207,11 @@ def test_possible_shares_reach_from_none_to_all_of_other():
     # Together they are known: all that the older version calls another.
     assert found["combined"]["share"] == pytest.approx(0.35, abs=0.002)
     assert found["combined"]["reports"] == 2_000_000
+    assert "versions" not in found["combined"]
     light = as_json(answer_of(estimate_shares(tallies, add=["light", "sepia"])))["combined"]
     assert light["share"] == pytest.approx(0.6, abs=0.002)
     assert light["possible"] == pytest.approx({"low": 0.45, "high": 0.65}, abs=0.002)
+    assert light["versions"] == [new.digest.hex()]
 
 
 def test_a_value_that_no_version_tells_apart_is_left_out_and_refused_by_name():

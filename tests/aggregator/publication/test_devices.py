@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import date
-from itertools import pairwise
 
 import numpy as np
 import pytest
+from msgspec import UNSET
 
+from deniable_aggregator.answers.common import PeriodCounts
+from deniable_aggregator.answers.estimates import Share
 from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
 from deniable_aggregator.dates import epoch_of
-from deniable_aggregator.publication.devices import Periods, VersionPeriods, periods_of
+from deniable_aggregator.publication.devices import Periods, periods_of
 from deniable_aggregator.publication.policy import Policy
 from deniable_aggregator.publication.publish import publish
 from deniable_shared.mechanisms import ORACLES
@@ -45,45 +47,46 @@ def test_the_periods_of_a_metric_are_those_with_reports(every, count, busiest):
         "m", EstimateQuery(), ValueLists()
     )
     found = periods_of(answer, [every])
-    assert (found.every, found.count) == (every, count)
-    assert found.devices(2_000) == (2_000 / count, busiest)
+    assert (found.every, found.together) == (every, PeriodCounts(count, busiest))
+    (row, *_) = answer.estimates
+    assert found.devices(row) == (2_000 / count, busiest)
 
 
 def test_of_versions_with_different_periods_all_together_have_the_shortest():
     specs = [replace(SPEC, every="week"), replace(SPEC, every="day")]
     answer = asked(specs, [BY_DAY, {MONDAY: 10}]).estimate("m", EstimateQuery(), ValueLists())
     found = periods_of(answer, ["week", "day"])
-    assert (found.every, found.count, found.busiest) == ("day", 4, 700)
-    assert found.versions == (VersionPeriods(2_000, 3, 800), VersionPeriods(10, 1, 10))
+    assert (found.every, found.together) == ("day", PeriodCounts(4, 700))
+    week, day = (spec.digest.hex() for spec in specs)
+    assert found.by_version == {week: PeriodCounts(3, 800), day: PeriodCounts(1, 10)}
 
 
-OLD, NEW, NEWEST = (
-    VersionPeriods(900, 9, 150),
-    VersionPeriods(500, 2, 400),
-    VersionPeriods(60, 1, 60),
-)
+BY_VERSION = {
+    "old": PeriodCounts(9, 150),
+    "new": PeriodCounts(2, 400),
+    "newest": PeriodCounts(1, 60),
+}
+PERIODS = Periods("day", PeriodCounts(10, 420), BY_VERSION)
+
+
+def of(reports, versions=UNSET):
+    """A share over so many reports, of these versions."""
+    return Share("red", 0.5, 0.01, 0.4, 0.6, "normal", True, 0.01, reports, versions)
+
+
+def test_a_value_that_all_versions_know_has_the_devices_of_all_periods():
+    assert PERIODS.devices(of(1_400)) == (140, 420)
 
 
 def test_a_value_that_one_version_knows_has_the_devices_of_its_own_periods():
-    periods = Periods("day", 10, 420, (OLD, NEW))
-    assert periods.devices(1_400) == (140, 420)
-    assert periods.devices(900) == (100, 150)
-    assert periods.devices(500) == (250, 400)
+    assert PERIODS.devices(of(900, ["old"])) == (100, 150)
+    assert PERIODS.devices(of(500, ["new"])) == (250, 400)
 
 
 def test_of_several_versions_the_average_is_not_too_large_and_the_busiest_period_not_too_small():
-    periods = Periods("day", 10, 420, (OLD, NEW, NEWEST))
-    assert periods.devices(560) == (560 / 3, 420)
-    assert periods.devices(960) == (96, 210)
-    # Two versions with as many reports: either may be meant.
-    assert Periods("day", 10, 420, (NEW, replace(NEW, count=5, busiest=120), OLD)).devices(500) == (
-        100,
-        400,
-    )
-    # What no versions add up to is of some of the reports of all periods.
-    assert periods.devices(7) == (0.7, 7)
-    many = tuple(VersionPeriods(10 + number, 1, 10) for number in range(11))
-    assert Periods("day", 12, 50, many).devices(12) == (1, 12)
+    assert PERIODS.devices(of(560, ["new", "newest"])) == (560 / 3, 420)
+    assert PERIODS.devices(of(960, ["old", "newest"])) == (96, 210)
+    assert PERIODS.devices(of(1_400, ["old", "new"])) == (140, 420)
 
 
 def phased_in():
@@ -123,12 +126,3 @@ def test_the_minimum_is_of_the_average_day_of_the_version_that_knows_a_value():
         for minimum in (400, 600)
     ]
     assert ["b" in each for each in shown] == [True, False]
-
-
-def test_adding_a_version_never_makes_presence_smaller():
-    versions, found = (OLD, NEW, NEWEST), []
-    for size in (1, 2, 3):
-        some = versions[:size]
-        periods = Periods("day", 10, 420, versions)
-        found.append(periods.devices(sum(each.reports for each in some)).busiest)
-    assert all(one <= other for one, other in pairwise(found))

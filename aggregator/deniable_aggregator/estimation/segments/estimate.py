@@ -131,6 +131,7 @@ def estimate_within_segment(
             known.combined.scores[shown], false_finds=options.false_finds, alpha=DETECTION_ALPHA
         ),
         known=known.combined.reports[shown],
+        versions=known.combined.versions_of(np.array(shown, np.int64)),
         margin=margin,
         interval=interval,
         level=level,
@@ -180,6 +181,7 @@ def _no_shares(
         influence=nothing,
         detected=np.zeros(0, bool),
         known=np.zeros(0, np.int64),
+        versions=(),
         margin=options.margin,
         interval=options.interval or "one",
         level=level,

@@ -26,11 +26,14 @@ from deniable_aggregator.estimation.shares.share_estimate import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.common import Head
     from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin
     from deniable_aggregator.dates import DayRange
+    from deniable_aggregator.estimation.shares.combination import VersionIds
     from deniable_shared.spec import Spec
 
 
@@ -55,6 +58,7 @@ class SegmentEstimate:
         detected: bool, (items,): whether there are such devices, by a one-sided test corrected for
             all items.
         known: int64, (items,): over how many reports each is known, of all segments.
+        versions: over which versions' reports each is known; UNSET for all.
         margin: what errors and intervals allow for.
         interval: what intervals cover.
         level: with which probability, in (0, 1).
@@ -78,6 +82,7 @@ class SegmentEstimate:
     influence: NDArray[np.float64]
     detected: NDArray[np.bool_]
     known: NDArray[np.int64]
+    versions: Sequence[VersionIds]
     margin: Margin
     interval: IntervalKind
     level: float
@@ -150,5 +155,5 @@ class SegmentEstimate:
         numbers = (column.tolist() for column in columns)
         influence = (x if np.isfinite(x) else None for x in self.influence.tolist())
         method, detected = itertools.repeat("fieller"), self.detected.tolist()
-        reports = self.known.tolist()
-        return list(map(Share, self.items, *numbers, method, detected, influence, reports))
+        told = (self.known.tolist(), self.versions)
+        return list(map(Share, self.items, *numbers, method, detected, influence, *told))

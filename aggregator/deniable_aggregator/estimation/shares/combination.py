@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import UNSET
 
 from deniable_aggregator.estimation.shares.between_versions import (
     shared_collisions,
@@ -19,10 +21,14 @@ from deniable_aggregator.statistics.item_shares import IntervalBounds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from msgspec import UnsetType
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answers.words import Margin
+    from deniable_aggregator.answers.words import Margin, VersionId
     from deniable_aggregator.estimation.shares.spec_estimates import SpecEstimate
+
+    VersionIds = list[VersionId] | UnsetType
+    """The ids of some versions of a metric; UNSET for all."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,26 @@ class CombinedShares:
     def total(self) -> int:
         """How many reports all versions have."""
         return sum({part.spec: part.reports for part in self.parts}.values())
+
+    def versions_of(self, chosen: NDArray[np.int64]) -> list[VersionIds]:
+        """Over which versions' reports some of the items are known.
+
+        Args:
+            chosen: int64, (items,): their positions.
+
+        Returns:
+            For each item the versions' ids; UNSET where it is known over all reports.
+        """
+        if (self.reports[chosen] == self.total).all():
+            return [UNSET] * chosen.size
+        knows = {part.spec: np.zeros(self.reports.size, bool) for part in self.parts}
+        for part in self.parts:
+            knows[part.spec][part.known] = True
+            knows[part.spec][part.impossible] = True
+        ids = [spec.digest.hex() for spec in knows]
+        table = np.array([row[chosen] for row in knows.values()]).T.tolist()
+        found = {known: list(compress(ids, known)) for known in set(map(tuple, table))}
+        return [UNSET if all(known) else found[tuple(known)] for known in table]
 
     def variance_at(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
         """The variance of the estimates if these were the true shares.

@@ -99,6 +99,7 @@ def select(
         specs=specs,
         influence=combined.influence(shown),
         known=known,
+        versions=combined.versions_of(shown),
         possible=(possible.low, possible.high),
         rest=rest,
         processed=_processed(found, method, shown, total, rest),

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.estimates import CombinedShare, Lift, LiftNote, SegmentSize
     from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin, Postprocess
     from deniable_aggregator.dates import DayRange
+    from deniable_aggregator.estimation.shares.combination import VersionIds
     from deniable_aggregator.estimation.shares.subset_shares import SubsetShare
     from deniable_shared.spec import Spec
 
@@ -110,6 +111,7 @@ class ShareEstimate:
         specs: for each spec that contributed, the spec and its number of reports.
         influence: float64, (items,): how far 1% of fake reports could move each share.
         known: int64, (items,): over how many reports each share is known, and which it is of.
+        versions: over which versions' reports each share is known; UNSET for all.
         possible: float64, (items,), twice: between which ends the share of all reports can lie.
         rest: the share of all reports of the items together that are known over some of them only;
             None if there are none, or it is not known.
@@ -137,6 +139,7 @@ class ShareEstimate:
     specs: tuple[tuple[Spec, int], ...]
     influence: NDArray[np.float64]
     known: NDArray[np.int64]
+    versions: Sequence[VersionIds]
     possible: tuple[NDArray[np.float64], NDArray[np.float64]]
     rest: SubsetShare | None = None
     processed: PostprocessedShares | None = None
@@ -236,6 +239,7 @@ class ShareEstimate:
             detected=self.detected[kept],
             influence=self.influence[kept],
             known=self.known[kept],
+            versions=[self.versions[index] for index in kept],
             possible=(self.possible[0][kept], self.possible[1][kept]),
         )
 
@@ -261,6 +265,7 @@ class ShareEstimate:
             self.detected.tolist(),
             _each(self.influence),
             _each(self.known),
+            self.versions,
             possible,
             adjusted,
         )

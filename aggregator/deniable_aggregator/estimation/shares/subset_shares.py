@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.words import Margin
+    from deniable_aggregator.estimation.shares.combination import VersionIds
     from deniable_aggregator.statistics.repeated_reports import RepeatedReports
     from deniable_shared.mechanisms import PairSupport
 
@@ -42,6 +43,7 @@ class SubsetShare:
         covariance: what is known of how the items' estimates vary together.
         influence: how far 1% of fake reports could move the share.
         reports: over how many reports it is known.
+        versions: over which versions' reports; UNSET for all.
         possible: between which ends the share of all reports can lie, where these are more.
     """
 
@@ -54,6 +56,7 @@ class SubsetShare:
     covariance: str
     influence: float
     reports: int
+    versions: VersionIds
     possible: tuple[float, float] | None
 
     def answer(self, devices: str, level: float) -> CombinedShare:
@@ -73,6 +76,7 @@ class SubsetShare:
             covariance=self.covariance,
             shift_if_fake=self.influence,
             reports=self.reports,
+            versions=self.versions,
             possible=UNSET if self.possible is None else PossibleShare(*self.possible),
             meaning=(
                 f"the share of all of these values together among {devices}; the interval is of "
@@ -120,6 +124,7 @@ def estimate_subset_share(
         covariance="; ".join(dict.fromkeys(notes)) or "there are none",
         influence=float(found.influence(whole)[0]),
         reports=int(found.reports[0]),
+        versions=found.versions_of(whole)[0],
         possible=(
             None
             if found.reports[0] == found.total
