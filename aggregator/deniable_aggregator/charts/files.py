@@ -10,8 +10,8 @@ from deniable_aggregator.charts.page import html
 from deniable_aggregator.charts.svg import PAGE_WIDTH, svg
 from deniable_aggregator.charts.vega import vega_lite
 from deniable_aggregator.extras import require
-from deniable_aggregator.replaced_file import replaced_file
 from deniable_shared.errors import ParameterError
+from deniable_shared.replaced_file import replaced_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

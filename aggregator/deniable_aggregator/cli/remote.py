@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from deniable_aggregator.answers.administration import Published
-from deniable_aggregator.cli.support.files import READABLE_FILE
+from deniable_aggregator.cli.support.files import READABLE_FILE, new_file
 from deniable_aggregator.cli.support.server_options import connection_options
 from deniable_aggregator.cli.support.signing import load_private_key
 from deniable_shared.characters import visible
@@ -111,7 +111,8 @@ def sign(
     document = seal(payload, load_private_key(key).sign(CONTEXT + payload))
     if len(document) > MAX_DOCUMENT_BYTES:
         raise ParameterError("document", f"at most {MAX_DOCUMENT_BYTES} bytes", len(document))
-    out.write_bytes(document)
+    with new_file(out) as file:
+        file.write(document)
     click.echo(f"wrote serial {serial} of {application} to {out}")
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
 from deniable_aggregator.dates import DayRange
-from deniable_aggregator.replaced_file import replaced_file
 from deniable_aggregator.report.composing import compose
 from deniable_aggregator.report.gathering import gather
 from deniable_shared.errors import ParameterError
+from deniable_shared.replaced_file import replaced_file
 
 if TYPE_CHECKING:
     import os

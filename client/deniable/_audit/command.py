@@ -17,6 +17,7 @@ from deniable_shared.commands.parser import Parser, integer_in
 from deniable_shared.commands.text import labelled_lines, wrapped
 from deniable_shared.errors import DeniableError
 from deniable_shared.registry import load
+from deniable_shared.replaced_file import replaced_file
 
 if TYPE_CHECKING:
     import argparse
@@ -120,7 +121,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _write(path: Path, certificate: Certificate) -> None:
     try:
-        path.write_bytes(certificate.to_bytes())
+        with replaced_file(path) as file:
+            file.write(certificate.to_bytes())
     except OSError as error:
         raise DeniableError(f"{path}: cannot be written: {error.strerror}") from error
 

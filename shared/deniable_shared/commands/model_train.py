@@ -14,6 +14,7 @@ from deniable_shared.hashing import canonical
 from deniable_shared.letters import LetterCode, Model, shipped_model
 from deniable_shared.letters.code import MAX_LONGEST
 from deniable_shared.letters.training import fitted
+from deniable_shared.replaced_file import replaced_file
 
 if TYPE_CHECKING:
     import argparse
@@ -101,7 +102,8 @@ def _trained(examples: dict[bytes, float], out: Path) -> dict[str, Any]:
     before = _bits(shipped, tested)
     after = _bits(Model(fitted(shipped, others)), tested)
     body = fitted(shipped, examples)
-    out.write_bytes(body)
+    with replaced_file(out) as file:
+        file.write(body)
     return {
         "strings": len(values),
         "bits_of_a_string": {"shipped_model": round(before, 1), "this_model": round(after, 1)},

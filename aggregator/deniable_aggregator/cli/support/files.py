@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 import click
 
-from deniable_aggregator.replaced_file import replaced_file
+from deniable_shared.replaced_file import replaced_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

@@ -14,6 +14,7 @@ from deniable_shared.commands.parser import Parser
 from deniable_shared.commands.typed.module import MARK, module_text
 from deniable_shared.errors import ParameterError
 from deniable_shared.registry import load
+from deniable_shared.replaced_file import replaced_file
 
 if TYPE_CHECKING:
     import argparse
@@ -75,7 +76,8 @@ def run(options: argparse.Namespace) -> int:
     if found is not None and not found.startswith(MARK):
         raise ParameterError("--output", "a new file, or one of deniable typed", str(output))
     if found != text:
-        output.write_text(text, "utf-8", newline="\n")
+        with replaced_file(output) as file:
+            file.write(text.encode())
     print(
         f"{visible(str(output))} has the metrics of {registry.application}: "
         f"from {output.stem} import Client"

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from deniable_aggregator.replaced_file import replaced_file
+from deniable_shared.replaced_file import replaced_file
 
 
 def write(path, content=b"later"):

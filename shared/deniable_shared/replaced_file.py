@@ -41,7 +41,7 @@ def replaced_file(path: Path) -> Iterator[BinaryIO]:
     try:
         with os.fdopen(descriptor, "wb") as file:
             if mode is not None:
-                os.fchmod(file.fileno(), stat.S_IMODE(mode))
+                part.chmod(stat.S_IMODE(mode))
             yield file
             file.flush()
             os.fsync(file.fileno())
