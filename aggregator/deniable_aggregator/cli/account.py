@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from deniable_aggregator.cli.support.files import READABLE_FILE
+from deniable_aggregator.cli.support.numbers import IntegerIn
 from deniable_aggregator.cli.support.output import json_option, picture_option, print_json
 from deniable_shared.accounting import DEFAULT_DELTA
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, MOST_DAYS
@@ -34,7 +35,7 @@ def _check_delta(_context: click.Context, _parameter: click.Parameter, delta: fl
 @click.argument("file", type=READABLE_FILE)
 @click.option(
     "--days",
-    type=click.IntRange(1, MOST_DAYS),
+    type=IntegerIn(1, MOST_DAYS),
     default=DAYS_OF_A_YEAR,
     show_default=True,
     help="For how many days in a row a device reports as often as it may.",
@@ -49,14 +50,14 @@ def _check_delta(_context: click.Context, _parameter: click.Parameter, delta: fl
 )
 @click.option(
     "--shuffled",
-    type=click.IntRange(1, MOST_SHUFFLED),
+    type=IntegerIn(1, MOST_SHUFFLED),
     metavar="N",
     help="Also: what it would cost if N honest reports of each metric and period were shuffled.",
 )
 @click.option(
     "--devices-per-person",
     "devices",
-    type=click.IntRange(1, MOST_DEVICES),
+    type=IntegerIn(1, MOST_DEVICES),
     default=1,
     show_default=True,
     metavar="C",

@@ -17,6 +17,7 @@ from deniable_aggregator.cli.render.output import (
     literal_console,
     print_table,
 )
+from deniable_aggregator.cli.support.numbers import IntegerIn
 from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.store_option import open_store, store_option
 from deniable_aggregator.dates import format_day
@@ -40,7 +41,7 @@ def audit_log() -> None:
 
 @audit_log.command()
 @store_option
-@click.option("--last", type=click.IntRange(1), metavar="N", help="Only the last N entries.")
+@click.option("--last", type=IntegerIn(1), metavar="N", help="Only the last N entries.")
 @json_option
 def show(store: str, last: int | None, as_json: bool) -> None:
     """Shows what was done, when and by whom, the latest at the end.

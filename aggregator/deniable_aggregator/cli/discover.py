@@ -9,6 +9,7 @@ import click
 from deniable_aggregator.answers.discoveries import Discovery, DiscoveryLists, DiscoveryQuery
 from deniable_aggregator.cli.support.completion import complete_metric
 from deniable_aggregator.cli.support.listed_values import values_option
+from deniable_aggregator.cli.support.numbers import IntegerIn
 from deniable_aggregator.cli.support.output import (
     explain_option,
     json_option,
@@ -49,7 +50,7 @@ PARTS: Final = 1_000
     "Strings that are not shown, given in the same way, beside the server's deny list; * stands "
     "for any characters, ? for one.",
 )
-@click.option("--top", type=click.IntRange(1), help="Only the N largest.", metavar="N")
+@click.option("--top", type=IntegerIn(1), help="Only the N largest.", metavar="N")
 @explain_option
 @json_option
 @picture_option

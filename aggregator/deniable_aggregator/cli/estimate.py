@@ -15,6 +15,7 @@ from deniable_aggregator.cli.support.completion import (
     complete_value,
 )
 from deniable_aggregator.cli.support.listed_values import candidates_option
+from deniable_aggregator.cli.support.numbers import IntegerIn, NumberIn
 from deniable_aggregator.cli.support.output import (
     explain_option,
     json_option,
@@ -24,7 +25,6 @@ from deniable_aggregator.cli.support.output import (
 from deniable_aggregator.cli.support.pictures import draw
 from deniable_aggregator.cli.support.question_options import (
     SEGMENT_HELP,
-    NumberRange,
     combined_option,
     days_options,
     interval_option,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 @click.argument("metric", shell_complete=complete_metric)
 @candidates_option
 @days_options
-@click.option("--top", type=click.IntRange(1), help="Only the N largest.", metavar="N")
+@click.option("--top", type=IntegerIn(1), help="Only the N largest.", metavar="N")
 @click.option(
     "--sort",
     "sorted_",
@@ -86,7 +86,7 @@ if TYPE_CHECKING:
 @click.option("--segment", help=SEGMENT_HELP, shell_complete=complete_segment)
 @click.option(
     "--closeness",
-    type=NumberRange(0, 1),
+    type=NumberIn(0, 1),
     metavar="DISTANCE",
     help="With --segment: warn if the segment is surely farther than this from all devices, "
     "0 to 1; 0.5 unless said otherwise.",

@@ -18,6 +18,7 @@ from deniable_aggregator.answers.words import SCOPES
 from deniable_aggregator.audit import COMMAND_LINE
 from deniable_aggregator.cli.render.key_table import keys_table
 from deniable_aggregator.cli.render.output import literal_console, print_table
+from deniable_aggregator.cli.support.numbers import IntegerIn
 from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.store_option import open_store, store_option, today
 from deniable_aggregator.dates import format_day, parse_day
@@ -104,7 +105,7 @@ def list_keys(store: str, application: str | None, as_json: bool) -> None:
 @_key_id
 @click.option(
     "--overlap-days",
-    type=click.IntRange(0, MAX_OVERLAP_DAYS),
+    type=IntegerIn(0, MAX_OVERLAP_DAYS),
     default=DEFAULT_OVERLAP_DAYS,
     show_default=True,
     help="For how many days the old key is still valid; today at least.",

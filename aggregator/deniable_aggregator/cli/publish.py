@@ -18,6 +18,7 @@ from deniable_aggregator.cli.support.files import (
     output_option,
 )
 from deniable_aggregator.cli.support.listed_values import candidates_option
+from deniable_aggregator.cli.support.numbers import IntegerIn
 from deniable_aggregator.cli.support.question_options import (
     SEGMENT_HELP,
     days_options,
@@ -54,7 +55,7 @@ _LOOK: Final = "Look at deniable health METRIC, and at --without-key, before han
 )
 @click.option(
     "--minimum",
-    type=click.IntRange(1),
+    type=IntegerIn(1),
     default=MINIMUM,
     show_default=True,
     metavar="K",
@@ -62,7 +63,7 @@ _LOOK: Final = "Look at deniable health METRIC, and at --without-key, before han
 )
 @click.option(
     "--reports-minimum",
-    type=click.IntRange(1),
+    type=IntegerIn(1),
     default=REPORTS_MINIMUM,
     show_default=True,
     metavar="N",

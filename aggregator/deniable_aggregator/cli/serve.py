@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from deniable_aggregator.cli.support.files import READABLE_FILE
+from deniable_aggregator.cli.support.numbers import IntegerIn
 from deniable_aggregator.cli.support.settings_options import settings_options
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     "--end-with",
     "parent",
     metavar="PID",
-    type=click.IntRange(1),
+    type=IntegerIn(1),
     help="End when this process, which started the server, has ended: for tests.",
 )
 @click.option(

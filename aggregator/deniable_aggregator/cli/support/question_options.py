@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
@@ -18,6 +17,7 @@ from deniable_aggregator.cli.support.completion import (
 )
 from deniable_aggregator.cli.support.days import complete_day, day
 from deniable_aggregator.cli.support.listed_values import candidates_option
+from deniable_aggregator.cli.support.numbers import IntegerIn, NumberIn
 from deniable_aggregator.cli.support.output import json_option
 
 if TYPE_CHECKING:
@@ -81,27 +81,10 @@ version_option = click.option(
 )
 
 
-class NumberRange(click.FloatRange):
-    """A number in a range, which nan is not."""
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """The number.
-
-        Raises:
-            click.BadParameter: if it is none, or outside.
-        """
-        number: float = super().convert(value, param, ctx)
-        if math.isnan(number):
-            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
-        return number
-
-
 quantile_option = click.option(
     "--quantile",
     "quantiles",
-    type=NumberRange(0, 1, min_open=True, max_open=True),
+    type=NumberIn(0, 1, min_open=True, max_open=True),
     multiple=True,
     metavar="SHARE",
     help="Of a distribution: the value that this share of devices is below, such as 0.95; may be "
@@ -149,7 +132,7 @@ def time_options(command: Callable[..., Any], *, chosen: str) -> Callable[..., A
         shell_complete=complete_value,
         help="One of its values; may be given several times.",
     )
-    top = click.option("--top", type=click.IntRange(1), help=chosen, metavar="N")
+    top = click.option("--top", type=IntegerIn(1), help=chosen, metavar="N")
     segment = click.option("--segment", help=SEGMENT_HELP, shell_complete=complete_segment)
     for option in (
         json_option,
