@@ -31,7 +31,7 @@ def notes_of(made: Publication, answer: Estimate, near: int) -> list[str]:
     return [
         *_method(made, answer),
         *_segment(made),
-        _intervals(made, answer),
+        *_intervals(made, answer),
         *(_numbers(made, answer) if numbers else _shown(made, near)),
         *_listed(made, answer),
         *_fakes(made, answer),
@@ -110,26 +110,25 @@ def _segment(made: Publication) -> Iterator[str]:
         )
 
 
-def _intervals(made: Publication, answer: Estimate) -> str:
+def _intervals(made: Publication, answer: Estimate) -> Iterator[str]:
     level = f"{made.level:.0%}"
     if isinstance(answer, Mean | Distribution):
-        covers = f"Each interval covers the true number with a probability of {level}"
+        yield f"Each interval covers the true number with a probability of {level}."
     else:
-        covers = (
+        yield (
             f"With a probability of {level}, all intervals of the table cover the true shares at "
-            "once"
+            "once."
         )
-    text = (
-        f"{covers}. They describe the devices that reported: they allow for the noise of reports, "
-        "but not for who stayed silent. Numbers are rounded to at most a quarter of the interval's "
+    yield (
+        "Intervals describe the devices that reported: they allow for the noise of reports, but "
+        "not for who stayed silent. Numbers are rounded to at most a quarter of the interval's "
         "width, and its ends outward, so that it still covers."
     )
     if any(each.items and not 0 <= each.number.low <= each.number.high <= 1 for each in made.rows):
-        text += (
-            " Of shares, tables and pictures show what is possible, from 0 to 100%; noise moves "
+        yield (
+            "Of shares, tables and pictures show what is possible, from 0 to 100%; noise moves "
             "some beyond, and so they stand in CSV and JSON."
         )
-    return text
 
 
 def _shown(made: Publication, near: int) -> Iterator[str]:
@@ -137,9 +136,11 @@ def _shown(made: Publication, near: int) -> Iterator[str]:
     of_one = "" if made.every == "once" else f" of one {made.every}"
     yield (
         f"A value is shown if it is held by at least {counted(made.minimum, 'device')}{of_one}, "
-        "judged by the lower end of its interval. This is policy, not privacy: randomized reports "
-        "need no suppression, and no complementary suppression, so that what is left out may be "
-        "computed from the rest."
+        "judged by the lower end of its interval."
+    )
+    yield (
+        "That values are left out is policy, not privacy: randomized reports need no suppression, "
+        "and no complementary suppression, so that what is left out may be computed from the rest."
     )
     shown = [each for each in made.rows if each.measure == "share"]
     if not shown:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from deniable_aggregator.charts.svg import PHONE_WIDTH, svg
 from deniable_aggregator.publication.cells import basis_of, table_of, title_of
@@ -68,7 +68,7 @@ class Section:
         wide: whether the table has so many columns that it stands below the picture.
         picture: as SVG; empty if there is nothing to draw.
         table: the numbers.
-        notes: how to read it.
+        notes: how to read it, beside what is true of all metrics of the page.
         versions: whose reports were counted.
         registered: all versions that were ever registered: day, act, summary and id.
     """
@@ -103,8 +103,7 @@ def sheet(publications: Sequence[Publication]) -> str:
             title=_title(publications),
             policy=_POLICY.format(style=f"'sha256-{digest}'"),
             style=style,
-            sections=[_section(each, None) for each in publications],
-            **_most(publications),
+            **_metrics(publications, None),
         )
     )
 
@@ -124,8 +123,7 @@ def page(opened: OpenedExport, version: str) -> str:
             title=_title(export.metrics),
             policy=_POLICY.format(style="'self'"),
             application=visible(export.application),
-            sections=[_section(each, export) for each in export.metrics],
-            **_most(export.metrics),
+            **_metrics(export.metrics, export),
             registered=everything_registered(export),
             head=export.history.head,
             entries=counted(len(export.history.entries), "entry", "entries"),
@@ -150,13 +148,25 @@ def _title(publications: Sequence[Publication]) -> str:
     return f"{application}: what its telemetry says, {days_between(since, until)}"
 
 
-def _most(publications: Sequence[Publication]) -> dict[str, str]:
-    """The largest epsilon of a report, and what it allows to learn."""
+def _metrics(publications: Sequence[Publication], export: Export | None) -> dict[str, Any]:
+    """The metrics' sections, and what stands before them once for all."""
     epsilon = max(each.epsilon for made in publications for each in made.versions)
-    return {"epsilon": f"{epsilon:.4g}", "certain": most_certain(epsilon)}
+    alike = _notes_of_all(publications)
+    return {
+        "epsilon": f"{epsilon:.4g}",
+        "certain": most_certain(epsilon),
+        "notes": list(map(visible, alike)),
+        "sections": [_section(each, export, alike) for each in publications],
+    }
 
 
-def _section(made: Publication, export: Export | None) -> Section:
+def _notes_of_all(publications: Sequence[Publication]) -> list[str]:
+    """The notes that several metrics all have, word for word."""
+    first, *others = publications
+    return [note for note in first.notes if others and all(note in each.notes for each in others)]
+
+
+def _section(made: Publication, export: Export | None, said: Sequence[str]) -> Section:
     figure = figure_of(made)
     title, basis, table = title_of(made), basis_of(made), table_of(made)
     return Section(
@@ -170,7 +180,7 @@ def _section(made: Publication, export: Export | None) -> Section:
         wide=any(row.people is not None for row in made.rows),
         picture="" if figure is None else svg(figure, PHONE_WIDTH, "page", heading=False),
         table=replace(table, caption=_caption(made)),
-        notes=list(map(visible, made.notes)),
+        notes=[visible(note) for note in made.notes if note not in said],
         versions=[
             Version(
                 each.version,

@@ -232,7 +232,20 @@ def test_the_page_says_what_is_published_and_how_to_check_it(files, document):
     assert opened.export.history.head in page
     assert PUBLIC_KEY in page
     assert "registered on 2024-10-04" in page
-    assert "This is policy, not privacy" in page
+    assert "is policy, not privacy" in page
+
+
+def test_what_is_true_of_all_metrics_stands_once_and_first(files, document):
+    page, notes = unescape(files["index.html"].decode()), {}
+    for each in open_export(document).export.metrics:
+        for note in each.notes:
+            notes.setdefault(note, []).append(each.metric)
+    first_metric = page.index('class="metric"')
+    alike = [note for note, metrics in notes.items() if len(metrics) == 2]
+    assert len(alike) > 3
+    for note, metrics in notes.items():
+        assert page.count(f"<li>{note}</li>") == 1
+        assert (page.index(f"<li>{note}</li>") < first_metric) == (len(metrics) == 2)
 
 
 def test_the_page_names_what_is_not_published_too(document, files):

@@ -177,8 +177,8 @@ def test_what_must_be_known_is_said():
     assert "or reports were forged" in made_of_keys_that_differ.cautions[0]
     said = " ".join(made.notes)
     for part in (
-        "This is policy, not privacy: randomized reports need no suppression, and no "
-        "complementary suppression",
+        "That values are left out is policy, not privacy: randomized reports need no suppression, "
+        "and no complementary suppression",
         "held by at least 1,000 devices of one day, judged by the lower end",
         "With a probability of 95%",
         "If 1% of the reports were forged",
