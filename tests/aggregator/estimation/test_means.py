@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from fractions import Fraction
 
@@ -142,6 +143,12 @@ def test_a_mean_says_if_a_distribution_would_have_told_more_at_hardly_any_cost()
     wave = SquareWave.for_epsilon(32, Fraction(1))
     assert f"about {wave.variance(0.5, values.size) ** 0.5:.2g} instead of" in note.message
     assert f"{mechanism.variance(0.5, values.size) ** 0.5:.2g}." in note.message
+
+
+def test_errors_that_round_alike_are_said_once():
+    spec = number(OneBitMean.for_epsilon(Fraction(205, 100)))
+    (note,) = estimate_mean([(spec, np.array([4_000, 16_000]))]).notices
+    assert re.search(r"its mean would stay about 0\.\d+\.$", note.message)
 
 
 def test_nothing_is_said_of_distributions_where_one_would_tell_nothing_or_cost_otherwise():

@@ -52,10 +52,11 @@ def distribution_notices(parts: Sequence[MeanPart], error: float) -> tuple[Notic
     instead = max(error**2 + more, 0.0) ** 0.5
     if not instead <= WORTH * error:
         return ()
+    would, now = f"{instead:.2g}", f"{error:.2g}"
     message = (
         "As a distribution with the same epsilon, this metric would also tell its quantiles and "
-        f"its shape. The standard error of its mean would be about {instead:.2g} instead of "
-        f"{error:.2g}."
+        "its shape. The standard error of its mean would "
+        + (f"stay about {now}." if would == now else f"be about {would} instead of {now}.")
     )
     return (Notice("distribution_instead", "note", message),)
 
