@@ -177,7 +177,7 @@ def test_the_commands_ask_a_server_and_warn_beside_estimates(fleet):
             runner = CliRunner(env={"COLUMNS": "200"})
             shown = runner.invoke(deniable, ["health", "screen", *where])
             assert shown.exit_code == 0
-            assert "Not all reports look honest: key " in shown.output
+            assert "Some reports look forged: key " in shown.output
             asked = runner.invoke(deniable, ["health", "screen", "--json", *where])
             assert json.loads(asked.output)["verdict"] == "suspicious"
             estimated = runner.invoke(deniable, ["estimate", "screen", *where])

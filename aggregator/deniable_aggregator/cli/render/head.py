@@ -60,13 +60,13 @@ def health_in_words(health: IntegritySummary) -> str:
     """
     if health.verdict == "suspicious":
         keys = _keys(health.suspicious_keys)
-        return f"Not all reports look honest: {keys or 'see deniable health'}."
+        return f"Some reports look forged: {keys or 'see deniable health'}."
     if health.verdict == "uneven":
         keys = _keys(health.uneven_keys)
-        return f"Reports look honest, but {keys or 'keys'} answered unlike the others."
+        return f"No sign of forged reports, but {keys or 'keys'} answered unlike the others."
     if health.verdict == "unknown":
         return "Whether reports look honest was not checked."
-    return "Reports look honest."
+    return "No sign of forged reports."
 
 
 def counted(reports: int, versions: Iterable[MetricVersion]) -> str:
