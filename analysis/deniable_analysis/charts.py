@@ -23,6 +23,6 @@ def chart(answer: Any) -> altair.TopLevelMixin:
     import altair
 
     from deniable_aggregator.charts.figure_of import figure_of
-    from deniable_aggregator.charts.vega import vega_lite
+    from deniable_aggregator.charts.vega.specification import vega_lite
 
     return altair.Chart.from_dict(vega_lite(figure_of(answer)))

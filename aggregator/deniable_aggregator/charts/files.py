@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.charts.figure import Figure
 from deniable_aggregator.charts.page import html
 from deniable_aggregator.charts.svg import PAGE_WIDTH, svg
-from deniable_aggregator.charts.vega import vega_lite
+from deniable_aggregator.charts.vega.specification import vega_lite
 from deniable_aggregator.extras import require
 from deniable_shared.errors import ParameterError
 from deniable_shared.replaced_file import replaced_file

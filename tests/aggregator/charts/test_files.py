@@ -17,7 +17,7 @@ from deniable_aggregator.charts.files import SUFFIXES, check_picture, save
 from deniable_aggregator.charts.page import html
 from deniable_aggregator.charts.png import named, png
 from deniable_aggregator.charts.svg import svg
-from deniable_aggregator.charts.vega import vega_lite
+from deniable_aggregator.charts.vega.specification import vega_lite
 from deniable_shared.errors import ParameterError
 from tests.aggregator.charts.drawn import answers, parsed, shares
 

@@ -14,7 +14,7 @@ from deniable_aggregator.charts.alternative import table_of
 from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.charts.page import html
 from deniable_aggregator.charts.svg import svg
-from deniable_aggregator.charts.vega import vega_lite
+from deniable_aggregator.charts.vega.specification import vega_lite
 from tests.aggregator.answered import DAYS
 from tests.aggregator.charts.drawn import SVG, of_class, parsed
 

@@ -6,7 +6,7 @@ import altair as alt
 import pytest
 
 from deniable_aggregator.charts.figure_of import figure_of
-from deniable_aggregator.charts.vega import vega_lite
+from deniable_aggregator.charts.vega.specification import vega_lite
 from tests.aggregator.charts.drawn import answers, day, marked, shares
 
 DRAWN = {"shares": shares, "series": lambda: marked(2, 8), "change": lambda: answers(3, 2)[1]}

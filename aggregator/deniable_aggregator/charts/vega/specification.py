@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 from deniable_aggregator.charts.drawing.palette import LIGHT
 from deniable_aggregator.charts.drawing.texts import wrapped
 from deniable_aggregator.charts.figure import Dots, Grid, Histogram, Lines
-from deniable_aggregator.charts.vega_panels import (
-    curves_panel,
-    dots_panel,
-    grid_panel,
-    histogram_panels,
-    line_panels,
-)
+from deniable_aggregator.charts.vega.curves import curves_panel
+from deniable_aggregator.charts.vega.dots import dots_panel
+from deniable_aggregator.charts.vega.grid import grid_panel
+from deniable_aggregator.charts.vega.histogram import histogram_panels
+from deniable_aggregator.charts.vega.lines import line_panels
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
