@@ -22,7 +22,8 @@ from typing import Any, assert_type
 
 import deniable_analysis as da
 from deniable_aggregator.answers import trends
-from deniable_aggregator.answers.estimates import Bin, Share
+from deniable_aggregator.answers.estimates import Bin
+from deniable_aggregator.answers.shares import Share
 
 with da.connect("staging") as p:
     assert_type(p, da.Project)

@@ -20,7 +20,8 @@ from deniable_aggregator.answers.common import (
     Quantile,
 )
 from deniable_aggregator.answers.days import Days, Mark
-from deniable_aggregator.answers.estimates import CombinedShare, SegmentSize, Share
+from deniable_aggregator.answers.segments import SegmentSize
+from deniable_aggregator.answers.shares import CombinedShare, Share
 from deniable_aggregator.answers.words import Count, KnownIn, Margin, PeriodLength
 
 

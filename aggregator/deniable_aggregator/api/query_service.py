@@ -10,9 +10,10 @@ from msgspec.structs import replace
 from deniable_aggregator.annotations import AnnotationKeeper
 from deniable_aggregator.answers.administration import Metrics
 from deniable_aggregator.answers.common import ordered_notices
-from deniable_aggregator.answers.estimates import RobustCheckNote, Shares
+from deniable_aggregator.answers.estimates import Shares
 from deniable_aggregator.answers.integrity import Alarm, Health
 from deniable_aggregator.answers.questions import ChangeQuery
+from deniable_aggregator.answers.shares import RobustCheckNote
 from deniable_aggregator.answers.trends import HealthOfPeriods
 from deniable_aggregator.api.asked_versions import of_newest_type
 from deniable_aggregator.api.conditional import validity_of

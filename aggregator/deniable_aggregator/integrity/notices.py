@@ -12,7 +12,7 @@ from deniable_aggregator.integrity.report import label_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from deniable_aggregator.answers.estimates import Share
+    from deniable_aggregator.answers.shares import Share
     from deniable_aggregator.integrity.examiner import Examination
     from deniable_aggregator.integrity.key_contrasts import KeyContrast
     from deniable_aggregator.store import StoredKey

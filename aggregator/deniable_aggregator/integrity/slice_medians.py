@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from deniable_aggregator.answers.estimates import RobustCheck
+from deniable_aggregator.answers.shares import RobustCheck
 from deniable_aggregator.estimation.shares.slice_shares import SliceEstimator
 from deniable_aggregator.statistics.intervals import z_for_level
 from deniable_aggregator.statistics.medians import (
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answers.estimates import Share
+    from deniable_aggregator.answers.shares import Share
     from deniable_aggregator.estimation.metric_reports import MetricReports
     from deniable_aggregator.integrity.kept_verdicts import KeptVerdicts
     from deniable_aggregator.slices.table import SliceTable

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from deniable_aggregator.answers.common import PeriodCounts
-    from deniable_aggregator.answers.estimates import CombinedShare, Estimate, Share
+    from deniable_aggregator.answers.estimates import Estimate
+    from deniable_aggregator.answers.shares import CombinedShare, Share
     from deniable_aggregator.answers.words import VersionId
     from deniable_shared.periods import Every
 

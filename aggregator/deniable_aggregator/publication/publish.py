@@ -24,8 +24,9 @@ from deniable_shared.spec import Spec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deniable_aggregator.answers.estimates import CombinedShare, Estimate
+    from deniable_aggregator.answers.estimates import Estimate
     from deniable_aggregator.answers.metrics import MetricDetails
+    from deniable_aggregator.answers.shares import CombinedShare
     from deniable_aggregator.asking.source import Source
     from deniable_aggregator.publication.rounding import Rounded
     from deniable_aggregator.publication.selection import Selection

@@ -12,7 +12,7 @@ from deniable_aggregator.sentences import quantile_in_words
 from deniable_aggregator.sentences.wording import counted
 
 if TYPE_CHECKING:
-    from deniable_aggregator.answers.estimates import CombinedShare, Share
+    from deniable_aggregator.answers.shares import CombinedShare, Share
     from deniable_aggregator.publication.devices import Periods
     from deniable_aggregator.publication.policy import Policy
     from deniable_aggregator.publication.publication import Measure

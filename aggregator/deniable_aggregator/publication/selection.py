@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deniable_aggregator.answers.common import IntervalNote
-    from deniable_aggregator.answers.estimates import CombinedShare, Share
+    from deniable_aggregator.answers.shares import CombinedShare, Share
     from deniable_aggregator.publication.devices import Periods
 
 NEAR: Final = 1.0

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from deniable_aggregator.answers.discoveries import FoundString, FoundStrings
-    from deniable_aggregator.answers.estimates import Estimate, Lift, Share
+    from deniable_aggregator.answers.estimates import Estimate
+    from deniable_aggregator.answers.lifts import Lift
+    from deniable_aggregator.answers.shares import Share
     from deniable_aggregator.answers.trends import Change, Difference
 
 MOST_ROWS: Final = 20

@@ -11,7 +11,9 @@ from deniable_aggregator.sentences.wording import counted, listed, shown_value, 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from deniable_aggregator.answers.estimates import CombinedShare, Lift, Share, Shares
+    from deniable_aggregator.answers.estimates import Shares
+    from deniable_aggregator.answers.lifts import Lift
+    from deniable_aggregator.answers.shares import CombinedShare, Share
 
 
 class Ranged(Protocol):

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.common import IntervalNote, MetricVersion, Number, Quantile
     from deniable_aggregator.answers.days import Mark
-    from deniable_aggregator.answers.estimates import CombinedShare, SegmentSize, Share
+    from deniable_aggregator.answers.segments import SegmentSize
+    from deniable_aggregator.answers.shares import CombinedShare, Share
     from deniable_aggregator.answers.words import Verdict
 
 Columns = dict[str, Any]

@@ -22,7 +22,8 @@ from deniable_aggregator.tables.row import Row
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from deniable_aggregator.answers.estimates import Bin, Lift, VersionEstimate
+    from deniable_aggregator.answers.estimates import Bin, VersionEstimate
+    from deniable_aggregator.answers.lifts import Lift
 
 
 def estimate_rows(answer: Estimate) -> Iterator[Row]:

@@ -14,18 +14,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deniable_aggregator.answers.common import Number, Quantile
+    from deniable_aggregator.answers.segments import SegmentCloseness
+    from deniable_aggregator.answers.shares import Share
 
 
 class Shares(Result[estimates.Shares | estimates.SegmentShares]):
     """The shares of values; a sequence of them: ``for share in shares``, ``shares["dark"]``."""
 
-    def __iter__(self) -> Iterator[estimates.Share]:
+    def __iter__(self) -> Iterator[Share]:
         return iter(self.answer.estimates)
 
     def __len__(self) -> int:
         return len(self.answer.estimates)
 
-    def __getitem__(self, value: str) -> estimates.Share:
+    def __getitem__(self, value: str) -> Share:
         """The share of a value.
 
         Raises:
@@ -37,7 +39,7 @@ class Shares(Result[estimates.Shares | estimates.SegmentShares]):
         raise not_among(value, self.values)
 
     @property
-    def closeness(self) -> estimates.SegmentCloseness | None:
+    def closeness(self) -> SegmentCloseness | None:
         """How far the segment is from all devices; None of an answer without a segment."""
         if isinstance(self.answer, estimates.SegmentShares) and self.answer.closeness:
             return self.answer.closeness

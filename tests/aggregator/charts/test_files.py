@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from deniable_aggregator.answers.common import Notice
-from deniable_aggregator.answers.estimates import SegmentShares, SegmentSize
+from deniable_aggregator.answers.estimates import SegmentShares
+from deniable_aggregator.answers.segments import SegmentSize
 from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.charts.files import SUFFIXES, check_picture, save
 from deniable_aggregator.charts.page import html

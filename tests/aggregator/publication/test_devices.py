@@ -10,8 +10,8 @@ import pytest
 from msgspec import UNSET
 
 from deniable_aggregator.answers.common import PeriodCounts
-from deniable_aggregator.answers.estimates import Share
 from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
+from deniable_aggregator.answers.shares import Share
 from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.publication.devices import Periods, periods_of
 from deniable_aggregator.publication.policy import Policy

@@ -16,7 +16,8 @@ from deniable_aggregator.answers.common import (
     Number,
     Quantile,
 )
-from deniable_aggregator.answers.estimates import Distribution, Mean, Share, Shares
+from deniable_aggregator.answers.estimates import Distribution, Mean, Shares
+from deniable_aggregator.answers.shares import Share
 from deniable_aggregator.answers.trends import Change, ComparedPeriod, Difference, Period, Series
 from tests.aggregator.answered import BOTH_HEALTHY, DAYS, HEALTH
 

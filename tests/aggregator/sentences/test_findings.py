@@ -12,7 +12,9 @@ from hypothesis import given, settings
 
 from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.answers.days import Days, Run
-from deniable_aggregator.answers.estimates import Lift, SegmentShares, SegmentSize
+from deniable_aggregator.answers.estimates import SegmentShares
+from deniable_aggregator.answers.lifts import Lift
+from deniable_aggregator.answers.segments import SegmentSize
 from deniable_aggregator.sentences import basis, cautions, clear_changes, finding, sentence
 from deniable_shared.characters import visible_constraint
 from tests.aggregator.answered import DAYS

@@ -12,7 +12,7 @@ from deniable_aggregator.sentences.shares import PAIR
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deniable_aggregator.answers.estimates import Lift
+    from deniable_aggregator.answers.lifts import Lift
 
 HEADING: Final = "Together more or less often than by chance"
 

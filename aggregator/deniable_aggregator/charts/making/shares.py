@@ -23,7 +23,8 @@ from deniable_aggregator.sentences.shares import PAIR, RECORDS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from deniable_aggregator.answers.estimates import CombinedShare, Share, Shares
+    from deniable_aggregator.answers.estimates import Shares
+    from deniable_aggregator.answers.shares import CombinedShare, Share
 
 BOTH: Final = "Both of a pair"
 """The heading of shares of pairs."""

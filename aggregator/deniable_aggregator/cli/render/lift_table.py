@@ -12,7 +12,8 @@ from deniable_aggregator.cli.render.rounding import decimals, fixed, number_with
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from deniable_aggregator.answers.estimates import Lift, Shares
+    from deniable_aggregator.answers.estimates import Shares
+    from deniable_aggregator.answers.lifts import Lift
 
 ASSOCIATION_WORDS: Final = {
     "together": "go together",

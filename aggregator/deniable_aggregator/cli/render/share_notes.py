@@ -11,7 +11,8 @@ from deniable_aggregator.sentences import closeness_in_words, possible_shift
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from deniable_aggregator.answers.estimates import CombinedShare, SegmentSize, Share
+    from deniable_aggregator.answers.segments import SegmentSize
+    from deniable_aggregator.answers.shares import CombinedShare, Share
 
 
 def notes(answer: Shares | SegmentShares) -> Iterator[str]:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from deniable_aggregator.answers.common import IntervalNote
-    from deniable_aggregator.answers.estimates import Share, Shares
+    from deniable_aggregator.answers.estimates import Shares
+    from deniable_aggregator.answers.shares import Share
 
 HEADING_WIDTH: Final = 10
 COVERED: Final = {"one": "", "all": ",\nall together", "picked": ",\nafter picking"}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.common import Notice
-    from deniable_aggregator.answers.estimates import SegmentSize
+    from deniable_aggregator.answers.segments import SegmentSize
     from deniable_aggregator.answers.trends import CombinedDifference, QuantileDifference
     from deniable_aggregator.answers.words import KnownIn, Margin
     from deniable_aggregator.estimation.changes.shapes import ShapeDistance, ShapeTest

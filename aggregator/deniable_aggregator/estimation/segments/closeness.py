@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from deniable_aggregator.answers.common import Notice
-from deniable_aggregator.answers.estimates import SegmentCloseness
+from deniable_aggregator.answers.segments import SegmentCloseness
 from deniable_aggregator.estimation.segments.part_and_whole import PartAndWhole
 from deniable_aggregator.estimation.segments.parts import parts_of_segments, parts_with
 from deniable_aggregator.statistics.consistency import norm_sub

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deniable_aggregator.answers.common import Notice
-from deniable_aggregator.answers.estimates import SegmentSize
+from deniable_aggregator.answers.segments import SegmentSize
 from deniable_aggregator.estimation.segments.parts import (
     combined_size,
     parts_of_segments,

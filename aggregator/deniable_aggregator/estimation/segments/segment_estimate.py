@@ -11,12 +11,8 @@ from msgspec import UNSET
 from msgspec.structs import astuple
 
 from deniable_aggregator.answers.common import DetectionNote, IntervalNote, Notice
-from deniable_aggregator.answers.estimates import (
-    SegmentCloseness,
-    SegmentShares,
-    SegmentSize,
-    Share,
-)
+from deniable_aggregator.answers.estimates import SegmentShares
+from deniable_aggregator.answers.shares import Share
 from deniable_aggregator.answers.trends import Period
 from deniable_aggregator.estimation.shares.share_estimate import (
     DETECTION_ALPHA,
@@ -31,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.common import Head
+    from deniable_aggregator.answers.segments import SegmentCloseness, SegmentSize
     from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin
     from deniable_aggregator.dates import DayRange
     from deniable_aggregator.estimation.shares.combination import VersionIds

@@ -8,7 +8,7 @@ import numpy as np
 from msgspec import UNSET
 from scipy import special
 
-from deniable_aggregator.answers.estimates import Lift, LiftNote
+from deniable_aggregator.answers.lifts import Lift, LiftNote
 from deniable_aggregator.estimation.shares.pair_shares import estimate_pairs, observed_pairs
 from deniable_aggregator.estimation.shares.share_estimate import DEVICES
 from deniable_aggregator.statistics.intervals import (

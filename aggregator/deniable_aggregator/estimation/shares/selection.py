@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answers.estimates import Lift, LiftNote
+    from deniable_aggregator.answers.lifts import Lift, LiftNote
     from deniable_aggregator.answers.questions import EstimateOptions
     from deniable_aggregator.answers.words import IntervalKind, Postprocess
     from deniable_aggregator.estimation.shares.items import ItemEstimates

@@ -16,7 +16,8 @@ from deniable_aggregator.answers.common import (
     IntervalNote,
     MetricVersion,
 )
-from deniable_aggregator.answers.estimates import PossibleShare, PostprocessNote, Share, Shares
+from deniable_aggregator.answers.estimates import Shares
+from deniable_aggregator.answers.shares import PossibleShare, PostprocessNote, Share
 from deniable_aggregator.answers.trends import Period
 from deniable_aggregator.statistics.influence import FORGED_SHARE
 
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.common import Head, Notice
-    from deniable_aggregator.answers.estimates import CombinedShare, Lift, LiftNote, SegmentSize
+    from deniable_aggregator.answers.lifts import Lift, LiftNote
+    from deniable_aggregator.answers.segments import SegmentSize
+    from deniable_aggregator.answers.shares import CombinedShare
     from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin, Postprocess
     from deniable_aggregator.dates import DayRange
     from deniable_aggregator.estimation.shares.combination import VersionIds

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from msgspec import UNSET
 
-from deniable_aggregator.answers.estimates import CombinedShare, PossibleShare
+from deniable_aggregator.answers.shares import CombinedShare, PossibleShare
 from deniable_aggregator.estimation.shares.combination import combine
 from deniable_aggregator.estimation.shares.influence_of_subsets import influence_on_subset
 from deniable_aggregator.estimation.shares.spec_estimates import NOWHERE, SpecEstimate

@@ -23,7 +23,8 @@ from deniable_aggregator.sentences.shares import PAIR
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from deniable_aggregator.answers.estimates import CombinedShare, Share, Shares
+    from deniable_aggregator.answers.estimates import Shares
+    from deniable_aggregator.answers.shares import CombinedShare, Share
     from deniable_aggregator.answers.trends import Change, CombinedDifference, Difference
     from deniable_aggregator.pages.metric.choices import Choices
     from deniable_aggregator.pages.parts import Cell

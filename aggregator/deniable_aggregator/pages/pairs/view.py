@@ -16,7 +16,8 @@ from deniable_shared.characters import visible
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deniable_aggregator.answers.estimates import Lift, Shares
+    from deniable_aggregator.answers.estimates import Shares
+    from deniable_aggregator.answers.lifts import Lift
     from deniable_aggregator.charts.figure import Figure
 
 MOST_SAID: Final = 20

@@ -6,7 +6,8 @@ import pytest
 from msgspec import structs
 
 from deniable_aggregator.answers.common import Quantile
-from deniable_aggregator.answers.estimates import Distribution, Lift, Shares
+from deniable_aggregator.answers.estimates import Distribution, Shares
+from deniable_aggregator.answers.lifts import Lift
 from deniable_aggregator.answers.trends import Change, QuantileDifference
 from deniable_aggregator.pages.numbers.view import distribution_view
 from deniable_aggregator.pages.pairs.view import LARGEST_MATRIX, pairs_view
