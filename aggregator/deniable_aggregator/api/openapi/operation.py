@@ -16,6 +16,10 @@ from deniable_aggregator.tables.formats import FORMATS
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+READ: Final = ("read", "admin")
+ADMIN: Final = ("admin",)
+"""The scopes of the keys that may ask, and that may administer."""
+
 CLOSED_QUERY: Final = (
     "The query may have these parameters and no others, each once, but for arrays. Others are "
     "refused with malformed_question: a misspelt one would be ignored."
