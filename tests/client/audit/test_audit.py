@@ -188,6 +188,29 @@ def test_a_sketch_whose_row_depends_on_the_string_is_refused(monkeypatch):
         audited(SMALL["cms"])
 
 
+def by_a_fraction(device):
+    randomness, flip = device.randomness, device.mechanism.flip
+    return bytes([device.item ^ randomness.bernoulli_fraction(flip, SCALE)])
+
+
+def by_a_power_of_e(device):
+    return bytes([device.item ^ device.randomness.bernoulli_exp(1, 1)])
+
+
+def test_a_draw_that_is_not_audited_is_refused(file, capsys, monkeypatch):
+    for report_of in (by_a_fraction, by_a_power_of_e):
+        plant(monkeypatch, SMALL["rr"], report_of)
+        draws = sections.section_of(SMALL["rr"]).draws
+        with pytest.raises(AuditFailure, match=r"primitive draws: bernoulli_\w+ is drawn"):
+            primitives.audit_primitives(draws)
+    target = file.with_name("certificate.json")
+    file.write_text(FLAG, encoding="utf-8")
+    plant(monkeypatch, SMALL["rr"], by_a_fraction)
+    assert run(file, "--certificate", target) == 1
+    assert "the primitive draws FAILED: bernoulli_fraction is drawn" in capsys.readouterr().out
+    assert not target.exists()
+
+
 def biased(self, bound):
     return self.word() % bound
 
@@ -283,6 +306,18 @@ epsilon = 1
 type = "boolean"
 segment = { name = "channel", values = ["beta"], other = "others" }
 epsilon = 2
+"""
+
+
+FLAG = """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 8
+epsilon_lifetime = 80
+[metrics.late]
+type = "boolean"
+epsilon = 1
 """
 
 

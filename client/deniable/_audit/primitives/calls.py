@@ -16,7 +16,7 @@ from deniable import _randomness
 from deniable._audit.failure import PRIMITIVE_DRAWS, AuditFailure
 from deniable._audit.laws.draws import SECRET
 from deniable._audit.primitives.bytes_of_bits import check_bits
-from deniable._audit.primitives.noise import check_decay, check_gaussian, check_laplace
+from deniable._audit.primitives.noise import check_gaussian, check_laplace
 from deniable._audit.primitives.words import Spread, Word, WordWalk
 from deniable._audit.walk import follow_all
 from deniable_shared.exact_bounds import SCALE
@@ -57,7 +57,7 @@ def audit_primitives(draws: Iterable[Draw]) -> tuple[dict[str, Any], ...]:
         was audited.
 
     Raises:
-        AuditFailure: if a draw does not have its probabilities.
+        AuditFailure: if a draw does not have its probabilities, or is none of those in `HOW`.
     """
     called: dict[str, set[tuple[int, ...]]] = {"word": {()}, "keyed": {()}}
     for draw in draws:
@@ -65,7 +65,7 @@ def audit_primitives(draws: Iterable[Draw]) -> tuple[dict[str, Any], ...]:
     for primitive, cases in called.items():
         check = _CHECKS.get(primitive)
         if check is None:
-            raise AuditFailure(f"{primitive} is drawn, which is not audited")
+            raise AuditFailure(f"{primitive} is drawn, which is not audited", PRIMITIVE_DRAWS)
         for arguments in sorted(cases):
             try:
                 check(*arguments)
@@ -177,7 +177,6 @@ _CHECKS: Final[dict[str, Callable[..., None]]] = {
     "uniform_below": _check_uniform_below,
     "one_of": _check_one_of,
     "bits": check_bits,
-    "bernoulli_exp": check_decay,
     "laplace": check_laplace,
     "gaussian": check_gaussian,
     "keyed": _check_keyed,
