@@ -32,9 +32,9 @@ def proportion_at_least(hits: int, count: int, wrong: float) -> float:
 
     The probability under which so many hits or more are so improbable.
     """
-    low, high = 0.0, hits / count
     if not hits:
         return 0.0
+    low, high = 0.0, hits / count
     for _ in range(_STEPS):
         middle = (low + high) / 2
         if _tail(hits, count, middle) <= wrong:
@@ -45,11 +45,9 @@ def proportion_at_least(hits: int, count: int, wrong: float) -> float:
 
 
 def _tail(hits: int, count: int, chance: float) -> float:
-    """How probable so many hits or more are, where the chance of each is below their share."""
-    if chance <= 0:
-        return 0.0
+    """How probable so many hits or more are, where the chance of each is in (0, hits / count)."""
     first = math.lgamma(count + 1) - math.lgamma(hits + 1) - math.lgamma(count - hits + 1)
-    first += hits * math.log(chance) + (count - hits) * math.log1p(-chance) if chance < 1 else 0.0
+    first += hits * math.log(chance) + (count - hits) * math.log1p(-chance)
     term = total = 1.0
     odds = chance / (1 - chance)
     for number in range(hits, count):

@@ -57,9 +57,7 @@ class Comparison:
             key = (frozenset(component.places.items()), component.inner)
             self._components.setdefault(clear, {}).setdefault(key, (value, component))
 
-    def worst_report(
-        self, law_of: Callable[[str], Law], inner: Mapping[int, Worst] | None = None
-    ) -> Worst:
+    def worst_report(self, law_of: Callable[[str], Law], inner: Mapping[int, Worst]) -> Worst:
         """The worst values for one report.
 
         Args:
@@ -67,15 +65,13 @@ class Comparison:
             inner: the same of each inner randomizer.
         """
         if self._components:
-            return products.worst(self._components, self._weights, one_report, inner or {})
+            return products.worst(self._components, self._weights, one_report, inner)
         return self._reports.worst(lambda value: law_of(value).reports)
 
-    def worst_kept(
-        self, law_of: Callable[[str], Law], inner: Mapping[int, Worst] | None = None
-    ) -> Worst:
+    def worst_kept(self, law_of: Callable[[str], Law], inner: Mapping[int, Worst]) -> Worst:
         """The worst values for all reports of an unchanged value: what devices keep."""
         if self._components:
-            return products.worst(self._components, self._weights, all_reports, inner or {})
+            return products.worst(self._components, self._weights, all_reports, inner)
         return self._kept.worst(lambda value: law_of(value).kept)
 
 

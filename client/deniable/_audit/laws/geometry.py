@@ -6,6 +6,7 @@ it was reached: from the value's own set, or from outside of it.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -59,7 +60,7 @@ def worst_of_points(
     Args:
         mechanism: the space.
         make: makes the installed randomizer from its randomness.
-        items: at least two.
+        items: at least two, all different.
 
     Raises:
         AuditFailure: if two draws lead to one report, or a report to none.
@@ -77,17 +78,16 @@ def worst_of_points(
     own = inside * mechanism.outside
     other = (SCALE - inside) * mechanism.hyperplane
     weight = {1: own, 2: other}
-    for one in items:
-        for two in items:
-            pairs = Counter(zip(marks[one], marks[two], strict=True))
-            if pairs[1, 2] and one != two:
-                classes = tuple(
-                    (count, weight[first], weight[second])
-                    for (first, second), count in sorted(pairs.items())
-                )
-                factor = Factor(1, SCALE * mechanism.outside * mechanism.hyperplane, classes)
-                worst = Worst(Fraction(own, other), (f"item {one}", f"item {two}"), (factor,))
-                return worst, frozenset(seen)
+    for one, two in itertools.permutations(items, 2):
+        pairs = Counter(zip(marks[one], marks[two], strict=True))
+        if pairs[1, 2]:
+            classes = tuple(
+                (count, weight[first], weight[second])
+                for (first, second), count in sorted(pairs.items())
+            )
+            factor = Factor(1, SCALE * mechanism.outside * mechanism.hyperplane, classes)
+            worst = Worst(Fraction(own, other), (f"item {one}", f"item {two}"), (factor,))
+            return worst, frozenset(seen)
     raise AuditFailure("all values that were looked at have the same reports")
 
 

@@ -16,7 +16,7 @@ class RandomBit(NamedTuple):
     """A bit of a row, at whatever place of it.
 
     Attributes:
-        row: which call drew the row, counted from 0 in each run of a randomizer.
+        row: which call drew the row, counted from 1 in each run of a randomizer.
         weight: with which the bit is 1, over 2^32.
         kept: whether a device draws it once and for all.
         shift: how far the row was shifted since it was drawn.
