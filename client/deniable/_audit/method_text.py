@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deniable._audit.noise_weights import GAUSSIAN_REACH, LAPLACE_REACH
 from deniable_shared.mechanisms import DiscreteGaussian, DiscreteLaplace
 
 if TYPE_CHECKING:
@@ -32,19 +33,23 @@ def _sentences(section: Section) -> Iterator[str]:
             "What a device keeps was taken as uniform over secrets, for which SHAKE-256 stands; "
             "all reports of an unchanged value reveal what it keeps, and no more."
         )
-    if isinstance(section.mechanism, DiscreteLaplace | DiscreteGaussian):
-        laplace = isinstance(section.mechanism, DiscreteLaplace)
-        reach = "64 times its scale" if laplace else "16 standard deviations"
-        yield (
-            f"e^x was computed to 77 digits. Noise larger than {reach} was left out; its "
-            "probability is below 10^-27."
-        )
+    if isinstance(section.mechanism, DiscreteLaplace):
+        yield _noise(f"{LAPLACE_REACH} times its scale")
+    if isinstance(section.mechanism, DiscreteGaussian):
+        yield _noise(f"{GAUSSIAN_REACH} standard deviations")
     if section.parts:
         names = " or ".join(dict.fromkeys(part.mechanism.name for part in section.parts))
         yield (
             "What a report shows in the clear is as likely for each of them; the rest is the "
             f"report of {names} inside, which is audited by itself."
         )
+
+
+def _noise(reach: str) -> str:
+    return (
+        f"e^x was computed to 77 digits. Noise larger than {reach} was left out; its "
+        "probability is below 10^-27."
+    )
 
 
 def _walked(walk: Followed) -> str:

@@ -31,10 +31,10 @@ SMALL_SIZES: Final = range(2, 7)
 SCRIPTS: Final = 4
 
 NOTE: Final = (
-    "Subsets are drawn by Floyd's algorithm: all sets of a device with 2 to 6 items were walked "
-    f"through, and for all items of this metric the sets of {SCRIPTS} times two given draws "
-    "compared with the algorithm's. That all subsets are equally likely at this size, too, rests "
-    "on the published proof of the algorithm."
+    f"Subsets are drawn by Floyd's algorithm: all sets of a device with {SMALL_SIZES[0]} to "
+    f"{SMALL_SIZES[-1]} items were walked through, and for all items of this metric the sets of "
+    f"{SCRIPTS} times two given draws compared with the algorithm's. That all subsets are equally "
+    "likely at this size, too, rests on the published proof of the algorithm."
 )
 
 

@@ -16,7 +16,13 @@ from deniable import _randomness
 from deniable._audit.failure import PRIMITIVE_DRAWS, AuditFailure
 from deniable._audit.laws.draws import SECRET
 from deniable._audit.primitives.bytes_of_bits import check_bits
-from deniable._audit.primitives.noise import check_gaussian, check_laplace
+from deniable._audit.primitives.noise import (
+    MOST_PLACES,
+    TAIL_SCALES,
+    LaplaceOverDecay,
+    check_gaussian,
+    check_laplace,
+)
 from deniable._audit.primitives.words import Spread, Word, WordWalk
 from deniable._audit.walk import follow_all
 from deniable_shared.exact_bounds import SCALE
@@ -32,16 +38,22 @@ HOW: Final = {
         "stands for bytes that it refuses."
     ),
     "bernoulli": "Followed over all words, for each weight.",
-    "uniform_below": "Followed over all words, for each bound, through 128 bits of rejections.",
+    "uniform_below": (
+        f"Followed over all words, for each bound, through {WordWalk.least_bits} bits of "
+        "rejections."
+    ),
     "one_of": "Followed over all words, for each pair of weights.",
     "bits": (
         "The law of two bits over all bytes, for each weight; that a row is drawn pair by pair, "
         "each from bytes of its own, was compared on streams of bytes."
     ),
     "laplace": (
-        "Followed to 2^-56, at places up to 24 scales, over draws that were followed by themselves."
+        f"Followed to 2^-{LaplaceOverDecay.least_bits}, at places up to {TAIL_SCALES} scales, over "
+        "draws that were followed by themselves."
     ),
-    "gaussian": "Its acceptance was followed at 257 places, over draws followed by themselves.",
+    "gaussian": (
+        f"Its acceptance was followed at {MOST_PLACES} places, over draws followed by themselves."
+    ),
     "keyed": "Compared with SHAKE-256 of the secret, a counter and the label.",
 }
 
