@@ -242,6 +242,11 @@ class Spec:
         """The 32-bit seed of this metric's hash family."""
         return hashing.salt(self.application, self.name)
 
+    @property
+    def value_type(self) -> MetricType:
+        """The type of the metric's own values, also where reports are of pairs with segments."""
+        return self.type if self.segments is None else self.segments.of.type
+
     @cached_property
     def items(self) -> tuple[str, ...]:
         """What there is to estimate of a known domain; nothing for the strings of an open one.

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.dates import day_of
-from deniable_aggregator.estimation.shares.domains import value_type
 from deniable_aggregator.http.problems import ProblemError
 from deniable_shared.nearest import did_you_mean
 
@@ -65,8 +64,8 @@ def of_newest_type(*reported: MetricReports) -> tuple[list[MetricReports], list[
         if each.by_day.get(entry.spec.digest)
     }
     newest = max(entries.values(), key=lambda entry: entry[:2])[2]
-    kind = value_type(newest.spec)
-    others = [entry for _, _, entry in entries.values() if value_type(entry.spec) != kind]
+    kind = newest.spec.value_type
+    others = [entry for _, _, entry in entries.values() if entry.spec.value_type != kind]
     notices = []
     for entry in others:
         digest = entry.spec.digest
@@ -77,7 +76,7 @@ def of_newest_type(*reported: MetricReports) -> tuple[list[MetricReports], list[
                 "other_type",
                 "warning",
                 f"{left_out:,} reports are left out: they are of a version of "
-                f"{entry.spec.name} that is a {value_type(entry.spec)}, and since {since} it is a "
+                f"{entry.spec.name} that is a {entry.spec.value_type}, and since {since} it is a "
                 f"{kind}. Ask for version {digest.hex()[:SHORT]} to see them",
             )
         )

@@ -14,7 +14,7 @@ from deniable_aggregator.answers.metrics import (
     VersionDetails,
 )
 from deniable_aggregator.api.metric_list import list_metrics
-from deniable_aggregator.estimation.shares.domains import FLAG, value_type
+from deniable_aggregator.estimation.shares.domains import FLAG
 from deniable_aggregator.sentences.privacy import what_reports_reveal
 from deniable_shared.mechanisms import GroupedBins, SquareWave
 
@@ -75,7 +75,7 @@ def _version(entry: CatalogEntry, listed: Metric) -> VersionDetails:
     return VersionDetails(
         version=listed.version,
         canonical=spec.canonical_text(),
-        type=value_type(spec),
+        type=spec.value_type,
         registered=listed.registered,
         first_day=listed.first_day,
         last_day=listed.last_day,

@@ -10,7 +10,7 @@ from msgspec.structs import replace as replaced
 from deniable_aggregator.answers.estimates import VersionEstimate
 from deniable_aggregator.dates import DayRange, day_of
 from deniable_aggregator.estimation.estimator import ESTIMATORS
-from deniable_aggregator.estimation.shares.domains import FLAG, default_items, pairs_of, value_type
+from deniable_aggregator.estimation.shares.domains import FLAG, default_items, pairs_of
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def each_version(
     found = []
     for spec, counts in tallies.tallies:
         alone = replace(tallies, tallies=[(spec, counts)])
-        result = ESTIMATORS[value_type(spec)].estimate(alone, _own(spec, request))
+        result = ESTIMATORS[spec.value_type].estimate(alone, _own(spec, request))
         reported = days[spec.digest]
         own = result.period(DayRange(day_of(min(reported)), day_of(max(reported))))
         found.append(
@@ -60,7 +60,7 @@ def _own(spec: Spec, request: EstimateRequest) -> EstimateRequest:
     """The question to one version: without values that it does not list."""
     values, lists = default_items([spec]), request.lists
     if values is not None:
-        own = {*values, *pairs_of([spec])} | (set(FLAG) if value_type(spec) == "boolean" else set())
+        own = {*values, *pairs_of([spec])} | (set(FLAG) if spec.value_type == "boolean" else set())
         listed = tuple(value for value in lists.candidates or () if value in own)
         together = tuple(value for value in lists.combined or () if value in own)
         whole = together == tuple(lists.combined or ())

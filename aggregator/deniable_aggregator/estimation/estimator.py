@@ -36,7 +36,7 @@ from deniable_aggregator.estimation.segments.estimate import (
     estimate_segment_sizes,
     estimate_within_segment,
 )
-from deniable_aggregator.estimation.shares.domains import default_items, items_between, value_type
+from deniable_aggregator.estimation.shares.domains import default_items, items_between
 from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from deniable_aggregator.estimation.shares.items import combine_specs
 from deniable_shared.errors import ParameterError
@@ -288,10 +288,10 @@ def common_type(specs: Sequence[Spec]) -> MetricType:
     Raises:
         ParameterError: if they have several.
     """
-    types = sorted({value_type(spec) for spec in specs})
+    types = sorted({spec.value_type for spec in specs})
     if len(types) > 1:
         raise ParameterError("type", "the same in all of these days: narrow since and until", types)
-    return value_type(specs[0])
+    return specs[0].value_type
 
 
 def refuse_quantiles(kind: MetricType, quantiles: Sequence[float]) -> None:

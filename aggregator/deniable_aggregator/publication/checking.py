@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
-from deniable_aggregator.publication.versions import published_version, type_of
+from deniable_aggregator.publication.versions import published_version
 from deniable_aggregator.registry_history import BrokenHistoryError, check_history, summary
 from deniable_shared.characters import visible, visible_constraint
 from deniable_shared.errors import DeniableError, ParameterError
@@ -102,7 +102,7 @@ def _check_whole(made: Publication, specs: Iterable[Spec]) -> None:
     if len(set(ids)) != len(ids):
         raise ExportError(f"{made.metric} has a version twice")
     for spec in specs:
-        _agree(f"type of {made.metric}", made.type, type_of(spec))
+        _agree(f"type of {made.metric}", made.type, spec.value_type)
     shortest = min((each.every for each in made.versions), key=EVERY.index)
     _agree(f"every of {made.metric}", made.every, shortest)
     _agree(f"reports of {made.metric}", made.reports, sum(each.reports for each in made.versions))

@@ -17,7 +17,7 @@ from deniable_aggregator.publication.publication import Publication
 from deniable_aggregator.publication.rounding import round_outward
 from deniable_aggregator.publication.rows import number_rows, other_row, share_row
 from deniable_aggregator.publication.selection import select
-from deniable_aggregator.publication.versions import published_version, type_of
+from deniable_aggregator.publication.versions import published_version
 from deniable_shared.errors import DeniableError
 from deniable_shared.spec import Spec
 
@@ -128,7 +128,7 @@ def _made(
     made = Publication(
         application=answer.application,
         metric=answer.metric,
-        type=type_of(next(iter(specs.values()))),
+        type=next(iter(specs.values())).value_type,
         description=answer.description,
         segment=segment,
         segment_share=segment_share,

@@ -12,7 +12,6 @@ from deniable_aggregator.publication.publication import PublishedVersion
 from deniable_aggregator.sentences.privacy import what_devices_give_away
 
 if TYPE_CHECKING:
-    from deniable_aggregator.answers.administration import MetricType
     from deniable_shared.spec import Spec
 
 
@@ -42,15 +41,6 @@ def published_version(spec: Spec, reports: int) -> PublishedVersion:
         ),
         reports=reports,
     )
-
-
-def type_of(spec: Spec) -> MetricType:
-    """The type of a metric's own values, also where devices report pairs with segments.
-
-    Args:
-        spec: of a version of the metric.
-    """
-    return spec.type if spec.segments is None else spec.segments.of.type
 
 
 def _six_digits(number: float) -> float:

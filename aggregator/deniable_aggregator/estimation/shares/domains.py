@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_shared.segments import Segments
-    from deniable_shared.spec import MetricType, Spec
+    from deniable_shared.spec import Spec
 
     Domain = tuple[str, ...]
     Pairs = Mapping[str, tuple[str, str, str]]
@@ -68,11 +68,6 @@ def default_items(specs: Sequence[Spec]) -> Domain | None:
     return tuple(dict.fromkeys(item for spec in specs for item in _shown(spec)))
 
 
-def value_type(spec: Spec) -> MetricType:
-    """The type of a metric's values: of one with segments, that of the values alone."""
-    return spec.type if spec.segments is None else spec.segments.of.type
-
-
 def pairs_of(specs: Sequence[Spec]) -> Pairs:
     """All pairs of a value and a segment: the name of the segments, the value and the segment."""
     return {
@@ -87,7 +82,7 @@ def pairs_of(specs: Sequence[Spec]) -> Pairs:
 def _shown(spec: Spec) -> Domain:
     if spec.segments is None:
         return spec.items
-    return ("true",) if value_type(spec) == "boolean" else spec.segments.of.values
+    return ("true",) if spec.value_type == "boolean" else spec.segments.of.values
 
 
 def items_between(specs: Sequence[Spec], first: str, last: str) -> Domain:
@@ -96,7 +91,7 @@ def items_between(specs: Sequence[Spec], first: str, last: str) -> Domain:
     Raises:
         ParameterError: if they are not items of it, in this order.
     """
-    items = (default_items(specs) or ()) if value_type(specs[0]) == "category" else ()
+    items = (default_items(specs) or ()) if specs[0].value_type == "category" else ()
     if first in items and last in items:
         found = items[items.index(first) : items.index(last) + 1]
         if found:

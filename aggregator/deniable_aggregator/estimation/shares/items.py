@@ -11,7 +11,6 @@ from deniable_aggregator.estimation.shares.domains import (
     FLAG,
     default_items,
     pairs_of,
-    value_type,
     views_of,
 )
 from deniable_aggregator.estimation.shares.marginals import merge_groups
@@ -121,7 +120,7 @@ def _domain(specs: Sequence[Spec], asked: Domain, add: Sequence[str] | None) -> 
     known = default_items(specs)
     if known is None:
         return asked if add is None else tuple(dict.fromkeys((*asked, *add)))
-    if value_type(specs[0]) == "boolean":
+    if specs[0].value_type == "boolean":
         known = FLAG
     both = (*asked, *(add or ()))
     unknown = set(both) - set(known)

@@ -9,7 +9,6 @@ import numpy as np
 from deniable_aggregator.estimation.shares.domains import (
     FLAG,
     default_items,
-    value_type,
     views_of,
 )
 from deniable_aggregator.estimation.shares.items import combine_specs
@@ -65,7 +64,7 @@ class SliceEstimator:
 
     def _see(self) -> None:
         """Where the items of the answer stand among those of the version."""
-        domain = FLAG if value_type(self._spec) == "boolean" else default_items(self.versions)
+        domain = FLAG if self._spec.value_type == "boolean" else default_items(self.versions)
         view = views_of(self.versions, domain or ())[0][self._spec]
         position = {item: place for place, item in enumerate(domain or ())}
         asked = np.array([position.get(item, -1) for item in self.items], np.int64)

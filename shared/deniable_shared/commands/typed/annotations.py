@@ -29,7 +29,7 @@ def literal(text: str) -> str:
 
 def value_type(spec: Spec) -> str:
     """The type of a metric's values: a built-in one, or the name of one of its `aliases`."""
-    kind = spec.type if spec.segments is None else spec.segments.of.type
+    kind = spec.value_type
     return _PLAIN.get(kind) or f"{_class_name(spec.name)}Value"
 
 
