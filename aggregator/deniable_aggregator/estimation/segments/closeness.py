@@ -144,5 +144,6 @@ def _most_reported(tallies: Tallies, segment: str, periods: PeriodsBySpec) -> li
         if part.spec.segments is not None:
             for each in parts_with([part], part.spec.segments.by.name, segment):
                 groups.setdefault(part.spec.segments, []).append(each)
-    most = [sum(each.part.reports for each in group) for group in groups.values()]
-    return list(groups.values())[int(np.argmax(most))] if most else []
+    return max(
+        groups.values(), key=lambda group: sum(each.part.reports for each in group), default=[]
+    )

@@ -72,7 +72,7 @@ def combine_specs(
         periods: likewise.
         versions: all specs whose values are the domain, with or without reports among these: a
             value then means the same wherever the same specs are given, and is left out instead of
-            refused where no report is about it. None for those with reports.
+            refused where no report is about it. Empty for the specs with reports.
 
     Raises:
         ParameterError: as `estimate_shares` does.

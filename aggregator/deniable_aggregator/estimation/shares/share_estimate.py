@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from msgspec import UNSET, UnsetType
@@ -222,29 +222,6 @@ class ShareEstimate:
         if self.processed is not None:
             answer.adjusted = _number(self.processed.rest)
         return answer
-
-    def only(self, items: Sequence[str]) -> ShareEstimate:
-        """The estimate without all other items.
-
-        Args:
-            items: those that stay.
-        """
-        wanted = set(items)
-        kept = [index for index, item in enumerate(self.items) if item in wanted]
-        return replace(
-            self,
-            items=tuple(self.items[index] for index in kept),
-            share=self.share[kept],
-            standard_error=self.standard_error[kept],
-            low=self.low[kept],
-            high=self.high[kept],
-            exact=self.exact[kept],
-            detected=self.detected[kept],
-            influence=self.influence[kept],
-            known=self.known[kept],
-            versions=[self.versions[index] for index in kept],
-            possible=(self.possible[0][kept], self.possible[1][kept]),
-        )
 
     def rows(self) -> list[Share]:
         """One entry per item."""
