@@ -188,6 +188,16 @@ def test_shares_of_all_reports_and_the_rest_make_up_the_whole(name):
     assert all(row["adjusted"] is None for row in answer["estimates"] if row["value"] in partly)
 
 
+@pytest.mark.parametrize("method", ["norm-sub", "base-cut", "power"])
+def test_only_shares_of_all_reports_are_adjusted(method):
+    parts, generator = DEPLOYMENTS["a value added beside other"], np.random.default_rng(26)
+    tallies = [(each.spec, drawn(each.spec, each.reported(), generator)) for each in parts]
+    found = estimate_shares(tallies, None, EstimateOptions(postprocess=method))
+    partly = found.known < found.reports
+    assert 0 < partly.sum() < partly.size
+    assert np.isnan(found.processed.share).tolist() == partly.tolist()
+
+
 def test_possible_shares_reach_from_none_to_all_of_other():
     """With nearly no noise: sepia is 20% of the newer half, and at most 40% of the older one."""
     old = version("light dark", other="another", epsilon=8)

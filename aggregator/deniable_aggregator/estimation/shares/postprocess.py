@@ -61,7 +61,8 @@ def process(
             reports; None if it is not known either.
 
     Returns:
-        float64, (items + 1,), the rest last; NaN for items that are not known over all reports.
+        float64, (items + 1,), the rest last; NaN for items that are not known over all reports, and
+        for a rest that is not post-processed.
 
     Raises:
         ParameterError: if the method does not fit the metric.
@@ -69,12 +70,12 @@ def process(
     share, scores = combined.share[:size], combined.scores[:size]
     spec = combined.parts[0].spec
     adjusted = np.full(size + 1, np.nan)
+    common = np.flatnonzero(combined.reports[:size] == combined.total)
     if method == "base-cut":
-        adjusted[:size] = base_cut(share, scores)
+        adjusted[common] = base_cut(share, scores)[common]
         return adjusted
     if spec.type == "attributes":
         raise ParameterError("postprocess", "none or base-cut for attributes", method)
-    common = np.flatnonzero(combined.reports[:size] == combined.total)
     raw, known = share[common], spec.type != "string"
     if known and common.size < size:
         if rest is None or not common.size:
