@@ -23,10 +23,11 @@ from deniable_shared.nearest import did_you_mean
 from deniable_shared.registry import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from deniable_aggregator.asking import HttpSource
+    from deniable_aggregator.registry_history import Compared
     from deniable_shared.registry import Registry
 
 
@@ -88,7 +89,7 @@ def history(
         deniable metrics history --json > history.json
         deniable metrics history --from history.json --head HEX
     """  # noqa: D301  click reads the backslash as a sign
-    from deniable_aggregator.registry_history import BrokenHistoryError, check_history
+    from deniable_aggregator import registry_history
 
     if head is not None and not _HEAD.fullmatch(head):
         raise click.UsageError(
@@ -110,14 +111,15 @@ def history(
             f"{visible(shipped.application)}"
         )
     try:
-        check_history(found, head)
-    except BrokenHistoryError as error:
+        registry_history.check_history(found, head)
+    except registry_history.BrokenHistoryError as error:
         raise click.ClickException(visible(f"{error}.")) from None
+    compared = None if shipped is None else registry_history.compare(found, shipped)
     if as_json:
-        print_json(found if shipped is None else _compared_json(found, shipped))
+        print_json(found if compared is None else _compared_json(found, compared))
     else:
-        _print(found, shipped)
-    if shipped is not None and not _all_registered(found, shipped):
+        _print(found, compared)
+    if not all(each.standing in ("newest", "earlier") for each in compared or ()):
         sys.exit(1)
 
 
@@ -148,16 +150,8 @@ def _read(file: Path) -> RegistryHistory:
         ) from None
 
 
-def _all_registered(history: RegistryHistory, shipped: Registry) -> bool:
-    from deniable_aggregator.registry_history import compare
-
-    return all(each.standing in ("newest", "earlier") for each in compare(history, shipped))
-
-
-def _compared_json(history: RegistryHistory, shipped: Registry) -> dict[str, Any]:
-    from deniable_aggregator.registry_history import compare
-
-    compared = [
+def _compared_json(history: RegistryHistory, compared: Sequence[Compared]) -> dict[str, Any]:
+    metrics = [
         {
             "metric": each.metric,
             "version": each.version,
@@ -165,27 +159,26 @@ def _compared_json(history: RegistryHistory, shipped: Registry) -> dict[str, Any
             "registered": each.entry and each.entry.day,
             "sequence": each.entry and each.entry.sequence,
         }
-        for each in compare(history, shipped)
+        for each in compared
     ]
-    return {"application": history.application, "head": history.head, "metrics": compared}
+    return {"application": history.application, "head": history.head, "metrics": metrics}
 
 
-def _print(history: RegistryHistory, shipped: Registry | None) -> None:
+def _print(history: RegistryHistory, compared: Sequence[Compared] | None) -> None:
     from deniable_aggregator.cli.render.metrics.history_table import (
         comparison_table,
         history_table,
     )
     from deniable_aggregator.cli.render.output import literal_console, print_lines, print_table
-    from deniable_aggregator.registry_history import compare
     from deniable_aggregator.sentences.wording import counted
 
-    if shipped is None:
+    if compared is None:
         if history.entries:
             print_table(history_table(history, literal_console().width))
         else:
             print_lines([f"Nothing was ever registered for {history.application}."])
     else:
-        print_table(comparison_table(compare(history, shipped)))
+        print_table(comparison_table(compared))
     print_lines(
         [
             f"{counted(len(history.entries), 'entry', 'entries')}, the chain of hashes is intact; "
