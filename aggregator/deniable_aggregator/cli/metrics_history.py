@@ -105,6 +105,11 @@ def history(
         found = _in_store(store, application, shipped)
     else:
         found = ask().registry_history()
+    if application is not None and application != found.application:
+        raise click.UsageError(
+            f"--application must be {visible(found.application)}, whose history this is, got "
+            f"{visible(application)}"
+        )
     if shipped is not None and shipped.application != found.application:
         raise click.UsageError(
             f"--compare must be a registry of {visible(found.application)}, got one of "

@@ -36,6 +36,9 @@ def test_an_application_sees_whether_what_it_ships_was_registered(run, url, tmp_
     refused = run("metrics", "history", "--compare", str(file), *server)
     assert "--compare must be a registry of flightdeck, got one of other" in refused.output
 
+    another = run("metrics", "history", "--application", "other", *server)
+    assert "must be flightdeck, whose history this is, got other" in another.output
+
     both = run("metrics", "history", "--from", str(kept), *server)
     assert "give --from, or a store or a server, not both" in both.output
     cut = run("metrics", "history", "--from", str(kept), "--head", "0" * 63 + "1")
