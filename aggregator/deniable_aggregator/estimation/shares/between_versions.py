@@ -34,7 +34,7 @@ def shared_collisions(
             noise = counted.support.variance(0.0, counted.reports)
             collisions = counted.family_variance / (noise + counted.family_variance)
             row[part.known] = part.shares.null_variance * collisions
-    for one, other in itertools.combinations(range(len(parts)), 2):
+    for one, other in itertools.combinations(np.flatnonzero(family.any(axis=1)), 2):
         together = np.minimum(family[one], family[other])
         total += 2 * together * weights[one] * weights[other]
     return total

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import compress
 from typing import TYPE_CHECKING
 
@@ -61,7 +62,7 @@ class CombinedShares:
     reports: NDArray[np.int64]
     between: NDArray[np.float64]
 
-    @property
+    @cached_property
     def total(self) -> int:
         """How many reports all versions have."""
         return sum({part.spec: part.reports for part in self.parts}.values())
@@ -154,6 +155,8 @@ class CombinedShares:
                 (part.least, least, down, -1),
             ):
                 mine, there = self._holders(part.hidden, ends, chosen)
+                if not mine.size:  # said once of a spec, which may have many attributes
+                    continue
                 limits = self.limits(there, alpha)
                 share[mine] += weight * self.share[there]
                 reach = limits.high if side > 0 else limits.low
