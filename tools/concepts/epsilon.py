@@ -11,8 +11,8 @@ PRIORS: Final = (0.5, 0.1, 0.01)
 SHOWN: Final = (0.5, 1.0, 2.0, 4.0)
 _LEFT, _TOP, _WIDTH, _HEIGHT = 56, 70, 264, 260
 _LABEL_OFFSETS: Final = {0.5: 0, 0.1: 10, 0.01: 5}
-
 _LARGEST: Final = 5.0
+"""Where the axis of epsilon ends."""
 
 
 def most_sure(prior: float, epsilon: float) -> float:
@@ -46,7 +46,10 @@ def draw_epsilon() -> str:
     picture.text(_LEFT + _WIDTH / 2, _TOP + _HEIGHT + 44, "epsilon", "middle")
     for prior in PRIORS:
         points = [
-            (_LEFT + _WIDTH * step / 100, _TOP + _HEIGHT * (1 - most_sure(prior, step / 100 * 5)))
+            (
+                _LEFT + _WIDTH * step / 100,
+                _TOP + _HEIGHT * (1 - most_sure(prior, _LARGEST * step / 100)),
+            )
             for step in range(101)
         ]
         picture.line(points, "curve")

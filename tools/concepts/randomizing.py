@@ -16,9 +16,9 @@ SEED: Final = 1
 _BAR: Final = 290
 
 
-def channel(size: int = len(VALUES), epsilon: float = EPSILON) -> tuple[float, float]:
+def channel() -> tuple[float, float]:
     """How probable a device's own value is in a report, and any other value."""
-    mechanism = GeneralizedRandomizedResponse.for_epsilon(size, Fraction(epsilon))
+    mechanism = GeneralizedRandomizedResponse.for_epsilon(len(VALUES), Fraction(EPSILON))
     return mechanism.own / 2**32, mechanism.other / 2**32
 
 
