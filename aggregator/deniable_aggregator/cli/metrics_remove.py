@@ -44,10 +44,10 @@ def remove(name: str, connection: Connection, yes: bool, as_json: bool) -> None:
             err=True,
         )
     answer = connection.request("DELETE", f"/v1/metrics/{quote(name, safe='')}")
-    if as_json:
-        print_json(answer.decode(RemovedMetric))
-        return
     removed = answer.decode(RemovedMetric)
+    if as_json:
+        print_json(removed)
+        return
     click.echo(
         f"removed {removed.name} of {removed.application}: "
         f"{counted(len(removed.versions), 'version')}, "

@@ -37,8 +37,8 @@ def read_priors(path: Path, registry: Registry) -> dict[str, Shares]:
     tabs, with or without a line of headings. Without the metric, all lines are of the one metric
     that lists their items. Items are those of ``deniable estimate``: ``true`` and ``false`` of a
     flag, ``carrier=AA`` of an attribute, ``theme=dark & channel=beta`` of a segment. Counts become
-    shares of their sum, and shares add up to 1. What is not listed counts as ``other``, if there is
-    one.
+    shares of their sum, and shares add up to 1. What a category does not list counts as its
+    ``other``; of attributes and segments ``other`` must be named.
 
     Args:
         path: of the file, in UTF-8.
