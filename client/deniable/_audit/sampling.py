@@ -35,18 +35,14 @@ class Sample(NamedTuple):
     """What sampling shows of a metric.
 
     Attributes:
-        metric: its name.
         reports: how many were drawn of each value.
         lower: the true epsilon is at least this, but with probability `WRONG`; 0 or more.
         stated: the epsilon of one report, as the mechanism states it.
-        delta: that the mechanism states.
     """
 
-    metric: str
     reports: int
     lower: float
     stated: float
-    delta: float
 
     @property
     def exceeds(self) -> bool:
@@ -93,4 +89,4 @@ def sample(spec: Spec, reports: int, randomness: Randomness | None = None) -> Sa
     lower = epsilon_at_least(
         hits[event.value], hits[1 - event.value], reports - 2 * quarter, delta, WRONG
     )
-    return Sample(spec.name, reports, lower, spec.mechanism.epsilon, delta)
+    return Sample(reports, lower, spec.mechanism.epsilon)

@@ -85,7 +85,7 @@ def _curves(account: Account) -> dict[str, list[tuple[int, float]]]:
 
 
 def _between(points: list[tuple[int, float]]) -> Callable[[float], float]:
-    """A curve through points, straight over logarithmic axes."""
+    """A curve through two points or more, straight over logarithmic axes."""
     across = [math.log(days) for days, _ in points]
     heights = [math.log(epsilon) for _, epsilon in points]
 
@@ -93,8 +93,6 @@ def _between(points: list[tuple[int, float]]) -> Callable[[float], float]:
         at = math.log(days)
         right = min(max(bisect_right(across, at), 1), len(across) - 1)
         left = right - 1
-        if right == 0:
-            return math.exp(heights[0])
         part = (at - across[left]) / (across[right] - across[left])
         return math.exp(heights[left] + min(max(part, 0.0), 1.0) * (heights[right] - heights[left]))
 

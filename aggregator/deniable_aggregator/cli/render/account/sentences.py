@@ -125,10 +125,10 @@ def _budget(account: Account) -> str:
             f"all reports would make {upper(together.of_all_reports)}.{_within_the_budget(account)}"
         )
     days = account.days_until_lifetime_is_spent
-    ends = "never" if days is None else f"after {counted(days, 'day')} of all reports"
+    spent = "never spent" if days is None else f"spent after {counted(days, 'day')} of all reports"
     return (
         f"Devices count by the sum. Their lifetime budget is {account.epsilon_lifetime:g}, and is "
-        f"{'never spent' if days is None else f'spent {ends}'}."
+        f"{spent}."
     )
 
 
