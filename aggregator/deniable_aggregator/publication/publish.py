@@ -60,17 +60,15 @@ def publish(
 
     Raises:
         AskingError: if a question gets no answer.
-        NotPublishedError: if there are too few reports.
+        NotPublishedError: if there are too few reports, or some were counted again and again while
+            it was asked about.
     """
     policy = policy or Policy()
     query = query or EstimateQuery()
     for _ in range(_ATTEMPTS):
         details = source.metric(metric)
         lists = ValueLists(candidates=(details.candidates and tuple(candidates)) or UNSET)
-        asked = query
-        if details.versions[0].type not in NUMBERS:
-            asked = replace(query, interval="all")
-        answer = source.estimate(metric, asked, lists)
+        asked, answer = _ask(source, details, query, lists)
         if answer.reports < policy.reports_minimum:
             raise NotPublishedError(
                 f"{metric} has {answer.reports:,} reports in these days; with fewer than "
@@ -84,6 +82,22 @@ def publish(
         f"reports of {metric} were counted while it was asked about; ask again, or give --until a "
         "day that takes no more reports"
     )
+
+
+def _ask(
+    source: Source, details: MetricDetails, query: EstimateQuery, lists: ValueLists
+) -> tuple[EstimateQuery, Estimate]:
+    """The answer, and what was asked for it: of values, intervals that cover all of them at once.
+
+    Numbers have no such intervals. Of which type the reports are only an answer says, where some
+    versions of the metric are numbers and others are not.
+    """
+    at_once = replace(query, interval="all")
+    asked = query if any(each.type in NUMBERS for each in details.versions) else at_once
+    answer = source.estimate(details.name, asked, lists)
+    if asked is query and isinstance(answer, Shares | SegmentShares):
+        asked, answer = at_once, source.estimate(details.name, at_once, lists)
+    return asked, answer
 
 
 def _made(
@@ -100,6 +114,7 @@ def _made(
         for each in details.versions
         if each.version in counted
     }
+    kind = next(iter(specs.values())).value_type
     versions = [published_version(spec, counted[version]) for version, spec in specs.items()]
     periods = periods_of(answer, [each.every for each in versions])
     if isinstance(answer, Mean | Distribution):
@@ -116,11 +131,12 @@ def _made(
         )
         rows = [share_row(row, answer, periods, policy) for row in chosen.shown]
         left_out, near = len(chosen.merged), len(chosen.near)
-        if _can_be_added(answer, details) and (left_out > 1 or (left_out and rows)):
+        can_be_added = isinstance(answer, Shares) and kind != "attributes"
+        if can_be_added and (left_out > 1 or (left_out and rows)):
             together = _together(source, answer, asked, chosen)
             if together is None:
                 return None
-            listed = details.versions[0].type == "string"
+            listed = kind == "string"
             rows.append(other_row(together, chosen, periods, policy, listed=listed))
             left_out = 0
     segment, segment_share = _segment(answer)
@@ -128,7 +144,7 @@ def _made(
     made = Publication(
         application=answer.application,
         metric=answer.metric,
-        type=next(iter(specs.values())).value_type,
+        type=kind,
         description=answer.description,
         segment=segment,
         segment_share=segment_share,
@@ -150,11 +166,6 @@ def _made(
         notes=[],
     )
     return replace(made, cautions=cautions_of(made, answer), notes=notes_of(made, answer, near))
-
-
-def _can_be_added(answer: Shares | SegmentShares, details: MetricDetails) -> bool:
-    """Whether the share of several values together can be asked for."""
-    return isinstance(answer, Shares) and details.versions[0].type != "attributes"
 
 
 def _together(

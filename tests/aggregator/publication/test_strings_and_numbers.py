@@ -13,7 +13,8 @@ from deniable_aggregator.publication.publish import publish
 from deniable_aggregator.statistics.histograms.reconstruction import channel
 from deniable_shared import registry
 from tests.aggregator.estimation.test_sketches import tally
-from tests.aggregator.publication.estimated import TallySource
+from tests.aggregator.publication.estimated import TallySource, details
+from tests.aggregator.simulated import drawn, spec_of
 
 LISTED = 5
 OUTSIDE = (
@@ -95,9 +96,31 @@ def test_a_quantile_that_cannot_be_placed_keeps_its_interval_and_says_why():
     (note, *_) = [each for each in made.notes if each.startswith("Not placed: ")]
     assert unplaced[-1].label in note
     assert "would place it" in note
-    drawn = {dot.label for panel in figure_of(made).panels for dot in panel.dots}
-    assert drawn == {row.label for row in made.rows} - {row.label for row in unplaced}
+    pictured = {dot.label for panel in figure_of(made).panels for dot in panel.dots}
+    assert pictured == {row.label for row in made.rows} - {row.label for row in unplaced}
     assert "null" in FORMATS["json"]([made])
+
+
+class RetypedSource(TallySource):
+    """Answers about a metric whose newest version, of another type, has no reports yet."""
+
+    def __init__(self, newest, tallies):
+        super().__init__(tallies)
+        self._newest = newest
+
+    def metric(self, metric):
+        return details(metric, [self._newest, *(spec for spec, _ in self.tallies)])
+
+
+def test_a_metric_that_was_given_another_type_is_published_by_the_type_of_its_reports():
+    pages, values = REGISTRY.metrics["pages"].spec, spec_of("grr", 6, 4)
+    held = np.array([10_000, 6_000, 3_000, 600, 300, 100])
+    tallies = [(values, drawn(values, held, np.random.default_rng(5)))]
+    made = publish(RetypedSource(pages, tallies), "m", policy=Policy(1_000))
+    assert made == publish(TallySource(tallies), "m", policy=Policy(1_000))
+    numbers = [(pages, counted(pages, 20_000, range(16)))]
+    made = publish(RetypedSource(values, numbers), "pages")
+    assert made == publish(TallySource(numbers), "pages")
 
 
 def test_notes_of_numbers_say_what_applies():
