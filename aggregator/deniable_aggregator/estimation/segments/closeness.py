@@ -4,8 +4,9 @@ What is true of nearly a whole segment is learnt of each of its devices, whateve
 whoever knows that a device is in the segment can guess its value. A segment is t-close if its
 distribution is within a distance t of the whole (Li, Li and Venkatasubramanian 2007).
 
-A distance of noisy estimates is too large on average, so a warning needs a lower limit. All limits
-hold for every segment of the metric at once (Bonferroni).
+A distance of noisy estimates is too large on average, so a warning needs a lower limit. There is
+one of the distance, and one of the most common value's share: either holds for every segment of the
+metric at once (Bonferroni), and not both together.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from deniable_shared.segments import Segments
 
 LEVEL: Final = 0.95
-"""Of the lower limits, all together."""
+"""Of either lower limit, for all segments together."""
 
 THRESHOLD: Final = 0.5
 """The distance above which there is a warning, unless another is asked for."""
@@ -132,7 +133,7 @@ def _meaning(segments: int, *, ordered: bool) -> str:
     )
     return (
         f"how far the values within the segment are from those of all devices that reported: {kind}"
-        f"; 0 if they are alike. The lower limits hold for all {segments} segments at once with "
+        f"; 0 if they are alike. Either lower limit holds for all {segments} segments at once with "
         f"probability {LEVEL:g}. The distance itself is post-processed: noise tends to enlarge it."
     )
 
