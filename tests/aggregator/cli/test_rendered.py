@@ -187,7 +187,7 @@ def test_every_value_is_there_whole_or_folded(shown, name, width):
 def test_a_table_says_its_days_and_whether_reports_look_honest(answers, shown, name):
     text = " ".join(shown(name, 80).split())
     assert re.search(r"(Days|Before): 20\d\d-\d\d-\d\d", text)
-    assert re.search("sign of forged reports|look forged", text)
+    assert re.search("sign of forgery|look forged", text)
     description = getattr(answers[name][0], "description", "")
     assert description in text
 

@@ -63,10 +63,10 @@ def health_in_words(health: IntegritySummary) -> str:
         return f"Some reports look forged: {keys or 'see deniable health'}."
     if health.verdict == "uneven":
         keys = _keys(health.uneven_keys)
-        return f"No sign of forged reports, but {keys or 'keys'} answered unlike the others."
+        return f"No sign of forgery, but {keys or 'keys'} answered unlike the others."
     if health.verdict == "unknown":
         return "Whether reports look honest was not checked."
-    return "No sign of forged reports."
+    return "No sign of forgery."
 
 
 def counted(reports: int, versions: Iterable[MetricVersion]) -> str:
