@@ -58,7 +58,7 @@ def read_priors(path: Path, registry: Registry) -> dict[str, Shares]:
         rows = [(line, [name, *words], share) for line, words, share in rows] if name else []
     for line, words, share in rows:
         if len(words) != 3:
-            problems.append(f"line {line}: must be metric, item and share, as in the first lines")
+            problems.append(f"line {line}: must be metric, item and share, as other lines are")
         elif words[0] not in registry.metrics:
             hint = _hint(words[0], registry.metrics, problems)
             problems.append(f"line {line}: no metric is called {_shown(words[0])}.{hint}")
