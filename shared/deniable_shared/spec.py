@@ -297,13 +297,13 @@ class Spec:
         if self.type == "boolean":
             if type(value) is bool:
                 return int(value)
-            raise DomainError(f"{self.name} takes a bool: True or False")
+            raise _not_a_flag(self.name)
         if self.type == "attributes":
             return self._record(value)
         if self.range is not None:
             return self._number(value, self.range)
         if not isinstance(value, str):
-            raise DomainError(f"{self.name} takes a str; of an Enum member pass its value")
+            raise _not_text(self.name)
         if self.type == "category":
             index = self._index.get(
                 hashing.normalize_if_short(value, self._longest), self._other_index
@@ -317,12 +317,15 @@ class Spec:
     def _pair(self, segments: Segments, value: object, segment: object) -> int:
         number = segments.of.index(value)
         if number is None:
-            if segments.of.type == "boolean":
-                raise DomainError(f"{self.name} takes a bool: True or False")
-            raise _outside(self.name, segments.of.size)
+            raise _refused(self.name, segments.of, value)
         pair = segments.index(number, segment)
         if pair is None:
-            raise _outside(f"{self.name}.{segments.by.name}", segments.by.size)
+            name = f"{self.name}.{segments.by.name}"
+            raise (
+                _missing(name, segments.by)
+                if segment is None
+                else _refused(name, segments.by, segment)
+            )
         return pair
 
     def _record(self, value: object) -> tuple[int, ...]:
@@ -332,13 +335,16 @@ class Spec:
         indices = []
         absent = 0
         for attribute in self.attributes:
+            name = f"{self.name}.{attribute.name}"
             if attribute.name in value:
                 index = attribute.index(value[attribute.name])
+                if index is None:
+                    raise _refused(name, attribute, value[attribute.name])
             else:
                 absent += 1
                 index = attribute.other_index
-            if index is None:
-                raise _outside(f"{self.name}.{attribute.name}", attribute.size)
+                if index is None:
+                    raise _missing(name, attribute)
             indices.append(index)
         if len(value) + absent != len(indices):
             raise DomainError(f"{self.name} takes its own attributes only")
@@ -374,8 +380,29 @@ def _letters_from(data: Mapping[str, Any]) -> LetterCode:
     return LetterCode.from_canonical(data)
 
 
+def _refused(name: str, attribute: Attribute, value: object) -> DomainError:
+    """The error for what an attribute, or one side of a pair, does not take."""
+    if attribute.type == "boolean":
+        return _not_a_flag(name)
+    return _outside(name, attribute.size) if isinstance(value, str) else _not_text(name)
+
+
+def _missing(name: str, attribute: Attribute) -> DomainError:
+    """The error for what was left out, and for which no `other` stands."""
+    remedy = "." if attribute.type == "boolean" else ", or set other in the registry."
+    return DomainError(f"{name} is missing: pass it as well{remedy}")
+
+
+def _not_a_flag(name: str) -> DomainError:
+    return DomainError(f"{name} takes a bool: True or False")
+
+
+def _not_text(name: str) -> DomainError:
+    return DomainError(f"{name} takes a str; of an Enum member pass its value")
+
+
 def _outside(name: str, values: int) -> DomainError:
-    """The error for a value that is missing or not listed, and for which no `other` stands.
+    """The error for a text that is not listed, and for which no `other` stands.
 
     It lists no values: a log that names some is easily taken for one that names the device's.
     """

@@ -64,7 +64,7 @@ def test_a_flag_may_have_segments_too():
 def test_what_is_outside_counts_as_the_catch_all_of_its_own_side(value, segment, item):
     spec = theme(THEME.replace("complete = true", 'other = "misc"') + OPEN)
     if item is None:
-        with pytest.raises(DomainError, match="channel must be one of its 3 registered values"):
+        with pytest.raises(DomainError, match=r"theme\.channel takes a str"):
             spec.encode(value, segment)
     else:
         assert spec.items[spec.encode(value, segment)] == item
@@ -75,6 +75,21 @@ def test_without_a_catch_all_it_is_refused_without_being_repeated(value, segment
     with pytest.raises(DomainError) as caught:
         theme(THEME + CHANNEL).encode(value, segment)
     assert "nightly" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "segment", "message"),
+    [
+        (7, "beta", "theme takes a str; of an Enum member pass its value"),
+        ("dark", 7, "theme.channel takes a str; of an Enum member pass its value"),
+        ("dark", None, "theme.channel is missing: pass it as well, or set other in the registry."),
+        ("dark", "nightly", "theme.channel must be one of its 2 registered values; the value"),
+    ],
+)
+def test_what_is_refused_is_told_what_to_pass(value, segment, message):
+    with pytest.raises(DomainError) as caught:
+        theme(THEME + CHANNEL).encode(value, segment)
+    assert str(caught.value).startswith(message)
 
 
 def test_a_metric_without_segments_takes_none():

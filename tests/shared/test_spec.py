@@ -279,6 +279,22 @@ def test_a_value_outside_the_domain_is_refused_without_being_repeated(metric, va
     assert caught.value.__context__ is None
 
 
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({"carrier": "AA"}, "flight.delayed is missing: pass it as well."),
+        ({"delayed": True}, "flight.carrier is missing: pass it as well, or set other in the"),
+        ({"carrier": "AA", "delayed": 1}, "flight.delayed takes a bool: True or False"),
+        ({"carrier": 7, "delayed": True}, "flight.carrier takes a str; of an Enum member"),
+        ({"carrier": SECRET, "delayed": True}, "flight.carrier must be one of its"),
+    ],
+)
+def test_a_record_that_is_refused_is_told_what_to_pass(value, message):
+    with pytest.raises(DomainError) as caught:
+        specs()["flight"].encode(value)
+    assert str(caught.value).startswith(message)
+
+
 def test_every_string_is_reported_and_of_a_long_one_the_beginning():
     emoji = specs()["emoji"]
     assert emoji.encode("é" * (MAX_STRING_BYTES // 2)) == "é".encode() * (MAX_STRING_BYTES // 2)
