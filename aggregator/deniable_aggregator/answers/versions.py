@@ -25,13 +25,13 @@ def versions_by_name(metrics: Iterable[Metric]) -> dict[str, list[Metric]]:
 
 
 def whole_metric(versions: Sequence[Metric]) -> Metric:
-    """The newest version of a metric, with the days and reports of all; the first of one moment.
+    """The newest version of a metric, with the days and reports of all; the last of one day.
 
     Args:
-        versions: of one metric; at least one.
+        versions: of one metric, in the order of their registration; at least one.
     """
     return replace(
-        max(versions, key=lambda each: each.registered),
+        max(reversed(versions), key=lambda each: each.registered),
         first_day=min((each.first_day for each in versions if each.first_day), default=None),
         last_day=max((each.last_day for each in versions if each.last_day), default=None),
         reports=sum(each.reports for each in versions),

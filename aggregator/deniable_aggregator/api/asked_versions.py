@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.common import Notice
+from deniable_aggregator.api.metric_list import newest_first
 from deniable_aggregator.dates import day_of
 from deniable_aggregator.http.problems import ProblemError
 from deniable_shared.nearest import did_you_mean
@@ -34,9 +35,9 @@ def version_named(entries: Sequence[CatalogEntry], start: str) -> CatalogEntry:
     found = [entry for entry in entries if entry.spec.digest.hex().startswith(start)]
     if len(found) == 1:
         return found[0]
-    newest_first = sorted(found or entries, key=lambda entry: -entry.registration.registered)
-    ids = [entry.spec.digest.hex()[:SHORT] for entry in newest_first[:MOST_NAMED]]
-    more = f" and {len(newest_first) - MOST_NAMED} more" if newest_first[MOST_NAMED:] else ""
+    versions = newest_first(found or entries)
+    ids = [entry.spec.digest.hex()[:SHORT] for entry in versions[:MOST_NAMED]]
+    more = f" and {len(versions) - MOST_NAMED} more" if versions[MOST_NAMED:] else ""
     raise ProblemError(
         "malformed_question",
         f"version must be the id of one version, or its first letters, got '{start}'."
@@ -58,14 +59,17 @@ def of_newest_type(*reported: MetricReports) -> tuple[list[MetricReports], list[
         The same without the other versions, and a notice for each of these.
     """
     entries = {
-        entry.spec: (entry.registration.registered, min(each.by_day[entry.spec.digest]), entry)
+        entry.spec: (
+            (entry.registration.registered, min(each.by_day[entry.spec.digest]), place),
+            entry,
+        )
         for each in reversed(reported)
-        for entry in each.entries
+        for place, entry in enumerate(each.entries)
         if each.by_day.get(entry.spec.digest)
     }
-    newest = max(entries.values(), key=lambda entry: entry[:2])[2]
+    _, newest = max(entries.values(), key=lambda found: found[0])
     kind = newest.spec.value_type
-    others = [entry for _, _, entry in entries.values() if entry.spec.value_type != kind]
+    others = [entry for _, entry in entries.values() if entry.spec.value_type != kind]
     notices = []
     for entry in others:
         digest = entry.spec.digest
@@ -82,7 +86,7 @@ def of_newest_type(*reported: MetricReports) -> tuple[list[MetricReports], list[
         )
     if not others:
         return list(reported), []
-    kept = {entry.spec.digest for _, _, entry in entries.values()} - {
+    kept = {entry.spec.digest for _, entry in entries.values()} - {
         entry.spec.digest for entry in others
     }
     return [each.only(kept) for each in reported], notices

@@ -13,7 +13,7 @@ from deniable_aggregator.answers.metrics import (
     MetricDetails,
     VersionDetails,
 )
-from deniable_aggregator.api.metric_list import list_metrics
+from deniable_aggregator.api.metric_list import list_metrics, newest_first
 from deniable_aggregator.estimation.shares.domains import FLAG
 from deniable_aggregator.sentences.privacy import what_reports_reveal
 from deniable_shared.mechanisms import GroupedBins, SquareWave
@@ -35,9 +35,9 @@ def metric_details(store: Store, entries: Sequence[CatalogEntry]) -> MetricDetai
         store: has the tallies and the inbox.
         entries: the versions; at least one.
     """
-    newest_first = sorted(entries, key=lambda entry: -entry.registration.registered)
-    listed = list_metrics(store, newest_first)
-    newest, spec = listed[0], newest_first[0].spec
+    versions = newest_first(entries)
+    listed = list_metrics(store, versions)
+    newest, spec = listed[0], versions[0].spec
     return MetricDetails(
         application=spec.application,
         name=newest.name,
@@ -50,7 +50,7 @@ def metric_details(store: Store, entries: Sequence[CatalogEntry]) -> MetricDetai
         pending_reports=sum(each.pending_reports for each in listed),
         excluded_reports=sum(each.excluded_reports for each in listed),
         keys=_keys(store, entries),
-        versions=[_version(*each) for each in zip(newest_first, listed, strict=True)],
+        versions=[_version(*each) for each in zip(versions, listed, strict=True)],
     )
 
 

@@ -9,7 +9,7 @@ from deniable_aggregator.dates import day_of
 from deniable_shared.planning.disclosure_figures import devices_to_detect
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from deniable_aggregator.catalog import CatalogEntry
     from deniable_aggregator.store import Backlog, Registration, ReportedDays, Store
@@ -43,12 +43,22 @@ def list_metrics(store: Store, entries: Sequence[CatalogEntry]) -> list[Metric]:
 
 
 def newest_registration(entries: Sequence[CatalogEntry]) -> Registration:
-    """The version of a metric that was registered last, of several on one day the first listed.
+    """The version of a metric that was registered last.
 
     Args:
-        entries: the versions; at least one.
+        entries: the versions in the order of their registration; at least one.
     """
-    return max((entry.registration for entry in entries), key=lambda each: each.registered)
+    return newest_first(entries)[0].registration
+
+
+def newest_first(entries: Iterable[CatalogEntry]) -> list[CatalogEntry]:
+    """The versions of a metric; of several on one day the one that was registered last is first.
+
+    Args:
+        entries: the versions in the order of their registration.
+    """
+    by_day = sorted(entries, key=lambda each: each.registration.registered)
+    return by_day[::-1]
 
 
 def waiting_by_version(store: Store, entries: Sequence[CatalogEntry]) -> dict[bytes, int]:

@@ -6,7 +6,10 @@ import secrets
 
 import numpy as np
 import pytest
+from msgspec import convert
 
+from deniable_aggregator.answers.administration import Metric
+from deniable_aggregator.answers.versions import whole_metric
 from deniable_shared import registry, wire
 from tests import one_metric
 from tests.aggregator.service import TODAY, problem
@@ -97,3 +100,17 @@ def test_the_robust_check_of_unlike_versions_is_of_the_share_of_all(service):
     assert light["robust_check"]["slices"] == 10
     assert light["robust_check"]["low"] < 0.5 < light["robust_check"]["high"]
     assert light["robust_check"]["high"] - light["robust_check"]["low"] < 0.1
+
+
+def test_of_two_versions_of_one_day_the_one_that_was_registered_last_is_the_newest(service):
+    old = send(service, OLD, b"\0" * 10)
+    new = send(service, NEW, b"\0" * 10)
+    assert [each["version"] for each in service.ask(PATH).get_json()["versions"]] == [new, old]
+    refused = service.ask(f"{PATH}/estimate?version=abcd")
+    detail = problem(refused, 400, "malformed_question")["detail"]
+    assert detail.index(new[:12]) < detail.index(old[:12])
+    listed = service.ask("/v1/metrics").get_json()["metrics"]
+    versions = [convert(each, Metric) for each in listed if each["name"] == "m"]
+    assert whole_metric(versions).version == new
+    flag = send(service, 'type = "number"\nrange = [0, 1]\nepsilon = 1\n', b"\1" * 10)
+    assert service.ask(f"{PATH}/estimate").get_json()["versions"][0]["version"] == flag

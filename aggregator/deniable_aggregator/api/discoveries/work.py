@@ -138,7 +138,7 @@ def _newest(reported: MetricReports) -> tuple[CatalogEntry, Sequence[Notice]]:
     """The newest version with reports, and a notice of those of other versions."""
     with_reports = [each for each in reported.entries if reported.by_day.get(each.spec.digest)]
     newest = max(
-        with_reports,
+        reversed(with_reports),
         key=lambda each: (each.registration.registered, min(reported.by_day[each.spec.digest])),
     )
     others = [each.spec.digest for each in with_reports if each is not newest]
