@@ -33,7 +33,6 @@ COVERED: Final = {"one": "", "all": ",\nall together", "picked": ",\nafter picki
 TOLD: Final = {True: "yes", False: "can't tell"}
 """Whether a share is above zero."""
 
-_OF_REPORTS: Final = "of reports,\npossible of all"
 _RECORDS: Final = frozenset({"pairs", "smp"})
 
 
@@ -122,9 +121,10 @@ def _shares(answer: Shares | SegmentShares) -> list[Texts]:
         label = "\n".join(textwrap.wrap(POSTPROCESS_LABELS.get(method, method), HEADING_WIDTH))
         columns.append(Texts(label, list(map(_adjusted, rows)), "right"))
     if any(row.reports < answer.reports for row in rows):
-        heading = "of reports" if isinstance(answer, SegmentShares) else _OF_REPORTS
         known = [_known_over(row, answer.reports) for row in rows]
-        columns.append(Texts(heading, known, "right"))
+        columns.append(Texts("of reports", known, "right"))
+    if any(row.possible is not UNSET for row in rows):
+        columns.append(Texts("possible\nof all", list(map(_possible, rows)), "right"))
     return columns
 
 
@@ -137,8 +137,9 @@ def _stacked_shares(answer: Shares | SegmentShares) -> Texts:
         if adjusted and _adjusted(row):
             lines.append(f"adjusted {_adjusted(row)}")
         if row.reports < answer.reports:
-            count, *possible = _known_over(row, answer.reports).split("\n")
-            lines += [f"of {count}", *(f"perhaps {each}" for each in possible)]
+            lines.append(f"of {_known_over(row, answer.reports)}")
+        if row.possible is not UNSET:
+            lines.append(f"perhaps {_possible(row)}")
         cells.append("\n".join(lines))
     return Texts(share_heading(answer.interval), cells, "right")
 
@@ -158,10 +159,15 @@ def _adjusted(row: Share) -> str:
 
 
 def _known_over(row: Share, reports: int) -> str:
-    """How many reports a share is of, and what it can be of all, where that is more."""
+    """How many reports a share is of."""
+    return "all" if row.reports == reports else f"{row.reports:,}"
+
+
+def _possible(row: Share) -> str:
+    """What a share can be of all reports; empty where it is known."""
     if row.possible is UNSET:
-        return "all" if row.reports == reports else f"{row.reports:,}"
-    return f"{row.reports:,}\n{100 * row.possible.low:.1f} to {row.possible.high:.1%}"
+        return ""
+    return f"{100 * row.possible.low:.1f} to {row.possible.high:.1%}"
 
 
 def _ends_of_groups(answer: Shares | SegmentShares) -> Sequence[bool]:
