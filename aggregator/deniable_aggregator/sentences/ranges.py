@@ -119,8 +119,7 @@ def point_ends(low: float, high: float) -> tuple[str, str]:
     Raises:
         ValueError: if they are not finite or in the wrong order.
     """
-    first, last = _outward(*_ends(low, high, percent=True))
-    return _signed(first), _signed(last)
+    return _signed_ends(*_ends(low, high, percent=True))
 
 
 def difference_ends(low: float, high: float) -> tuple[str, str]:
@@ -133,8 +132,7 @@ def difference_ends(low: float, high: float) -> tuple[str, str]:
     Raises:
         ValueError: if they are not finite or in the wrong order.
     """
-    first, last = _outward(*_ends(low, high))
-    return _signed(first), _signed(last)
+    return _signed_ends(*_ends(low, high))
 
 
 def number_ends(low: float, high: float) -> tuple[str, str]:
@@ -202,6 +200,17 @@ def _difference(first: Decimal, last: Decimal, unit: str) -> str:
 def _outward(first: Decimal, last: Decimal) -> tuple[Decimal, Decimal]:
     step = _step(first, last)
     return _round(first, step, ROUND_FLOOR), _round(last, step, ROUND_CEILING)
+
+
+def _signed_ends(first: Decimal, last: Decimal) -> tuple[str, str]:
+    """The ends of a difference; those of a clear one keep off zero, as `_above_zero` does."""
+    bottom, top = _outward(first, last)
+    step = _step(first, last)
+    if first > 0:
+        bottom = _above_zero(first, step)
+    if last < 0:
+        top = -_above_zero(-last, step)
+    return _signed(bottom), _signed(top)
 
 
 def _above_zero(number: Decimal, step: Decimal) -> Decimal:

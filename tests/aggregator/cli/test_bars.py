@@ -60,6 +60,8 @@ def test_an_interval_is_one_number_if_its_sides_are_alike():
     assert fixed(-0.001, 1) == "0.0"
     assert difference_with_ends(0.0821, 0.061, 0.103, shares=True) == "+8.2 points [6.1, 10.3]"
     assert difference_with_ends(None, -1.0, 1.0, shares=False) == "can't place [-1.0, 1.0]"
+    assert difference_with_ends(-0.047, -0.087, -0.007, shares=True) == "-5 points [-9, -0.7]"
+    assert with_error(row(0.03, 0.004, 0.08)) == "3% [0.4, 8]"
 
 
 @pytest.mark.parametrize("width", [40, 60, 100])

@@ -6,9 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniable_aggregator.sentences import (
+    difference_ends,
     difference_in_words,
     number_in_words,
     number_range_in_words,
+    point_ends,
     points_in_words,
     range_in_words,
     share_in_words,
@@ -122,3 +124,10 @@ def test_numbers_have_the_digits_that_their_intervals_support() -> None:
 def test_ends_that_are_no_interval_are_refused(words, ends: tuple[float, float]) -> None:
     with pytest.raises(ValueError, match="low and high must be finite"):
         words(*ends)
+
+
+def test_the_ends_of_a_clear_difference_are_not_rounded_to_zero():
+    assert point_ends(-0.087, -0.007) == ("-9", "-0.7")
+    assert point_ends(0.007, 0.087) == ("+0.7", "+9")
+    assert difference_ends(0.4, 23) == ("+0.4", "+23")
+    assert point_ends(-0.087, 0.007) == ("-9", "+1")
