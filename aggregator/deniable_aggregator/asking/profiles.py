@@ -149,6 +149,12 @@ def load_profile(name: str, environment: Mapping[str, str]) -> Profile:
     """
     path = profiles_path(environment)
     profiles = _read(path) if path.exists() else {}
+    if name not in profiles and "://" in name:
+        raise AskingError(
+            f"{name} is an address, and no profile has such a name: give it as the server "
+            "(--server, or server= in Python)",
+            "unknown_profile",
+        )
     if name not in profiles:
         known = f"There are {', '.join(profiles)}." if profiles else "There is none."
         raise AskingError(

@@ -113,6 +113,12 @@ def test_an_unknown_profile_is_told_with_those_that_there_are(place):
     assert told.value.code == "unknown_profile"
 
 
+def test_an_address_where_a_profile_is_expected_is_told_where_it_goes(place):
+    with pytest.raises(AskingError, match=r"is an address, .* server=") as told:
+        load_profile("https://telemetry.example.org", place)
+    assert told.value.code == "unknown_profile"
+
+
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o644])
 @pytest.mark.parametrize("name", ["profiles.toml", "staging.token"])
 def test_a_file_that_others_may_read_or_write_is_refused(place, tmp_path, name, mode):
