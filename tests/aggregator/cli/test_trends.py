@@ -7,9 +7,10 @@ import json
 import httpx
 import msgspec
 import pytest
+from msgspec.structs import replace
 
-from deniable_aggregator.answers.trends import Change, Series
-from deniable_aggregator.cli.render.change_table import change_table
+from deniable_aggregator.answers.trends import Change, Series, ShapeChange
+from deniable_aggregator.cli.render.change_table import change_table, shape_line
 from deniable_aggregator.cli.render.rounding import difference_with_ends
 from deniable_aggregator.cli.render.series_table import series_table
 from deniable_aggregator.cli.render.share_table import share_cell
@@ -263,3 +264,12 @@ def test_an_estimate_within_a_segment_is_a_table(asked):
     assert "dark" in shown
     whole = asked("estimate", "theme")
     assert "channel=nightly: " in whole
+
+
+def test_a_test_of_the_shape_says_how_many_reports_it_is_without():
+    shape = ShapeChange(p_value=0.866, changed=False, reports_left_out=0, meaning="")
+    assert shape_line(shape) == "Shape: no clear change, p 0.866."
+    assert shape_line(replace(shape, reports_left_out=3_919)) == (
+        "Shape: no clear change, p 0.866. Without 3,919 reports, whose version only one period has "
+        "or no test is known for."
+    )

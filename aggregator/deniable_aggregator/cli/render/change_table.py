@@ -13,6 +13,7 @@ from deniable_aggregator.cli.render.output import UNBROKEN, WIDE, literal_text
 from deniable_aggregator.cli.render.rounding import decimals, difference_with_ends, fixed
 from deniable_aggregator.cli.render.share_table import COVERED
 from deniable_aggregator.sentences import possible_shift, quantile_in_words
+from deniable_aggregator.sentences.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -70,6 +71,9 @@ def shape_line(shape: ShapeChange) -> str:
         line += (
             f". Distance {moved}, 95% interval {low} to {high}%; noise alone gives about {noise}%"
         )
+    if shape.reports_left_out:
+        left_out = counted(shape.reports_left_out, "report")
+        line += f". Without {left_out}, whose version only one period has or no test is known for"
     return f"{line}."
 
 
