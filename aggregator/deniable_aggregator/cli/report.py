@@ -103,7 +103,9 @@ def report(
     until = until or utc_today() - timedelta(1)
     since = since or until - timedelta(DAYS - 1)
     if since > until:
-        raise click.UsageError(f"--since must not be after --until, got {since} and {until}")
+        raise click.UsageError(
+            f"--since must not be after --until (yesterday, if left out), got {since} and {until}"
+        )
     if form is None and out.suffix.lower() not in (".html", ".htm", ".md", ".markdown"):
         raise click.UsageError(f"OUT must end in .html or .md, or give --format; got '{out}'")
     with progress_bar("report") as show:

@@ -172,6 +172,7 @@ def test_days_may_be_relative(asked, service):
         (("series", "theme", "--value", "Drak"), 1, "got 'Drak'. Did you mean 'dark'?"),
         (("estimate", "theme", "--since", "yesterdy"), 2, "a day such as 2026-01-31, today"),
         (("estimate", "theme", "--since", "-1d", "--until", "-3d"), 2, "since must not be after"),
+        (("report", "out.md", "--since", "today"), 2, "--until (yesterday, if left out), got"),
         (("change", "theme", "--before", "-7d..", "--after", "-3d.."), 2, "must not overlap"),
         (("health", "--server", "example.org"), 2, "beginning with http:// or https://"),
         (("estimate", "theme", "--picture", "out.pdf"), 2, "must end in .html, .json"),

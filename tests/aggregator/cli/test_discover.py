@@ -201,6 +201,8 @@ def test_an_empty_result_says_what_would_be_needed():
     shown = printed({**RESULT, "strings": [], "prefixes": []})
     assert shown.startswith("No string stands out from the noise of 10,000 reports.")
     assert "More devices or days or a larger epsilon" in shown.replace("\n", " ")
+    alone = printed({**RESULT, "strings": [], "prefixes": [], "reports": 1})
+    assert alone.startswith("No string stands out from the noise of 1 report.")
 
 
 def test_a_run_that_has_failed_says_why(run):

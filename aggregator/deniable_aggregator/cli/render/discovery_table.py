@@ -15,6 +15,7 @@ from deniable_aggregator.sentences.discoveries import (
     planted_strings,
     smallest_shares,
 )
+from deniable_aggregator.sentences.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,7 +81,7 @@ def discovery_notes(answer: FoundStrings, top: int | None = None) -> Iterator[st
         top: only so many strings are in the tables.
     """
     if not answer.strings and not answer.prefixes:
-        yield f"No string stands out from the noise of {answer.reports:,} reports."
+        yield f"No string stands out from the noise of {counted(answer.reports, 'report')}."
     for found, what in ((answer.strings, "strings"), (answer.prefixes, "prefixes")):
         if top is not None and len(found) > top:
             yield f"{len(found) - top:,} more {what} were found; leave out --top to see them."
