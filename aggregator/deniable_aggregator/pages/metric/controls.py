@@ -145,7 +145,8 @@ def _comparisons(details: MetricDetails, annotations: Sequence[Annotation]) -> I
     """Nothing, earlier days, and the days before each release, the newest first."""
     yield from ((name, words) for name, words in COMPARISONS.items() if name != "own")
     firsts = sorted((each.first_day, each.version) for each in details.versions if each.first_day)
-    since = {day: f"version {version[:SHOWN_OF_IDS]}" for day, version in firsts[1:]}
+    later = [(day, version) for day, version in firsts if day > firsts[0][0]]
+    since = {day: f"version {version[:SHOWN_OF_IDS]}" for day, version in later}
     since.update((each.day, each.text) for each in annotations)
     for day in sorted(since, reverse=True)[:MOST_SINCE]:
         yield f"{SINCE}{day}", f"Since {since[day]}, {day}"

@@ -127,6 +127,8 @@ def test_a_release_can_be_compared_with_the_days_before_it():
     offered = dict(controls(details, read(details)).comparisons)
     assert offered["since:2026-02-20"] == "Since version bbbb, 2026-02-20"
     assert "since:2026-01-05" not in offered
+    both = metric(version(letter="b"), version())
+    assert not [each for each, _ in controls(both, read(both)).comparisons if "since:" in each]
 
 
 def test_a_series_begins_with_a_whole_period_of_what_is_compared():
