@@ -151,8 +151,11 @@ def _asides(of: MetricWeek, weeks: Weeks, today: date) -> Iterator[str]:
     if of.glance is not None and _says_nothing(of):
         yield "Too few reports yet: the range covers more than half of all that is possible."
     if of.found is not None:
-        days = of.found.days
-        yield f"Found in reports of {days_between(days.since, days.until)}; nobody had listed it."
+        days = days_between(of.found.days.since, of.found.days.until)
+        if not of.found.strings:
+            yield f"No whole string was found in reports of {days}."
+        else:
+            yield f"Found in reports of {days}; nobody had listed it."
     elif metric.discovers:
         yield "Nobody has looked for popular strings yet: its page does."
     elif metric.type == "string":

@@ -8,10 +8,11 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import structs
 
 from deniable_aggregator.answers.administration import Metric, Metrics
 from deniable_aggregator.answers.annotations import Annotation, Annotations
-from deniable_aggregator.answers.discoveries import Discoveries
+from deniable_aggregator.answers.discoveries import Discoveries, Discovery
 from deniable_aggregator.answers.estimate_table import EstimateTable, TableRow
 from deniable_aggregator.answers.questions import EstimateQuery
 from deniable_aggregator.pages.overview.reading import read_weeks
@@ -19,6 +20,7 @@ from deniable_aggregator.pages.overview.view import Choice, overview_view
 from deniable_aggregator.pages.rendering import page
 from deniable_aggregator.sentences import range_in_words
 from tests.aggregator.api.estimate_table.filled import ACCEPT_DAYS, write
+from tests.aggregator.pages.strings.test_discovered import found, run
 from tests.aggregator.service import TODAY as STORE_TODAY
 from tests.aggregator.service import serving
 from tests.aggregator.stored import append, decoded, fold, register
@@ -252,6 +254,23 @@ def test_metrics_without_numbers_say_what_comes_next() -> None:
     assert "Choose the values" in words(overview, "emoji")
     assert "10,000 reports a day" in words(overview, "emoji")
     assert "popular strings" in words(overview, "search")
+
+
+@pytest.mark.parametrize(("texts", "said"), [(["a", "b"], "nobody had listed"), ([], "No whole")])
+def test_strings_that_were_looked_for_are_said_to_be_found_only_if_there_are_any(
+    texts: list[str], said: str
+) -> None:
+    class Searched(Kept):
+        def discoveries(self, metric: str) -> Discoveries:
+            return Discoveries(metric, "flightdeck", [run(1)])
+
+        def discovery(self, _metric: str, number: int) -> Discovery:
+            made = found(texts=["a", "b"])
+            strings = made.strings if texts else []
+            return structs.replace(run(number), result=structs.replace(made, strings=strings))
+
+    weeks = read_weeks(Searched([metric("search", type="string", discovers=True)], []), TODAY)  # type: ignore[arg-type]
+    assert said in words(overview_view(weeks, Choice(), TODAY, weekly=True), "search")
 
 
 NONE = {"reports": 0, "first_day": None, "last_day": None}
