@@ -19,6 +19,7 @@ from deniable_aggregator.charts.making.heading import (
 from deniable_aggregator.charts.making.lifts import lifts_panel
 from deniable_aggregator.sentences import range_in_words
 from deniable_aggregator.sentences.shares import PAIR, RECORDS
+from deniable_aggregator.sentences.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -133,7 +134,7 @@ def _combined(row: CombinedShare, answer: Shares | SegmentShares) -> Dot:
 
 def _of_reports(some: int, reports: int) -> str:
     """How many reports a share is of, where these are not all."""
-    return "" if some == reports else f"of {some:,} reports"
+    return "" if some == reports else f"of {counted(some, 'report')}"
 
 
 def _left_out(rows: Sequence[Share], not_shown: int) -> str:
