@@ -9,9 +9,13 @@ import pytest
 from msgspec import convert
 
 from deniable_aggregator.answers.administration import Metric
+from deniable_aggregator.answers.trends import Series
 from deniable_aggregator.answers.versions import whole_metric
+from deniable_aggregator.cli.render.output import UNBROKEN
+from deniable_aggregator.cli.render.series_table import series_table
 from deniable_shared import registry, wire
 from tests import one_metric
+from tests.aggregator.printed import printed
 from tests.aggregator.service import TODAY, problem
 
 OLD = 'type = "category"\nvalues = ["light", "dark"]\nother = "another"\nepsilon = 4\n'
@@ -114,3 +118,22 @@ def test_of_two_versions_of_one_day_the_one_that_was_registered_last_is_the_newe
     assert whole_metric(versions).version == new
     flag = send(service, 'type = "number"\nrange = [0, 1]\nepsilon = 1\n', b"\1" * 10)
     assert service.ask(f"{PATH}/estimate").get_json()["versions"][0]["version"] == flag
+
+
+@pytest.mark.one_store
+def test_a_series_says_beside_a_value_that_some_versions_know_of_how_many_reports_it_is(service):
+    send(service, OLD, b"\0" * 30 + b"\1" * 20)
+    send(service, NEW, b"\0" * 60 + b"\1" * 20 + b"\2" * 15 + b"\3" * 5)
+    series = convert(service.ask(f"{PATH}/series").get_json(), Series)
+    (period,) = series.periods
+    possible = {each.value: each.possible for each in period.estimates}["sepia"]
+    most = f"to {possible.high:.1%}"
+    lines = printed(series_table(series), UNBROKEN).splitlines()
+    (light,) = (line for line in lines if "light" in line)
+    (sepia,) = (line for line in lines if "sepia" in line)
+    assert "  all  " in light
+    assert "  100  " in sepia
+    assert most in sepia
+    stacked = printed(series_table(series, 60), 60)
+    assert " of 100" in stacked
+    assert most in stacked

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import UNSET
 
 from deniable_aggregator.answers.days import MARK_WORDS
 from deniable_aggregator.cli.render.bars import IntervalBar, Scale
 from deniable_aggregator.cli.render.change_table import written_p_value
-from deniable_aggregator.cli.render.layout import Bars, Texts, lay_out
+from deniable_aggregator.cli.render.layout import Bars, Texts, fits, lay_out
 from deniable_aggregator.cli.render.output import UNBROKEN, WIDE, literal_text
 from deniable_aggregator.cli.render.rounding import number_with_ends, with_error
-from deniable_aggregator.cli.render.share_table import share_cell, share_heading
+from deniable_aggregator.cli.render.share_table import (
+    known_over,
+    possible_of_all,
+    share_cell,
+    share_heading,
+)
 from deniable_aggregator.sentences import possible_shift, quantile_in_words
 
 if TYPE_CHECKING:
@@ -23,8 +28,17 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.trends import Period, Series, SeriesAlarm
 
 
+_WHOLE: Final = ("", "all")
+"""Where a number is of all reports of its period."""
+
+
 class _Row(NamedTuple):
-    """One estimate of a period."""
+    """One estimate of a period.
+
+    Attributes:
+        of: how many reports of the period a share is of.
+        possible: what it can be of all.
+    """
 
     name: str
     written: str
@@ -33,6 +47,8 @@ class _Row(NamedTuple):
     high: float
     detected: bool
     shift_if_fake: float | None
+    of: str = ""
+    possible: str = ""
 
 
 def series_table(answer: Series, width: int = UNBROKEN) -> Table:
@@ -74,7 +90,27 @@ def series_table(answer: Series, width: int = UNBROKEN) -> Table:
     columns.append(
         Texts(heading if shares else heading.replace("share", "estimate"), written, "right")
     )
+    if any(row and row.of not in _WHOLE for row in rows):
+        columns = _with_reports(columns, rows, width)
     return lay_out(columns, _bars(rows, shares=shares), width, ends)
+
+
+def _with_reports(columns: list[Texts], rows: list[_Row | None], width: int) -> list[Texts]:
+    """Beside the shares of how many reports they are, or below them where there is no room."""
+    of = [row.of if row else "" for row in rows]
+    possible = [row.possible if row else "" for row in rows]
+    beside = [*columns, Texts("of reports", of, "right")]
+    if any(possible):
+        beside.append(Texts("possible\nof all", possible, "right"))
+    if fits(beside, width):
+        return beside
+    cells = [
+        cell
+        + (f"\nof {some}" if some not in _WHOLE else "")
+        + (f"\nperhaps {most}" if most else "")
+        for cell, some, most in zip(columns[-1].cells, of, possible, strict=True)
+    ]
+    return [*columns[:-1], columns[-1]._replace(cells=cells)]
 
 
 def _bars(rows: list[_Row | None], *, shares: bool) -> Bars:
@@ -169,7 +205,8 @@ def _rows(period: Period) -> Iterator[_Row]:
     for share in period.estimates or ():
         ends, detected = (share.low, share.high), share.detected
         cell, shift = share_cell(share), share.shift_if_fake
-        yield _Row(share.value, cell, share.share, *ends, detected, shift)
+        known = (known_over(share, period.reports), possible_of_all(share))
+        yield _Row(share.value, cell, share.share, *ends, detected, shift, *known)
     if period.combined:
         both = period.combined
         name, ends = " + ".join(both.values), (both.low, both.high)

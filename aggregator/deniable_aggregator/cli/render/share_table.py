@@ -121,10 +121,10 @@ def _shares(answer: Shares | SegmentShares) -> list[Texts]:
         label = "\n".join(textwrap.wrap(POSTPROCESS_LABELS.get(method, method), HEADING_WIDTH))
         columns.append(Texts(label, list(map(_adjusted, rows)), "right"))
     if any(row.reports < answer.reports for row in rows):
-        known = [_known_over(row, answer.reports) for row in rows]
+        known = [known_over(row, answer.reports) for row in rows]
         columns.append(Texts("of reports", known, "right"))
     if any(row.possible is not UNSET for row in rows):
-        columns.append(Texts("possible\nof all", list(map(_possible, rows)), "right"))
+        columns.append(Texts("possible\nof all", list(map(possible_of_all, rows)), "right"))
     return columns
 
 
@@ -137,9 +137,9 @@ def _stacked_shares(answer: Shares | SegmentShares) -> Texts:
         if adjusted and _adjusted(row):
             lines.append(f"adjusted {_adjusted(row)}")
         if row.reports < answer.reports:
-            lines.append(f"of {_known_over(row, answer.reports)}")
+            lines.append(f"of {known_over(row, answer.reports)}")
         if row.possible is not UNSET:
-            lines.append(f"perhaps {_possible(row)}")
+            lines.append(f"perhaps {possible_of_all(row)}")
         cells.append("\n".join(lines))
     return Texts(share_heading(answer.interval), cells, "right")
 
@@ -158,13 +158,22 @@ def _adjusted(row: Share) -> str:
     return f"{fixed(100 * row.adjusted, decimals(50 * (row.high - row.low)))}%"
 
 
-def _known_over(row: Share, reports: int) -> str:
-    """How many reports a share is of."""
+def known_over(row: Share, reports: int) -> str:
+    """How many reports a share is of.
+
+    Args:
+        row: the share of a value.
+        reports: how many there are.
+    """
     return "all" if row.reports == reports else f"{row.reports:,}"
 
 
-def _possible(row: Share) -> str:
-    """What a share can be of all reports; empty where it is known."""
+def possible_of_all(row: Share) -> str:
+    """What a share can be of all reports; empty where it is known.
+
+    Args:
+        row: the share of a value.
+    """
     if row.possible is UNSET:
         return ""
     return f"{100 * row.possible.low:.1f} to {row.possible.high:.1%}"
