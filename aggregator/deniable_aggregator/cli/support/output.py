@@ -18,7 +18,7 @@ def _check_picture(
     """Refuses a file that cannot be drawn, before anything is asked.
 
     Raises:
-        click.BadParameter: if its suffix is none of a picture.
+        click.BadParameter: if its suffix is none of a picture, or its folder is not there.
         MissingExtraError: if what draws it is not installed.
     """
     if path is None:
@@ -27,6 +27,8 @@ def _check_picture(
 
     if path.suffix.lower() not in SUFFIXES:
         raise click.BadParameter(f"must end in {', '.join(SUFFIXES)}, got {str(path)!r}")
+    if not path.parent.is_dir():
+        raise click.BadParameter(f"there is no folder {str(path.parent)!r}")
     check_picture(path)
     return path
 
