@@ -64,6 +64,10 @@ class SampledCoefficients(Mechanism):
             if attribute.type != "boolean":
                 field = f"attributes.{attribute.name}"
                 raise ParameterError(field, "boolean for pairs", attribute.values)
+        count = len(request.attributes)
+        if not MIN_ATTRIBUTES <= count <= MAX_ATTRIBUTES:
+            constraint = f"{MIN_ATTRIBUTES} to {MAX_ATTRIBUTES} of them"
+            raise ParameterError("attributes", constraint, count)
         return cls.for_epsilon(len(request.attributes), request.epsilon)
 
     def at_epsilon(self, epsilon: Fraction, choice: MechanismChoice) -> Self:  # noqa: ARG002

@@ -244,6 +244,11 @@ def test_a_catch_all_that_is_already_listed_is_not_added_again():
             "attributes must be 2 to 64 of them, got 1",
         ),
         (
+            'type = "attributes"\nepsilon = 1\nmechanism = "pairs"\n'
+            'attributes = { late = "boolean" }',
+            "attributes must be 2 to 64 of them, got 1",
+        ),
+        (
             RECORD.replace("epsilon = 1", 'epsilon = 1\nmechanism = "pairs"'),
             "attributes.carrier must be boolean for pairs, got ('AA', 'DL')",
         ),
