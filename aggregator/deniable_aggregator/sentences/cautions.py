@@ -69,6 +69,15 @@ def warnings_of_days(days: Days) -> Iterator[str]:
         yield f"there are no reports from {stopped} on"
 
 
+def days_not_checked(days: Days) -> str:
+    """How many days nobody has looked at for forged reports, without a full stop.
+
+    Args:
+        days: those of an answer, of which some were not checked.
+    """
+    return f"{days.not_checked:,} of {days.reported:,} days with reports were not checked"
+
+
 def _stopped(days: Days) -> date | None:
     """Since when there are no reports, if that is unlike the gaps before.
 

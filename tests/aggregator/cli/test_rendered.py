@@ -13,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 from wcwidth import wcswidth
 
+from deniable_aggregator.answers.common import IntegritySummary
 from deniable_aggregator.answers.discoveries import FoundStrings
 from deniable_aggregator.answers.estimates import Estimate
 from deniable_aggregator.answers.integrity import Health
@@ -24,7 +25,7 @@ from deniable_aggregator.cli.render.answers import (
     print_health,
     print_series,
 )
-from deniable_aggregator.cli.render.head import counted
+from deniable_aggregator.cli.render.head import counted, days_line
 from deniable_aggregator.cli.render.health.day_table import health_table
 from deniable_aggregator.cli.render.rounding import (
     between,
@@ -36,6 +37,7 @@ from deniable_aggregator.cli.render.share_table import share_cell
 from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from deniable_shared import registry, wire
 from deniable_shared.commands.ascii import ascii_text
+from tests.aggregator.answered import DAYS as COVERED
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.cli.test_discover import RESULT
 from tests.aggregator.estimation.test_lifts import TOGETHER, drawn, flags, population, whole
@@ -190,6 +192,19 @@ def test_a_table_says_its_days_and_whether_reports_look_honest(answers, shown, n
     assert re.search("sign of forgery|look forged", text)
     description = getattr(answers[name][0], "description", "")
     assert description in text
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        ("ok", "No sign of forged reports. 33 of 42 days with reports were not checked: see "
+         "deniable health."),
+        ("unknown", "Whether reports look honest was not checked."),
+    ],
+)  # fmt: skip
+def test_it_is_said_of_how_many_days_nobody_knows_whether_reports_look_honest(verdict, said):
+    days = replace(COVERED, reported=42, not_checked=33)
+    assert days_line(days, IntegritySummary(verdict, [], [])).endswith(f". {said}")
 
 
 @pytest.mark.parametrize("name", NAMES)

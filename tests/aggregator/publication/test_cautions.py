@@ -56,6 +56,12 @@ def test_days_without_reports_at_the_end_are_said():
     assert caution == "There are no reports from 2026-01-06 on."
 
 
+def test_days_that_nobody_looked_at_for_forged_reports_are_said():
+    days = replace(ONE_DAY, covered=42, reported=42, not_checked=33)
+    (caution,) = publish(source(days=days), "m", policy=Policy(10)).cautions
+    assert caution == "33 of 42 days with reports were not checked for forged reports."
+
+
 @pytest.mark.parametrize(
     ("reports", "said"),
     [

@@ -151,6 +151,18 @@ def test_a_sum_that_says_nothing_is_said_to_say_nothing():
     assert [dot.label for dot in panel.dots] == ["i0"]
 
 
+def test_that_more_days_are_checked_between_two_questions_is_no_other_count():
+    class Checking(TallySource):
+        def estimate(self, metric, query, lists):
+            days = self.head.days
+            self.head = replace(self.head, days=replace(days, not_checked=days.not_checked - 3))
+            return super().estimate(metric, query, lists)
+
+    asked = Checking(source().tallies, days=replace(ONE_DAY, not_checked=42))
+    made = publish(asked, "m", policy=Policy(1_000))
+    assert (len(asked.asked), made.rows[-1].label) == (2, "other (3 items)")
+
+
 def test_too_few_reports_are_refused():
     few = source((500, 300, 100, 50, 30, 19))
     with pytest.raises(NotPublishedError, match=r"has 999 reports .* fewer than 1,000 nothing"):

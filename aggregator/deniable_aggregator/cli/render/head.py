@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers.days import days_in_words, key_in_words
+from deniable_aggregator.sentences.cautions import days_not_checked
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
@@ -49,7 +50,10 @@ def days_line(days: Days, health: IntegritySummary, name: str = "Days") -> str:
         health: of the answer, or of these days.
         name: of the line, such as "Before".
     """
-    return f"{name}: {days_in_words(days)}. {health_in_words(health)}"
+    words = f"{name}: {days_in_words(days)}. {health_in_words(health)}"
+    if not days.not_checked or health.verdict == "unknown":
+        return words
+    return f"{words} {days_not_checked(days)}: see deniable health."
 
 
 def health_in_words(health: IntegritySummary) -> str:
