@@ -61,11 +61,15 @@ def missing_or_needless(options: argparse.Namespace) -> str | None:
         return "give FILE, or --type and --epsilon"
     if kind == "attributes":
         return "attributes need a FILE: they have names and domains"
-    if (kind == "category") != (options.values is not None):
+    if kind == "category" and options.values is None:
+        return "--type category needs --values N, the number of its values"
+    if kind != "category" and options.values is not None:
         return "--values belongs to --type category"
     if options.values is not None and options.values > MAX_VALUES:
         return f"a category has at most {MAX_VALUES:,} values: plan --type string for more"
-    if (kind in TYPES_WITH_RANGE) != (options.ends is not None):
+    if kind in TYPES_WITH_RANGE and options.ends is None:
+        return f"--type {kind} needs --range LOW HIGH"
+    if kind not in TYPES_WITH_RANGE and options.ends is not None:
         return "--range belongs to --type number and distribution"
     if options.discover and kind != "string":
         return "--discover belongs to --type string"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_shared.device_classes import CLASSES
 from deniable_shared.planning.upper_bounds import upper_decimals
+from deniable_shared.review.entropy import share_alone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,10 +47,21 @@ def _of_values(told: Together) -> str:
     if told.alone is not None and (told.leading or not told.texts):
         text += (
             " If all values were equally common and none told anything of another, "
-            f"{_percent(told.alone)} of the devices would have a combination of values that no "
-            "other device has."
+            f"{_percent(told.alone)} of the devices would have {_shared_by_nobody(told)}."
         )
     return text
+
+
+def _shared_by_nobody(told: Together) -> str:
+    """What no other device has: of all values, or of those that are enough by themselves."""
+    whole = "a combination of values that no other device has"
+    if not told.leading or len(told.leading) == told.metrics:
+        return whole
+    few = "a value of it" if len(told.leading) == 1 else "a combination of these values"
+    text = f"{few} that no other device has"
+    if told.total is None:
+        return text
+    return f"{text}, and {_percent(share_alone(told.devices, told.total))} {whole}"
 
 
 def _range(told: Together, decimals: int) -> str:

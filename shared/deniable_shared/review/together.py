@@ -28,6 +28,7 @@ class Together:
     """What all metrics tell together, in bits.
 
     Attributes:
+        metrics: how many there are.
         devices: among how many a device is to be hidden, n.
         needed: the bits that single out one of them, log2 n.
         largest: the value that tells most, without noise: all values together tell no less.
@@ -50,6 +51,7 @@ class Together:
         constant_metrics: the metrics whose reports show it.
     """
 
+    metrics: int
     devices: int
     needed: float
     largest: float
@@ -114,6 +116,7 @@ def together(
     bits = {each.name: each.value or 0.0 for each in metrics}
     known = math.fsum(bits[name] for name in leading) if leading else total
     return Together(
+        metrics=len(metrics),
         devices=devices,
         needed=needed,
         largest=max(values, default=0.0),

@@ -66,7 +66,14 @@ def test_what_singles_devices_out_is_named_beside_the_bits_that_it_takes(tmp_pat
     assert "16.6 bits single out one of 100,000 devices" in said
     assert "10.0 to 19.5 bits together" in said
     assert "zip x birthday would be enough. If all values were equally common" in said
-    assert "76.04% of the devices would have a combination of values that no other" in said
+    assert "76.04% of the devices would have a combination of these values that no other" in said
+    assert "device has, and 87.20% a combination of values that no other device has." in said
+    said = words(run(tmp_path, text, "--devices", "900"))
+    assert "zip would be enough." in said
+    assert "40.68% of the devices would have a value of it that no other device has, and" in said
+    both = registry(("birthday", category(365)), ("zip", category(1_000)))
+    said = words(run(tmp_path, both, "--devices", "100000"))
+    assert "76.04% of the devices would have a combination of values that no other device" in said
     said = words(run(tmp_path, registry(("sex", FLAG))))
     assert "they would tell 1.0 bits: not enough on average" in said
     assert "learn at most 1.0 bits on average. Singling out a device takes 16.6." in said

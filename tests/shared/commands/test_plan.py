@@ -213,8 +213,16 @@ def test_a_sketch_for_more_devices_than_its_rows_serve_says_so():
     ("options", "message"),
     [
         ((), "give FILE, or --type and --epsilon"),
-        (("--type", "category", "--epsilon", "1"), "--values belongs to --type category"),
-        (("--type", "number", "--epsilon", "1"), "--range belongs to --type number"),
+        (("--type", "category", "--epsilon", "1"), "--type category needs --values N"),
+        (("--type", "number", "--epsilon", "1"), "--type number needs --range LOW HIGH"),
+        (
+            ("--type", "boolean", "--epsilon", "1", "--values", "3"),
+            "--values belongs to --type category",
+        ),
+        (
+            ("--type", "boolean", "--epsilon", "1", "--range", "0", "1"),
+            "--range belongs to --type number and distribution",
+        ),
         (("--type", "boolean", "--epsilon", "nan"), "epsilon must be a number in [0.01, 8]"),
         (("--type", "boolean", "--epsilon", "much"), "--epsilon: must be a number, got 'much'"),
         (
