@@ -57,6 +57,8 @@ MAX_DEVICES: Final = 10**10
 DEFAULT_DEVICES: Final = 100_000
 MAX_RETENTION_DAYS: Final = 36_500
 
+_BYTE_ORDER_MARK: Final = "\ufeff"
+
 # Decimals keep every digit; a number with too large an exponent becomes infinite, not an error.
 _EXACT: Final = Context(prec=1000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 
@@ -138,6 +140,8 @@ def load(source: str | os.PathLike[str] | Traversable) -> Registry:
         name = file.name
     try:
         text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise RegistryError([f"{name}: cannot be read: save it as UTF-8 ({error})"]) from error
     except Exception as error:  # resources raise whatever their package's importer does
         raise RegistryError([f"{name}: cannot be read: {error}"]) from error
     return parse(text, name=name, folder=getattr(file, "parent", None))
@@ -160,7 +164,9 @@ def parse(
         text = text.decode() if isinstance(text, bytes) else text
         data = tomllib.loads(text, parse_float=_EXACT.create_decimal)
     except (ValueError, RecursionError) as error:
-        raise RegistryError([f"{name}: must be TOML: {error}"]) from error
+        marked = isinstance(text, str) and text.startswith(_BYTE_ORDER_MARK)
+        wrong = "save it as UTF-8 without a byte order mark (BOM)" if marked else error
+        raise RegistryError([f"{name}: must be TOML: {wrong}"]) from error
     problems: list[str] = []
     top = TableReader(data, f"{name}: ", problems)
     if top.read("registry", "the number 1", lambda value: type(value) is int and value == VERSION):

@@ -482,6 +482,18 @@ def test_a_file_that_cannot_be_read_is_a_registry_error_with_its_path(tmp_path: 
         registry.load(path)
 
 
+@pytest.mark.parametrize(
+    ("encoding", "said"),
+    [("utf-8-sig", "must be TOML: save it as UTF-8 without a byte order mark"),
+     ("utf-16", "cannot be read: save it as UTF-8 (")],
+)  # fmt: skip
+def test_a_file_in_another_encoding_is_refused_with_what_to_do(tmp_path: Path, encoding, said):
+    path = tmp_path / "metrics.toml"
+    path.write_text(GOOD, encoding=encoding)
+    with pytest.raises(RegistryError, match=re.escape(f"{path}: {said}")):
+        registry.load(path)
+
+
 def test_the_demos_registry_is_valid():
     found = registry.load(Path(__file__).parents[3] / "demo" / "metrics.toml")
     assert {metric.spec.type for metric in found.metrics.values()} == {
