@@ -125,6 +125,17 @@ def test_a_delta_of_reports_is_rounded_up(registry):
     assert "a delta of its own, 9.01e-6: the deltas" in printed(registry, "--delta", 1e-4)
 
 
+def test_a_figure_above_a_sum_with_a_larger_delta_is_not_said_to_be_the_sum(registry):
+    seconds = 'type = "number"\nrange = [0, 9]\nepsilon = 1\nmechanism = "gaussian"\n'
+    registry.write_text(f"{flag(2.0)}[metrics.seconds]\n{seconds}delta = 1e-6\n")
+    figures = json.loads(printed(registry, "--json"))["together"]
+    assert figures["exact"] == figures["renyi"] > figures["sum"]
+    said = " ".join(printed(registry).split())
+    assert "Exact composition is not tighter here than Renyi composition" in said
+    assert figures["advanced"] is None
+    assert 'Where "none" stands, the method has no figure with so small a delta.' in said
+
+
 def test_a_shuffled_figure_never_stands_without_its_conditions(registry):
     said = " ".join(printed(registry, "--days", 2, "--shuffled", 100).split())
     assert "needs a shuffler; without one the local figure holds" in said

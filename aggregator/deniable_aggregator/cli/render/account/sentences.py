@@ -44,6 +44,8 @@ def account_lines(account: Account) -> Iterator[str]:
             f"The sum has a delta of its own, {upper_power(account.together.sum_delta)}: the "
             "deltas of the reports, added up."
         )
+        if account.together.advanced is None and account.together.exact is not None:
+            yield 'Where "none" stands, the method has no figure with so small a delta.'
     yield _reports(account)
     yield from _permanent(account)
     yield from _devices(account)
@@ -78,9 +80,12 @@ def _smallest(together: Figures) -> str:
 
 
 def _is_by_renyi(together: Figures) -> bool:
-    """Whether Renyi composition has the smallest figure, and the sum a larger one."""
+    """Whether the figure is that of Renyi composition, and not that of the sum.
+
+    It is above that of the sum where the deltas that come with the sum are larger.
+    """
     exact = together.exact
-    return exact is not None and exact == together.renyi and exact < together.sum
+    return exact is not None and exact == together.renyi and exact != together.sum
 
 
 def _result(account: Account) -> str:
