@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import convert
 
+from deniable_aggregator.answers.administration import Metric
+from deniable_aggregator.answers.versions import whole_metric
 from tests.aggregator.service import REGISTRY, TODAY, problem, serving, upload
 
 pytestmark = pytest.mark.one_store
@@ -80,6 +83,17 @@ def test_the_newest_version_comes_first(service, metric):
     newer, older = metric("theme")["versions"]
     assert newer["values"] == ["light", "dark", "sepia", "system"]
     assert newer["registered"] > older["registered"]
+
+
+def test_of_versions_of_one_day_the_one_that_was_registered_last_is_the_newest(service):
+    service.register(REGISTRY.replace('"dark", "system"', '"dark", "sepia", "system"'))
+    details = service.ask("/v1/metrics/theme").get_json()
+    newer, older = details["versions"]
+    assert newer["values"] == ["light", "dark", "sepia", "system"]
+    assert newer["registered"] == older["registered"]
+    listed = convert(service.ask("/v1/metrics").get_json()["metrics"], list[Metric])
+    whole = whole_metric([each for each in listed if each.name == "theme"])
+    assert whole.version == newer["version"]
 
 
 def test_the_list_says_from_when_to_when_there_are_reports(service):
