@@ -84,7 +84,7 @@ def _method(made: Publication, answer: Estimate) -> Iterator[str]:
         "sure what its device holds; the numbers are estimates from all of them."
     )
     if made.periods > 1:
-        per_period = made.reports // made.periods
+        per_period = round(made.reports / made.periods)
         most = (
             f" and {answer.period_counts.busiest:,} in the busiest" if answer.period_counts else ""
         )

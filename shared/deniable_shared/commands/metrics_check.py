@@ -227,6 +227,7 @@ def _budget_lines(registry: Registry) -> list[str]:
     days = days_until_lifetime_is_spent(registry)
     if days is not None:
         lines.append(
-            f"If every metric reports as often as it may, the lifetime budget lasts {days:,} days."
+            "If every metric reports as often as it may, the lifetime budget lasts "
+            f"{days:,} {'day' if days == 1 else 'days'}."
         )
     return lines

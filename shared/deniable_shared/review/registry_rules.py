@@ -152,8 +152,8 @@ def _lifetime_budget(registry: Registry) -> Iterator[Finding]:
     yield Finding(
         "lifetime-budget",
         None,
-        f"the lifetime budget of {registry.budget.epsilon_lifetime:g} lasts {days:,} days if every "
-        "metric reports as often as it may: after that a device is silent for good, and estimates "
-        "are of newer devices alone",
+        f"the lifetime budget of {registry.budget.epsilon_lifetime:g} lasts "
+        f"{days:,} {'day' if days == 1 else 'days'} if every metric reports as often as it may: "
+        "after that a device is silent for good, and estimates are of newer devices alone",
         "report less often, or with a smaller epsilon; or raise budget.epsilon_lifetime",
     )

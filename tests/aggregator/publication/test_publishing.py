@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from dataclasses import replace as changed
+from datetime import date
 from fractions import Fraction
 
 import numpy as np
@@ -161,6 +162,12 @@ def test_that_more_days_are_checked_between_two_questions_is_no_other_count():
     asked = Checking(source().tallies, days=replace(ONE_DAY, not_checked=42))
     made = publish(asked, "m", policy=Policy(1_000))
     assert (len(asked.asked), made.rows[-1].label) == (2, "other (3 items)")
+
+
+def test_how_many_reports_a_period_has_on_average_is_rounded_to_the_nearest():
+    days = replace(ONE_DAY, until=date(2026, 1, 7), covered=3, reported=3)
+    made = publish(source(days=days), "m", policy=Policy(1_000))
+    assert any("20,000 reports are of 3 days, 6,667 on average" in note for note in made.notes)
 
 
 def test_too_few_reports_are_refused():

@@ -213,6 +213,16 @@ def test_a_memoised_metric_stops_spending_when_its_answers_are_paid_for(tmp_path
     assert data["budget"]["days_until_lifetime_is_spent"] == 6
 
 
+def test_a_budget_that_is_spent_in_a_day_is_said_to_last_one_day(tmp_path):
+    once_a_day = (
+        'registry = 1\napplication = "a"\n[budget]\nepsilon_per_day = 4\nepsilon_lifetime = 4\n'
+        '[metrics.flag]\ntype = "boolean"\nepsilon = 4\n'
+    )
+    said = " ".join(run(tmp_path, once_a_day).output.split())
+    assert "the lifetime budget lasts 1 day." in said
+    assert "the lifetime budget of 4 lasts 1 day if every metric" in said
+
+
 def test_a_budget_that_will_silence_metrics_is_pointed_out(tmp_path):
     assert "some metrics will not be recorded" in run(tmp_path, REGISTRY).output
     enough = REGISTRY.replace("epsilon_per_day = 2.0", "epsilon_per_day = 3.0")
