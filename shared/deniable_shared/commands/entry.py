@@ -34,6 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         arguments: the words after the name of the script; None for those of this process.
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
+    status = 1
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             replace_unprintable(stream)
@@ -49,9 +50,10 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         status = _fail(str(error))
     except OSError as error:
         if _says_that_the_reader_has_gone(error):
-            # Python must not try to flush the rest at its end.
+            # Python must not try to flush the rest at its end. What a command has found stays its
+            # status; if it had no time to find anything, nobody may take that for a success.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(0)
+            sys.exit(status)
         if error.errno in _FULL and error.filename is None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(_fail(f"nothing more can be written: {error.strerror}"))

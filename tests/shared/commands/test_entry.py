@@ -214,6 +214,21 @@ def test_a_full_disk_is_said_in_a_line(registry):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.service
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_seen_enough_makes_no_success_of_a_failure(registry, unbuffered):
+    script = "from deniable_shared.commands.entry import main; main()"
+    with subprocess.Popen(
+        [sys.executable, "-c", script, "metrics", "check", registry, "--strict"],
+        env={**os.environ, "PYTHONUNBUFFERED": unbuffered},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as shown:
+        shown.stdout.close()
+        assert shown.stderr.read() == b""
+    assert shown.returncode == 1
+
+
 @pytest.mark.parametrize("option", ["--closeness", "--quantile"])
 def test_nan_is_no_number_in_a_range(option):
     done = run("estimate", "theme", option, "nan", *SERVER)
