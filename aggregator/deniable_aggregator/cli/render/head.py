@@ -53,7 +53,7 @@ def days_line(days: Days, health: IntegritySummary, name: str = "Days") -> str:
     words = f"{name}: {days_in_words(days)}. {health_in_words(health)}"
     if not days.not_checked or health.verdict == "unknown":
         return words
-    return f"{words} {days_not_checked(days)}: see deniable health."
+    return f"{words} {days_not_checked(days)}: deniable health METRIC checks more."
 
 
 def health_in_words(health: IntegritySummary) -> str:
