@@ -46,7 +46,7 @@ def presence_warnings(made: Publication) -> list[str]:
     """
     return [
         f"Of the {counted(each.people or 0, 'person', 'people')} of {_name(each)}, up to "
-        f"{format_number(each.presence, 0.01, percent=True)} may be among those who reported"
+        f"{format_number(each.presence, 0.001, percent=True)} may be among those who reported"
         f"{_in_busiest(made)}: whoever knows that somebody belongs to this cell can guess that a "
         "report is theirs. Deniable hides what a device reported, not that it did."
         for each in made.rows

@@ -219,6 +219,7 @@ def test_presence_is_the_largest_part_of_a_cell_that_can_have_reported():
     assert 6_000 / 60_000 < second.presence < 0.12
     assert len(presence_warnings(made)) == 1
     assert made.cautions[-1].startswith("Of the 12,000 people of i0, up to 8")
+    assert f" up to {first.presence:.1%} may be " in made.cautions[-1]  # and not rounded down
 
 
 def test_merged_values_are_of_the_people_of_all_of_them():
