@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deniable_shared.commands.metric_text import DETECTED_SHARE, devices_for_mean, metric_text
 from deniable_shared.commands.parser import Parser, integer_in, number
+from deniable_shared.commands.plan_registry import without_expected_devices
 from deniable_shared.commands.review_text import (
     guess_as_json,
     guess_lines,
@@ -28,7 +29,7 @@ from deniable_shared.planning.disclosure_figures import (
     posterior_from_even_odds,
 )
 from deniable_shared.planning.upper_bounds import power, upper_power
-from deniable_shared.registry import MAX_DEVICES, load
+from deniable_shared.registry import DEFAULT_DEVICES, MAX_DEVICES, load
 from deniable_shared.review import FEWEST_DEVICES, guess_after, read_priors, review
 
 if TYPE_CHECKING:
@@ -71,6 +72,10 @@ All problems of the file are listed at once, and the exit status is then 1.
 """
 
 LEAST_PRIOR: Final = 1e-9
+_ASSUMED: Final = (
+    f"{DEFAULT_DEVICES:,} devices are assumed, as the file does not say of each metric how many it "
+    "expects. Fewer bits single out one of fewer: say how many there are with --devices."
+)
 
 
 def parser() -> Parser:
@@ -82,7 +87,7 @@ def parser() -> Parser:
         type=integer_in(FEWEST_DEVICES, MAX_DEVICES),
         metavar="N",
         help="How many devices a device should be hidden among. Default: the largest "
-        "expected_devices of the file.",
+        f"expected_devices of the file, {DEFAULT_DEVICES:,} for metrics that have none.",
     )
     made.add_argument(
         "--priors",
@@ -127,7 +132,9 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(as_json(registry, found, guesses), indent=2))
     else:
-        print(_text(options.file, registry, found, guesses))
+        assumed = options.devices is None and found.together.devices == DEFAULT_DEVICES
+        assumed = assumed and any(without_expected_devices(options.file))
+        print(_text(options.file, registry, found, guesses, assumed=assumed))
     return 1 if options.strict and found.findings else 0
 
 
@@ -200,7 +207,9 @@ def _letters_as_json(code: LetterCode) -> dict[str, Any]:
     }
 
 
-def _text(file: Path, registry: Registry, found: Review, guesses: Sequence[Guess]) -> str:
+def _text(
+    file: Path, registry: Registry, found: Review, guesses: Sequence[Guess], *, assumed: bool
+) -> str:
     count = len(found.findings)
     below = f"{count:,} finding{'s' * (count != 1)} below" if count else "no findings"
     blocks = [f"{file}: a valid file of application {registry.application}; {below}"]
@@ -208,6 +217,8 @@ def _text(file: Path, registry: Registry, found: Review, guesses: Sequence[Guess
     blocks.append("\n".join(wrapped(_budget_lines(registry))))
     if guesses:
         blocks.append("\n".join(guess_lines(guesses)))
+    if assumed:
+        blocks.append("\n".join(wrapped([_ASSUMED])))
     blocks.append("\n".join(review_lines(found)))
     return "\n\n".join(blocks)
 

@@ -123,6 +123,16 @@ def test_shares_that_are_given_are_used_and_said(tmp_path):
     assert "line 1: its last word must be a share or a count" in result.output
 
 
+def test_a_number_of_devices_that_nobody_gave_is_said_to_be_assumed(tmp_path):
+    said = "100,000 devices are assumed, as the file does not say of each metric how many it"
+    some = f"{FLAG}expected_devices = 500\n"
+    assert said in words(run(tmp_path, registry(("sex", FLAG), ("late", some))))
+    assert said not in words(run(tmp_path, registry(("sex", FLAG)), "--devices", "500"))
+    text = words(run(tmp_path, registry(("late", some))))
+    assert said not in text
+    assert "one of 500 devices" in text
+
+
 @pytest.mark.parametrize(
     ("metrics", "said"),
     [
