@@ -158,6 +158,8 @@ def test_a_key_that_answers_unlike_the_others_is_the_first_thing_said(connected)
     assert any("browser" in each and "partner" in each for each in overview.warnings)
     assert "partner" in overview._repr_html_()
     assert "browser" in repr(overview)
+    assert overview.sentence.startswith(overview.warnings[0])
+    assert overview.sentence.endswith(".")
     assert list(overview.frame("polars")["metric"]) == [each.metric for each in overview]
 
 

@@ -113,6 +113,11 @@ class HealthOverview:
         ]
         return [*general, *of_metrics]
 
+    @property
+    def sentence(self) -> str:
+        """How the reports of each metric look, in words, warnings first."""
+        return " ".join(f"{line.rstrip('.')}." for line in self._lines())
+
     def __iter__(self) -> Iterator[health_overview.MetricHealth]:
         return iter(self.answer.metrics)
 
@@ -159,10 +164,13 @@ class HealthOverview:
         return frame(HealthRow, rows, backend, whole=True)
 
     def __repr__(self) -> str:
+        return "\n".join(map(notebook.plain, self._lines()))
+
+    def _lines(self) -> list[str]:
+        """What is to be known first, and a line for each metric."""
         lines = [f"{each.metric}: {_in_words(each)}" for each in self._reported()]
         silent = self._silent_in_words()
-        told = [*self.warnings, *lines, *([silent] if silent else [])]
-        return "\n".join(map(notebook.plain, told))
+        return [*self.warnings, *lines, *([silent] if silent else [])]
 
     def _repr_html_(self) -> str:
         rows = [

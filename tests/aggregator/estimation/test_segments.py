@@ -212,7 +212,7 @@ def test_a_value_within_the_other_of_a_version_is_of_the_versions_that_list_it()
     found = estimate_within_segment(tallies, "y", EstimateOptions(), {})
     assert found.items == ("a", "other", "b")
     assert found.known.tolist() == [8_000, 4_000, 4_000]
-    assert "do not tell other, b from other values" in found.notices[0].message
+    assert 'do not tell "other", b from other values' in found.notices[0].message
     assert found.share == pytest.approx([0.5, 0.25, 0.25], abs=0.1)
 
 

@@ -16,6 +16,7 @@ from deniable_aggregator.estimation.shares.share_estimate import (
     ShareEstimate,
 )
 from deniable_aggregator.estimation.shares.subset_shares import estimate_subset_share
+from deniable_aggregator.sentences.wording import shown_value
 from deniable_aggregator.statistics.hashed.regression_shares import RegressionShares
 from deniable_aggregator.statistics.hashed.sketch_shares import SketchShares
 from deniable_aggregator.statistics.intervals import alpha_per_interval, detect
@@ -156,12 +157,13 @@ def known_in_part(
     partly = [items[at] for at in np.flatnonzero(known < total).tolist()]
     if not partly:
         return ()
+    named = ", ".join(map(shown_value, partly[:_NAMED]))
     more = f" and {len(partly) - _NAMED} more" if len(partly) > _NAMED else ""
     return (
         Notice(
             "known_in_part",
             "note",
-            f"some versions do not tell {', '.join(partly[:_NAMED])}{more} from other values. "
+            f"some versions do not tell {named}{more} from other values. "
             f"Their shares are of the reports of the versions that do{beside}.",
         ),
     )
