@@ -294,7 +294,7 @@ try {
     try { checkMetric(metric, application); } catch (error) { fail(`${metric.metric}: ${reason(error)}`); }
     console.log(said(metric));
   }
-  console.log(`Consistent: ${names.length} metrics of ${application}; ` +
+  console.log(`Consistent: ${names.length} ${names.length === 1 ? "metric" : "metrics"} of ${application}; ` +
     (folder ? `${files} files are those audited (bytecode in __pycache__ is not looked at).`
       : "the installed files were not compared (name their folder)."));
 } catch (error) {

@@ -183,8 +183,9 @@ def require_values(specs: Sequence[Spec], lists: ValueLists) -> None:
         discover = any(spec.letters is not None for spec in specs)
         raise ProblemError(
             "candidates_needed",
-            f"{name} counts strings of an open domain: POST the same path with "
-            '{"candidates": ["...", ...]}, or use deniable estimate --candidates FILE.'
+            f"{name} counts strings of an open domain: list those to look for, by --candidates "
+            'FILE of a command, candidates=["...", ...] in Python, or {"candidates": ["...", ...]} '
+            "in a POST to the same path."
             + f" To find strings that nobody listed, use deniable discover {name}."
             * discover,
         )

@@ -15,7 +15,7 @@ from deniable._audit.method_text import how_it_was_found
 from deniable._audit.sampling import MAX_REPORTS, MIN_REPORTS, sample
 from deniable_shared.commands.parser import Parser, integer_in
 from deniable_shared.commands.text import labelled_lines, wrapped
-from deniable_shared.errors import DeniableError
+from deniable_shared.errors import DeniableError, ParameterError
 from deniable_shared.registry import load
 from deniable_shared.replaced_file import replaced_file
 
@@ -80,8 +80,11 @@ def run(options: argparse.Namespace) -> int:
 
     Raises:
         RegistryError: if the file cannot be read, or has problems.
-        DeniableError: if the certificate cannot be written.
+        ParameterError: if there is no place for the certificate.
+        DeniableError: if it cannot be written.
     """
+    if options.certificate is not None:
+        _check_place(options.certificate)
     registry = load(options.file)
     declared = declared_in(options.file.read_text(encoding="utf-8"))
     passed: list[AuditedMetric] = []
@@ -117,6 +120,12 @@ def run(options: argparse.Namespace) -> int:
     else:
         print("\n".join(wrapped(_summary(certificate, failures, options.certificate))))
     return 1 if failures else 0
+
+
+def _check_place(path: Path) -> None:
+    """Refuses a certificate that could not be written, before minutes of audit."""
+    if path.is_dir() or not path.parent.is_dir():
+        raise ParameterError("--certificate", "a file in a folder that is there", str(path))
 
 
 def _write(path: Path, certificate: Certificate) -> None:

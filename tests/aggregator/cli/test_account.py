@@ -147,7 +147,7 @@ def test_a_shuffled_figure_never_stands_without_its_conditions(registry):
 
 def test_devices_of_one_person_are_said_to_compose(registry):
     said = " ".join(printed(registry, "--days", 30, "--devices-per-person", 3).split())
-    assert "costs a person at most epsilon" in said
+    assert "cost a person at most epsilon" in said
     assert "a person with 3 devices" in said
     long = " ".join(printed(registry, "--devices-per-person", 2).split())
     assert "stop at 200 (the lifetime budgets of 2)" in long

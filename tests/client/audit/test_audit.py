@@ -357,6 +357,14 @@ def test_the_command_writes_a_certificate_that_is_the_same_each_time(file, capsy
     assert printed["passed"] == ["theme", "late"]
 
 
+@pytest.mark.parametrize("place", [".", "nowhere/certificate.json"])
+def test_a_certificate_without_a_place_is_refused_before_the_audit(file, place, capsys):
+    assert run(file, "--certificate", file.parent / place) == 1
+    said = capsys.readouterr()
+    assert "--certificate must be a file in a folder that is there, got" in said.err
+    assert not said.out
+
+
 def test_a_metric_that_fails_is_named_and_no_certificate_is_written(file, capsys, monkeypatch):
     spec = registries.load(file).metrics["theme"].spec
     plant(monkeypatch, spec, plain)

@@ -151,6 +151,20 @@ def test_whoever_changes_record_as_well_is_found_by_a_certificate_alone(site, ce
     assert "RECORD is on the same disk" in verify(site).stdout
 
 
+def test_a_script_that_lies_elsewhere_than_record_says_does_not_matter(site):
+    """`pip install --target` puts it there; devices do not run it."""
+    record = site / f"deniable-{__version__}.dist-info" / "RECORD"
+    script = site.parent / "deniable"
+    script.write_text("script")
+    record.write_text(f"{record.read_text()}../deniable,sha256={_hash(script)},6\n")
+    assert told(site)[0] == 0
+    script.write_text("another")
+    status, said = told(site)
+    assert (status, said["record"]["changed"]) == (1, ["../deniable"])
+    script.unlink()
+    assert told(site)[0] == 0
+
+
 def test_a_package_that_is_gone_is_missing(site):
     shutil.rmtree(site / "deniable_aggregator")
     status, said = told(site)

@@ -101,8 +101,9 @@ def _result(account: Account) -> str:
         )
     chance = f", with delta {power(account.delta)}" if account.delta else ""
     whom = "a device" if account.devices_per_person == 1 else "a person"
+    costs = "costs" if account.days in (1, DAYS_OF_A_YEAR) else "cost"
     return (
-        f"{period} of all reports costs {whom} at most epsilon {upper(exact)}{chance}. "
+        f"{period} of all reports {costs} {whom} at most epsilon {upper(exact)}{chance}. "
         f"{_meaning(account, exact)}"
     )
 
