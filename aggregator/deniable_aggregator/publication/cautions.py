@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.publication.notes import presence_warnings
-from deniable_aggregator.sentences.cautions import days_not_checked, warnings_of_days
+from deniable_aggregator.sentences.cautions import warnings_of_days
 from deniable_aggregator.sentences.wording import as_sentence, counted
 
 if TYPE_CHECKING:
@@ -105,8 +105,6 @@ def _of_keys(made: Publication) -> Iterator[str]:
 
 
 def _of_days(answer: Estimate) -> Iterator[str]:
-    if answer.days.not_checked:
-        yield f"{days_not_checked(answer.days)} for forged reports."
     yield from map(as_sentence, warnings_of_days(answer.days))
     if answer.days.open_since is not None:
         yield (

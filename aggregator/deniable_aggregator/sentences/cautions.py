@@ -57,11 +57,16 @@ def cautions(answer: Estimate | Series | Change | FoundStrings | Health) -> list
 
 
 def warnings_of_days(days: Days) -> Iterator[str]:
-    """Days that are not over, and reports that have stopped, without a full stop.
+    """Days that were not checked or are not over, and reports that have stopped.
 
     Args:
         days: those of an answer.
+
+    Returns:
+        One text for each, without a full stop.
     """
+    if days.not_checked:
+        yield f"{days_not_checked(days)} for forged reports"
     if days.incomplete:
         yield f"{days_shortly(days.incomplete)} is not over"
     stopped = _stopped(days)

@@ -197,8 +197,8 @@ def test_a_table_says_its_days_and_whether_reports_look_honest(answers, shown, n
 @pytest.mark.parametrize(
     ("verdict", "said"),
     [
-        ("ok", "No sign of forged reports. 33 of 42 days with reports were not checked: deniable "
-         "health METRIC checks more."),
+        ("ok", "No sign of forgery. 33 of 42 days with reports were not checked: deniable health "
+         "METRIC checks more."),
         ("unknown", "Whether reports look honest was not checked."),
     ],
 )  # fmt: skip

@@ -164,6 +164,13 @@ def test_reports_that_stopped_are_told_from_gaps_that_are_usual(covered: Days, s
     assert cautions(answer) == said
 
 
+def test_days_that_nobody_checked_are_a_caution() -> None:
+    answer = shares(CHROME)
+    answer.days = msgspec.structs.replace(days(reported=31), not_checked=9)
+    (told,) = cautions(answer)
+    assert told == "9 of 31 days with reports were not checked for forged reports."
+
+
 NUMBER = re.compile(r"(?<![\w.-])-?\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w])")
 DATE = re.compile(r"\d{4}-\d\d-\d\d")
 QUOTED = re.compile(r'"[^"]*"')
