@@ -116,7 +116,7 @@ def _intervals(made: Publication, answer: Estimate) -> Iterator[str]:
         yield f"Each interval covers the true number with a probability of {level}."
     else:
         yield (
-            f"With a probability of {level}, all intervals of the table cover the true shares at "
+            f"With a probability of {level}, all intervals of a table cover the true shares at "
             "once."
         )
     yield (
