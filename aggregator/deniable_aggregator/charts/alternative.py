@@ -6,6 +6,7 @@ from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.charts.figure import CHANGES, Dots, Grid, Histogram, Lines
+from deniable_aggregator.charts.shown import shown_part
 from deniable_aggregator.charts.words import (
     ENDINGS,
     MARKS,
@@ -210,9 +211,10 @@ def interval_in_words(interval: Interval, unit: Unit) -> str:
     said = in_words(interval, unit)
     if interval.told and unit in CHANGES:
         said = f"a clear change, {said}"
-    if interval.estimate is None:
+    part = shown_part(interval, unit)
+    if part.estimate is None:
         return f"{said}, cannot be placed better"
-    return f"{said}, estimate {estimate_in_words(interval.estimate, interval, unit)}"
+    return f"{said}, estimate {estimate_in_words(part.estimate, part, unit)}"
 
 
 def _line_in_words(line: Line, panel: Lines, most: int) -> Iterator[str]:

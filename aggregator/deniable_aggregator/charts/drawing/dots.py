@@ -9,6 +9,7 @@ from deniable_aggregator.charts.alternative import dot_in_words, range_of
 from deniable_aggregator.charts.drawing.canvas import SMALL, TEXT
 from deniable_aggregator.charts.drawing.scales import Scale, scale_over, tick_words
 from deniable_aggregator.charts.drawing.texts import centred, text_width
+from deniable_aggregator.charts.shown import shown_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,11 +100,8 @@ def draw_dots(canvas: Canvas, panel: Dots, width: float) -> float:
 
 def ends_of(dot: Dot, panel: Dots) -> list[float | None]:
     """The numbers of a row that the axis must have room for."""
-    interval = dot.interval
-    shown = [interval.estimate, interval.low, interval.high]
-    if whisker_only(interval, panel):
-        shown = [max(interval.high, 0.0)]
-    return [*shown, dot.truth, dot.adjusted]
+    shown = shown_part(dot.interval, panel.unit)
+    return [shown.estimate, shown.low, shown.high, dot.truth, dot.adjusted]
 
 
 def whisker_only(interval: Interval, panel: Dots) -> bool:
@@ -140,10 +138,11 @@ def _axis(
 
 def _row(canvas: Canvas, dot: Dot, panel: Dots, scale: Scale, y: float) -> None:
     theme = canvas.theme
+    shown = shown_part(dot.interval, panel.unit)
     if whisker_only(dot.interval, panel):
-        draw_whisker(canvas, dot.interval, scale, y)
+        draw_whisker(canvas, shown, scale, y)
     else:
-        draw_interval(canvas, dot.interval, scale, y)
+        draw_interval(canvas, shown, scale, y)
     if dot.adjusted is not None:
         x, below = scale(dot.adjusted), y + BAND / 2 + 4
         corners = [(x - 4, below), (x, below - 4), (x + 4, below), (x, below + 4)]
@@ -181,12 +180,12 @@ def draw_interval(canvas: Canvas, interval: Interval, scale: Scale, y: float) ->
 
 
 def draw_whisker(canvas: Canvas, interval: Interval, scale: Scale, y: float) -> None:
-    """A hollow mark at the estimate, or at zero, and the upper end of the interval."""
+    """A hollow mark at the estimate, and the upper end of an interval that begins at zero."""
     theme = canvas.theme
-    high = scale(max(interval.high, 0.0))
+    high = scale(interval.high)
     canvas.line((scale(0), y), (high, y), theme.unclear, 1.5, kind="interval")
     canvas.line((high, y - 4), (high, y + 4), theme.unclear, 1.5)
     if interval.estimate is not None:
-        x = scale(max(interval.estimate, 0.0))
+        x = scale(interval.estimate)
         radius = max(SMALLEST_DOT, min(RADIUS, (high - scale(0)) / 2))
         canvas.dot(x, y, radius, theme.inside, theme.unclear, kind="estimate")

@@ -9,6 +9,7 @@ from deniable_aggregator.charts.drawing.canvas import SMALL, TEXT
 from deniable_aggregator.charts.drawing.dots import PHONE, draw_interval
 from deniable_aggregator.charts.drawing.scales import Scale, scale_over, tick_words
 from deniable_aggregator.charts.drawing.texts import centred, text_width
+from deniable_aggregator.charts.shown import shown_part
 from deniable_aggregator.charts.words import in_words
 
 if TYPE_CHECKING:
@@ -44,10 +45,9 @@ def draw_histogram(canvas: Canvas, panel: Histogram, width: float) -> float:
     ends = [end for bar in panel.bars for end in (bar.start, bar.end)]
     placed = [end for each in panel.placed for end in (each.interval.low, each.interval.high)]
     across = scale_over([*ends, *placed], start, end)
-    heights = [end for bar in panel.bars for end in (bar.interval.low, bar.interval.high)]
-    up = scale_over(
-        [0.0, *heights, *(bar.interval.estimate for bar in panel.bars)], HEIGHT, 0.0, pad=0.03
-    )
+    shares = [shown_part(bar.interval, "share") for bar in panel.bars]
+    heights = [end for each in shares for end in (each.low, each.high, each.estimate)]
+    up = scale_over([0.0, *heights], HEIGHT, 0.0, pad=0.03)
     with canvas.group("plot", move=(0, y)):
         _share_axis(canvas, up, start, end)
         _bars(canvas, panel, across, up)
@@ -71,7 +71,7 @@ def _bars(canvas: Canvas, panel: Histogram, across: Scale, up: Scale) -> None:
     theme = canvas.theme
     for bar in panel.bars:
         left, right = across(bar.start), across(bar.end)
-        interval, middle = bar.interval, (left + right) / 2
+        interval, middle = shown_part(bar.interval, "share"), (left + right) / 2
         with canvas.group("row", bar_in_words(bar)):
             height = up(interval.estimate or 0.0)
             gap = 0.5 if right - left > 4 else 0.0

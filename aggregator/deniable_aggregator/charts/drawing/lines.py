@@ -11,6 +11,7 @@ from deniable_aggregator.charts.drawing.events import NUMBER_ROW, draw_event_tex
 from deniable_aggregator.charts.drawing.marks import MARK_ROW, draw_mark, draw_marked_day
 from deniable_aggregator.charts.drawing.scales import Scale, scale_over, tick_words
 from deniable_aggregator.charts.drawing.texts import text_width
+from deniable_aggregator.charts.shown import shown_part
 from deniable_aggregator.charts.words import in_words
 
 if TYPE_CHECKING:
@@ -90,10 +91,9 @@ def _ends(line: Line, panel: Lines) -> list[float]:
 
 
 def range_of(interval: Interval, panel: Lines) -> tuple[float, float]:
-    """What is drawn of an interval: of a share that cannot be told from zero, from zero on."""
-    if panel.unit == "share" and not interval.told:
-        return 0.0, max(0.0, interval.high)
-    return interval.low, interval.high
+    """From where to where an interval is drawn."""
+    shown = shown_part(interval, panel.unit)
+    return shown.low, shown.high
 
 
 def _intervals(line: Line) -> Iterator[Interval]:
@@ -185,21 +185,13 @@ def draw_moments(
 def _draw_band(
     canvas: Canvas, run: Sequence[Moment], panel: Lines, scale: Scale, middles: Sequence[float]
 ) -> None:
-    theme, intervals = canvas.theme, _of(run)
-    whole = [range_of(each, panel) for each in intervals]
-    upper = [(x, scale(end[1])) for x, end in zip(middles, whole, strict=True)]
-    lower = [(x, scale(end[0])) for x, end in zip(middles, whole, strict=True)]
+    theme, intervals = canvas.theme, [shown_part(each, panel.unit) for each in _of(run)]
+    upper = [(x, scale(each.high)) for x, each in zip(middles, intervals, strict=True)]
+    lower = [(x, scale(each.low)) for x, each in zip(middles, intervals, strict=True)]
     canvas.shape([*upper, *reversed(lower)], theme.band, kind="interval")
-    inner = [
-        (
-            x,
-            scale(min(max(each.core_low, ends[0]), ends[1])),
-            scale(max(min(each.core_high, ends[1]), ends[0])),
-        )
-        for x, each, ends in zip(middles, intervals, whole, strict=True)
-    ]
-    core = [(x, top) for x, _, top in inner] + [(x, low) for x, low, _ in reversed(inner)]
-    canvas.shape(core, theme.core, kind="core")
+    upper = [(x, scale(each.core_high)) for x, each in zip(middles, intervals, strict=True)]
+    lower = [(x, scale(each.core_low)) for x, each in zip(middles, intervals, strict=True)]
+    canvas.shape([*upper, *reversed(lower)], theme.core, kind="core")
     points = [(x, scale(_shown(each, panel))) for x, each in zip(middles, intervals, strict=True)]
     canvas.curve(points, theme.ink, 1.2, kind="estimate")
     radius = min(2.0, (middles[1] - middles[0]) / 2.5)
@@ -211,10 +203,11 @@ def _draw_band(
 def _draw_moment(
     canvas: Canvas, moment: Moment, panel: Lines, scale: Scale, x: float, wide: float
 ) -> None:
-    theme, interval = canvas.theme, moment.interval
-    if interval is None:
+    theme = canvas.theme
+    if moment.interval is None:
         return
-    low, high = (scale(end) for end in range_of(interval, panel))
+    interval = shown_part(moment.interval, panel.unit)
+    low, high = scale(interval.low), scale(interval.high)
     if interval.told or panel.unit != "share":
         canvas.box(x - wide / 2, high, wide, low - high, theme.band, kind="interval")
         core = scale(interval.core_low), scale(interval.core_high)
@@ -235,10 +228,9 @@ def _draw_moment(
 
 
 def _shown(interval: Interval, panel: Lines) -> float:
-    """Where the estimate is drawn: that of a share which cannot be told from zero, not below it."""
-    low, high = range_of(interval, panel)
-    middle = (low + high) / 2 if interval.estimate is None else interval.estimate
-    return min(max(middle, low), high)
+    """Where the estimate is drawn; without one, the middle of the interval."""
+    shown = shown_part(interval, panel.unit)
+    return (shown.low + shown.high) / 2 if shown.estimate is None else shown.estimate
 
 
 def _runs(moments: Sequence[Moment]) -> Iterator[tuple[int, list[Moment]]]:

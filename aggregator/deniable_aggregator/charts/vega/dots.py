@@ -43,7 +43,7 @@ def dots_panel(panel: Dots) -> dict[str, Any]:
             "said": dot_in_words(dot, panel.unit),
             "truth": finite(dot.truth),
             "adjusted": finite(dot.adjusted),
-            **interval_fields(dot.interval, factor, from_zero=panel.unit == "share"),
+            **interval_fields(dot.interval, panel.unit, factor),
         }
         for dot in panel.dots
     ]

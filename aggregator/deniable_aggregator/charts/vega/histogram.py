@@ -34,7 +34,7 @@ def histogram_panels(panel: Histogram) -> Iterator[dict[str, Any]]:
             "end": bar.end,
             "middle": (bar.start + bar.end) / 2,
             "said": in_words(bar.interval, "share"),
-            **interval_fields(bar.interval, 1.0),
+            **interval_fields(bar.interval, "share"),
         }
         for bar in panel.bars
     ]
@@ -52,7 +52,7 @@ def histogram_panels(panel: Histogram) -> Iterator[dict[str, Any]]:
                 "encoding": {
                     "x": {**x, "field": "start"},
                     "x2": {"field": "end"},
-                    "y": {**y, "field": "estimate"},
+                    "y": {**y, "field": "shown"},
                     "y2": {"datum": 0},
                     "tooltip": tooltip(),
                 },
@@ -69,7 +69,11 @@ def histogram_panels(panel: Histogram) -> Iterator[dict[str, Any]]:
         ],
     }
     placed = [
-        {"label": each.name, "said": placed_in_words(each), **interval_fields(each.interval, 1.0)}
+        {
+            "label": each.name,
+            "said": placed_in_words(each),
+            **interval_fields(each.interval, "number"),
+        }
         for each in panel.placed
     ]
     names = {"field": "label", "type": "nominal", "title": None, "sort": None}

@@ -42,11 +42,7 @@ def line_panels(panel: Lines) -> Iterator[dict[str, Any]]:
     }
     if not scales_differ(panel):
         intervals = [each.interval for line in panel.lines for each in line.moments]
-        fields = [
-            interval_fields(each, 1.0, from_zero=panel.unit == "share")
-            for each in intervals
-            if each
-        ]
+        fields = [interval_fields(each, panel.unit) for each in intervals if each]
         ends = [each[name] for each in fields for name in ("low", "high")]
         ends = [end for end in ends if end is not None]
         if ends:
@@ -63,11 +59,7 @@ def _line_panel(line: Line, panel: Lines, y: dict[str, Any]) -> dict[str, Any]:
             "end": moment.until.isoformat(),
             "said": moment_in_words(moment, panel, marks),
             "marks": next((mark for mark in MARKS if mark in marks), None),
-            **(
-                {}
-                if moment.interval is None
-                else interval_fields(moment.interval, 1.0, from_zero=panel.unit == "share")
-            ),
+            **({} if moment.interval is None else interval_fields(moment.interval, panel.unit)),
         }
         for moment, marks in zip(line.moments, panel.marks, strict=True)
     ]

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable_aggregator.charts.drawing.palette import LIGHT
+from deniable_aggregator.charts.shown import shown_part
 
 if TYPE_CHECKING:
     from deniable_aggregator.charts.figure import Interval, Unit
@@ -71,27 +72,22 @@ def reference_rule(at: float | None, way: str = "x") -> list[dict[str, Any]]:
     return [{"data": {"values": [{"at": at}]}, "mark": mark, "encoding": encoding}]
 
 
-def interval_fields(
-    interval: Interval, factor: float, *, from_zero: bool = False
-) -> dict[str, Any]:
-    """What marks need of an interval; of what cannot be told from zero, the part above it.
+def interval_fields(interval: Interval, unit: Unit, factor: float = 1.0) -> dict[str, Any]:
+    """What marks need of an interval: the part that is drawn, and the estimate as it is.
 
     Args:
         interval: of a figure.
+        unit: what its number is.
         factor: what numbers are multiplied by.
-        from_zero: whether numbers cannot be below zero.
     """
-    low, estimate, high = interval.low, interval.estimate, interval.high
-    if from_zero and not interval.told:
-        low, high = 0.0, max(0.0, high)
-        estimate = None if estimate is None else min(max(0.0, estimate), high)
+    part = shown_part(interval, unit)
     numbers = {
         "estimate": interval.estimate,
-        "shown": estimate,
-        "low": low,
-        "high": high,
-        "core_low": interval.core_low,
-        "core_high": interval.core_high,
+        "shown": part.estimate,
+        "low": part.low,
+        "high": part.high,
+        "core_low": part.core_low,
+        "core_high": part.core_high,
     }
     scaled = {name: finite(value, factor) for name, value in numbers.items()}
     return {**scaled, "told": interval.told}

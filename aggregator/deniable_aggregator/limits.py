@@ -1,0 +1,31 @@
+"""Between which numbers a true number lies for certain, and intervals cut there."""
+
+from __future__ import annotations
+
+from typing import Final
+
+Limits = tuple[float, float]
+"""The least and the greatest that a true number can be."""
+
+SHARE: Final[Limits] = (0.0, 1.0)
+"""Of a share, as a fraction."""
+
+
+def cut(low: float, high: float, limits: Limits) -> Limits:
+    """The part of an interval that is within limits.
+
+    An interval that lies beyond a limit altogether counts as one around that limit, so that its
+    part within is half as wide as the interval: noise has moved it there.
+
+    Args:
+        low: the lower end; may be infinite.
+        high: the upper end, at least `low`.
+        limits: the first is below the second.
+    """
+    least, greatest = limits
+    half = (high - low) / 2
+    if low >= greatest:
+        return max(least, greatest - half), greatest
+    if high <= least:
+        return least, min(greatest, least + half)
+    return max(least, low), min(greatest, high)
