@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Limits = tuple[float, float]
 """The least and the greatest that a true number can be."""
@@ -29,3 +32,13 @@ def cut(low: float, high: float, limits: Limits) -> Limits:
     if high <= least:
         return least, min(greatest, least + half)
     return max(least, low), min(greatest, high)
+
+
+def widest(ranges: Iterable[Limits]) -> Limits | None:
+    """The limits that hold all of these, such as the ranges of a metric's versions; None of none.
+
+    Args:
+        ranges: each with the lower end first.
+    """
+    ends = [end for each in ranges for end in each]
+    return (min(ends), max(ends)) if ends else None

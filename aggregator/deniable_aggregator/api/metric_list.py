@@ -118,4 +118,7 @@ def _metric(
     )
     if spec.segments is not None:
         metric.segments = Segments(spec.segments.by.name, list(spec.segments.by.values))
+    if spec.range is not None:
+        low, high = spec.range
+        metric.range = float(low), float(high)
     return metric

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Final, Literal
 if TYPE_CHECKING:
     from datetime import date
 
+    from deniable_aggregator.limits import Limits
+
 Unit = Literal["share", "points", "ratio", "number", "difference"]
 """What numbers are: parts of 1, shown in percent; differences of them, shown in percentage points;
 ratios, shown on a logarithmic scale; numbers in the metric's own unit; or differences of them."""
@@ -31,6 +33,7 @@ class Interval:
         core_low: the lower end of the inner half of the interval.
         core_high: its upper end.
         told: whether it is told from zero; of a change, whether it is a clear one.
+        limits: what a number can be, such as the range of its metric; None if that is not known.
     """
 
     estimate: float | None
@@ -39,6 +42,7 @@ class Interval:
     core_low: float
     core_high: float
     told: bool = True
+    limits: Limits | None = None
 
 
 def interval_of(
@@ -49,6 +53,7 @@ def interval_of(
     level: float,
     standard_error: float | None = None,
     told: bool = True,
+    limits: Limits | None = None,
 ) -> Interval:
     """An interval with its inner half.
 
@@ -63,16 +68,17 @@ def interval_of(
         level: with which probability the interval covers, between 0 and 1.
         standard_error: of the estimate, where the answer has it.
         told: whether it is told from zero.
+        limits: what a number can be, if that is known.
     """
     if estimate is None:  # nothing says where in the interval its middle is
-        return Interval(None, low, high, low, low, told)
+        return Interval(None, low, high, low, low, told, limits)
     of_core, of_whole = (NormalDist().inv_cdf((1 + each) / 2) for each in (CORE_LEVEL, level))
     below, above = (
         max(0.0, side) * min(1.0, of_core / of_whole) for side in (estimate - low, high - estimate)
     )
     if standard_error is not None:
         below, above = (min(side, of_core * standard_error) for side in (below, above))
-    return Interval(estimate, low, high, estimate - below, estimate + above, told)
+    return Interval(estimate, low, high, estimate - below, estimate + above, told, limits)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

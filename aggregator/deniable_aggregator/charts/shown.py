@@ -12,19 +12,20 @@ if TYPE_CHECKING:
 
 
 def shown_part(interval: Interval, unit: Unit) -> Interval:
-    """An interval as it is drawn: that of a share within 0 and 100%, as words say it.
+    """An interval as it is drawn: cut where its number cannot be, as words say it.
 
-    An estimate beyond an end is drawn at that end. A share that cannot be told from zero is drawn
-    from zero on.
+    A share lies within 0 and 100%, a mean within the range of its metric. An estimate beyond an end
+    is drawn at that end. A share that cannot be told from zero is drawn from zero on.
 
     Args:
         interval: of a figure.
         unit: what its number is.
     """
-    if unit != "share":
+    limits = SHARE if unit == "share" else interval.limits
+    if limits is None:
         return interval
-    low, high = cut(interval.low, interval.high, SHARE)
-    if not interval.told:
+    low, high = cut(interval.low, interval.high, limits)
+    if unit == "share" and not interval.told:
         low = SHARE[0]
 
     def inside(number: float) -> float:

@@ -43,7 +43,7 @@ def in_words(interval: Interval, unit: Unit) -> str:
     low, high = _finite(interval.low), _finite(interval.high)
     if unit == "share":
         return range_in_words(min(low, high) if interval.told else min(0.0, low, high), high)
-    text = number_range_in_words(factor(unit) * low, factor(unit) * high)
+    text = number_range_in_words(factor(unit) * low, factor(unit) * high, interval.limits)
     if unit in CHANGES:
         text = " to ".join(_signed(end) for end in text.split(" to "))
     return text + ENDINGS.get(unit, "")

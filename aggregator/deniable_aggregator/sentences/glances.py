@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_aggregator.sentences.change import at_most, how_far, reach
-from deniable_aggregator.sentences.ranges import number_range_in_words, range_in_words
+from deniable_aggregator.sentences.ranges import (
+    number_range_in_words,
+    range_in_words,
+    verb_of,
+)
 from deniable_aggregator.sentences.shares import (
     MOST_NAMED,
     PAIR,
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.discoveries import FoundString, FoundStrings
     from deniable_aggregator.answers.estimate_table import TableRow
+    from deniable_aggregator.limits import Limits
 
 MOST_CLEAR: Final = 2
 """Of the clear changes of a metric, so many are named."""
@@ -54,12 +59,15 @@ class _Row(NamedTuple):
     row: TableRow
 
 
-def glance(rows: Sequence[TableRow], *, records: bool = False) -> Glance | None:
+def glance(
+    rows: Sequence[TableRow], *, records: bool = False, limits: Limits | None = None
+) -> Glance | None:
     """What the rows of one metric and period say first; None if they have no number.
 
     Args:
         rows: of all devices together.
         records: whether the values are those of several attributes.
+        limits: the range of a metric of numbers, if it is known.
     """
     shares = [each for row in rows if row.measure == "share" for each in _share(row)]
     if shares:
@@ -77,11 +85,15 @@ def glance(rows: Sequence[TableRow], *, records: bool = False) -> Glance | None:
     median = next((each for each in placed if each.row.quantile == _MEDIAN), None)
     if median is not None:
         high = next((each for q in _HIGH for each in placed if each.row.quantile == q), None)
-        more = "" if high is None else f"the {high.name} is {_number(high)}"
-        return Glance(_number(median), "median", more, median.row)
+        more = ""
+        if high is not None:
+            where = _number(high, limits)
+            more = f"the {high.name} {verb_of(where)} {where}"
+        return Glance(_number(median, limits), "median", more, median.row)
     for row in rows:
         if row.measure == "mean" and row.low is not None and row.high is not None:
-            return Glance(number_range_in_words(row.low, row.high), "on average", "", row)
+            mean = number_range_in_words(row.low, row.high, limits)
+            return Glance(mean, "on average", "", row)
     return None
 
 
@@ -157,8 +169,8 @@ def _size(each: _Row) -> float:
     return each.row.estimate or 0.0
 
 
-def _number(each: _Row) -> str:
-    return number_range_in_words(each.low, each.high)
+def _number(each: _Row, limits: Limits | None) -> str:
+    return number_range_in_words(each.low, each.high, limits)
 
 
 def clear_rows(rows: Sequence[TableRow]) -> list[TableRow]:

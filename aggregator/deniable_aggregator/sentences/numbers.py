@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.estimates import Distribution
-from deniable_aggregator.sentences.ranges import number_range_in_words
+from deniable_aggregator.answers.limits import limits_of
+from deniable_aggregator.sentences.ranges import number_range_in_words, verb_of
 from deniable_aggregator.sentences.wording import counted, listed, quantile_in_words
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.common import Number, Quantile
     from deniable_aggregator.answers.estimates import Mean
+    from deniable_aggregator.limits import Limits
 
 MOST_QUANTILES: Final = 3
 _MEDIAN: Final = 0.5
@@ -26,32 +28,28 @@ def number_finding(answer: Mean | Distribution) -> str:
     Args:
         answer: as above.
     """
-    mean = f"the mean is {mean_in_words(answer.mean)}"
+    limits = limits_of(answer)
+    mean = placed("mean", answer.mean, limits)
     if not isinstance(answer, Distribution) or not answer.quantiles:
         return mean
-    return f"{listed([placed(each) for each in _chosen(answer.quantiles)])}; {mean}"
+    quantiles = [
+        placed(quantile_in_words(each.quantile), each, limits) for each in _chosen(answer.quantiles)
+    ]
+    return f"{listed(quantiles)}; {mean}"
 
 
-def mean_in_words(mean: Number) -> str:
-    """The interval of a mean.
-
-    Args:
-        mean: the estimate.
-    """
-    return number_range_in_words(mean.low, mean.high)
-
-
-def placed(each: Quantile) -> str:
-    """Where a quantile is, such as "the median is 1.74 to 1.82".
+def placed(name: str, number: Number | Quantile, limits: Limits | None) -> str:
+    """Where a number is, such as "the median is 1.74 to 1.82".
 
     Args:
-        each: the quantile.
+        name: of the number, such as "median".
+        number: a mean or a quantile.
+        limits: the range of its metric, if that is known.
     """
-    where = number_range_in_words(each.low, each.high)
-    name = quantile_in_words(each.quantile)
-    if each.estimate is None:
-        return f"the {name} is anywhere in {where}"
-    return f"the {name} is {where}"
+    where = number_range_in_words(number.low, number.high, limits)
+    verb = verb_of(where)
+    anywhere = "anywhere in " if number.estimate is None and verb == "is" else ""
+    return f"the {name} {verb} {anywhere}{where}"
 
 
 def not_placed(answer: Distribution) -> Iterator[str]:

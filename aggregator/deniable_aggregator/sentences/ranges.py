@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.decimals import EXACT, decimal_of
+from deniable_aggregator.limits import cut
+
+if TYPE_CHECKING:
+    from deniable_aggregator.limits import Limits
 
 _WHOLE: Final = Decimal(1)
 _HUNDRED: Final = Decimal(100)
@@ -14,6 +18,9 @@ _WIDER: Final = Decimal("1.3")
 
 _PLAIN: Final = range(-6, 16)
 """Powers of ten that are written without an exponent."""
+
+_ANYTHING: Final = "anything from"
+"""How a range begins that excludes nothing."""
 
 
 def range_in_words(low: float, high: float) -> str:
@@ -37,7 +44,7 @@ def range_in_words(low: float, high: float) -> str:
     last = half if last <= 0 else last
     if first <= 0:
         top = _round(last, step, ROUND_CEILING)
-        return f"below {_written(top)}%" if top < _HUNDRED else "anything from 0 to 100%"
+        return f"below {_written(top)}%" if top < _HUNDRED else f"{_ANYTHING} 0 to 100%"
     bottom = _above_zero(first, step)
     if last >= _HUNDRED:
         return f"above {_written(bottom)}%"
@@ -74,18 +81,36 @@ def difference_in_words(low: float, high: float) -> str:
     return _difference(*_ends(low, high), "")
 
 
-def number_range_in_words(low: float, high: float) -> str:
+def number_range_in_words(low: float, high: float, limits: Limits | None = None) -> str:
     """The interval of a number, such as "1.74 to 1.82" or "12,300 to 12,500".
 
     Args:
         low: the lower end.
         high: the upper end, at least `low`.
+        limits: what the number can be, if that is known: the words are cut there, and say
+            "anything from 60 to 100" where nothing within is excluded.
 
     Raises:
         ValueError: if they are not finite or in the wrong order.
     """
-    bottom, top = number_ends(low, high)
-    return bottom if bottom == top else f"{bottom} to {top}"
+    if limits is None:
+        bottom, top = number_ends(low, high)
+        return bottom if bottom == top else f"{bottom} to {top}"
+    first, last = _outward(*_ends(*_cut_ends(low, high, limits)))
+    least, greatest = (decimal_of(limit).normalize(EXACT) for limit in limits)
+    if first <= least and last >= greatest:
+        return f"{_ANYTHING} {_written(least)} to {_written(greatest)}"
+    first, last = max(first, least), min(last, greatest)
+    return _written(first) if first == last else f"{_written(first)} to {_written(last)}"
+
+
+def verb_of(where: str) -> str:
+    """The verb between a number and its range: "may be" before one that excludes nothing.
+
+    Args:
+        where: the range in words.
+    """
+    return "may be" if where.startswith(_ANYTHING) else "is"
 
 
 def share_ends(low: float, high: float) -> tuple[str, str]:
@@ -162,15 +187,20 @@ def share_in_words(share: float, low: float, high: float) -> str:
     return f"{_written(_round(inside, step, ROUND_HALF_EVEN))}%"
 
 
-def number_in_words(number: float, low: float, high: float) -> str:
+def number_in_words(number: float, low: float, high: float, limits: Limits | None = None) -> str:
     """An estimated number, to the digits that its interval supports.
 
     Args:
         number: the estimate.
         low: the lower end of the interval.
         high: the upper end, at least `low`.
+        limits: what the number can be, if that is known; outside it is shown as the nearer one.
     """
-    return _written(_round(decimal_of(number), _step(*_ends(low, high)), ROUND_HALF_EVEN))
+    if limits is None:
+        return _written(_round(decimal_of(number), _step(*_ends(low, high)), ROUND_HALF_EVEN))
+    least, greatest = (decimal_of(limit).normalize(EXACT) for limit in limits)
+    step = _step(*_ends(*_cut_ends(low, high, limits)))
+    return _written(min(max(_round(decimal_of(number), step, ROUND_HALF_EVEN), least), greatest))
 
 
 def point_in_words(change: float, low: float, high: float) -> str:
@@ -195,6 +225,11 @@ def _difference(first: Decimal, last: Decimal, unit: str) -> str:
     bottom, top = _above_zero(first, step), _round(last, step, ROUND_CEILING)
     far = _counted(top, unit)
     return f"{way} {far}" if bottom == top else f"{way} {_written(bottom)} to {far}"
+
+
+def _cut_ends(low: float, high: float, limits: Limits) -> Limits:
+    _ends(low, high)  # which must be finite and in their order before they are cut, too
+    return cut(low, high, limits)
 
 
 def _outward(first: Decimal, last: Decimal) -> tuple[Decimal, Decimal]:

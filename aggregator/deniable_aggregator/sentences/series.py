@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from deniable_aggregator.answers.limits import limits_of
 from deniable_aggregator.sentences.ranges import number_range_in_words, range_in_words
 from deniable_aggregator.sentences.shares import PAIR, TRUE
 from deniable_aggregator.sentences.wording import (
@@ -44,7 +46,11 @@ def series_finding(answer: Series) -> str:
     if not whole:
         return f"no reports in {counted(len(answer.periods), answer.by)}"
     last = whole[-1]
-    in_words = range_in_words if answer.kind == "shares" else number_range_in_words
+    in_words = (
+        range_in_words
+        if answer.kind == "shares"
+        else partial(number_range_in_words, limits=limits_of(answer))
+    )
     lines = [f"in the {_which(answer, last)} ({days_between(last.since, last.until)})"]
     points = sorted(_points(last), key=lambda point: -point.size)
     if len(points) > MOST_FOLLOWED:

@@ -75,6 +75,9 @@ def test_each_type_says_what_can_be_asked_of_it(tmp_path):
         assert described["words"]["letters"]["alphabet"] == "text"
         assert service.ask("/v1/metrics/words").get_json()["discovers"]
         assert described["words"]["first_day"] is None
+        listed = {each["name"]: each for each in service.ask("/v1/metrics").get_json()["metrics"]}
+        assert listed["wait"]["range"] == [0, 5]
+        assert "range" not in listed["words"]
 
 
 def test_the_newest_version_comes_first(service, metric):

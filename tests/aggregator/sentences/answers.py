@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from deniable_aggregator.answers.common import (
     DetectionNote,
@@ -51,6 +52,11 @@ def shares(*rows: Share) -> Shares:
 def mean(low: float, middle: float, high: float) -> Mean:
     """The mean of a number."""
     return Mean(**_HEAD, mean=number(low, middle, high))
+
+
+def ranged(answer: Any, *ranges: tuple[float, float]) -> Any:
+    """The same answer of a metric with this range, or of versions with these."""
+    return replace(answer, versions=[replace(VERSION, range=each) for each in ranges])
 
 
 def number(low: float, middle: float, high: float) -> Number:

@@ -43,7 +43,8 @@ def draw_histogram(canvas: Canvas, panel: Histogram, width: float) -> float:
     start = 36.0 if phone else max(names + _GAP, 36.0)
     end = width - (4 if phone else max((text_width(each, TEXT) for each in said), default=0) + _GAP)
     ends = [end for bar in panel.bars for end in (bar.start, bar.end)]
-    placed = [end for each in panel.placed for end in (each.interval.low, each.interval.high)]
+    numbers = [shown_part(each.interval, "number") for each in panel.placed]
+    placed = [end for each in numbers for end in (each.low, each.high)]
     across = scale_over([*ends, *placed], start, end)
     shares = [shown_part(bar.interval, "share") for bar in panel.bars]
     heights = [end for each in shares for end in (each.low, each.high, each.estimate)]
@@ -55,14 +56,14 @@ def draw_histogram(canvas: Canvas, panel: Histogram, width: float) -> float:
     y += HEIGHT + 20
     canvas.text(end, y + 11, panel.axis, size=SMALL, anchor="end", color=theme.muted, within=end)
     y += 20
-    for each, text in zip(panel.placed, said, strict=True):
+    for each, interval, text in zip(panel.placed, numbers, said, strict=True):
         with canvas.group("row", placed_in_words(each)):
             middle = y + (27 if phone else _ROW / 2)
             base = y + 13 if phone else middle + 4
             canvas.text(0, base, each.name, within=width / 2 if phone else start, kind="label")
             canvas.text(width, base, text, anchor="end", kind="range")
             canvas.line((start, middle), (end, middle), theme.ink, opacity=_FADED)
-            draw_interval(canvas, each.interval, across, middle)
+            draw_interval(canvas, interval, across, middle)
         y += _ROW + (14 if phone else 0)
     return y + 4
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 
 from deniable_aggregator.answers.common import Number
+from deniable_aggregator.answers.limits import limits_of
 from deniable_aggregator.charts.figure import (
     Bar,
     Dot,
@@ -29,6 +30,7 @@ from deniable_aggregator.sentences import quantile_in_words
 if TYPE_CHECKING:
     from deniable_aggregator.answers.common import Quantile
     from deniable_aggregator.answers.estimates import Distribution, Mean
+    from deniable_aggregator.limits import Limits
 
 
 def mean_figure(answer: Mean) -> Figure:
@@ -37,8 +39,7 @@ def mean_figure(answer: Mean) -> Figure:
     Args:
         answer: the mean.
     """
-    ranges = [each.range for each in answer.versions if each.range is not UNSET]
-    ends = tuple(end for each in ranges for end in each)
+    limits, level = limits_of(answer), answer.interval.level
     return Figure(
         title=title_of(answer.metric, answer.description),
         warnings=warnings_of(answer.notices),
@@ -46,18 +47,16 @@ def mean_figure(answer: Mean) -> Figure:
         panels=(
             Dots(
                 axis=f"mean {answer.metric} of {WHOSE[answer.margin]}, over the metric's range"
-                if ends
+                if limits
                 else f"mean {answer.metric} of {WHOSE[answer.margin]}",
                 unit="number",
-                reference=0.0 if not ends or min(ends) <= 0 <= max(ends) else None,
-                ends=ends,
-                dots=(
-                    Dot(label="mean", interval=placed_interval(answer.mean, answer.interval.level)),
-                ),
+                reference=0.0 if limits is None or limits[0] <= 0 <= limits[1] else None,
+                ends=limits or (),
+                dots=(Dot(label="mean", interval=placed_interval(answer.mean, level, limits)),),
             ),
         ),
         notes=(intervals_in_words(answer.interval),),
-        level=answer.interval.level,
+        level=level,
     )
 
 
@@ -67,7 +66,7 @@ def distribution_figure(answer: Distribution) -> Figure:
     Args:
         answer: the distribution.
     """
-    level = answer.interval.level
+    limits, level = limits_of(answer), answer.interval.level
     widths = {round(each.end - each.start, 12) for each in answer.bins}
     wide = f", in bins of {min(widths):.4g}" if len(widths) == 1 else ""
     return Figure(
@@ -87,11 +86,11 @@ def distribution_figure(answer: Distribution) -> Figure:
                     for each in answer.bins
                 ),
                 placed=(
-                    Placed(name="mean", interval=placed_interval(answer.mean, level)),
+                    Placed(name="mean", interval=placed_interval(answer.mean, level, limits)),
                     *(
                         Placed(
                             name=quantile_in_words(each.quantile),
-                            interval=placed_interval(each, level),
+                            interval=placed_interval(each, level, limits),
                         )
                         for each in answer.quantiles
                     ),
@@ -103,12 +102,13 @@ def distribution_figure(answer: Distribution) -> Figure:
     )
 
 
-def placed_interval(number: Number | Quantile, level: float) -> Interval:
+def placed_interval(number: Number | Quantile, level: float, limits: Limits | None) -> Interval:
     """The interval of a mean or of a quantile.
 
     Args:
         number: the mean or quantile.
         level: of its interval.
+        limits: the range of its metric, if that is known.
     """
     error = number.standard_error if isinstance(number, Number) else UNSET
     return interval_of(
@@ -117,4 +117,5 @@ def placed_interval(number: Number | Quantile, level: float) -> Interval:
         number.high,
         level=level,
         standard_error=None if error is UNSET else error,
+        limits=limits,
     )

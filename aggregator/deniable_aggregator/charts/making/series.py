@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET
 
+from deniable_aggregator.answers.limits import limits_of
 from deniable_aggregator.charts.figure import (
     Event,
     Figure,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from deniable_aggregator.answers.trends import Period, Series
+    from deniable_aggregator.limits import Limits
 
 MOST_LINES: Final = 8
 """More small pictures cannot be compared with one another."""
@@ -42,7 +44,8 @@ def series_figure(answer: Series, most: int) -> Figure:
         most: how many values are drawn, at most 8: those with the largest mean.
     """
     level = answer.interval.level
-    found = [_intervals(period, level) for period in answer.periods]
+    limits = limits_of(answer)
+    found = [_intervals(period, level, limits) for period in answer.periods]
     labels = list(dict.fromkeys(label for each in found for label in each))
     if answer.kind == "shares":
         labels.sort(key=lambda label: -_mean([each[label] for each in found if label in each]))
@@ -71,7 +74,7 @@ def series_figure(answer: Series, most: int) -> Figure:
     )
 
 
-def _intervals(period: Period, level: float) -> Mapping[str, Interval]:
+def _intervals(period: Period, level: float, limits: Limits | None) -> Mapping[str, Interval]:
     """What is drawn of a period, by label."""
     found: dict[str, Interval] = {}
     if period.combined is not UNSET:
@@ -94,9 +97,9 @@ def _intervals(period: Period, level: float) -> Mapping[str, Interval]:
             told=row.detected,
         )
     if period.mean is not UNSET:
-        found["mean"] = placed_interval(period.mean, level)
+        found["mean"] = placed_interval(period.mean, level, limits)
     for each in [] if period.quantiles is UNSET else period.quantiles:
-        found[quantile_in_words(each.quantile)] = placed_interval(each, level)
+        found[quantile_in_words(each.quantile)] = placed_interval(each, level, limits)
     return found
 
 

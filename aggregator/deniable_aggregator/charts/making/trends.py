@@ -12,13 +12,18 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.estimate_table import TableRow
     from deniable_aggregator.answers.words import PeriodLength
     from deniable_aggregator.dates import DayRange
+    from deniable_aggregator.limits import Limits
 
 LEVEL: Final = 0.95
 """Of the intervals in the table of estimates."""
 
 
 def trend_figure(
-    title: str, by: PeriodLength, periods: Sequence[DayRange], rows: Sequence[TableRow]
+    title: str,
+    by: PeriodLength,
+    periods: Sequence[DayRange],
+    rows: Sequence[TableRow],
+    limits: Limits | None = None,
 ) -> Figure:
     """One number, period by period.
 
@@ -27,6 +32,7 @@ def trend_figure(
         by: how long a period is.
         periods: all that are drawn, in their order.
         rows: at most one of each period, all of the same value, mean or quantile.
+        limits: the range of a metric of numbers, if it is known.
     """
     of_period = {row.since: row for row in rows}
     found = [of_period.get(period.since) for period in periods]
@@ -43,7 +49,8 @@ def trend_figure(
                     Line(
                         label=title,
                         moments=tuple(
-                            _moment(period, row) for period, row in zip(periods, found, strict=True)
+                            _moment(period, row, limits)
+                            for period, row in zip(periods, found, strict=True)
                         ),
                     ),
                 ),
@@ -53,7 +60,7 @@ def trend_figure(
     )
 
 
-def _moment(period: DayRange, row: TableRow | None) -> Moment:
+def _moment(period: DayRange, row: TableRow | None, limits: Limits | None) -> Moment:
     if row is None or row.low is None or row.high is None:
         return Moment(since=period.since, until=period.until, interval=None)
     interval = interval_of(
@@ -63,6 +70,7 @@ def _moment(period: DayRange, row: TableRow | None) -> Moment:
         level=LEVEL,
         standard_error=row.standard_error,
         told=row.detected is not False,
+        limits=limits,
     )
     return Moment(since=period.since, until=period.until, interval=interval)
 

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers.estimates import Mean, SegmentShares, Shares
+from deniable_aggregator.answers.limits import limits_of
 from deniable_aggregator.sentences import (
     number_in_words,
     number_range_in_words,
     range_in_words,
     share_in_words,
 )
+from deniable_aggregator.sentences.ranges import verb_of
 from deniable_aggregator.sentences.shares import is_flag
 
 if TYPE_CHECKING:
@@ -39,10 +41,11 @@ def headline(estimate: Estimate) -> Headline | None:
     """
     level = f"{estimate.interval.level:.0%} interval"
     if isinstance(estimate, Mean):
-        mean = estimate.mean
-        within = number_range_in_words(mean.low, mean.high)
-        middle = number_in_words(mean.estimate, mean.low, mean.high)
-        return Headline(range=within, of=f"is the mean; estimate {middle}, {level}")
+        mean, limits = estimate.mean, limits_of(estimate)
+        within = number_range_in_words(mean.low, mean.high, limits)
+        middle = number_in_words(mean.estimate, mean.low, mean.high, limits)
+        said = f"{verb_of(within)} the mean; estimate {middle}, {level}"
+        return Headline(range=within, of=said)
     if not isinstance(estimate, Shares | SegmentShares):
         return None
     if not is_flag([row.value for row in estimate.estimates]):

@@ -75,7 +75,9 @@ def metric_card(of: MetricWeek, weeks: Weeks, today: date) -> MetricCard:
         address=address("metric", metric.name),
         headline="" if seen is None else seen.number,
         of="" if seen is None else seen.of,
-        figure=trend_figure(metric.name, "week", weeks.drawn, of.trend) if of.trend else None,
+        figure=trend_figure(metric.name, "week", weeks.drawn, of.trend, of.limits)
+        if of.trend
+        else None,
         badges=[*([change] if change else ()), *_badges(of, health, stopped)],
         more="" if seen is None else seen.more,
         asides=list(_asides(of, weeks, today)),

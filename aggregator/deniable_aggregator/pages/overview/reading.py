@@ -13,6 +13,7 @@ from deniable_aggregator.answers.estimate_table import EstimateTableQuery
 from deniable_aggregator.answers.versions import versions_by_name, whole_metric
 from deniable_aggregator.asking.errors import AskingError
 from deniable_aggregator.dates import DayRange, calendar_period
+from deniable_aggregator.limits import widest
 from deniable_aggregator.report.clear_changes import rows_at_report_level
 from deniable_aggregator.sentences.glances import glance
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.discoveries import FoundStrings
     from deniable_aggregator.answers.estimate_table import TableRow
     from deniable_aggregator.asking.source import Source
+    from deniable_aggregator.limits import Limits
     from deniable_aggregator.sentences.glances import Glance
 
 WEEKS: Final = 12
@@ -52,6 +54,7 @@ class MetricWeek:
         changes: what has changed since the week before, clear at the level of all metrics; empty
             if that is not known, or reports of either week are suspicious.
         trend: the same number, week by week.
+        limits: the range of a metric of numbers; of several versions, the widest.
         found: what was found last of strings that nobody listed.
     """
 
@@ -60,6 +63,7 @@ class MetricWeek:
     glance: Glance | None = None
     changes: Sequence[TableRow] = ()
     trend: Sequence[TableRow] = ()
+    limits: Limits | None = None
     found: FoundStrings | None = None
 
     @property
@@ -112,8 +116,16 @@ def read_weeks(source: Source, today: date) -> Weeks:
             _ask(source, drawn[0].since, week, NUMBERS, metric=tuple(late), top=MOST_SHARES)
         )
         newest |= {name: _of_last_week(rows) for name, rows in older.items()}
+    limits = {
+        name: widest([each.range for each in some if each.range is not UNSET])
+        for name, some in versions.items()
+    }
     glances = {
-        each.name: glance(_numbers(newest.get(each.name, ())), records=each.type == "attributes")
+        each.name: glance(
+            _numbers(newest.get(each.name, ())),
+            records=each.type == "attributes",
+            limits=limits[each.name],
+        )
         for each in metrics
     }
     first_numbers = {name: seen.row for name, seen in glances.items() if seen and seen.row}
@@ -129,6 +141,7 @@ def read_weeks(source: Source, today: date) -> Weeks:
                 glance=glances[each.name],
                 changes=changes.get(each.name, ()),
                 trend=trends.get(each.name, ()),
+                limits=limits[each.name],
                 found=_found(source, each) if each.discovers and each.reports else None,
             )
             for each in metrics

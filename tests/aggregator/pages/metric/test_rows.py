@@ -15,6 +15,7 @@ from tests.aggregator.sentences.answers import (
     change,
     difference,
     mean,
+    ranged,
     share,
     shares,
 )
@@ -83,6 +84,14 @@ def test_a_mean_and_a_flag_are_one_range_with_their_estimate():
     assert rare.range == "below 1%"
     assert "can't tell from zero" in rare.of
     assert headline(ANSWER) is None
+
+
+def test_a_large_mean_is_cut_at_the_range_of_its_metric():
+    whole = headline(ranged(mean(30, 80, 130), (60, 100)))
+    assert whole.range == "anything from 60 to 100"
+    assert whole.of == "may be the mean; estimate 80, 95% interval"
+    beyond = headline(ranged(mean(90, 110, 130), (60, 100)))
+    assert (beyond.range, beyond.of) == ("90 to 100", "is the mean; estimate 100, 95% interval")
 
 
 def test_a_mean_that_did_not_clearly_change_says_how_far_it_can_have():

@@ -15,6 +15,7 @@ from deniable_aggregator.answers.annotations import Annotation, Annotations
 from deniable_aggregator.answers.discoveries import Discoveries, Discovery
 from deniable_aggregator.answers.estimate_table import EstimateTable, TableRow
 from deniable_aggregator.answers.questions import EstimateQuery
+from deniable_aggregator.charts.sparkline import sparkline
 from deniable_aggregator.pages.overview.reading import read_weeks
 from deniable_aggregator.pages.overview.view import Choice, overview_view
 from deniable_aggregator.pages.rendering import page
@@ -180,6 +181,22 @@ def test_a_card_says_what_leads_and_draws_it_week_by_week() -> None:
 )  # fmt: skip
 def test_numbers_of_all_kinds_are_ranges_in_words(rows: list[TableRow], said: str) -> None:
     assert said in words(shown([metric("m")], rows), "m")
+
+
+def test_numbers_and_their_sparkline_are_cut_at_the_widest_range_of_the_metric() -> None:
+    mean = TableRow(metric="m", since=MONDAY, until=MONDAY + timedelta(6), measure="mean",
+                    estimate=250.0, low=-200.0, high=700.0, reports=9, final=True)  # fmt: skip
+    versions = [metric("m", range=ends, type="number") for ends in ((0.0, 300.0), (0.0, 600.0))]
+    for known, said in ((versions[:1], "0 to 300"), (versions, "0 to 600")):
+        overview = shown(known, [mean])
+        assert words(overview, "m").startswith(f"anything from {said} | on average")
+        (card,) = overview.cards
+        assert card.figure is not None
+        assert f"anything from {said}, estimate" in sparkline(card.figure)
+    high, low = (structs.replace(mean, measure="quantile", quantile=q) for q in (0.9, 0.5))
+    assert words(
+        shown(versions[:1], [high, structs.replace(low, low=20.0, high=40.0)]), "m"
+    ).startswith("20 to 40 | median | the 90th percentile may be anything from 0 to 300")
 
 
 def test_a_clear_change_is_named_and_comes_first() -> None:
