@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.charts.drawing.canvas import SMALL, TEXT
 from deniable_aggregator.charts.drawing.dots import PHONE
 from deniable_aggregator.charts.drawing.scales import Scale, scale_over, tick_words
-from deniable_aggregator.charts.drawing.texts import text_width
+from deniable_aggregator.charts.drawing.texts import centred, text_width
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 HEIGHT: Final = 220.0
 _LEFT: Final = 48.0
 _LINE: Final = 14.0
+_MARK: Final = 16.0
+"""How high the words of the rule are, above the plot."""
+
 _FADED: Final = 0.16
 _MILLION: Final = 1e6
 
@@ -35,7 +38,7 @@ def draw_curves(canvas: Canvas, panel: Curves, width: float) -> float:
         canvas.text(0, 14, panel.heading, size=TEXT + 1, bold=True, within=width)
         y += 24
     canvas.text(0, y + 11, panel.axis, size=SMALL, color=theme.muted, within=width)
-    y += 22
+    y += 22 + (_MARK if panel.marked is not None else 0)
     names = max(text_width(curve.name, SMALL, bold=curve.chosen) for curve in panel.curves)
     end = width - min(names + 22, width * (0.35 if width < PHONE else 0.3))
     counted = [point[0] for curve in panel.curves for point in curve.points]
@@ -55,7 +58,7 @@ def draw_curves(canvas: Canvas, panel: Curves, width: float) -> float:
                 across(tick), HEIGHT + 16, words, size=SMALL, anchor="middle", color=theme.muted
             )
         if panel.marked is not None:
-            _mark(canvas, panel, across(panel.marked), end)
+            _mark(canvas, panel, across(panel.marked), width)
         # The curve that counts lies over the others.
         for curve in sorted(panel.curves, key=lambda each: each.chosen):
             points = [(across(each[0]), up(each[1])) for each in curve.points]
@@ -67,19 +70,13 @@ def draw_curves(canvas: Canvas, panel: Curves, width: float) -> float:
     return y + 4
 
 
-def _mark(canvas: Canvas, panel: Curves, x: float, end: float) -> None:
-    """The rule and its words, in the corner where curves are not."""
-    canvas.line((x, 0), (x, HEIGHT), canvas.theme.truth, 1.2, kind="planned", dashes="4 3")
+def _mark(canvas: Canvas, panel: Curves, x: float, width: float) -> None:
+    """The rule, and its words above it, where neither curves nor their names are."""
+    canvas.line((x, -2), (x, HEIGHT), canvas.theme.truth, 1.2, kind="planned", dashes="4 3")
     words = f"{panel.mark}: {panel.marked:,}"
-    fits = x + 5 + text_width(words, SMALL, bold=False) < end
-    first, *_, last = panel.curves[0].points
+    x = centred(x, words, SMALL, width)
     canvas.text(
-        x + (5 if fits else -5),
-        10 if first[1] > last[1] else HEIGHT - 8,
-        words,
-        size=SMALL,
-        anchor="start" if fits else "end",
-        color=canvas.theme.muted,
+        x, -6, words, size=SMALL, anchor="middle", color=canvas.theme.muted, kind="planned-words"
     )
 
 
