@@ -35,7 +35,7 @@ def in_the_class(device):
 
 
 def in_a_list(device):
-    device._reports.append(device._reports[0])
+    device.reports.append(None)
 
 
 def in_the_module(_device):
@@ -51,12 +51,17 @@ def in_an_iterator(device):
     "remember", [in_the_object, in_the_class, in_a_list, in_the_module, in_an_iterator]
 )
 def test_whatever_a_randomizer_remembers_is_found_also_inside_another(monkeypatch, name, remember):
-    report = GRR.report
+    report, begin = GRR.report, GRR.__init__
+
+    def with_a_list(device, *arguments):
+        begin(device, *arguments)
+        device.reports = []
 
     def remembering(device, item, secret):
         remember(device)
         return report(device, item, secret)
 
+    monkeypatch.setattr(GRR, "__init__", with_a_list)
     monkeypatch.setattr(GRR, "numbers", count(), raising=False)
     monkeypatch.setattr(GRR, "_reported", None, raising=False)
     monkeypatch.setattr(grr, "REPORTED", [], raising=False)

@@ -146,11 +146,11 @@ NOISE: Final = (
     Fault(
         "a lie that would repeat the last one is the truth",
         f"{RANDOMIZERS}/oracles/grr.py",
-        "        return self._reports[index]",
+        '        return index.to_bytes(self._bytes, "big")',
         '        if drawn and index == getattr(self, "_seen", None):\n'
         '            index = cast("int", item)\n'
         "        self._seen = index if drawn else None\n"
-        "        return self._reports[index]",
+        '        return index.to_bytes(self._bytes, "big")',
         (UNCHANGED + "[grr]",),
         metric="named",
     ),

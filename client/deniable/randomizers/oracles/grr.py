@@ -19,9 +19,7 @@ class GeneralizedRandomizedResponseRandomizer:
         self._randomness = sources.randomness
         self._own = mechanism.own
         self._other = mechanism.other
-        self._reports = [
-            index.to_bytes(mechanism.report_bytes, "big") for index in range(mechanism.size)
-        ]
+        self._bytes = mechanism.report_bytes
 
     def report(self, item: int | bytes, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
         """The reported index, big-endian."""
@@ -29,4 +27,4 @@ class GeneralizedRandomizedResponseRandomizer:
         drawn = self._randomness.one_of(self._own, self._other)
         if drawn:
             index = drawn - 1 + (drawn > index)
-        return self._reports[index]
+        return index.to_bytes(self._bytes, "big")

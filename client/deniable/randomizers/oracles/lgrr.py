@@ -27,15 +27,13 @@ class MemoizedRandomizedResponseRandomizer:
         self._permanent_weights = mechanism.permanent_own, mechanism.permanent_other
         self._randomness = sources.randomness
         self._own, self._other = mechanism.own, mechanism.other
-        self._reports = [
-            index.to_bytes(mechanism.report_bytes, "big") for index in range(mechanism.size)
-        ]
+        self._bytes = mechanism.report_bytes
 
     def report(self, item: int | bytes, secret: bytes) -> bytes:
         """The reported index, big-endian."""
         permanent = self.permanent(cast("int", item), secret)
         drawn = self._randomness.one_of(self._own, self._other)
-        return self._reports[_index_of_draw(permanent, drawn)]
+        return _index_of_draw(permanent, drawn).to_bytes(self._bytes, "big")
 
     def permanent(self, item: int, secret: bytes) -> int:
         """The memoised answer for an item: an index."""
