@@ -50,7 +50,7 @@ def in_words(interval: Interval, unit: Unit) -> str:
 
 
 def estimate_in_words(value: float, interval: Interval, unit: Unit) -> str:
-    """A number, rounded as its interval is.
+    """A number, rounded as its interval is, and within what it can be.
 
     Args:
         value: the estimate, or another number beside it.
@@ -61,7 +61,7 @@ def estimate_in_words(value: float, interval: Interval, unit: Unit) -> str:
 
     scale = factor(unit)
     low, high = scale * _finite(interval.low), scale * _finite(interval.high)
-    text = number_in_words(scale * _finite(value), low, high)
+    text = number_in_words(scale * _finite(value), low, high, interval.limits)
     return (_signed(text) if unit in CHANGES else text) + ENDINGS.get(unit, "")
 
 

@@ -32,6 +32,19 @@ def test_the_row_of_a_mean_ends_where_the_range_does():
     assert "mean: anything from 60 to 100, estimate 100" in root.find(f"{SVG}desc").text
 
 
+@pytest.mark.parametrize(
+    ("interval", "limits", "said"),
+    [
+        ((20, 86.9, 150), (0.0, 87.0), "mean: 20 to 87, estimate 87"),
+        ((20, 150, 280), (0.0, 87.0), "mean: 20 to 87, estimate 87"),
+        ((-150, -40, 50), (-13.0, 87.0), "mean: -13 to 50, estimate -10"),
+    ],
+)
+def test_an_estimate_is_not_rounded_beyond_the_range(interval, limits, said):
+    figure = figure_of(ranged(mean(*interval), limits))
+    assert said in parsed(svg(figure)).find(f"{SVG}desc").text
+
+
 def test_a_series_and_its_axis_stay_within_the_range():
     root = parsed(svg(figure_of(WEEKS)))
     axis = {number: y - 4 for number, y in axis_of(of_class(root, "plot")[0], "y").items()}

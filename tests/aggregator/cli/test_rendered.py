@@ -269,3 +269,11 @@ def test_ends_in_brackets_are_rounded_outward():
     assert difference_with_ends(0.082, 0.061, 0.103, shares=True) == "+8.2 points [6.1, 10.3]"
     assert number_with_ends(1.78, 1.7431, 1.8169) == "1.78 [1.74, 1.82]"
     assert number_with_ends(1e300, 0.9e300, 1.1e300).endswith("]")
+
+
+def test_an_end_that_floats_have_moved_off_zero_is_zero():
+    edges = np.linspace(-0.1, 0.2, 13).tolist()
+    assert 0 < edges[4] < 1e-15
+    assert number_with_ends(0.1, edges[4], 0.2) == "0.10 [0.00, 0.20]"
+    assert number_with_ends(-0.1, -0.2, -edges[4]) == "-0.10 [-0.20, 0.00]"
+    assert number_with_ends(0.1, 1e-9, 0.2) == "0.10 [0.000000001, 0.20]"

@@ -131,13 +131,14 @@ def difference_with_ends(change: float | None, low: float, high: float, *, share
 def _ends(low: float, high: float, places: int, *, percent: bool = False) -> str:
     """The ends of an interval in brackets, rounded outward: what is printed is never narrower.
 
-    An end is not rounded to zero: that would say of an interval without zero that it has it.
+    An end is not rounded to zero: that would say of an interval without zero that it has it. What
+    is zero to `MOST_DECIMALS` is zero, which floats missed: bins have such ends.
     """
     ends = []
     for each, rounding in ((low, ROUND_FLOOR), (high, ROUND_CEILING)):
         end = decimal_of(each, percent=percent)
         rounded = end.quantize(Decimal(1).scaleb(-places), rounding, EXACT)
-        if end and not rounded:
+        if end and not rounded and end.adjusted() >= -MOST_DECIMALS:
             rounded = end.quantize(Decimal(1).scaleb(end.adjusted()), rounding, EXACT)
         ends.append(f"{rounded + 0:,f}")
     return f"[{', '.join(ends)}]"
