@@ -18,6 +18,15 @@ if TYPE_CHECKING:
 PRESENT: Final = 0.5
 """Above this presence a row has a warning."""
 
+_OF_ONE_TABLE: Final = (
+    "A device sends at most one report a ",
+    "The table is about ",
+    "No value reaches the minimum.",
+    "“",
+    "Not placed: ",
+)
+"""How notes begin that count or name what is in a table; others begin with a number."""
+
 
 def notes_of(made: Publication, answer: Estimate, near: int) -> list[str]:
     """The notes of a publication, a sentence or more each.
@@ -36,6 +45,15 @@ def notes_of(made: Publication, answer: Estimate, near: int) -> list[str]:
         *_listed(made, answer),
         *_fakes(made, answer),
     ]
+
+
+def is_of_one_table(note: str) -> bool:
+    """Whether a note belongs to its table, even if that of another table reads alike.
+
+    Args:
+        note: of a publication.
+    """
+    return note[:1].isdigit() or note.startswith(_OF_ONE_TABLE)
 
 
 def presence_warnings(made: Publication) -> list[str]:
@@ -144,13 +162,16 @@ def _shown(made: Publication, near: int) -> Iterator[str]:
     )
     shown = [each for each in made.rows if each.measure == "share"]
     if not shown:
-        yield "No value reaches this."
+        yield "No value reaches the minimum."
     for each in made.rows:
         if each.measure == "other":
             yield from _others(each, near)
     if made.left_out:
-        text = f"{counted(made.left_out, 'value')} below it {'is' if made.left_out == 1 else 'are'}"
-        yield f"{text} left out{_why_not_added(made)}."
+        are = "is" if made.left_out == 1 else "are"
+        yield (
+            f"{counted(made.left_out, 'value')} below the minimum {are} left out"
+            f"{_why_not_added(made)}."
+        )
     if any((each.of_reports or made.reports) < made.reports for each in made.rows):
         yield (
             "Where a value is known to some versions of the metric alone, its share is of their "
@@ -178,10 +199,10 @@ def _why_not_added(made: Publication) -> str:
 
 def _others(row: PublishedRow, near: int) -> Iterator[str]:
     text = (
-        f"“{row.label}” is the share of all {row.items:,} values below it together, with the "
-        "error of their sum"
+        f"“{row.label}” is the share of all {row.items:,} values below the minimum together, with "
+        "the error of their sum"
         if row.items > 1
-        else f"“{row.label}” is the only value below it"
+        else f"“{row.label}” is the only value below the minimum"
     )
     if near:
         text += (

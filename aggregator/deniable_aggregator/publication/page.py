@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from deniable_aggregator.charts.svg import PHONE_WIDTH, svg
 from deniable_aggregator.publication.cells import basis_of, table_of, title_of
 from deniable_aggregator.publication.figures import figure_of
+from deniable_aggregator.publication.notes import is_of_one_table
 from deniable_aggregator.publication.question_text import question_in_words
 from deniable_aggregator.publication.registered import (
     everything_registered,
@@ -161,9 +162,13 @@ def _metrics(publications: Sequence[Publication], export: Export | None) -> dict
 
 
 def _notes_of_all(publications: Sequence[Publication]) -> list[str]:
-    """The notes that several metrics all have, word for word."""
+    """The notes that several metrics all have, word for word, but for those of a table."""
     first, *others = publications
-    return [note for note in first.notes if others and all(note in each.notes for each in others)]
+    return [
+        note
+        for note in first.notes
+        if others and all(note in each.notes for each in others) and not is_of_one_table(note)
+    ]
 
 
 def _section(made: Publication, export: Export | None, said: Sequence[str]) -> Section:

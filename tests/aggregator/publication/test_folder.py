@@ -19,11 +19,16 @@ from msgspec.structs import replace
 from deniable_aggregator.publication.export import open_export
 from deniable_aggregator.publication.folder import digest_of_folder, folder_files, write_folder
 from deniable_aggregator.publication.formats import FORMATS
+from deniable_aggregator.publication.notes import is_of_one_table
+from deniable_aggregator.publication.page import sheet
+from deniable_aggregator.publication.policy import Policy
+from deniable_aggregator.publication.publish import publish
 from deniable_aggregator.publication.registered import everything_registered
 from deniable_shared import __version__
 from deniable_shared.errors import ParameterError
 from tests.aggregator.publication import exported
 from tests.aggregator.publication.exported import HOSTILE, PUBLIC_KEY
+from tests.aggregator.publication.test_publishing import source
 
 MADE = """
 import sys
@@ -246,6 +251,19 @@ def test_what_is_true_of_all_metrics_stands_once_and_first(files, document):
     for note, metrics in notes.items():
         assert page.count(f"<li>{note}</li>") == 1
         assert (page.index(f"<li>{note}</li>") < first_metric) == (len(metrics) == 2)
+
+
+@pytest.mark.parametrize("minimum", [1_000, 50_000])
+def test_a_note_that_counts_or_names_what_a_table_has_stays_there_if_others_have_the_same(minimum):
+    made = publish(source(), "m", policy=Policy(minimum, 1))
+    twice = [made, replace(made, metric="n")]
+    page = unescape(sheet(twice))
+    first_metric = page.index('class="metric"')
+    for note in made.notes:
+        counts = note.startswith(("“other (", "No value reaches the minimum."))
+        assert page.count(f"<li>{note}</li>") == 1 + counts
+        assert (page.index(f"<li>{note}</li>") < first_metric) != counts
+    assert [is_of_one_table(note) for note in made.notes].count(True) == 1 + (minimum > 1_000)
 
 
 def test_the_page_names_what_is_not_published_too(document, files):

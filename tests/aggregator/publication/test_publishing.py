@@ -78,7 +78,7 @@ def test_the_minimum_is_of_the_devices_of_a_period_and_not_of_their_reports():
 def test_if_no_value_is_shown_the_others_still_are_together():
     made = publish(source(), "m", policy=Policy(20_000))
     assert [row.label for row in made.rows] == ["other (6 items)"]
-    assert "No value reaches this." in made.notes
+    assert "No value reaches the minimum." in made.notes
 
 
 def test_the_only_value_of_a_table_is_left_out_and_not_called_other():
@@ -86,7 +86,7 @@ def test_the_only_value_of_a_table_is_left_out_and_not_called_other():
     flag = replace_type(spec)
     made = publish(TallySource([(flag, np.array([9_900, 100]))]), "m", policy=Policy(5_000))
     assert (made.rows, made.left_out) == ([], 1)
-    assert "1 value below it is left out." in made.notes
+    assert "1 value below the minimum is left out." in made.notes
 
 
 def replace_type(spec):
