@@ -137,3 +137,11 @@ def test_a_series_says_beside_a_value_that_some_versions_know_of_how_many_report
     stacked = printed(series_table(series, 60), 60)
     assert " of 100" in stacked
     assert most in stacked
+    lists = {"combined": ["light", "sepia"]}
+    both = convert(service.ask(f"{PATH}/series", method="POST", json=lists).get_json(), Series)
+    most = f"to {both.periods[0].combined.possible.high:.1%}"
+    (together,) = (
+        line for line in printed(series_table(both), UNBROKEN).splitlines() if "+" in line
+    )
+    assert "  100  " in together
+    assert most in together

@@ -210,7 +210,9 @@ def _rows(period: Period) -> Iterator[_Row]:
     if period.combined:
         both = period.combined
         name, ends = " + ".join(both.values), (both.low, both.high)
-        yield _Row(name, with_error(both), both.share, *ends, both.low > 0, both.shift_if_fake)
+        known = (known_over(both, period.reports), possible_of_all(both))
+        seen, shift = both.low > 0, both.shift_if_fake
+        yield _Row(name, with_error(both), both.share, *ends, seen, shift, *known)
     if period.mean:
         mean = period.mean
         written = number_with_ends(mean.estimate, mean.low, mean.high)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.common import IntervalNote
     from deniable_aggregator.answers.estimates import Shares
-    from deniable_aggregator.answers.shares import Share
+    from deniable_aggregator.answers.shares import CombinedShare, Share
 
 HEADING_WIDTH: Final = 10
 COVERED: Final = {"one": "", "all": ",\nall together", "picked": ",\nafter picking"}
@@ -158,21 +158,21 @@ def _adjusted(row: Share) -> str:
     return f"{fixed(100 * row.adjusted, decimals(50 * (row.high - row.low)))}%"
 
 
-def known_over(row: Share, reports: int) -> str:
+def known_over(row: Share | CombinedShare, reports: int) -> str:
     """How many reports a share is of.
 
     Args:
-        row: the share of a value.
+        row: the share of a value, or of several together.
         reports: how many there are.
     """
     return "all" if row.reports == reports else f"{row.reports:,}"
 
 
-def possible_of_all(row: Share) -> str:
+def possible_of_all(row: Share | CombinedShare) -> str:
     """What a share can be of all reports; empty where it is known.
 
     Args:
-        row: the share of a value.
+        row: the share of a value, or of several together.
     """
     if row.possible is UNSET:
         return ""
