@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -17,8 +18,9 @@ if TYPE_CHECKING:
 def replaced_file(path: Path) -> Iterator[BinaryIO]:
     """Yields a file to write to, which has its name when the block succeeds.
 
-    What is there keeps its permissions. A link stays, and what it leads to is replaced. What is no
-    file, such as /dev/null or a pipe, is written to.
+    What is there keeps its permissions, and is refused if these say that it may not be written. A
+    link stays, and what it leads to is replaced. What is no file, such as /dev/null or a pipe, is
+    written to.
 
     Args:
         path: of the file.
@@ -31,6 +33,8 @@ def replaced_file(path: Path) -> Iterator[BinaryIO]:
         with path.open("wb") as file:
             yield file
         return
+    if mode is not None and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     path = path.resolve()
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:

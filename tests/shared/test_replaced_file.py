@@ -60,3 +60,14 @@ def test_a_pipe_is_written_to_and_stays_one(tmp_path):
     reader.join()
     assert read == [b"later"]
     assert pipe.is_fifo()
+
+
+def test_a_file_that_may_not_be_written_stays(tmp_path, monkeypatch):
+    path = tmp_path / "file"
+    path.write_bytes(b"kept")
+    # Root may write to all files, so that a mode would not do here.
+    monkeypatch.setattr(os, "access", lambda of, how: (of, how) != (path, os.W_OK))
+    with pytest.raises(PermissionError) as refused, replaced_file(path) as file:
+        file.write(b"new")
+    assert refused.value.filename == str(path)
+    assert [each.read_bytes() for each in tmp_path.iterdir()] == [b"kept"]
