@@ -53,17 +53,15 @@ def of_newest_type(*reported: MetricReports) -> tuple[list[MetricReports], list[
     about one type at a time.
 
     Args:
-        reported: which reports there are, in each period of the question.
+        reported: which reports there are, in each period of the question; versions in the order of
+            their registration.
 
     Returns:
         The same without the other versions, and a notice for each of these.
     """
     entries = {
-        entry.spec: (
-            (entry.registration.registered, min(each.by_day[entry.spec.digest]), place),
-            entry,
-        )
-        for each in reversed(reported)
+        entry.spec: ((entry.registration.registered, place), entry)
+        for each in reported
         for place, entry in enumerate(each.entries)
         if each.by_day.get(entry.spec.digest)
     }

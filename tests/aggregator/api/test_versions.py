@@ -116,8 +116,9 @@ def test_of_two_versions_of_one_day_the_one_that_was_registered_last_is_the_newe
     listed = service.ask("/v1/metrics").get_json()["metrics"]
     versions = [convert(each, Metric) for each in listed if each["name"] == "m"]
     assert whole_metric(versions).version == new
-    flag = send(service, 'type = "number"\nrange = [0, 1]\nepsilon = 1\n', b"\1" * 10)
-    assert service.ask(f"{PATH}/estimate").get_json()["versions"][0]["version"] == flag
+    number = send(service, 'type = "number"\nrange = [0, 1]\nepsilon = 1\n', b"\1" * 10, TODAY - 1)
+    assert service.ask(PATH).get_json()["versions"][0]["version"] == number
+    assert service.ask(f"{PATH}/estimate").get_json()["versions"][0]["version"] == number
 
 
 @pytest.mark.one_store

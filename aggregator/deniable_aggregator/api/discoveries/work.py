@@ -10,6 +10,7 @@ from deniable_aggregator.api.discoveries.asking import require_discoverable
 from deniable_aggregator.api.discoveries.deny_list import DenyList
 from deniable_aggregator.api.discoveries.earlier import Earlier
 from deniable_aggregator.api.discoveries.found import found_strings
+from deniable_aggregator.api.metric_list import newest_first
 from deniable_aggregator.api.metric_reader import AskedMetric, MetricReader
 from deniable_aggregator.api.parameters import estimate_refused
 from deniable_aggregator.api.review import HEALTH_CELLS, Reviewer
@@ -137,10 +138,7 @@ class DiscoveryWork:
 def _newest(reported: MetricReports) -> tuple[CatalogEntry, Sequence[Notice]]:
     """The newest version with reports, and a notice of those of other versions."""
     with_reports = [each for each in reported.entries if reported.by_day.get(each.spec.digest)]
-    newest = max(
-        reversed(with_reports),
-        key=lambda each: (each.registration.registered, min(reported.by_day[each.spec.digest])),
-    )
+    newest = newest_first(with_reports)[0]
     others = [each.spec.digest for each in with_reports if each is not newest]
     if not others:
         return newest, []
