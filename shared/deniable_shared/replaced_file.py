@@ -7,11 +7,11 @@ import os
 import secrets
 import stat
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def replaced_file(path: Path) -> Iterator[BinaryIO]:
         return
     if mode is not None and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
-    path = path.resolve()
+    path = Path(os.path.realpath(path))  # which a link to itself does not stop
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)

@@ -50,6 +50,13 @@ def test_a_link_stays_and_leads_to_what_was_written(tmp_path):
     assert target.read_bytes() == b"later"
 
 
+def test_a_link_to_itself_becomes_a_file(tmp_path):
+    link = tmp_path / "newest.csv"
+    link.symlink_to(link)
+    write(link)
+    assert link.read_bytes() == b"later"
+
+
 def test_a_pipe_is_written_to_and_stays_one(tmp_path):
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)

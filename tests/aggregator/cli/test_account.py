@@ -199,7 +199,7 @@ def test_one_day_has_no_picture(registry):
         (("--delta", "1"), "must be at least 0 and below 1, got 1.0"),
         (("--delta", "-1e-9"), "must be at least 0 and below 1, got -1e-09"),
         (("--days", "0"), "must be an integer in [1, "),
-        (("--days", "40000"), ", got 40000"),
+        (("--days", "40000"), ", got '40000'"),
         (("--shuffled", "0"), "must be an integer in [1, "),
         (("--devices-per-person", "0"), "must be an integer in [1, "),
         (("--shuffled", "9", "--devices-per-person", "2"), "must be 1 with --shuffled"),

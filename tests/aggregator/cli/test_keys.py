@@ -124,7 +124,7 @@ def test_a_token_is_alone_on_the_output(run, target):
         (("revoke", "0" * 12), "there is no key"),
         (("exclude", "0" * 12), "there is no key"),
         (("include", "{id}"), "is not excluded"),
-        (("rotate", "{id}", "--overlap-days", "366"), "must be an integer in [0, 365], got 366"),
+        (("rotate", "{id}", "--overlap-days", "366"), "must be an integer in [0, 365], got '366'"),
         (("rotate", "{id}", "--expires", "tomorrow"), "'tomorrow' is not a day such as"),
         (("rotate", "{id}", "--expires", "2020-01-31"), "expires must be between"),
         (("create", *KEY, "--expires", "2020-01-31"), "expires must be between"),

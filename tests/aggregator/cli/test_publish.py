@@ -143,7 +143,7 @@ def test_reports_that_were_left_out_are_said_in_every_format_and_their_key_in_no
     [
         (("--export", "x.json"), "--export and --key are given together"),
         (("--format", "pdf"), "'pdf' is not one of"),
-        (("--minimum", "0"), "must be an integer of at least 1, got 0"),
+        (("--minimum", "0"), "must be an integer of at least 1, got '0'"),
         (("theme",), "METRIC must be different ones"),
     ],
 )

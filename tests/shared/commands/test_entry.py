@@ -234,7 +234,7 @@ def test_nan_is_no_number_in_a_range(option):
     done = run("estimate", "theme", option, "nan", *SERVER)
     assert done.exit_code == 2
     assert "must be a number in " in done.stderr
-    assert ", got nan" in done.stderr
+    assert ", got 'nan'" in done.stderr
 
 
 def test_json_is_all_that_is_printed_for_programs(registry):

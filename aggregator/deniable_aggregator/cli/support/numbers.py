@@ -21,7 +21,7 @@ class IntegerIn(click.IntRange):
             return int(super().convert(value, param, ctx))
         except click.BadParameter:
             wanted = f"of at least {self.min:,}" if self.max is None else _between(self)
-            self.fail(f"must be an integer {wanted}, got {value}", param, ctx)
+            self.fail(f"must be an integer {wanted}, got {value!r}", param, ctx)
 
 
 class NumberIn(click.FloatRange):
@@ -40,7 +40,7 @@ class NumberIn(click.FloatRange):
         except click.BadParameter:
             number = math.nan
         if math.isnan(number):
-            self.fail(f"must be a number {_between(self)}, got {value}", param, ctx)
+            self.fail(f"must be a number {_between(self)}, got {value!r}", param, ctx)
         return number
 
 
