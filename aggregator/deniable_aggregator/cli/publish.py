@@ -210,7 +210,7 @@ def _write(made: list[Publication], form: str, output: Path) -> None:
     if form == "csv":
         from deniable_aggregator.publication.notes import version_notes
 
-        _say(made, lambda each: [*each.cautions, *version_notes(each), *each.notes])
+        _say(made, lambda each: [*each.cautions, *version_notes(each), *each.reading, *each.notes])
 
 
 def _write_export(made: list[Publication], source: HttpSource, path: Path, key: Path) -> None:

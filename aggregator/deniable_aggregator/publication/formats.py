@@ -111,7 +111,7 @@ def _markdown(made: Publication) -> list[str]:
     for caution in made.cautions:
         lines += [f"**Careful:** {escaped(visible(caution))}", ""]
     lines += table_markdown(table_of(made))
-    below = [*version_notes(made), *made.notes]
+    below = [*version_notes(made), *made.reading, *made.notes]
     return [*lines, *(f"- {escaped(visible(note))}" for note in below), ""]
 
 

@@ -18,42 +18,39 @@ if TYPE_CHECKING:
 PRESENT: Final = 0.5
 """Above this presence a row has a warning."""
 
-_OF_ONE_TABLE: Final = (
-    "A device sends at most one report a ",
-    "The table is about ",
-    "No value reaches the minimum.",
-    "“",
-    "Not placed: ",
-)
-"""How notes begin that count or name what is in a table; others begin with a number."""
+
+def reading_of(made: Publication, answer: Estimate) -> list[str]:
+    """How to read the table, and any other that was made in the same way.
+
+    Args:
+        made: the publication, without notes.
+        answer: which it was made of.
+    """
+    numbers = isinstance(answer, Mean | Distribution)
+    return [
+        "Every report was made random on the device before it was sent, so that none shows for "
+        "sure what its device holds; the numbers are estimates from all of them.",
+        *_intervals(made, answer),
+        *(_numbers(made, answer) if numbers else _shown(made)),
+    ]
 
 
 def notes_of(made: Publication, answer: Estimate, near: int) -> list[str]:
-    """The notes of a publication, a sentence or more each.
+    """What is to be known of this table alone, a sentence or more each.
 
     Args:
         made: the publication, without notes.
         answer: which it was made of.
         near: how many values chance may have put on their side of the minimum.
     """
-    numbers = isinstance(answer, Mean | Distribution)
     return [
-        *_method(made, answer),
+        *_devices(made, answer),
         *_segment(made),
-        *_intervals(made, answer),
-        *(_numbers(made, answer) if numbers else _shown(made, near)),
+        *_not_shown(made, near),
         *_listed(made, answer),
+        *(not_placed(answer) if isinstance(answer, Distribution) else ()),
         *_fakes(made, answer),
     ]
-
-
-def is_of_one_table(note: str) -> bool:
-    """Whether a note belongs to its table, even if that of another table reads alike.
-
-    Args:
-        note: of a publication.
-    """
-    return note[:1].isdigit() or note.startswith(_OF_ONE_TABLE)
 
 
 def presence_warnings(made: Publication) -> list[str]:
@@ -95,12 +92,8 @@ def version_notes(made: Publication) -> list[str]:
     ]
 
 
-def _method(made: Publication, answer: Estimate) -> Iterator[str]:
-    """How reports were made, and that they are not people."""
-    yield (
-        "Every report was made random on the device before it was sent, so that none shows for "
-        "sure what its device holds; the numbers are estimates from all of them."
-    )
+def _devices(made: Publication, answer: Estimate) -> Iterator[str]:
+    """That reports of several periods are not as many devices, nor people."""
     if made.periods > 1:
         per_period = round(made.reports / made.periods)
         most = (
@@ -149,8 +142,8 @@ def _intervals(made: Publication, answer: Estimate) -> Iterator[str]:
         )
 
 
-def _shown(made: Publication, near: int) -> Iterator[str]:
-    """Which values are shown, and what became of the others."""
+def _shown(made: Publication) -> Iterator[str]:
+    """Which values are shown."""
     of_one = "" if made.every == "once" else f" of one {made.every}"
     yield (
         f"A value is shown if it is held by at least {counted(made.minimum, 'device')}{of_one}, "
@@ -160,8 +153,17 @@ def _shown(made: Publication, near: int) -> Iterator[str]:
         "That values are left out is policy, not privacy: randomized reports need no suppression, "
         "and no complementary suppression, so that what is left out may be computed from the rest."
     )
-    shown = [each for each in made.rows if each.measure == "share"]
-    if not shown:
+    if any((each.of_reports or made.reports) < made.reports for each in made.rows):
+        yield (
+            "Where a value is known to some versions of the metric alone, its share is of their "
+            "reports."
+        )
+
+
+def _not_shown(made: Publication, near: int) -> Iterator[str]:
+    """What became of the other values."""
+    measures = [each.measure for each in made.rows]
+    if "share" not in measures and "mean" not in measures:
         yield "No value reaches the minimum."
     for each in made.rows:
         if each.measure == "other":
@@ -171,11 +173,6 @@ def _shown(made: Publication, near: int) -> Iterator[str]:
         yield (
             f"{counted(made.left_out, 'value')} below the minimum {are} left out"
             f"{_why_not_added(made)}."
-        )
-    if any((each.of_reports or made.reports) < made.reports for each in made.rows):
-        yield (
-            "Where a value is known to some versions of the metric alone, its share is of their "
-            "reports."
         )
 
 
@@ -225,7 +222,6 @@ def _numbers(made: Publication, answer: Estimate) -> Iterator[str]:
             f"Quantiles come from {_HISTOGRAMS[answer.method]}. The histogram is not published: "
             "its bins are post-processed, and no interval covers all of them at once."
         )
-        yield from not_placed(answer)
     numbers = "A mean shows" if made.type == "number" else "Means and quantiles show"
     yield (
         f"{numbers} no small groups, so only the minimum of "

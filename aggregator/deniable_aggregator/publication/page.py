@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Final
 from deniable_aggregator.charts.svg import PHONE_WIDTH, svg
 from deniable_aggregator.publication.cells import basis_of, table_of, title_of
 from deniable_aggregator.publication.figures import figure_of
-from deniable_aggregator.publication.notes import is_of_one_table
 from deniable_aggregator.publication.question_text import question_in_words
 from deniable_aggregator.publication.registered import (
     everything_registered,
@@ -152,22 +151,20 @@ def _title(publications: Sequence[Publication]) -> str:
 def _metrics(publications: Sequence[Publication], export: Export | None) -> dict[str, Any]:
     """The metrics' sections, and what stands before them once for all."""
     epsilon = max(each.epsilon for made in publications for each in made.versions)
-    alike = _notes_of_all(publications)
+    alike = _reading_of_all(publications)
     return {
         "epsilon": f"{epsilon:.4g}",
         "certain": most_certain(epsilon),
-        "notes": list(map(visible, alike)),
+        "reading": list(map(visible, alike)),
         "sections": [_section(each, export, alike) for each in publications],
     }
 
 
-def _notes_of_all(publications: Sequence[Publication]) -> list[str]:
-    """The notes that several metrics all have, word for word, but for those of a table."""
+def _reading_of_all(publications: Sequence[Publication]) -> list[str]:
+    """How to read the tables of several metrics, as far as that is the same for all."""
     first, *others = publications
     return [
-        note
-        for note in first.notes
-        if others and all(note in each.notes for each in others) and not is_of_one_table(note)
+        text for text in first.reading if others and all(text in each.reading for each in others)
     ]
 
 
@@ -185,7 +182,10 @@ def _section(made: Publication, export: Export | None, said: Sequence[str]) -> S
         wide=any(row.people is not None for row in made.rows),
         picture="" if figure is None else svg(figure, PHONE_WIDTH, "page", heading=False),
         table=replace(table, caption=_caption(made)),
-        notes=[visible(note) for note in made.notes if note not in said],
+        notes=[
+            *(visible(text) for text in made.reading if text not in said),
+            *map(visible, made.notes),
+        ],
         versions=[
             Version(
                 each.version,

@@ -107,7 +107,9 @@ class Publication(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         left_out: how many values are neither shown nor merged.
         versions: the versions whose reports were counted.
         cautions: what to know before the numbers.
-        notes: how to read them, a sentence or two each.
+        reading: how to read them, and those of any table made in the same way; a sentence or two
+            each.
+        notes: what is to be known of this table alone.
     """
 
     application: Name
@@ -131,4 +133,5 @@ class Publication(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     left_out: Count
     versions: Annotated[list[PublishedVersion], Meta(min_length=1)]
     cautions: list[str]
+    reading: list[str]
     notes: list[str]

@@ -11,7 +11,7 @@ from deniable_aggregator.answers.estimates import Distribution, Mean, SegmentSha
 from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
 from deniable_aggregator.publication.cautions import cautions_of
 from deniable_aggregator.publication.devices import periods_of
-from deniable_aggregator.publication.notes import notes_of
+from deniable_aggregator.publication.notes import notes_of, reading_of
 from deniable_aggregator.publication.policy import Policy
 from deniable_aggregator.publication.publication import Publication
 from deniable_aggregator.publication.rounding import round_outward
@@ -163,9 +163,15 @@ def _made(
         left_out=left_out,
         versions=versions,
         cautions=[],
+        reading=[],
         notes=[],
     )
-    return replace(made, cautions=cautions_of(made, answer), notes=notes_of(made, answer, near))
+    return replace(
+        made,
+        cautions=cautions_of(made, answer),
+        reading=reading_of(made, answer),
+        notes=notes_of(made, answer, near),
+    )
 
 
 def _together(

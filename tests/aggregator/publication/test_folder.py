@@ -19,7 +19,6 @@ from msgspec.structs import replace
 from deniable_aggregator.publication.export import open_export
 from deniable_aggregator.publication.folder import digest_of_folder, folder_files, write_folder
 from deniable_aggregator.publication.formats import FORMATS
-from deniable_aggregator.publication.notes import is_of_one_table
 from deniable_aggregator.publication.page import sheet
 from deniable_aggregator.publication.policy import Policy
 from deniable_aggregator.publication.publish import publish
@@ -243,7 +242,7 @@ def test_the_page_says_what_is_published_and_how_to_check_it(files, document):
 def test_what_is_true_of_all_metrics_stands_once_and_first(files, document):
     page, notes = unescape(files["index.html"].decode()), {}
     for each in open_export(document).export.metrics:
-        for note in each.notes:
+        for note in (*each.reading, *each.notes):
             notes.setdefault(note, []).append(each.metric)
     first_metric = page.index('class="metric"')
     alike = [note for note, metrics in notes.items() if len(metrics) == 2]
@@ -259,11 +258,14 @@ def test_a_note_that_counts_or_names_what_a_table_has_stays_there_if_others_have
     twice = [made, replace(made, metric="n")]
     page = unescape(sheet(twice))
     first_metric = page.index('class="metric"')
+    for text in made.reading:
+        assert page.count(f"<li>{text}</li>") == 1
+        assert page.index(f"<li>{text}</li>") < first_metric
     for note in made.notes:
-        counts = note.startswith(("“other (", "No value reaches the minimum."))
-        assert page.count(f"<li>{note}</li>") == 1 + counts
-        assert (page.index(f"<li>{note}</li>") < first_metric) != counts
-    assert [is_of_one_table(note) for note in made.notes].count(True) == 1 + (minimum > 1_000)
+        assert page.count(f"<li>{note}</li>") == 2
+        assert page.index(f"<li>{note}</li>") > first_metric
+    assert any(note.startswith("“other (") for note in made.notes)
+    assert ("No value reaches the minimum." in made.notes) == (minimum > 1_000)
 
 
 def test_the_page_names_what_is_not_published_too(document, files):

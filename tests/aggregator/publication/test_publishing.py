@@ -44,7 +44,7 @@ def test_a_metric_that_is_reported_once_has_no_period():
     spec = changed(spec_of("grr", 6, EPSILON), every="once")
     made = publish(source(spec=spec, days=DAYS), "m", policy=Policy(1_000))
     assert (made.periods, len(made.rows)) == (1, 4)
-    assert any("held by at least 1,000 devices, judged" in note for note in made.notes)
+    assert any("held by at least 1,000 devices, judged" in text for text in made.reading)
 
 
 def test_values_that_enough_devices_surely_hold_are_shown_and_the_rest_is_merged():
@@ -99,7 +99,7 @@ def test_people_are_shown_of_shares_what_is_possible_and_programs_what_was_estim
     counts[4:] -= 120  # fewer than chance
     made = publish(TallySource([(spec, counts)]), "m", policy=Policy(1_000))
     assert made.rows[-1].number.estimate < 0
-    assert any("show what is possible, from 0 to 100%" in note for note in made.notes)
+    assert any("show what is possible, from 0 to 100%" in text for text in made.reading)
     _, share, interval, reports, of_reports = table_of(made).rows[-1]
     assert (share.rstrip(".0%"), reports) == ("", "0")
     assert interval.startswith("0")
@@ -194,7 +194,7 @@ def test_what_must_be_known_is_said():
     assert "not those of honest devices" in made.cautions[0]
     made_of_keys_that_differ = publish(source(verdict="uneven"), "m", policy=Policy(1_000))
     assert "or reports were forged" in made_of_keys_that_differ.cautions[0]
-    said = " ".join(made.notes)
+    said = " ".join([*made.reading, *made.notes])
     for part in (
         "That values are left out is policy, not privacy: randomized reports need no suppression, "
         "and no complementary suppression",

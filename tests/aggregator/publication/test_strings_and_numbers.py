@@ -124,7 +124,7 @@ def test_a_metric_that_was_given_another_type_is_published_by_the_type_of_its_re
 
 
 def test_notes_of_numbers_say_what_applies():
-    notes = distribution(20_000, range(16)).notes
+    notes = distribution(20_000, range(16)).reading
     assert any(
         each.startswith("Quantiles come from the most likely histogram (expectation maximization).")
         for each in notes
