@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from deniable_shared import hashing
 from deniable_shared.characters import NAME
-from deniable_shared.errors import ParameterError
+from deniable_shared.errors import DomainError, ParameterError
 from deniable_shared.frozen import frozen
 
 if TYPE_CHECKING:
@@ -75,6 +75,26 @@ class Attribute:
             return None
         return self._index.get(hashing.normalize_if_short(value, self._longest), self.other_index)
 
+    def refusal(self, name: str, value: object) -> DomainError:
+        """The error for a value that may not be recorded.
+
+        Args:
+            name: of the metric, and of the attribute where it has several.
+            value: which is not shown.
+        """
+        if self.type == "boolean":
+            return not_a_flag(name)
+        return not_listed(name, self.size) if isinstance(value, str) else not_text(name)
+
+    def missing(self, name: str) -> DomainError:
+        """The error for a value that was left out, and for which no `other` stands.
+
+        Args:
+            name: of the metric, and of the attribute where it has several.
+        """
+        remedy = "." if self.type == "boolean" else ", or set other in the registry."
+        return DomainError(f"{name} is missing: pass it as well{remedy}")
+
     def canonical(self) -> dict[str, Any]:
         """The attribute as JSON data."""
         return {
@@ -127,3 +147,24 @@ def both_true(attributes: Sequence[Attribute]) -> dict[str, tuple[str, str]]:
         f"{one} & {other}": (one, other)
         for one, other in itertools.combinations([f"{each.name}=true" for each in attributes], 2)
     }
+
+
+def not_a_flag(name: str) -> DomainError:
+    """The error for what a flag of this name does not take."""
+    return DomainError(f"{name} takes a bool: True or False")
+
+
+def not_text(name: str) -> DomainError:
+    """The error for what is no text, where one is wanted."""
+    return DomainError(f"{name} takes a str; of an Enum member pass its value")
+
+
+def not_listed(name: str, values: int) -> DomainError:
+    """The error for a text that is not listed, and for which no `other` stands.
+
+    It lists no values: a log that names some is easily taken for one that names the device's.
+    """
+    return DomainError(
+        f"{name} must be one of its {values} registered values; the value passed is not shown. To "
+        "accept others, set other in the registry."
+    )

@@ -9,7 +9,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
 from deniable_shared import hashing, numbers
-from deniable_shared.attributes import Attribute, pair_items, single_items
+from deniable_shared.attributes import (
+    Attribute,
+    not_a_flag,
+    not_listed,
+    not_text,
+    pair_items,
+    single_items,
+)
 from deniable_shared.errors import DomainError, ParameterError
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms import (
@@ -297,19 +304,19 @@ class Spec:
         if self.type == "boolean":
             if type(value) is bool:
                 return int(value)
-            raise _not_a_flag(self.name)
+            raise not_a_flag(self.name)
         if self.type == "attributes":
             return self._record(value)
         if self.range is not None:
             return self._number(value, self.range)
         if not isinstance(value, str):
-            raise _not_text(self.name)
+            raise not_text(self.name)
         if self.type == "category":
             index = self._index.get(
                 hashing.normalize_if_short(value, self._longest), self._other_index
             )
             if index is None:
-                raise _outside(self.name, len(self.values))
+                raise not_listed(self.name, len(self.values))
             return index
         text = hashing.canonical(value)
         return text if self.letters is None else self.letters.pieces(text)
@@ -317,14 +324,12 @@ class Spec:
     def _pair(self, segments: Segments, value: object, segment: object) -> int:
         number = segments.of.index(value)
         if number is None:
-            raise _refused(self.name, segments.of, value)
+            raise segments.of.refusal(self.name, value)
         pair = segments.index(number, segment)
         if pair is None:
             name = f"{self.name}.{segments.by.name}"
             raise (
-                _missing(name, segments.by)
-                if segment is None
-                else _refused(name, segments.by, segment)
+                segments.by.missing(name) if segment is None else segments.by.refusal(name, segment)
             )
         return pair
 
@@ -339,12 +344,12 @@ class Spec:
             if attribute.name in value:
                 index = attribute.index(value[attribute.name])
                 if index is None:
-                    raise _refused(name, attribute, value[attribute.name])
+                    raise attribute.refusal(name, value[attribute.name])
             else:
                 absent += 1
                 index = attribute.other_index
                 if index is None:
-                    raise _missing(name, attribute)
+                    raise attribute.missing(name)
             indices.append(index)
         if len(value) + absent != len(indices):
             raise DomainError(f"{self.name} takes its own attributes only")
@@ -378,35 +383,3 @@ def _letters_from(data: Mapping[str, Any]) -> LetterCode:
     from deniable_shared.letters import LetterCode  # few devices need it
 
     return LetterCode.from_canonical(data)
-
-
-def _refused(name: str, attribute: Attribute, value: object) -> DomainError:
-    """The error for what an attribute, or one side of a pair, does not take."""
-    if attribute.type == "boolean":
-        return _not_a_flag(name)
-    return _outside(name, attribute.size) if isinstance(value, str) else _not_text(name)
-
-
-def _missing(name: str, attribute: Attribute) -> DomainError:
-    """The error for what was left out, and for which no `other` stands."""
-    remedy = "." if attribute.type == "boolean" else ", or set other in the registry."
-    return DomainError(f"{name} is missing: pass it as well{remedy}")
-
-
-def _not_a_flag(name: str) -> DomainError:
-    return DomainError(f"{name} takes a bool: True or False")
-
-
-def _not_text(name: str) -> DomainError:
-    return DomainError(f"{name} takes a str; of an Enum member pass its value")
-
-
-def _outside(name: str, values: int) -> DomainError:
-    """The error for a text that is not listed, and for which no `other` stands.
-
-    It lists no values: a log that names some is easily taken for one that names the device's.
-    """
-    return DomainError(
-        f"{name} must be one of its {values} registered values; the value passed is not shown. To "
-        "accept others, set other in the registry."
-    )
