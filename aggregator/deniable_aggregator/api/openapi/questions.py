@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final
 
 from deniable_aggregator.answers.administration import (
     Metrics,
@@ -31,6 +32,8 @@ from deniable_aggregator.api.openapi.operation import READ, Body, Operation
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from msgspec import Struct
+
 _SLOW: Final = ("rate_limited", "question_unanswered")
 _ABOUT_METRICS: Final = (
     *_SLOW,
@@ -41,6 +44,44 @@ _ABOUT_METRICS: Final = (
     "candidates_needed",
     "estimate_refused",
     "server_outdated",
+)
+
+
+def _about_metric(id_: str, summary: str, answer: Any, query: type[Struct]) -> Operation:
+    """A question about the reports of a metric, by GET."""
+    return Operation(
+        id_,
+        summary,
+        answer,
+        scopes=READ,
+        formats=True,
+        path={"name": str},
+        query=query,
+        problems=_ABOUT_METRICS,
+        tagged=True,
+    )
+
+
+def _of_items(asked: Operation, id_: str, *, without: tuple[str, ...] = ()) -> Operation:
+    """The same question, by POST, about values that its body lists."""
+    return replace(
+        asked,
+        id=id_,
+        summary="The same for listed values, or for several values together.",
+        without=without,
+        body=Body(ValueLists),
+        tagged=False,
+    )
+
+
+_ESTIMATE: Final = _about_metric(
+    "estimate", "The shares, the mean or the distribution of a metric.", Estimate, EstimateQuery
+)
+_SERIES: Final = _about_metric(
+    "series", "A metric over time: every period estimated by itself.", Series, SeriesQuery
+)
+_CHANGE: Final = _about_metric(
+    "change", "What has changed between the periods before and after.", Change, ChangeQuery
 )
 
 QUESTIONS: Final[Mapping[tuple[str, str], Operation]] = {
@@ -59,28 +100,8 @@ QUESTIONS: Final[Mapping[tuple[str, str], Operation]] = {
         path={"name": str},
         problems=(*_SLOW, "unknown_metric", "server_outdated"),
     ),
-    ("GET", "/v1/metrics/{name}/estimate"): Operation(
-        "estimate",
-        "The shares, the mean or the distribution of a metric.",
-        Estimate,
-        scopes=READ,
-        formats=True,
-        path={"name": str},
-        query=EstimateQuery,
-        problems=_ABOUT_METRICS,
-        tagged=True,
-    ),
-    ("POST", "/v1/metrics/{name}/estimate"): Operation(
-        "estimateItems",
-        "The same for listed values, or for several values together.",
-        Estimate,
-        scopes=READ,
-        formats=True,
-        path={"name": str},
-        query=EstimateQuery,
-        body=Body(ValueLists),
-        problems=_ABOUT_METRICS,
-    ),
+    ("GET", "/v1/metrics/{name}/estimate"): _ESTIMATE,
+    ("POST", "/v1/metrics/{name}/estimate"): _of_items(_ESTIMATE, "estimateItems"),
     ("GET", "/v1/estimates"): Operation(
         "estimateTable",
         "Estimates of past days, weeks or months of all metrics, from the SQL table.",
@@ -89,52 +110,10 @@ QUESTIONS: Final[Mapping[tuple[str, str], Operation]] = {
         query=EstimateTableQuery,
         problems=(*_SLOW, "malformed_question"),
     ),
-    ("GET", "/v1/metrics/{name}/series"): Operation(
-        "series",
-        "A metric over time: every period estimated by itself.",
-        Series,
-        scopes=READ,
-        formats=True,
-        path={"name": str},
-        query=SeriesQuery,
-        problems=_ABOUT_METRICS,
-        tagged=True,
-    ),
-    ("POST", "/v1/metrics/{name}/series"): Operation(
-        "seriesOfItems",
-        "The same for listed values, or for several values together.",
-        Series,
-        scopes=READ,
-        formats=True,
-        path={"name": str},
-        query=SeriesQuery,
-        without=("value",),
-        body=Body(ValueLists),
-        problems=_ABOUT_METRICS,
-    ),
-    ("GET", "/v1/metrics/{name}/change"): Operation(
-        "change",
-        "What has changed between the periods before and after.",
-        Change,
-        scopes=READ,
-        formats=True,
-        path={"name": str},
-        query=ChangeQuery,
-        problems=_ABOUT_METRICS,
-        tagged=True,
-    ),
-    ("POST", "/v1/metrics/{name}/change"): Operation(
-        "changeOfItems",
-        "The same for listed values, or for several values together.",
-        Change,
-        scopes=READ,
-        formats=True,
-        path={"name": str},
-        query=ChangeQuery,
-        without=("value",),
-        body=Body(ValueLists),
-        problems=_ABOUT_METRICS,
-    ),
+    ("GET", "/v1/metrics/{name}/series"): _SERIES,
+    ("POST", "/v1/metrics/{name}/series"): _of_items(_SERIES, "seriesOfItems", without=("value",)),
+    ("GET", "/v1/metrics/{name}/change"): _CHANGE,
+    ("POST", "/v1/metrics/{name}/change"): _of_items(_CHANGE, "changeOfItems", without=("value",)),
     ("GET", "/v1/metrics/{name}/health"): Operation(
         "health",
         "Whether the reports of a metric look like those of devices, day by day and key by key.",
