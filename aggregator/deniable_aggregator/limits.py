@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from decimal import Decimal
+from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+Number = TypeVar("Number", float, Decimal)
 
 Limits = tuple[float, float]
 """The least and the greatest that a true number can be."""
@@ -14,7 +17,7 @@ SHARE: Final[Limits] = (0.0, 1.0)
 """Of a share, as a fraction."""
 
 
-def cut(low: float, high: float, limits: Limits) -> Limits:
+def cut(low: Number, high: Number, limits: tuple[Number, Number]) -> tuple[Number, Number]:
     """The part of an interval that is within limits.
 
     An interval that lies beyond a limit altogether counts as one around that limit, so that its

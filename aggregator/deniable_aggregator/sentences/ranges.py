@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 _WHOLE: Final = Decimal(1)
 _HUNDRED: Final = Decimal(100)
+_PERCENT: Final = Decimal(0), _HUNDRED
+"""The limits of a share in percent."""
+
 _WIDER: Final = Decimal("1.3")
 """A printed range is wider than its interval by no more than about this factor."""
 
@@ -39,9 +42,8 @@ def range_in_words(low: float, high: float) -> str:
     first, last = _ends(low, high, percent=True)
     if first == last:
         return f"{_written(min(max(first, Decimal(0)), _HUNDRED))}%"
-    step, half = _step(first, last), (last - first) / 2
-    first = min(first, _HUNDRED - half) if first >= _HUNDRED else first
-    last = half if last <= 0 else last
+    step = _step(first, last)
+    first, last = cut(first, last, _PERCENT)
     if first <= 0:
         top = _round(last, step, ROUND_CEILING)
         return f"below {_written(top)}%" if top < _HUNDRED else f"{_ANYTHING} 0 to 100%"
@@ -124,13 +126,10 @@ def share_ends(low: float, high: float) -> tuple[str, str]:
         ValueError: if they are not finite or in the wrong order.
     """
     first, last = _ends(low, high, percent=True)
-    step, half, zero = _step(first, last), (last - first) / 2, Decimal(0)
-    first = min(first, _HUNDRED - half) if first >= _HUNDRED else first
-    last = half if last <= 0 else last
-    bottom = min(max(_round(first, step, ROUND_FLOOR), zero), _HUNDRED)
-    top = min(max(_round(last, step, ROUND_CEILING), zero), _HUNDRED)
-    if first > 0 >= bottom:
-        bottom = _above_zero(first, step)
+    step = _step(first, last)
+    first, last = cut(first, last, _PERCENT)
+    bottom = _above_zero(first, step) if first > 0 else first
+    top = min(_round(last, step, ROUND_CEILING), _HUNDRED) if high <= 1 else last
     return f"{_written(bottom)}%", f"{_written(top)}%"
 
 
