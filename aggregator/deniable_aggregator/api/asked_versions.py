@@ -53,21 +53,20 @@ def of_newest_type(*reported: MetricReports) -> tuple[list[MetricReports], list[
     about one type at a time.
 
     Args:
-        reported: which reports there are, in each period of the question; versions in the order of
-            their registration.
+        reported: which reports there are, in each period of the question; all have the same
+            versions, in the order of their registration.
 
     Returns:
         The same without the other versions, and a notice for each of these.
     """
-    entries = {
-        entry.spec: ((entry.registration.registered, place), entry)
-        for each in reported
-        for place, entry in enumerate(each.entries)
-        if each.by_day.get(entry.spec.digest)
-    }
-    _, newest = max(entries.values(), key=lambda found: found[0])
+    entries = [
+        entry
+        for entry in reported[0].entries
+        if any(each.by_day.get(entry.spec.digest) for each in reported)
+    ]
+    newest = newest_first(entries)[0]
     kind = newest.spec.value_type
-    others = [entry for _, entry in entries.values() if entry.spec.value_type != kind]
+    others = [entry for entry in entries if entry.spec.value_type != kind]
     notices = []
     for entry in others:
         digest = entry.spec.digest
@@ -84,7 +83,5 @@ def of_newest_type(*reported: MetricReports) -> tuple[list[MetricReports], list[
         )
     if not others:
         return list(reported), []
-    kept = {entry.spec.digest for _, entry in entries.values()} - {
-        entry.spec.digest for entry in others
-    }
+    kept = {entry.spec.digest for entry in entries if entry.spec.value_type == kind}
     return [each.only(kept) for each in reported], notices
