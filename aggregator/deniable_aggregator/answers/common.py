@@ -5,10 +5,8 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import UNSET, Struct, UnsetType
-from msgspec.structs import replace
+from msgspec import Struct
 
-from deniable_aggregator.answers.days import Days
 from deniable_aggregator.answers.words import (
     Count,
     FalseFinds,
@@ -72,40 +70,6 @@ class IntegritySummary(Struct):
     uneven_keys: list[NamedKey]
 
 
-class Head(Struct):
-    """Where an answer comes from.
-
-    Attributes:
-        application: whose metric it is.
-        description: what the metric is for, as its newest version says; may be empty.
-        notices: what to know before the numbers, warnings first.
-        days: the days that are covered.
-        since: the first day, as it was asked for.
-        until: the last day.
-        pending_reports: reports of the metric that are left out, as too many wait to be counted.
-        excluded_reports: reports that are left out because their keys are excluded.
-        health: whether the reports look like those of devices.
-    """
-
-    application: str
-    description: str
-    notices: list[Notice]
-    days: Days
-    since: date | None
-    until: date | None
-    pending_reports: Count
-    excluded_reports: Count
-    health: IntegritySummary
-
-    def with_notices(self, notices: Iterable[Notice]) -> Head:
-        """The same with more notices, those of an estimate.
-
-        Args:
-            notices: they come after those that are there, but warnings before notes.
-        """
-        return replace(self, notices=ordered_notices(self.notices, notices))
-
-
 class PeriodCounts(Struct, frozen=True):
     """In how many periods of a metric reports came. A device sends at most one in each.
 
@@ -118,7 +82,7 @@ class PeriodCounts(Struct, frozen=True):
     busiest: Count
 
 
-class MetricVersion(Struct, kw_only=True):
+class MetricVersion(Struct, kw_only=True, omit_defaults=True):
     """A version of a metric whose reports are in an answer.
 
     Attributes:
@@ -134,6 +98,9 @@ class MetricVersion(Struct, kw_only=True):
         delta: of (epsilon, delta): by how much an event may be more probable than epsilon allows.
         privacy: what delta means.
         period_counts: in how many periods its reports came; of estimates only.
+        first_day: the first of the days asked on which it reported, where each version by itself
+            was asked for.
+        last_day: the last of them.
     """
 
     version: VersionId
@@ -143,14 +110,16 @@ class MetricVersion(Struct, kw_only=True):
     epsilon_permanent: float | None
     epsilon_total: float | None
     reports: Count
-    range: tuple[float, float] | UnsetType = UNSET
-    repeated: str | UnsetType = UNSET
-    delta: float | UnsetType = UNSET
-    privacy: str | UnsetType = UNSET
-    period_counts: PeriodCounts | UnsetType = UNSET
+    range: tuple[float, float] | None = None
+    repeated: str | None = None
+    delta: float | None = None
+    privacy: str | None = None
+    period_counts: PeriodCounts | None = None
+    first_day: date | None = None
+    last_day: date | None = None
 
 
-class IntervalNote(Struct, kw_only=True):
+class IntervalNote(Struct, kw_only=True, omit_defaults=True):
     """What the intervals of an answer mean.
 
     Attributes:
@@ -159,7 +128,7 @@ class IntervalNote(Struct, kw_only=True):
         meaning: the same in a sentence.
     """
 
-    kind: IntervalKind | UnsetType = UNSET
+    kind: IntervalKind | None = None
     level: float
     meaning: str
 
@@ -188,43 +157,3 @@ class FakesNote(Struct):
 
     share: float
     meaning: str
-
-
-class Number(Struct, kw_only=True):
-    """An estimated number, in the metric's own unit.
-
-    Attributes:
-        estimate: not clipped to the range.
-        standard_error: of the estimate.
-        low: the lower end of its interval.
-        high: the upper end.
-        shift_if_fake: how far fake reports could move it.
-        meaning: what it is.
-    """
-
-    estimate: float
-    standard_error: float | UnsetType = UNSET
-    low: float
-    high: float
-    shift_if_fake: float
-    meaning: str | UnsetType = UNSET
-
-
-class Quantile(Struct, kw_only=True):
-    """A quantile of a distribution.
-
-    Attributes:
-        quantile: the share of devices that are below it.
-        estimate: where it is, in the metric's own unit; null if the reports cannot place it.
-        low: the lower end of its interval.
-        high: the upper end.
-        shift_if_fake: how far fake reports could move it.
-        reason: why it cannot be placed, and what would help.
-    """
-
-    quantile: float
-    estimate: float | None
-    low: float
-    high: float
-    shift_if_fake: float
-    reason: str | UnsetType = UNSET

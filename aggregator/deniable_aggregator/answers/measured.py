@@ -1,0 +1,200 @@
+"""One estimated number: what it is of, and how sure it is.
+
+Everything that an answer counts or estimates is a list of these, whatever was asked: surfaces read
+this type and no other. `answers.answer` has what stands around them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from deniable_aggregator.answers.words import VersionId
+
+Unit = Literal["share", "points", "number", "difference", "ratio"]
+"""What numbers are: parts of 1, shown in percent; differences of them, shown in percentage points;
+numbers in the metric's own unit; differences of them; or ratios."""
+
+Measure = Literal[
+    "share",
+    "combined",
+    "rest",
+    "segment size",
+    "lift",
+    "mean",
+    "quantile",
+    "bin",
+    "difference in share",
+    "difference in combined",
+    "difference in mean",
+    "difference in quantile",
+    "distance",
+    "contrast in share",
+    "contrast in mean",
+    "contrast in distribution",
+]
+"""What a number is; docs/analysis/tables.md says it of each."""
+
+UNITS: Final[Mapping[Measure, Unit]] = {
+    "share": "share",
+    "combined": "share",
+    "rest": "share",
+    "segment size": "share",
+    "lift": "ratio",
+    "mean": "number",
+    "quantile": "number",
+    "bin": "share",
+    "difference in share": "points",
+    "difference in combined": "points",
+    "difference in mean": "difference",
+    "difference in quantile": "difference",
+    "distance": "share",
+    "contrast in share": "points",
+    "contrast in mean": "share",
+    "contrast in distribution": "share",
+}
+"""The unit of each measure."""
+
+Evidence = Literal["overwhelming", "strong", "enough"]
+"""How far the reports are from what they would be if no device held a string: above 10 standard
+deviations, above 7, or just enough for the test."""
+
+OVERWHELMING_SCORE: Final = 10.0
+STRONG_SCORE: Final = 7.0
+
+
+class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """One estimated number of an answer. What does not apply is None, and left out of JSON.
+
+    Attributes:
+        measure: what the number is.
+        value: of a share the value; of a combined share, of a rest and of a lift the values, with
+            " + " or " & " between; of a distance its kind; of a contrast where it is largest.
+        values: the single values of these.
+        whole: of a found text, whether it is a whole string; false of the first letters of longer
+            ones.
+        quantile: of a quantile, the share of devices below it.
+        bin_from: the lower end of a bin.
+        bin_to: its upper end.
+        segment: the segment that the number is within or is the size of, such as "channel=beta".
+        key: the id of the key whose reports are compared with those of all others.
+        label: the note that whoever made the key gave it.
+        version: the version of the metric that the number is of alone; None for all of the answer.
+        period: its place among the periods of the answer; of a change, that of the second.
+        estimate: unbiased, neither clipped nor rescaled: a share is a fraction, a difference is
+            after minus before. None where the reports cannot place it.
+        standard_error: of the estimate; of a difference, if no device reported in both periods.
+        low: the lower end of its interval.
+        high: the upper end.
+        told: whether it is told from zero, a change is clear, or two values clearly go together or
+            exclude each other.
+        reports: how many reports it is of: those of the versions that know the value. None for all
+            of its period.
+        versions: which versions these are, where not all.
+        shift_if_fake: how far fake reports could move the estimate; None for no bound, or where
+            nothing is known.
+        method: how the interval was made, or the histogram of a bin and a quantile.
+        possible_low: the least that the share of all reports can be, where `reports` are fewer.
+        possible_high: the most that it can be.
+        adjusted: the post-processed share; no interval belongs to it.
+        robust: a second estimate of a share: the median over slices of the reports.
+        robust_error: the standard error of that.
+        robust_low: the lower end of its interval.
+        robust_high: the upper end.
+        robust_slices: how many slices know the value.
+        before: of a difference the estimate of the first period, of a contrast that of all other
+            keys, of a text that is missing its share in the earlier window.
+        after: of a difference the estimate of the second period, of a contrast that of the key.
+        same_devices_error: of a difference, its standard error if as many devices as possible
+            reported in both periods.
+        expected: of a lift, the share of both values if they were independent.
+        noise: of a distance, what noise alone makes of it on average.
+        part: of a contrast, which part of all reports the key brought.
+        p_value: of a test: that nothing has changed, that two values are independent, or that
+            nobody holds a found text.
+        adjusted_p_value: the same, corrected for the number of values.
+        score: of a found text, how many standard deviations the reports are from those of devices
+            that do not hold it.
+        bits: how long its code is; longer ones need larger shares.
+        hinted: whether it was among the hints.
+        seen: of a found text, "new" or "before"; of one that an earlier window had found and this
+            one has not, "gone" or "not_found".
+        reason: why there is no estimate, and what would help.
+    """
+
+    measure: Measure
+    value: str | None = None
+    values: tuple[str, ...] | None = None
+    whole: bool | None = None
+    quantile: float | None = None
+    bin_from: float | None = None
+    bin_to: float | None = None
+    segment: str | None = None
+    key: str | None = None
+    label: str | None = None
+    version: VersionId | None = None
+    period: int = 0
+    estimate: float | None = None
+    standard_error: float | None = None
+    low: float | None = None
+    high: float | None = None
+    told: bool | None = None
+    reports: int | None = None
+    versions: tuple[VersionId, ...] | None = None
+    shift_if_fake: float | None = None
+    method: str | None = None
+    possible_low: float | None = None
+    possible_high: float | None = None
+    adjusted: float | None = None
+    robust: float | None = None
+    robust_error: float | None = None
+    robust_low: float | None = None
+    robust_high: float | None = None
+    robust_slices: int | None = None
+    before: float | None = None
+    after: float | None = None
+    same_devices_error: float | None = None
+    expected: float | None = None
+    noise: float | None = None
+    part: float | None = None
+    p_value: float | None = None
+    adjusted_p_value: float | None = None
+    score: float | None = None
+    bits: int | None = None
+    hinted: bool | None = None
+    seen: Literal["new", "before", "gone", "not_found"] | None = None
+    reason: str | None = None
+
+    @property
+    def unit(self) -> Unit:
+        """What the number is."""
+        return UNITS[self.measure]
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The interval of a number that has one.
+
+        Raises:
+            ValueError: if it has none.
+        """
+        if self.low is None or self.high is None:
+            raise ValueError(f"{self.measure} must have both ends of an interval")
+        return self.low, self.high
+
+    @property
+    def of_all(self) -> tuple[float, float]:
+        """Between which ends it is of all reports: the interval, or what is possible."""
+        if self.possible_low is None or self.possible_high is None:
+            return self.ends
+        return self.possible_low, self.possible_high
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """The score of a found text in a word; None of any other number."""
+        if self.score is None:
+            return None
+        if self.score > OVERWHELMING_SCORE:
+            return "overwhelming"
+        return "strong" if self.score > STRONG_SCORE else "enough"
