@@ -109,7 +109,8 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         after: of a difference the estimate of the second period, of a contrast that of the key.
         same_devices_error: of a difference, its standard error if as many devices as possible
             reported in both periods.
-        expected: of a lift, the share of both values if they were independent.
+        both: of a lift, the share of the devices that hold both values.
+        expected: what that would be if they were independent.
         noise: of a distance, what noise alone makes of it on average.
         part: of a contrast, which part of all reports the key brought.
         p_value: of a test: that nothing has changed, that two values are independent, or that
@@ -156,6 +157,7 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     before: float | None = None
     after: float | None = None
     same_devices_error: float | None = None
+    both: float | None = None
     expected: float | None = None
     noise: float | None = None
     part: float | None = None
