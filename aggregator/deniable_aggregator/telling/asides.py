@@ -188,8 +188,7 @@ def _of_parts(answer: Answer) -> Iterator[str]:
 
 
 def _segment_before_and_after(answer: Answer) -> Iterator[str]:
-    sizes = [answer.one("segment size", period) for period in range(len(answer.head.periods))]
-    before, after = (sizes + [None, None])[:2]
+    before, after = (answer.one("segment size", period) for period in (0, 1))
     if before is not None and after is not None:
         yield f"{name_of(before)}: {range_of(before)} of all before, {range_of(after)} after"
 
