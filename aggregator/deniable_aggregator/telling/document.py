@@ -46,12 +46,14 @@ class Row:
         interval: what a bar beside it shows; None for no bar.
         way: what has become of its number; None where that is not asked.
         group_ends: whether rows of another kind follow.
+        truth: the true number, where it is known.
     """
 
     cells: Sequence[str]
     interval: Interval | None = None
     way: Way | None = None
     group_ends: bool = False
+    truth: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""What tables and texts of all commands have in common."""
+"""The terminal: texts as they are, tables without a frame, ASCII where nothing else is taken."""
 
 from __future__ import annotations
 
