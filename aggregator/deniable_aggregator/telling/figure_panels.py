@@ -5,10 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.limits import widest
-from deniable_aggregator.sentences.shares import PAIR, RECORDS
-from deniable_aggregator.sentences.wording import counted, quantile_in_words
-from deniable_aggregator.telling.device_texts import displayed
 from deniable_aggregator.telling.figure import (
     Bar,
     Dot,
@@ -18,7 +14,17 @@ from deniable_aggregator.telling.figure import (
     Placed,
     interval_of,
 )
-from deniable_aggregator.telling.ranges import interval_in_words, level_in_words
+from deniable_aggregator.telling.findings import RECORDS
+from deniable_aggregator.telling.numbers import (
+    PAIR,
+    beside,
+    limits_of,
+    name_of,
+    possible_range_of,
+    size_of,
+)
+from deniable_aggregator.telling.ranges import interval_in_words
+from deniable_aggregator.telling.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -48,7 +54,6 @@ def interval_of_number(number: Measured, level: float, limits: Limits | None = N
         level: with which probability the interval covers, between 0 and 1.
         limits: the range of the metric, if that is known; of a mean or a quantile.
     """
-    of_range = number.measure in ("mean", "quantile")
     low = -math.inf if number.low is None else number.low
     told = number.told
     if told is None:
@@ -60,21 +65,8 @@ def interval_of_number(number: Measured, level: float, limits: Limits | None = N
         level=level,
         standard_error=number.standard_error,
         told=told,
-        limits=limits if of_range else None,
+        limits=limits if number.unit == "number" else None,
     )
-
-
-def label_of(number: Measured) -> str:
-    """What a number is called beside its mark: its value, or "mean", or "90th percentile".
-
-    Args:
-        number: any.
-    """
-    if number.quantile is not None:
-        return quantile_in_words(number.quantile)
-    if number.whole is not None:
-        return displayed(number.value or "", whole=number.whole)
-    return "mean" if number.value is None else number.value
 
 
 def whose(head: Head) -> str:
@@ -86,7 +78,7 @@ def whose(head: Head) -> str:
 def shares_panels(answer: Answer, truth: Mapping[str, float] | None, most: int) -> Iterator[Dots]:
     """Values, the largest first; of attributes apart from their pairs, which are other shares."""
     head = answer.head
-    numbers = sorted(answer.of("share"), key=_size, reverse=True)
+    numbers = sorted(answer.of("share"), key=size_of, reverse=True)
     groups = [("", numbers)]
     if any(version.mechanism.get("name") in RECORDS for version in head.versions):
         single = [number for number in numbers if PAIR not in (number.value or "")]
@@ -122,7 +114,7 @@ def _lifts(lifts: Sequence[Measured], head: Head, most: int) -> Dots:
         axis="how many times as often as if they were independent",
         unit="ratio",
         reference=1.0,
-        dots=_dots(sorted(clearest, key=_size, reverse=True), head),
+        dots=_dots(sorted(clearest, key=size_of, reverse=True), head),
         left_out="; ".join(left_out),
     )
 
@@ -153,7 +145,7 @@ def change_panels(answer: Answer, most: int) -> Iterator[Dots]:
     largest = sorted(changes, key=lambda number: -abs(number.estimate or 0.0))[:most]
     rows = [
         *answer.of("difference in combined"),
-        *sorted(largest, key=_size, reverse=True),
+        *sorted(largest, key=size_of, reverse=True),
     ]
     count = max(len(changes), head.values_asked or 0)
     left = count > len(largest)
@@ -188,7 +180,7 @@ def histogram_panel(answer: Answer) -> Histogram:
     """A histogram, with its mean and its quantiles below."""
     head = answer.head
     bins = [(number.bin_from or 0.0, number.bin_to or 0.0, number) for number in answer.of("bin")]
-    limits = head.limits or widest((start, end) for start, end, _ in bins)
+    limits = limits_of(answer)
     widths = {round(end - start, 12) for start, end, _ in bins}
     wide = f", in bins of {min(widths):.4g}" if len(widths) == 1 else ""
     return Histogram(
@@ -199,7 +191,7 @@ def histogram_panel(answer: Answer) -> Histogram:
             for start, end, number in bins
         ),
         placed=tuple(
-            Placed(name=label_of(number), interval=interval_of_number(number, head.level, limits))
+            Placed(name=name_of(number), interval=interval_of_number(number, head.level, limits))
             for number in answer.of("mean", "quantile")
         ),
     )
@@ -211,7 +203,7 @@ def _dots(
     """A row for each number."""
     return tuple(
         Dot(
-            label=label_of(number),
+            label=name_of(number),
             interval=interval_of_number(number, head.level, head.limits),
             aside=_aside(number, head),
             truth=None if truth is None else truth.get(number.value or ""),
@@ -226,10 +218,7 @@ def _aside(number: Measured, head: Head) -> str:
     """What is not so of most rows."""
     words = []
     if number.before is not None and number.after is not None:
-        before, after = (
-            level_in_words(number.unit, level, *number.ends, limits=head.limits)
-            for level in (number.before, number.after)
-        )
+        before, after = (beside(number, end, head.limits) for end in (number.before, number.after))
         words.append(f"from {before} to {after}")
     if number.seen == "new":
         words.append("new")
@@ -238,7 +227,7 @@ def _aside(number: Measured, head: Head) -> str:
     if number.reports not in (None, head.reports) and number.measure in SHARES:
         words.append(f"of {counted(number.reports or 0, 'report')}")
         if number.possible_low is not None:
-            words.append(f"of all {interval_in_words('share', *number.of_all)}")
+            words.append(f"of all {possible_range_of(number)}")
     elif number.measure in ("combined", "rest"):
         words.append("together")
     return ", ".join(words)
@@ -254,7 +243,3 @@ def _not_drawn(rows: Sequence[Measured], not_shown: int) -> str:
         return what
     highest = interval_in_words("share", 0.0, max(0.0, *(row.ends[1] for row in rows)))
     return f"{what}: {'it is' if count == 1 else 'all are'} {highest}"
-
-
-def _size(number: Measured) -> float:
-    return number.estimate or 0.0

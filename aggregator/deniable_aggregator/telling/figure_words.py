@@ -228,7 +228,7 @@ def _beside(dot: Dot, unit: Unit) -> list[str]:
 
 def _by_verdict(row: GridRow, panel: Grid) -> Iterator[tuple[str, str]]:
     """The days of each verdict, in words; the last are those that are ok."""
-    from deniable_aggregator.answers.days import days_shortly
+    from deniable_aggregator.telling.wording import days_shortly
 
     for verdict in [*(each for each in VERDICTS if each != "ok"), "ok"]:
         days = [day for day, one in zip(panel.days, row.verdicts, strict=True) if one == verdict]

@@ -5,9 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.answers.days import days_in_words, key_in_words
-from deniable_aggregator.answers.words import POSTPROCESS_LABELS
-from deniable_aggregator.sentences.wording import counted
+from deniable_aggregator.telling.cautions import (
+    cautions,
+    days_in_words,
+    mechanisms_in_words,
+    title,
+)
 from deniable_aggregator.telling.figure import (
     Event,
     Figure,
@@ -22,12 +25,13 @@ from deniable_aggregator.telling.figure_panels import (
     change_panels,
     histogram_panel,
     interval_of_number,
-    label_of,
     mean_panel,
     shares_panels,
     strings_panels,
     whose,
 )
+from deniable_aggregator.telling.numbers import name_of
+from deniable_aggregator.telling.wording import POSTPROCESS_LABELS, counted, key_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -90,10 +94,10 @@ def figure_of(
     if head.interval is not None:
         cover = _COVER[head.interval.kind or "one"]
         notes.insert(0, f"{head.level:.0%} intervals, {cover}")
-    of_reports = f"Whether reports of {head.metric} look like those of devices"
+    of_health = f"Whether reports of {head.metric} look like those of devices"
     return Figure(
-        title=of_reports if head.kind == "health" else head.description.strip() or head.metric,
-        warnings=tuple(each.message for each in answer.notices if each.severity == "warning"),
+        title=of_health if head.kind == "health" else title(answer),
+        warnings=tuple(cautions(answer)),
         subtitle=tuple(_subtitle(head)),
         panels=tuple(panels),
         notes=tuple(notes),
@@ -143,7 +147,7 @@ def _over_time(answer: Answer, most: int) -> Lines:
     head, shares = answer.head, answer.head.kind == "shares"
     lines: dict[str, dict[int, Measured]] = {}
     for number in answer.of(*SHARES) if shares else answer.of("mean", "quantile"):
-        lines.setdefault(label_of(number), {})[number.period] = number
+        lines.setdefault(name_of(number), {})[number.period] = number
     labels = list(lines)
     if shares:
         labels.sort(key=lambda label: -_average(lines[label].values()))
@@ -234,9 +238,8 @@ def _subtitle(head: Head) -> Iterator[str]:
             days = f"{period.since} to {period.until}"
             days = days_in_words(period.days) if period.days else days
             yield f"{when}: {days}; {period.reports:,} reports"
-    mechanisms = (f"{each.title}, epsilon {each.epsilon:.2f}" for each in head.versions)
     count = f"{counted(head.reports, 'report')} (not people)"
-    yield "; ".join([count, *dict.fromkeys(mechanisms)])
+    yield "; ".join(filter(None, (count, mechanisms_in_words(head.versions))))
 
 
 def _marks(marks: Sequence[str], has_reports: bool) -> tuple[str, ...]:

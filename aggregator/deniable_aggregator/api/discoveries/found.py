@@ -17,7 +17,7 @@ from deniable_aggregator.answers.discoveries import (
     PlantedNote,
     SmallestShare,
 )
-from deniable_aggregator.telling.device_texts import displayed
+from deniable_aggregator.api.discoveries.display import displayed
 from deniable_aggregator.estimation.shares.share_estimate import metric_versions
 from deniable_aggregator.statistics.hashed.trie_shares import planted_strings
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deniable_aggregator.telling.device_texts import displayed
+from deniable_aggregator.telling.wording import shown_text
 
 
 @pytest.mark.parametrize(
@@ -24,5 +24,5 @@ from deniable_aggregator.telling.device_texts import displayed
     ],
 )
 def test_what_cannot_be_seen_has_its_name_unless_a_script_needs_it(text, shown):
-    assert displayed(text, whole=True) == shown
-    assert displayed(text, whole=False) == shown + "…"
+    assert shown_text(text, whole=True) == shown
+    assert shown_text(text, whole=False) == shown + "…"
