@@ -1,1 +1,1 @@
-"""Documents and figures, drawn for those who read them: a medium decides nothing but its layout."""
+"""Media: they draw documents, tables and figures, and neither choose, round nor word anything."""
