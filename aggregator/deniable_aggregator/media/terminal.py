@@ -133,8 +133,7 @@ def _without_repeats(columns: Sequence[Column], rows: list[list[str]]) -> Iterat
         ]
         blank = bool(repeats) and all(repeats)
         yield [
-            "" if blank and column.once else cell
-            for cell, column in zip(row, columns, strict=True)
+            "" if blank and column.once else cell for cell, column in zip(row, columns, strict=True)
         ]
         above = row
 

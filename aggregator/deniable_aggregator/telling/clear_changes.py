@@ -66,9 +66,7 @@ def at_report_level(changes: Sequence[Answer]) -> dict[str, Answer]:
     alphas = [each.head.detection.alpha for each in changes if each.head.detection is not None]
     numbers = {each.head.metric: each.numbers for each in changes}
     levelled = numbers_at_report_level(numbers, min(alphas, default=0.0))
-    return {
-        each.head.metric: replace(each, numbers=levelled[each.head.metric]) for each in changes
-    }
+    return {each.head.metric: replace(each, numbers=levelled[each.head.metric]) for each in changes}
 
 
 def numbers_at_report_level(
@@ -82,9 +80,7 @@ def numbers_at_report_level(
     """
     tests = {metric: _tests_of(numbers) for metric, numbers in metrics.items()}
     level = _level([*tests.values()], alpha)
-    return {
-        metric: _at_level(numbers, tests[metric], level) for metric, numbers in metrics.items()
-    }
+    return {metric: _at_level(numbers, tests[metric], level) for metric, numbers in metrics.items()}
 
 
 @dataclass(frozen=True)

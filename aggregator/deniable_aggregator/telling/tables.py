@@ -256,8 +256,10 @@ def _version_tables(answer: Answer) -> Iterator[Table]:
     for version in answer.head.versions:
         numbers = answer.of_version(version.version)
         if numbers:
-            days = "" if version.first_day is None or version.last_day is None else (
-                f", {days_between(version.first_day, version.last_day)}"
+            days = (
+                ""
+                if version.first_day is None or version.last_day is None
+                else (f", {days_between(version.first_day, version.last_day)}")
             )
             caption = (
                 f"Version {version.version[:SHORT_ID]} alone{days}, "
@@ -360,7 +362,11 @@ def _table(
         ],
         left_out=left_out,
         unit=unit,
-        zero=1.0 if unit == "ratio" else 0.0 if limits is None or limits[0] < 0 < limits[1] else None,
+        zero=1.0
+        if unit == "ratio"
+        else 0.0
+        if limits is None or limits[0] < 0 < limits[1]
+        else None,
         ends=limits or (),
         way=told[0] if told else None,
     )
@@ -415,9 +421,7 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
         ),
     ]
     always = {columns[0].column, columns[5].column}
-    return [
-        each for each in columns if each.column in always or any(map(each.cell, rows))
-    ]
+    return [each for each in columns if each.column in always or any(map(each.cell, rows))]
 
 
 def _range(number: Measured, limits: Limits | None) -> str:
@@ -459,8 +463,10 @@ def _verdict(number: Measured, words: tuple[str, str, str]) -> str:
     if number.told is None:
         return ""
     if number.measure == "lift" and number.told:
-        return "go together" if (number.both or 0.0) > (number.expected or 0.0) else (
-            "exclude each other"
+        return (
+            "go together"
+            if (number.both or 0.0) > (number.expected or 0.0)
+            else ("exclude each other")
         )
     return words[1] if number.told else words[2]
 
