@@ -12,8 +12,8 @@ import pytest
 
 import deniable_analysis as da
 from deniable_aggregator.answers.common import Notice
-from deniable_aggregator.tables.row import COLUMNS, Row
-from deniable_aggregator.tables.rows import rows_of
+from deniable_aggregator.answers.row import COLUMNS, Row
+from deniable_aggregator.media.rows import rows_of
 from deniable_analysis import frames
 from deniable_shared.errors import ParameterError
 from tests.analysis.questions import QUESTIONS, WEEKS

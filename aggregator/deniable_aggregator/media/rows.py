@@ -157,7 +157,7 @@ class _Origins:
         )
 
     def _since_earlier_window(self, period: Period) -> Row:
-        """Where a string comes from that was found in earlier days, and has not been found since."""
+        """Where a string comes from that was found in earlier days, and not since."""
         earlier = self._head.found and self._head.found.earlier
         return replace(
             self.of_period(period),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deniable_aggregator import extras
-from deniable_aggregator.tables.formats import FORMATS
+from deniable_aggregator.media.row_formats import FORMATS
 from tests.aggregator.service import TODAY, problem, serving, upload
 from tests.aggregator.tables.reading import read_back
 

@@ -9,8 +9,8 @@ from typing import get_args
 
 import pytest
 
-from deniable_aggregator.tables.formats import FORMATS, encode
-from deniable_aggregator.tables.row import COLUMNS, Measure, Row
+from deniable_aggregator.answers.row import COLUMNS, Measure, Row
+from deniable_aggregator.media.row_formats import FORMATS, encode
 
 PAGE = (Path(__file__).parents[3] / "docs" / "analysis" / "tables.md").read_text(encoding="utf-8")
 ROWS = [

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniable_aggregator.tables.formats import FORMATS, encode
-from deniable_aggregator.tables.row import COLUMNS
-from deniable_aggregator.tables.rows import rows_of
+from deniable_aggregator.answers.row import COLUMNS
+from deniable_aggregator.media.row_formats import FORMATS, encode
+from deniable_aggregator.media.rows import rows_of
 from tests.aggregator.tables.made_up import KINDS, MadeUp
 from tests.aggregator.tables.reading import read_back
 

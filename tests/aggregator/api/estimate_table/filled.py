@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from deniable_aggregator import Store
-    from deniable_aggregator.tables.row import Row
+    from deniable_aggregator.answers.row import Row
 
 ACCEPT_DAYS = 14
 APPLICATION = "flightdeck"

@@ -8,8 +8,8 @@ import json
 
 import pytest
 
-from deniable_aggregator.tables.formats import FORMATS
-from deniable_aggregator.tables.row import COLUMNS
+from deniable_aggregator.answers.row import COLUMNS
+from deniable_aggregator.media.row_formats import FORMATS
 from tests.aggregator.api.estimate_table.filled import ACCEPT_DAYS, day, write
 from tests.aggregator.service import TODAY, bearer, problem, serving, upload
 from tests.aggregator.tables.reading import read_back
