@@ -110,6 +110,7 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         period: of an alarm, the place of the later period; the test compares it with `before`.
         before: the place of the earlier one.
         finding: what the check saw, in words.
+        stand_out: of a day's verdict, the ids of the keys whose reports fail a check.
     """
 
     day: date
@@ -125,6 +126,7 @@ class Check(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     period: int | None = None
     before: int | None = None
     finding: str = ""
+    stand_out: tuple[str, ...] = ()
 
 
 class ChecksNote(Struct, kw_only=True):

@@ -6,23 +6,9 @@ from datetime import date
 
 from msgspec import Struct
 
+from deniable_aggregator.answers.answer import Check
 from deniable_aggregator.answers.common import NamedKey, Notice
-from deniable_aggregator.answers.integrity import CheckResult
 from deniable_aggregator.answers.words import Count, Verdict
-
-
-class WorstCheck(Struct, kw_only=True):
-    """The check with the smallest p of all that were made of a metric.
-
-    Attributes:
-        day: the day whose reports were checked.
-        key: the key whose reports these are, or null for those of all keys together.
-        result: the check.
-    """
-
-    day: date
-    key: NamedKey | None
-    result: CheckResult
 
 
 class MetricHealth(Struct, kw_only=True):
@@ -51,7 +37,7 @@ class MetricHealth(Struct, kw_only=True):
     metric: str
     description: str
     verdict: Verdict
-    worst: WorstCheck | None = None
+    worst: Check | None = None
     suspicious_keys: list[NamedKey] = []
     uneven_keys: list[NamedKey] = []
     suspicious_days: list[date] = []

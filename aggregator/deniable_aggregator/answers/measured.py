@@ -59,7 +59,7 @@ UNITS: Final[Mapping[Measure, Unit]] = {
 
 Evidence = Literal["overwhelming", "strong", "enough"]
 """How far the reports are from what they would be if no device held a string: above 10 standard
-deviations, above 7, or just enough for the test."""
+deviations (or as many), above 7, or just enough for the test."""
 
 OVERWHELMING_SCORE: Final = 10.0
 STRONG_SCORE: Final = 7.0
@@ -197,6 +197,6 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         """The score of a found text in a word; None of any other number."""
         if self.score is None:
             return None
-        if self.score > OVERWHELMING_SCORE:
+        if self.score >= OVERWHELMING_SCORE:
             return "overwhelming"
-        return "strong" if self.score > STRONG_SCORE else "enough"
+        return "strong" if self.score >= STRONG_SCORE else "enough"

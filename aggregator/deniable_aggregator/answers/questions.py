@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import date
 from typing import Any, ClassVar
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType, to_builtins
+from msgspec.structs import fields
 
 from deniable_aggregator.answers.words import (
     DayPair,
@@ -54,6 +55,17 @@ def check_days(since: date | None, until: date | None) -> None:
             raise ValueError(f"{name} must be a date such as 2026-01-31, got '{day}'")
     if since is not None and until is not None and since > until:
         raise ValueError(f"since must not be after until, got '{since}'")
+
+
+def given_parameters(query: Struct) -> dict[str, Any]:
+    """The parameters of a question that are not left out, as JSON has them.
+
+    Args:
+        query: one of those below.
+    """
+    given = {each.name: getattr(query, each.name) for each in fields(query)}
+    left_out = {each.name: each.default for each in fields(query)}
+    return {name: to_builtins(value) for name, value in given.items() if value != left_out[name]}
 
 
 class EstimateOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -9,30 +9,6 @@ from msgspec import Struct
 from deniable_aggregator.answers.words import Count
 
 
-class SegmentSize(Struct):
-    """The share of the devices that are in a segment.
-
-    Attributes:
-        name: what the segments are.
-        value: which segment.
-        share: unbiased; may lie outside [0, 1].
-        standard_error: of the share.
-        low: the lower end of its interval.
-        high: the upper end.
-        detected: whether the interval is above zero.
-        shift_if_fake: how far fake reports could move the share.
-    """
-
-    name: str
-    value: str
-    share: float
-    standard_error: float
-    low: float
-    high: float
-    detected: bool
-    shift_if_fake: float
-
-
 class SegmentCloseness(Struct, kw_only=True):
     """How far the values within a segment are from those of all devices.
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.answers.common import NamedKey, Notice, ordered_notices
-from deniable_aggregator.answers.health_overview import HealthOverview, MetricHealth, WorstCheck
-from deniable_aggregator.dates import day_of
+from deniable_aggregator.answers.common import Notice, ordered_notices
+from deniable_aggregator.answers.health_overview import HealthOverview, MetricHealth
 from deniable_aggregator.integrity import report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
-    from deniable_aggregator.answers.integrity import CheckResult
+    from deniable_aggregator.answers.answer import Check
     from deniable_aggregator.answers.questions import DaysQuery
     from deniable_aggregator.answers.words import NoticeCode, Verdict
     from deniable_aggregator.api.review import Review
@@ -114,18 +113,16 @@ def _some(names: Sequence[str]) -> str:
 _MOST_NAMED: Final = 5
 
 
-def _worst(review: Review) -> WorstCheck | None:
+def _worst(review: Review) -> Check | None:
     """The check with the smallest p, of a day's reports or of those that one key brought."""
     examination, keys = review.examination, review.reported.keys
     made = [day for day in examination.days if day.checks_made]
     if not made:
         return None
     oddest = min(made, key=lambda day: day.smallest_p)
-    day = report.day_health(oddest, keys, examination.limit)
-    checks: list[tuple[NamedKey | None, CheckResult]] = [(None, each) for each in day.checks]
-    checks += [(NamedKey(of.key, of.label), each) for of in day.keys for each in of.checks]
-    known = [(each.p, key, each) for key, each in checks if each.p is not None]
-    if not known:
-        return None
-    _, key, result = min(known, key=lambda each: (each[0], each[1] is None))
-    return WorstCheck(day=day_of(oddest.epoch), key=key, result=result)
+    known = [
+        (each.p, each.key is None, each)
+        for each in report.checks_of_day(oddest, keys, examination.limit)
+        if each.name is not None and each.p is not None
+    ]
+    return min(known, key=lambda each: each[:2])[2] if known else None

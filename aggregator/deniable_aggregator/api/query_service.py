@@ -9,12 +9,9 @@ from msgspec.structs import replace
 
 from deniable_aggregator.annotations import AnnotationKeeper
 from deniable_aggregator.answers.administration import Metrics
+from deniable_aggregator.answers.answer import Answer, Asked, ChecksNote
 from deniable_aggregator.answers.common import ordered_notices
-from deniable_aggregator.answers.estimates import Shares
-from deniable_aggregator.answers.integrity import Alarm, Health
-from deniable_aggregator.answers.questions import ChangeQuery
-from deniable_aggregator.answers.shares import RobustCheckNote
-from deniable_aggregator.answers.trends import HealthOfPeriods
+from deniable_aggregator.answers.questions import ChangeQuery, given_parameters
 from deniable_aggregator.api.asked_versions import of_newest_type
 from deniable_aggregator.api.conditional import validity_of
 from deniable_aggregator.api.metric_details import metric_details
@@ -29,10 +26,12 @@ from deniable_aggregator.estimation.each_version import each_version
 from deniable_aggregator.estimation.estimator import estimate
 from deniable_aggregator.estimation.inputs import NO_LISTS, ChangeRequest, EstimateRequest
 from deniable_aggregator.estimation.periods_with_reports import say_periods
+from deniable_aggregator.estimation.shares.share_estimate import ShareEstimate
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.integrity import notices, report
 from deniable_aggregator.integrity.examiner import FAMILY_P
 from deniable_aggregator.integrity.slice_medians import MEANING, SliceMedians
+from deniable_aggregator.statistics.checks import MEANINGS
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL
 from deniable_aggregator.trends.change import change
 from deniable_aggregator.trends.series import MAX_PERIODS, calendar_periods, series
@@ -40,11 +39,11 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from deniable_aggregator.answers.common import Notice
-    from deniable_aggregator.answers.estimates import Estimate
     from deniable_aggregator.answers.health_overview import HealthOverview
+    from deniable_aggregator.answers.measured import Measured
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.answers.questions import (
         DaysQuery,
@@ -52,7 +51,6 @@ if TYPE_CHECKING:
         SeriesQuery,
         ValueLists,
     )
-    from deniable_aggregator.answers.trends import Change, Series
     from deniable_aggregator.api.conditional import Validity
     from deniable_aggregator.api.review import Review
     from deniable_aggregator.catalog import MetricCatalog
@@ -142,7 +140,7 @@ class QueryService:
     @reads_steadily
     def estimate(
         self, application: str, name: str, query: EstimateQuery, lists: ValueLists
-    ) -> Estimate:
+    ) -> Answer:
         """What a metric amounts to over some days, all its versions together.
 
         Args:
@@ -159,39 +157,47 @@ class QueryService:
         (reported,), said = of_newest_type(self._reader.read(asked, days))
         tallies = self._reader.collect(reported, days)
         require_values(tallies.specs, lists)
-        request, alone = EstimateRequest(query, lists), None
+        request = EstimateRequest(query, lists)
+        alone: Sequence[Measured] = ()
         try:
             found = estimate(tallies, request)
             if query.per_version:
-                alone = each_version(tallies, request, reported.by_day)
+                alone = each_version(tallies, request)
         except ParameterError as error:
             raise estimate_refused(error) from None
         review = self._reviewer.review(reported)
         pending = self._reader.pending(asked)
-        answer = found.answer(review.head(application, query.since, query.until, pending))
-        answer.notices = ordered_notices(answer.notices, said)
-        say_periods(answer, reported.specs, reported.by_day)
-        if alone is not None:
-            answer.per_version = alone
-        if isinstance(answer, Shares):
+        head = found.head(review.head(application, pending))
+        say_periods(head, reported.specs, reported.by_day)
+        answer = Answer(
+            head=head,
+            question=Asked(name="estimate", parameters=given_parameters(query)),
+            numbers=[*found.numbers(), *alone],
+            notices=ordered_notices(review.notices, pending_notices(pending), found.notices, said),
+        )
+        if isinstance(found, ShareEstimate):
             self._add_robust_checks(answer, review)
         return answer
 
-    def _add_robust_checks(self, answer: Shares, review: Review) -> None:
-        rows = answer.estimates
-        checks = self._medians.robust_checks(
-            review.reported.of_days, rows, DEFAULT_LEVEL, review.kept
+    def _add_robust_checks(self, answer: Answer, review: Review) -> None:
+        shares = answer.of("share")
+        checked = self._medians.robust_checks(
+            review.reported.of_days, shares, DEFAULT_LEVEL, review.kept
         )
-        if checks is not None:
-            answer.robust_check = RobustCheckNote(DEFAULT_LEVEL, MEANING)
-            for row, check in zip(rows, checks, strict=True):
-                row.robust_check = check
-            answer.notices = ordered_notices(
-                answer.notices, notices.of_robust_checks(answer.metric, rows)
-            )
+        if checked is None:
+            return
+        answer.head.meanings["robust check"] = MEANING
+        rows = iter(checked)
+        answer.numbers = [
+            next(rows) if each.measure == "share" and each.version is None else each
+            for each in answer.numbers
+        ]
+        answer.notices = ordered_notices(
+            answer.notices, notices.of_robust_checks(answer.head.metric, checked)
+        )
 
     @reads_steadily
-    def series(self, application: str, name: str, query: SeriesQuery, lists: ValueLists) -> Series:
+    def series(self, application: str, name: str, query: SeriesQuery, lists: ValueLists) -> Answer:
         """A metric over time: every period estimated by itself.
 
         Args:
@@ -221,13 +227,19 @@ class QueryService:
             raise estimate_refused(error) from None
         review = self._reviewer.review(reported)
         first, last = periods[0].since, periods[-1].until
-        head = review.head(application, first, last, self._reader.pending(asked))
-        answer = found.answer(head.with_notices(said))
-        answer.annotations = self._annotations.between(application, first, last)
-        return answer
+        pending = self._reader.pending(asked)
+        head = found.head(review.head(application, pending))
+        head.annotations = self._annotations.between(application, first, last)
+        return Answer(
+            head=head,
+            question=Asked(name="series", parameters=given_parameters(query)),
+            numbers=found.numbers(),
+            checks=found.checks(review.days),
+            notices=ordered_notices(review.notices, pending_notices(pending), found.notices, said),
+        )
 
     @reads_steadily
-    def change(self, application: str, name: str, query: ChangeQuery, lists: ValueLists) -> Change:
+    def change(self, application: str, name: str, query: ChangeQuery, lists: ValueLists) -> Answer:
         """What has changed between two periods.
 
         Args:
@@ -251,23 +263,28 @@ class QueryService:
             raise estimate_refused(error) from None
         first, second = (self._reviewer.review(each) for each in both)
         pending = self._reader.pending(asked)
-        return found.answer(
-            application,
+        head = found.head(
+            second.head(application, pending),
             days,
-            description=second.description,
-            covered=(first.days, second.days),
-            pending_reports=pending,
-            health=HealthOfPeriods(first.summary, second.summary),
+            (first.days, second.days),
+            (first.summary, second.summary),
+        )
+        head.days, head.health = None, None
+        return Answer(
+            head=head,
+            question=Asked(name="change", parameters=given_parameters(query)),
+            numbers=found.numbers(),
             notices=ordered_notices(
                 said,
                 _of_period("Before", first),
                 _of_period("After", second),
                 pending_notices(pending),
+                found.notices,
             ),
         )
 
     @reads_steadily
-    def health(self, application: str, name: str, query: DaysQuery) -> Health:
+    def health(self, application: str, name: str, query: DaysQuery) -> Answer:
         """Whether the reports of a metric look like those of devices.
 
         Args:
@@ -283,22 +300,20 @@ class QueryService:
         reported = self._reader.read(asked, days)
         review = self._reviewer.review(reported, most_cells=HEALTH_CELLS)
         pending, keys = self._reader.pending(asked), reported.keys
-        limit = review.examination.limit
-        return Health(
-            application=application,
-            notices=ordered_notices(review.notices, pending_notices(pending)),
-            metric=name,
-            days=review.days,
-            since=query.since,
-            until=query.until,
-            pending_reports=pending,
-            excluded_reports=reported.excluded,
-            verdict=review.summary.verdict,
-            checks_made=review.examination.checks_made,
-            alarm=Alarm(limit, _ALARM),
+        head = review.head(application, pending)
+        head.checks = ChecksNote(
+            made=review.examination.checks_made,
+            p_below=review.examination.limit,
+            meaning=_ALARM,
+            asks=dict(MEANINGS),
             invisible=report.INVISIBLE,
-            key_contrasts=[report.contrast(each, keys) for each in review.contrasts],
-            by_day=report.by_day(review.examination, keys),
+        )
+        return Answer(
+            head=head,
+            question=Asked(name="health", parameters=given_parameters(query)),
+            numbers=[report.contrast(each, keys) for each in review.contrasts],
+            checks=report.by_day(review.examination, keys),
+            notices=ordered_notices(review.notices, pending_notices(pending)),
         )
 
     def health_overview(self, application: str, query: DaysQuery) -> HealthOverview:

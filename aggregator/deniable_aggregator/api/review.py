@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.answers.common import Head, IntegritySummary, Notice, ordered_notices
+from deniable_aggregator.answers.answer import Head, Period
+from deniable_aggregator.answers.common import IntegritySummary, Notice, ordered_notices
 from deniable_aggregator.api.covered_days import covered_days
 from deniable_aggregator.api.metric_list import newest_registration
 from deniable_aggregator.dates import day_of
@@ -17,7 +18,6 @@ from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from datetime import date
 
     from deniable_aggregator.answers.days import Days
     from deniable_aggregator.estimation.metric_reports import MetricReports
@@ -61,27 +61,33 @@ class Review:
         """What the metric is for, as its newest version says."""
         return newest_registration(self.reported.entries).description
 
-    def head(
-        self, application: str, since: date | None, until: date | None, pending_reports: int
-    ) -> Head:
+    def head(self, application: str, pending_reports: int) -> Head:
         """The head of an answer about these reports.
 
         Args:
             application: whose metric it is.
-            since: the first day, as it was asked for.
-            until: the last.
             pending_reports: how many reports of the metric wait to be counted.
         """
+        reported, days = self.reported, self.days
+        reports = sum(sum(counted.values()) for counted in reported.by_day.values())
         return Head(
             application=application,
+            metric=reported.entries[0].spec.name,
             description=self.description,
-            notices=ordered_notices(self.notices, pending_notices(pending_reports)),
-            days=self.days,
-            since=since,
-            until=until,
-            pending_reports=pending_reports,
-            excluded_reports=self.reported.excluded,
+            kind="health",
+            days=days,
             health=self.summary,
+            periods=[
+                Period(
+                    since=days.since,
+                    until=days.until,
+                    reports=reports,
+                    marks=days.marks(days.since, days.until),
+                )
+            ],
+            reports=reports,
+            pending_reports=pending_reports,
+            excluded_reports=reported.excluded,
         )
 
 

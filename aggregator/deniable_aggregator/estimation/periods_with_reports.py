@@ -6,12 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers.common import PeriodCounts
+from deniable_aggregator.dates import day_of
 from deniable_shared.periods import EVERY, period
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from deniable_aggregator.answers.estimates import Estimate
+    from deniable_aggregator.answers.answer import Head
     from deniable_shared.periods import Every
     from deniable_shared.spec import Spec
 
@@ -19,22 +20,24 @@ if TYPE_CHECKING:
     """Number of reports by day."""
 
 
-def say_periods(answer: Estimate, specs: Iterable[Spec], by_day: Mapping[bytes, Days]) -> None:
-    """Adds to an estimate in how many periods its reports came: of each version, and of all.
+def say_periods(head: Head, specs: Iterable[Spec], by_day: Mapping[bytes, Days]) -> None:
+    """Adds in how many periods reports came, and on which days: of each version, and of all.
 
     Args:
-        answer: the estimate.
+        head: of an estimate.
         specs: the versions of the metric.
         by_day: how many reports each has of each day, by digest.
     """
     registered = {spec.digest.hex(): spec for spec in specs}
-    counted = [registered[each.version] for each in answer.versions]
+    counted = [registered[each.version] for each in head.versions]
     if not counted:
         return
-    for version, spec in zip(answer.versions, counted, strict=True):
-        version.period_counts = _counts(spec.every, [by_day[spec.digest]])
+    for version, spec in zip(head.versions, counted, strict=True):
+        days = by_day[spec.digest]
+        version.period_counts = _counts(spec.every, [days])
+        version.first_day, version.last_day = day_of(min(days)), day_of(max(days))
     shortest = min((spec.every for spec in counted), key=EVERY.index)
-    answer.period_counts = _counts(shortest, [by_day[spec.digest] for spec in counted])
+    head.period_counts = _counts(shortest, [by_day[spec.digest] for spec in counted])
 
 
 def _counts(every: Every, days: Iterable[Days]) -> PeriodCounts:

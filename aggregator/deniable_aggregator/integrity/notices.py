@@ -12,7 +12,7 @@ from deniable_aggregator.integrity.report import label_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from deniable_aggregator.answers.shares import Share
+    from deniable_aggregator.answers.measured import Measured
     from deniable_aggregator.integrity.examiner import Examination
     from deniable_aggregator.integrity.key_contrasts import KeyContrast
     from deniable_aggregator.store import StoredKey
@@ -99,7 +99,7 @@ def contrast_in_words(each: KeyContrast) -> str:
     return f"{own:.0%} {found.value} against {others:.0%}"
 
 
-def of_robust_checks(metric: str, rows: Sequence[Share]) -> Iterator[Notice]:
+def of_robust_checks(metric: str, rows: Sequence[Measured]) -> Iterator[Notice]:
     """A warning if a share and its robust check cannot both be right.
 
     Args:
@@ -107,19 +107,23 @@ def of_robust_checks(metric: str, rows: Sequence[Share]) -> Iterator[Notice]:
         rows: the shares.
     """
     apart = [
-        (abs(row.share - check.share), row, check)
+        (abs(row.estimate - row.robust), row)
         for row in rows
-        if (check := row.robust_check) and not (row.low <= check.high and check.low <= row.high)
+        if row.estimate is not None
+        and row.robust is not None
+        and row.robust_low is not None
+        and row.robust_high is not None
+        and not (row.ends[0] <= row.robust_high and row.robust_low <= row.ends[1])
     ]
     if not apart:
         return
-    difference, row, check = max(apart, key=lambda each: each[0])
+    difference, row = max(apart, key=lambda each: each[0])
     if difference >= LEAST_DISAGREEMENT:
-        middle = min(max(check.share, 0.0), 1.0)
+        middle = min(max(row.robust or 0.0, 0.0), 1.0)
         yield Notice(
             "robust_check_differs",
             "warning",
-            f"The estimate of {row.value} is {row.share:.1%}, but {middle:.1%} in the middle "
+            f"The estimate of {row.value} is {row.estimate:.1%}, but {middle:.1%} in the middle "
             "one of all days and keys: some of them differ much from the rest. Look at the "
             f"health of {metric}, and at the series by day.",
         )

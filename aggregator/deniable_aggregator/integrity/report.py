@@ -5,23 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 import numpy as np
+from msgspec.structs import replace
 
+from deniable_aggregator.answers.answer import Check
 from deniable_aggregator.answers.common import IntegritySummary, NamedKey
-from deniable_aggregator.answers.integrity import CheckResult, DayHealth, KeyContrast, KeyHealth
+from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.dates import day_of
 from deniable_aggregator.integrity.day_checks import smallest_p
-from deniable_aggregator.statistics.checks import MEANINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from deniable_aggregator.answers.integrity import CheckName
+    from deniable_aggregator.answers.answer import CheckName
+    from deniable_aggregator.answers.measured import Measure
     from deniable_aggregator.answers.words import Verdict
     from deniable_aggregator.integrity import key_contrasts
     from deniable_aggregator.integrity.day_checks import DayChecks, KeyChecks
     from deniable_aggregator.integrity.examiner import Examination
     from deniable_aggregator.integrity.kept_verdicts import KeptDay
-    from deniable_aggregator.statistics.checks import SliceChecks
     from deniable_aggregator.store import StoredKey
 
 INVISIBLE: Final = (
@@ -69,83 +70,107 @@ def label_of(keys: Mapping[str, StoredKey], key: str) -> str:
     return keys[key].label if key in keys else ""
 
 
-def by_day(examination: Examination, keys: Mapping[str, StoredKey]) -> list[DayHealth]:
+def by_day(examination: Examination, keys: Mapping[str, StoredKey]) -> list[Check]:
     """Every check, by day and key.
 
     Args:
         examination: the checks.
         keys: those of the store, by id.
     """
-    return [day_health(day, keys, examination.limit) for day in examination.days]
+    return [
+        check for day in examination.days for check in checks_of_day(day, keys, examination.limit)
+    ]
 
 
-def contrast(each: key_contrasts.KeyContrast, keys: Mapping[str, StoredKey]) -> KeyContrast:
-    """One key against the others, as a part of an answer.
+def contrast(each: key_contrasts.KeyContrast, keys: Mapping[str, StoredKey]) -> Measured:
+    """One key against the others, as a number of an answer.
 
     Args:
         each: the comparison.
         keys: those of the store, by id.
     """
-    return KeyContrast(
+    compared = each.contrast
+    return Measured(
+        measure=_CONTRASTS[compared.kind],
+        value=compared.value,
         key=each.key,
         label=label_of(keys, each.key),
         version=each.spec.digest.hex(),
         reports=each.reports,
-        share=each.share,
-        verdict="uneven" if each.uneven else "ok",
-        **each.contrast._asdict(),
+        part=each.share,
+        estimate=compared.difference,
+        low=compared.least,
+        before=compared.others,
+        after=compared.own,
+        told=each.uneven,
     )
 
 
-def day_health(day: DayChecks | KeptDay, keys: Mapping[str, StoredKey], limit: float) -> DayHealth:
-    """The checks of one day.
+def checks_of_day(
+    day: DayChecks | KeptDay, keys: Mapping[str, StoredKey], limit: float
+) -> Iterator[Check]:
+    """The verdict of a day, its checks, and the same of what each key brought.
 
     Args:
         day: the checks.
         keys: those of the store, by id.
         limit: a check fails if its p-value is below this.
     """
-    return DayHealth(
+    of_day = Check(
         day=day_of(day.epoch),
         version=day.spec.digest.hex(),
-        title=day.spec.mechanism.title,
         reports=day.reports,
         verdict=_verdict(day.smallest_p if day.checks_made else None, limit),
-        stand_out=day.suspicious_keys(limit),
-        checks=[
-            CheckResult(
-                cast("CheckName", check.name),
-                MEANINGS[check.name],
-                _verdict(check.p, limit),
-                check.p,
-                check.finding,
-            )
-            for check in day.found()
-        ],
-        keys=[] if day.keys is None else _keys(day.keys, keys, limit),
     )
+    stand_out = tuple(day.suspicious_keys(limit))
+    yield replace(of_day, title=day.spec.mechanism.title, stand_out=stand_out)
+    for check in day.found():
+        yield replace(
+            of_day,
+            name=cast("CheckName", check.name),
+            verdict=_verdict(check.p, limit),
+            p=check.p,
+            finding=check.finding,
+        )
+    if day.keys is not None:
+        yield from _of_keys(day.keys, of_day, keys, limit)
 
 
-def _keys(found: KeyChecks, keys: Mapping[str, StoredKey], limit: float) -> list[KeyHealth]:
-    results = zip(*(_results(check, limit) for check in found.checks), strict=True)
+def _of_keys(
+    found: KeyChecks, of_day: Check, keys: Mapping[str, StoredKey], limit: float
+) -> Iterator[Check]:
+    results = [
+        (cast("CheckName", check.name), check.values(), check.findings()) for check in found.checks
+    ]
     made = np.any([~np.isnan(check.p) for check in found.checks], axis=0).tolist()
-    columns = found.ids, found.reports.tolist(), made, smallest_p(found.checks).tolist(), results
-    return [
-        KeyHealth(key, label_of(keys, key), reports, _verdict(p if known else None, limit), [*each])
-        for key, reports, known, p, each in zip(*columns, strict=True)
-    ]
-
-
-def _results(checks: SliceChecks, limit: float) -> list[CheckResult]:
-    """One check of each slice."""
-    name, asks = cast("CheckName", checks.name), MEANINGS[checks.name]
-    return [
-        CheckResult(name, asks, _verdict(p, limit), p, finding)
-        for p, finding in zip(checks.values(), checks.findings(), strict=True)
-    ]
+    columns = found.ids, found.reports.tolist(), made, smallest_p(found.checks).tolist()
+    for place, (key, reports, known, p) in enumerate(zip(*columns, strict=True)):
+        of_key = replace(
+            of_day,
+            key=key,
+            label=label_of(keys, key),
+            reports=reports,
+            verdict=_verdict(p if known else None, limit),
+        )
+        yield of_key
+        for name, values, findings in results:
+            yield replace(
+                of_key,
+                name=name,
+                verdict=_verdict(values[place], limit),
+                p=values[place],
+                finding=findings[place],
+            )
 
 
 def _verdict(p: float | None, limit: float) -> Verdict:
     if p is None:
         return "unknown"
     return "suspicious" if p < limit else "ok"
+
+
+_CONTRASTS: Final[Mapping[str, Measure]] = {
+    "share": "contrast in share",
+    "mean": "contrast in mean",
+    "distance": "contrast in distribution",
+}

@@ -12,8 +12,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
-from deniable_aggregator.answers.shares import RobustCheck
 from deniable_aggregator.estimation.shares.slice_shares import SliceEstimator
 from deniable_aggregator.statistics.intervals import z_for_level
 from deniable_aggregator.statistics.medians import (
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answers.shares import Share
+    from deniable_aggregator.answers.measured import Measured
     from deniable_aggregator.estimation.metric_reports import MetricReports
     from deniable_aggregator.integrity.kept_verdicts import KeptVerdicts
     from deniable_aggregator.slices.table import SliceTable
@@ -85,11 +85,11 @@ class SliceMedians:
     def robust_checks(
         self,
         reported: MetricReports,
-        rows: Sequence[Share],
+        rows: Sequence[Measured],
         level: float,
         kept: Mapping[bytes, Sequence[KeptVerdicts]] | None = None,
-    ) -> list[RobustCheck | None] | None:
-        """The medians of slices beside the shares of an answer.
+    ) -> list[Measured] | None:
+        """The shares of an answer with the medians of slices beside them.
 
         Args:
             reported: which reports the answer is about.
@@ -98,10 +98,10 @@ class SliceMedians:
             kept: what was found of periods whose slices are no longer stored, by digest.
 
         Returns:
-            One for each share, None where too few slices know its value; None if there are too few
-            slices at all, or the work is too much.
+            The shares, with a robust check where enough slices know their values; None if there
+            are too few slices at all, or the work is too much.
         """
-        items = tuple(row.value for row in rows)
+        items = tuple(row.value or "" for row in rows)
         now, before, kept = [], [], kept or {}
         specs = [
             entry.spec
@@ -125,9 +125,19 @@ class SliceMedians:
         middles = _of_all_versions([*versions, *before], errors)
         half = z_for_level(level) * middles.standard_error
         columns = (*middles, middles.share - half, middles.share + half)
+        checks = zip(*(column.tolist() for column in columns), strict=True)
         return [
-            RobustCheck(*values) if values[0] >= FEWEST_SLICES else None
-            for values in zip(*(column.tolist() for column in columns), strict=True)
+            replace(
+                row,
+                robust_slices=slices,
+                robust=share,
+                robust_error=error,
+                robust_low=low,
+                robust_high=high,
+            )
+            if slices >= FEWEST_SLICES
+            else row
+            for row, (slices, share, error, low, high) in zip(rows, checks, strict=True)
         ]
 
     def _of_version(

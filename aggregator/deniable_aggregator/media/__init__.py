@@ -1,1 +1,1 @@
-"""Media: what is said of an answer as text, pages and rows. They draw, and word nothing."""
+"""Media: they draw documents, tables and figures, and neither choose, round nor word anything."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +14,40 @@ if TYPE_CHECKING:
 Way = Literal["risen", "fallen", "changed", "unchanged", "untold"]
 """What has become of a number: a clear rise, a clear fall, a clear change that is neither, no clear
 change; or that it cannot be told from zero. Media that have signs give each its own."""
+
+
+class Link(str):
+    """A text of a cell that leads somewhere, in media that have links.
+
+    Args:
+        text: of the cell.
+        address: where it leads.
+    """
+
+    __slots__ = ("address",)
+
+    def __new__(cls, text: str, address: str) -> Self:
+        """The text with its address."""
+        link = super().__new__(cls, text)
+        link.address = address
+        return link
+
+
+class Badge(str):
+    """A word or two of a cell with a sign, in media that have signs.
+
+    Args:
+        text: of the cell.
+        kind: which sign.
+    """
+
+    __slots__ = ("kind",)
+
+    def __new__(cls, text: str, kind: str) -> Self:
+        """The text with its sign."""
+        badge = super().__new__(cls, text)
+        badge.kind = kind
+        return badge
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,12 +80,14 @@ class Row:
         interval: what a bar beside it shows; None for no bar.
         way: what has become of its number; None where that is not asked.
         group_ends: whether rows of another kind follow.
+        truth: the true number, where it is known.
     """
 
     cells: Sequence[str]
     interval: Interval | None = None
     way: Way | None = None
     group_ends: bool = False
+    truth: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from deniable_aggregator.answers.trends import PeriodTest, SeriesAlarm
+from deniable_aggregator.answers.answer import AlarmNote, Check
 from deniable_aggregator.estimation.changes.comparison import ALPHA
 from deniable_aggregator.estimation.changes.shapes import compare_shapes
 from deniable_aggregator.statistics.histograms.homogeneity import DRAWS
@@ -14,7 +14,7 @@ from deniable_aggregator.statistics.intervals import adjust_p_values
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from deniable_aggregator.answers.days import Days
     from deniable_aggregator.dates import DayRange
@@ -77,11 +77,14 @@ class ShapesInTurn:
         self._before = days, tallies
 
 
-def alarm_of(tests: Sequence[ComparedShapes], covered: Days) -> SeriesAlarm:
-    """What the tests of a series amount to.
+def checks_of_shapes(
+    tests: Sequence[ComparedShapes], places: Mapping[DayRange, int], covered: Days
+) -> list[Check]:
+    """The tests of a series as checks, of all periods that are over.
 
     Args:
         tests: all of them.
+        places: of the periods in the answer.
         covered: what is known of the days of the series.
     """
     over = [
@@ -90,18 +93,25 @@ def alarm_of(tests: Sequence[ComparedShapes], covered: Days) -> SeriesAlarm:
         if not any(each.after.since <= day <= each.after.until for day in covered.incomplete)
     ]
     adjusted = adjust_p_values(np.array([each.p_value for each in over]), "none").tolist()
-    rows = [
-        PeriodTest(
-            since=each.after.since,
-            until=each.after.until,
-            before_since=each.before.since,
-            before_until=each.before.until,
-            p_value=each.p_value,
-            adjusted_p_value=corrected,
-            changed=corrected <= ALPHA,
+    return [
+        Check(
+            day=each.after.since,
+            name="alarm",
+            verdict="suspicious" if corrected <= ALPHA else "ok",
+            p=each.p_value,
+            adjusted_p=corrected,
+            period=places[each.after],
+            before=places[each.before],
         )
         for each, corrected in zip(over, adjusted, strict=True)
     ]
-    return SeriesAlarm(
-        raised=any(row.changed for row in rows), alpha=ALPHA, meaning=_MEANING, tests=rows
-    )
+
+
+def alarm_note(checks: Sequence[Check]) -> AlarmNote:
+    """What the tests of a series amount to.
+
+    Args:
+        checks: all of them.
+    """
+    raised = any(each.verdict == "suspicious" for each in checks)
+    return AlarmNote(raised=raised, alpha=ALPHA, meaning=_MEANING)

@@ -7,19 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
-from deniable_aggregator.answers.common import DetectionNote, IntervalNote, ordered_notices
-from deniable_aggregator.answers.trends import Change as ChangeAnswer
-from deniable_aggregator.answers.trends import (
-    ComparedPeriod,
-    Difference,
-    NotCompared,
-    ShapeChange,
-    ShapeDistance,
-)
+from deniable_aggregator.answers.answer import Head, NotCompared, Period
+from deniable_aggregator.answers.common import DetectionNote, IntervalNote
+from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.estimation.changes.comparison import ALPHA, Differences
 from deniable_aggregator.estimation.changes.influence import FAKES_OF_CHANGES
+from deniable_aggregator.estimation.changes.shares import COMBINED
 from deniable_aggregator.estimation.estimator import compare
 from deniable_aggregator.estimation.shares.share_estimate import metric_versions
 from deniable_aggregator.statistics.intervals import adjust_p_values
@@ -27,17 +22,17 @@ from deniable_aggregator.tallies import nonempty
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answers.common import Notice
+    from deniable_aggregator.answers.common import IntegritySummary, Notice
     from deniable_aggregator.answers.days import Days
-    from deniable_aggregator.answers.trends import HealthOfPeriods
     from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin
     from deniable_aggregator.dates import DayRange
     from deniable_aggregator.estimation.changes.comparison import Comparison
     from deniable_aggregator.estimation.inputs import ChangeRequest, CollectedTallies
+    from deniable_shared.spec import Spec
 
 _DEVICES: Final[Mapping[Margin, str]] = {
     "noise": "among the devices that reported before and those that reported after",
@@ -99,94 +94,117 @@ class Change:
         """Those of the items that are shown."""
         return Differences(*(column[self.shown] for column in self.comparison.differences))
 
-    def answer(
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What a reader must know before these numbers."""
+        return self.comparison.notices
+
+    def head(
         self,
-        application: str,
+        head: Head,
         days: tuple[DayRange, DayRange],
-        *,
-        description: str,
         covered: tuple[Days, Days],
-        pending_reports: int,
-        health: HealthOfPeriods,
-        notices: Sequence[Notice] = (),
-    ) -> ChangeAnswer:
-        """The change as an answer.
+        health: tuple[IntegritySummary, IntegritySummary],
+    ) -> Head:
+        """The head of an answer with what is to be said of this change.
 
         Args:
-            application: whose metric it is.
-            days: those of the first and of the second period.
-            description: what the metric is for.
+            head: where the answer comes from.
+            days: those of the first and of the second period, as they were asked for.
             covered: what is known of these days.
-            pending_reports: how many reports of the metric wait to be counted.
-            health: whether the reports look like those of devices.
-            notices: what to know before the numbers, beside what the comparison has to say.
+            health: whether their reports look like those of devices.
         """
         comparison = self.comparison
-        shares = comparison.kind == "shares"
-        return ChangeAnswer(
-            application=application,
-            description=description,
-            notices=ordered_notices(notices, comparison.notices),
+        meanings = {"overlap": _OVERLAP}
+        if comparison.shape is not None:
+            meanings["shape"] = _SHAPE + (_PERMANENT if comparison.shape.permanent else "")
+        if comparison.combined is not None:
+            meanings["combined"] = COMBINED
+        periods = [
+            _period(*each)
+            for each in zip(days, covered, health, (self.before, self.after), strict=True)
+        ]
+        counted: dict[Spec, int] = {}
+        for tallies in (self.before, self.after):
+            for spec, _, reports in nonempty(tallies.tallies):
+                counted[spec] = counted.get(spec, 0) + reports
+        segment = comparison.segment
+        return replace(
+            head,
             metric=self.before.specs[0].name,
             kind=comparison.kind,
-            before=_compared_period(days[0], covered[0], self.before),
-            after=_compared_period(days[1], covered[1], self.after),
-            pending_reports=pending_reports,
+            periods=periods,
+            reports=sum(each.reports for each in periods),
             excluded_reports=self.before.excluded + self.after.excluded,
-            health=health,
+            left_out_reports=comparison.shape.left_out if comparison.shape else 0,
             margin=comparison.margin,
             unit=(
                 f"after minus before, {_DEVICES[comparison.margin]}{_inside(comparison)}; neither "
                 "clipped nor rescaled"
             ),
-            overlap=_OVERLAP,
             interval=IntervalNote(
                 kind=self.interval, level=self.level, meaning=self._interval_meaning()
             ),
-            test=DetectionNote(ALPHA, self.false_finds, _test_meaning(self.false_finds)),
+            detection=DetectionNote(ALPHA, self.false_finds, _test_meaning(self.false_finds)),
             fakes=FAKES_OF_CHANGES,
-            segment=UNSET if comparison.segment is None else comparison.segment,
-            values_compared=len(comparison.items) if shares else UNSET,
-            combined=UNSET if comparison.combined is None else comparison.combined,
-            shape=self._shape(),
-            changes=self._rows(),
-            quantiles=UNSET if comparison.quantiles is None else comparison.quantiles,
+            versions=metric_versions(counted.items()),
+            segment=None if segment is None else segment[1].segment,
+            values_asked=len(comparison.items) if comparison.kind == "shares" else None,
+            meanings=meanings,
             not_compared=[
                 NotCompared(item, known) for item, known in comparison.not_compared.items()
             ],
         )
 
-    def _shape(self) -> ShapeChange | UnsetType:
+    def numbers(self) -> list[Measured]:
+        """Sizes of the segment, differences of values, of the mean or of quantiles, and the shape."""
+        comparison = self.comparison
+        sizes = [replace(size, period=at) for at, size in enumerate(comparison.segment or ())]
+        together = [] if comparison.combined is None else [comparison.combined]
+        return [
+            *sizes, *together, *self._differences(), *(comparison.quantiles or ()), *self._shape(),
+        ]  # fmt: skip
+
+    def _shape(self) -> list[Measured]:
         test, distance = self.comparison.shape, self.comparison.distance
         if test is None:
-            return UNSET
-        if distance is not None and test.p_value > ALPHA:
-            distance = distance._replace(low=0.0)
-        return ShapeChange(
-            p_value=test.p_value,
-            changed=test.p_value <= ALPHA,
-            reports_left_out=test.left_out,
-            distance=UNSET if distance is None else ShapeDistance(**distance._asdict()),
-            meaning=_SHAPE + (_PERMANENT if test.permanent else ""),
-        )
+            return []
+        clear = test.p_value <= ALPHA
+        shape = Measured(measure="distance", period=1, p_value=test.p_value, told=clear)
+        if distance is None:
+            return [shape]
+        return [
+            replace(
+                shape,
+                value=distance.kind,
+                estimate=distance.size,
+                low=distance.low if clear else 0.0,
+                high=distance.high,
+                noise=distance.noise,
+            )
+        ]
 
-    def _rows(self) -> list[Difference]:
+    def _differences(self) -> list[Measured]:
         columns = [column.tolist() for column in self.differences]
-        names = self.items if self.comparison.kind == "shares" else [UNSET] * len(self.shown)
+        shares = self.comparison.kind == "shares"
+        names = self.items if shares else [None] * len(self.shown)
         adjusted = self.adjusted[self.shown].tolist()
         return [
-            Difference(
+            Measured(
+                measure="difference in share" if shares else "difference in mean",
                 value=name,
+                segment=self.comparison.segment[1].segment if self.comparison.segment else None,
+                period=1,
                 before=before,
                 after=after,
-                change=after - before,
+                estimate=after - before,
                 standard_error=error,
-                standard_error_same_devices=None if math.isnan(same) else same,
+                same_devices_error=None if math.isnan(same) else same,
                 low=low,
                 high=high,
                 p_value=p_value,
                 adjusted_p_value=corrected,
-                changed=corrected <= ALPHA,
+                told=corrected <= ALPHA,
                 shift_if_fake=influence,
             )
             for name, before, after, error, same, low, high, p_value, influence, corrected in zip(
@@ -246,17 +264,23 @@ def change(before: CollectedTallies, after: CollectedTallies, request: ChangeReq
 
 def _inside(comparison: Comparison) -> str:
     """Within which segment shares are compared, in words."""
-    if comparison.segment is None:
-        return ""
-    segment = comparison.segment[0]
-    return f" and are in segment {segment.name}={segment.value}"
+    segment = comparison.segment
+    return "" if segment is None else f" and are in segment {segment[0].segment}"
 
 
-def _compared_period(days: DayRange, covered: Days, tallies: CollectedTallies) -> ComparedPeriod:
-    counted = [(spec, reports) for spec, _, reports in nonempty(tallies.tallies)]
-    reports = sum(reports for _, reports in counted)
-    marks = covered.marks(days.since, days.until)
-    return ComparedPeriod(days.since, days.until, reports, marks, covered, metric_versions(counted))
+def _period(
+    days: DayRange, covered: Days, health: IntegritySummary, tallies: CollectedTallies
+) -> Period:
+    counted = nonempty(tallies.tallies)
+    return Period(
+        since=days.since,
+        until=days.until,
+        reports=sum(reports for _, _, reports in counted),
+        marks=covered.marks(days.since, days.until),
+        days=covered,
+        health=health,
+        versions=[spec.digest.hex() for spec, _, _ in counted],
+    )
 
 
 def _test_meaning(false_finds: FalseFinds) -> str:

@@ -6,26 +6,25 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from msgspec import UNSET
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 
+from deniable_aggregator.answers.answer import Period
 from deniable_aggregator.answers.common import IntervalNote
-from deniable_aggregator.answers.trends import Period
-from deniable_aggregator.answers.trends import Series as SeriesAnswer
-from deniable_aggregator.estimation.shares.share_estimate import FAKES, metric_versions
-from deniable_aggregator.trends.alarm import alarm_of
+from deniable_aggregator.estimation.numbers.distribution_estimate import DistributionEstimate
+from deniable_aggregator.estimation.shares.share_estimate import ShareEstimate, metric_versions
+from deniable_aggregator.trends.alarm import alarm_note, checks_of_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deniable_aggregator.answers.common import Head, Notice
+    from deniable_aggregator.answers.answer import Check, Head
+    from deniable_aggregator.answers.common import Notice
     from deniable_aggregator.answers.days import Days
+    from deniable_aggregator.answers.measured import Measured
     from deniable_aggregator.answers.words import IntervalKind, PeriodLength
     from deniable_aggregator.dates import DayRange
-    from deniable_aggregator.estimation.numbers.distribution_estimate import DistributionEstimate
     from deniable_aggregator.estimation.numbers.means import MeanEstimate
     from deniable_aggregator.estimation.segments.segment_estimate import SegmentEstimate
-    from deniable_aggregator.estimation.shares.share_estimate import ShareEstimate
     from deniable_aggregator.trends.alarm import ComparedShapes
     from deniable_shared.spec import Spec
 
@@ -55,35 +54,56 @@ class Series:
     points: tuple[tuple[DayRange, Result | None], ...]
     shapes: tuple[ComparedShapes, ...] | None = None
 
-    def answer(self, head: Head) -> SeriesAnswer:
-        """The series as an answer.
+    def head(self, head: Head) -> Head:
+        """The head of an answer with what is to be said of this series.
 
         Args:
-            head: where it comes from.
+            head: where the answer comes from; it has the days that are covered.
         """
         results = [result for _, result in self.points if result is not None]
         first = next((result for result in results if result.specs), results[0])
         specs: Counter[Spec] = Counter()
-        for _, result in self.points:
-            for spec, reports in () if result is None else result.specs:
-                specs[spec] += reports
-        return SeriesAnswer(
-            *astuple(head.with_notices(self._notices())),
+        for result in results:
+            specs.update(dict(result.specs))
+        covered = head.days
+        assert covered is not None
+        return replace(
+            first.head(head),
             metric=self.metric,
             kind=first.kind,
             by=self.by,
             reports=specs.total(),
-            margin=first.margin,
-            unit=first.unit,
-            fakes=FAKES,
+            left_out_reports=0,
             interval=IntervalNote(kind=self.interval, level=self.level, meaning=self._meaning()),
+            detection=None,
+            label=None,
+            meanings={},
+            closeness=None,
             versions=metric_versions(specs.items()),
-            values_asked=UNSET if self.asked is None else self.asked,
-            alarm=UNSET if self.shapes is None else alarm_of(self.shapes, head.days),
-            periods=[_period(days, result, head.days) for days, result in self.points],
+            values_asked=self.asked,
+            alarm=None if self.shapes is None else alarm_note(self.checks(covered)),
+            periods=[_period(days, result, covered) for days, result in self.points],
         )
 
-    def _notices(self) -> Iterator[Notice]:
+    def numbers(self) -> list[Measured]:
+        """What was estimated in each period."""
+        return [
+            number
+            for place, (_, result) in enumerate(self.points)
+            for number in _numbers(result, place)
+        ]
+
+    def checks(self, covered: Days) -> list[Check]:
+        """The tests of an alarm; none where it was not asked for.
+
+        Args:
+            covered: what is known of the days of the series.
+        """
+        places = {days: place for place, (days, _) in enumerate(self.points)}
+        return checks_of_shapes(self.shapes or (), places, covered)
+
+    @property
+    def notices(self) -> Iterator[Notice]:
         """Those of the periods: what several have to say is said once, for the first of them."""
         by_code: dict[str, list[tuple[DayRange, Notice]]] = {}
         for days, result in self.points:
@@ -119,14 +139,22 @@ class Series:
         )
 
 
+def _numbers(result: Result | None, place: int) -> list[Measured]:
+    """What is followed over time: of a distribution no bins, of shares no segments and no lifts."""
+    if result is None:
+        return []
+    if isinstance(result, DistributionEstimate):
+        return result.placed(place)
+    numbers = result.numbers(place)
+    if isinstance(result, ShareEstimate):
+        return [each for each in numbers if each.measure in ("combined", "rest", "share")]
+    return numbers
+
+
 def _period(days: DayRange, result: Result | None, covered: Days) -> Period:
     """One period, with its marks."""
-    period = (
-        Period(since=days.since, until=days.until, reports=0)
-        if result is None
-        else result.period(days)
-    )
-    period.marks = covered.marks(days.since, days.until)
-    if result is None and "missing" not in period.marks:
-        period.marks.insert(0, "missing")  # outside of the days that the metric has reports of
-    return period
+    marks = covered.marks(days.since, days.until)
+    if result is None and "missing" not in marks:
+        marks.insert(0, "missing")  # outside of the days that the metric has reports of
+    reports = 0 if result is None else result.reports
+    return Period(since=days.since, until=days.until, reports=reports, marks=marks)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from deniable_aggregator.answers.discoveries import EarlierWindow, FoundStrings, MissingString
+from deniable_aggregator.answers.answer import Answer
+from deniable_aggregator.answers.found import EarlierWindow
+from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.dates import day_of
 from deniable_aggregator.statistics.intervals import z_for_alpha
 
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answers.discoveries import FoundString
     from deniable_aggregator.api.discoveries.deny_list import DenyList
     from deniable_aggregator.catalog import CatalogEntry
     from deniable_aggregator.estimation.metric_reports import MetricReports
@@ -43,8 +44,8 @@ class Earlier:
     """
 
     stored: StoredDiscovery | None = None
-    strings: Sequence[FoundString] = ()
-    prefixes: Sequence[FoundString] = field(default=())
+    strings: Sequence[Measured] = ()
+    prefixes: Sequence[Measured] = field(default=())
     reports: int = 0
 
     @classmethod
@@ -62,13 +63,13 @@ class Earlier:
         if encoded is None:
             return cls()
         try:
-            found = msgspec.json.decode(encoded, type=FoundStrings)
+            found = msgspec.json.decode(encoded, type=Answer)
         except msgspec.DecodeError:  # of another version
             return cls()
         assert stored is not None
         excluded = {key for key in reported.keys if reported.is_excluded(key)}
         left_out = (excluded | reported.without).difference(
-            each.key for each in found.days.keys_left_out
+            each.key for days in found.head.covered for each in days.keys_left_out
         )
         by_digest = store.tallies.reports_by_slice([entry.tally], stored.since, stored.until)
         if any(left_out & keys.keys() for days in by_digest.values() for keys in days.values()):
@@ -76,25 +77,25 @@ class Earlier:
         # It may have to be more devices now.
         minimum = entry.registration.minimum_devices or 0
         strings, prefixes = (
-            [each for each in some if each.low * found.reports >= minimum]
+            [each for each in some if each.ends[0] * found.head.reports >= minimum]
             for some in (found.strings, found.prefixes)
         )
-        return cls(stored, strings, prefixes, found.reports)
+        return cls(stored, strings, prefixes, found.head.reports)
 
     @property
     def texts(self) -> list[str]:
         """The whole strings that it has found."""
-        return [each.text for each in self.strings]
+        return [each.value or "" for each in self.strings]
 
     def seen(self, text: str, *, whole: bool) -> Literal["new", "before"] | None:
         """Whether it has found a string, too; None if there is no earlier result."""
         if self.stored is None:
             return None
-        if any(each.text == text for each in self.strings):
+        if any(each.value == text for each in self.strings):
             return "before"
         # With more or fewer reports more or fewer letters of the same strings are found.
         prefixes = () if whole else self.prefixes
-        again = any(_is_beginning(text, each.text) for each in prefixes)
+        again = any(_is_beginning(text, each.value or "") for each in prefixes)
         return "before" if again else "new"
 
     def window(
@@ -104,8 +105,8 @@ class Earlier:
         tally: TrieTally,
         counts: NDArray[np.int64],
         deny: DenyList,
-    ) -> EarlierWindow | None:
-        """What this result says of it.
+    ) -> tuple[EarlierWindow | None, list[Measured]]:
+        """Which result it is, and which of its strings are missing now; none if there is none.
 
         Args:
             strings: the whole strings that were found now, whether they are shown or not.
@@ -115,47 +116,40 @@ class Earlier:
             deny: strings that must not be shown.
         """
         if self.stored is None:
-            return None
+            return None, []
         lost = [
             each
             for each in self.strings
-            if each.text not in strings and not deny.denies(each.text, whole=True)
+            if each.value not in strings and not deny.denies(each.value or "", whole=True)
         ]
         cut = [
             each
             for each in self.prefixes
-            if not any(now.startswith(each.text) for now in strings)
-            and not any(_is_beginning(each.text, now) for now in prefixes)
-            and not deny.denies(each.text, whole=False)
+            if not any(now.startswith(each.value or "") for now in strings)
+            and not any(_is_beginning(each.value or "", now) for now in prefixes)
+            and not deny.denies(each.value or "", whole=False)
         ]
-        limits = _limits(tally, counts, [each.text for each in lost])
+        limits: list[float | None] = [None] * (len(lost) + len(cut))
+        limits[: len(lost)] = _limits(tally, counts, [each.value or "" for each in lost])
         missing = [
-            MissingString(
-                text=each.text,
-                shown=each.shown,
-                share_before=each.share,
+            Measured(
+                measure="share",
+                value=each.value,
+                whole=each.whole,
+                before=each.estimate,
                 high=limit,
-                verdict="gone" if limit < each.low else "not_found",
+                told=False,
+                seen="gone" if limit is not None and limit < each.ends[0] else "not_found",
             )
-            for each, limit in zip(lost, limits, strict=True)
+            for each, limit in zip([*lost, *cut], limits, strict=True)
         ]
-        missing += [
-            MissingString(
-                text=each.text,
-                shown=each.shown,
-                share_before=each.share,
-                high=None,
-                verdict="not_found",
-            )
-            for each in cut
-        ]
-        return EarlierWindow(
+        window = EarlierWindow(
             id=self.stored.number,
             since=day_of(self.stored.since),
             until=day_of(self.stored.until),
             reports=self.reports,
-            missing=sorted(missing, key=lambda each: -each.share_before),
         )
+        return window, sorted(missing, key=lambda each: -(each.before or 0.0))
 
 
 def _is_beginning(one: str, other: str) -> bool:

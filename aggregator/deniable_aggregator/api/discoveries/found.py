@@ -5,19 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, cast
 
-from msgspec import structs
+from msgspec.structs import replace
 
-from deniable_aggregator.answers.common import DetectionNote, IntervalNote
-from deniable_aggregator.answers.discoveries import (
-    OVERWHELMING_SCORE,
-    STRONG_SCORE,
-    FoundString,
-    FoundStrings,
-    HiddenStrings,
-    PlantedNote,
-    SmallestShare,
-)
-from deniable_aggregator.api.discoveries.display import displayed
+from deniable_aggregator.answers.answer import Answer, Asked, Head
+from deniable_aggregator.answers.common import DetectionNote, FakesNote, IntervalNote
+from deniable_aggregator.answers.found import FoundNote, HiddenStrings, SmallestShare
+from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.estimation.shares.share_estimate import metric_versions
 from deniable_aggregator.statistics.hashed.trie_shares import planted_strings
 from deniable_aggregator.statistics.intervals import DEFAULT_LEVEL
@@ -29,8 +22,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answers.common import Head
-    from deniable_aggregator.answers.discoveries import Evidence, Length
+    from deniable_aggregator.answers.common import Notice
+    from deniable_aggregator.answers.found import Length
     from deniable_aggregator.api.discoveries.deny_list import DenyList
     from deniable_aggregator.api.discoveries.earlier import Earlier
     from deniable_aggregator.catalog import CatalogEntry
@@ -60,6 +53,8 @@ FAKES: Final = (
 
 def found_strings(
     head: Head,
+    asked: Asked,
+    notices: list[Notice],
     entry: CatalogEntry,
     tally: TrieTally,
     counts: NDArray[np.int64],
@@ -69,11 +64,13 @@ def found_strings(
     *,
     alpha: float,
     hints: int,
-) -> FoundStrings:
+) -> Answer:
     """The answer.
 
     Args:
         head: where it comes from.
+        asked: the question.
+        notices: what to know before the numbers.
         entry: the version of the metric.
         tally: counts its reports.
         counts: int64, (cells,).
@@ -91,34 +88,46 @@ def found_strings(
     smallest = list(_smallest(entry, reports))
     planted = min((each.share for each in shown), default=smallest[0].share or 1.0)
     every = findings.finds
-    return FoundStrings(
-        **structs.asdict(head),
-        metric=entry.spec.name,
-        reports=reports,
-        version=metric_versions([(entry.spec, reports)])[0],
-        interval=IntervalNote(kind="picked", level=DEFAULT_LEVEL, meaning=INTERVAL),
-        detection=DetectionNote(alpha, "few", DETECTION),
-        fakes=PlantedNote(FAKE_SHARE, FAKES, planted, planted_strings(trie, reports, planted)),
-        hints=hints,
-        strings=[_string(each, reports, earlier) for each in shown if each.whole],
-        prefixes=[_string(each, reports, earlier) for each in shown if not each.whole],
-        hidden=HiddenStrings(
-            minimum_devices=minimum,
-            below_minimum=len(allowed) - len(surely),
-            denied=len(findings.finds) - len(allowed),
+    window, missing = earlier.window(
+        {each.text for each in every if each.whole},
+        {each.text for each in every if not each.whole},
+        tally,
+        counts,
+        deny,
+    )
+    return Answer(
+        head=replace(
+            head,
+            kind="strings",
+            reports=reports,
+            versions=metric_versions([(entry.spec, reports)]),
+            interval=IntervalNote(kind="picked", level=DEFAULT_LEVEL, meaning=INTERVAL),
+            detection=DetectionNote(alpha, "few", DETECTION),
+            fakes=FakesNote(FAKE_SHARE, FAKES),
+            found=FoundNote(
+                hints=hints,
+                hidden=HiddenStrings(
+                    minimum_devices=minimum,
+                    below_minimum=len(allowed) - len(surely),
+                    denied=len(findings.finds) - len(allowed),
+                ),
+                smallest=smallest,
+                planted=planted,
+                planted_strings=planted_strings(trie, reports, planted),
+                earlier=window,
+            ),
         ),
-        smallest=smallest,
-        earlier=earlier.window(
-            {each.text for each in every if each.whole},
-            {each.text for each in every if not each.whole},
-            tally,
-            counts,
-            deny,
-        ),
+        question=asked,
+        numbers=[
+            *(_string(each, earlier) for each in shown if each.whole),
+            *(_string(each, earlier) for each in shown if not each.whole),
+            *missing,
+        ],
+        notices=notices,
     )
 
 
-def still_shown(answer: FoundStrings, deny: DenyList, minimum: int) -> FoundStrings:
+def still_shown(answer: Answer, deny: DenyList, minimum: int) -> Answer:
     """A stored answer without strings that must not be shown any more.
 
     Args:
@@ -126,58 +135,45 @@ def still_shown(answer: FoundStrings, deny: DenyList, minimum: int) -> FoundStri
         deny: strings that must not be shown now.
         minimum: so many devices a string must surely have now.
     """
-
-    def allowed(strings: list[FoundString], *, whole: bool) -> list[FoundString]:
-        return [each for each in strings if not deny.denies(each.text, whole=whole)]
-
-    def enough(strings: list[FoundString]) -> list[FoundString]:
-        return [each for each in strings if each.low * answer.reports >= minimum]
-
-    strings, prefixes = allowed(answer.strings, whole=True), allowed(answer.prefixes, whole=False)
-    count = len(strings) + len(prefixes)
-    denied = len(answer.strings) + len(answer.prefixes) - count
-    strings, prefixes = enough(strings), enough(prefixes)
+    found, strings = answer.head.found, [*answer.strings, *answer.prefixes]
+    assert found is not None
+    allowed = [
+        each for each in strings if not deny.denies(each.value or "", whole=bool(each.whole))
+    ]
+    enough = [each for each in allowed if each.ends[0] * answer.head.reports >= minimum]
+    earlier = found.earlier
+    missing = [
+        each
+        for each in answer.missing
+        if earlier is not None
+        and (each.before or 0.0) * earlier.reports >= minimum
+        # It may have been a prefix.
+        and not deny.denies(each.value or "", whole=False)
+    ]
     hidden = HiddenStrings(
-        minimum_devices=max(minimum, answer.hidden.minimum_devices),
-        below_minimum=answer.hidden.below_minimum + count - len(strings) - len(prefixes),
-        denied=answer.hidden.denied + denied,
+        minimum_devices=max(minimum, found.hidden.minimum_devices),
+        below_minimum=found.hidden.below_minimum + len(allowed) - len(enough),
+        denied=found.hidden.denied + len(strings) - len(allowed),
     )
-    earlier = answer.earlier
-    if earlier is not None:
-        missing = [
-            each
-            for each in earlier.missing
-            if each.share_before * earlier.reports >= minimum
-            # It may have been a prefix.
-            and not deny.denies(each.text, whole=False)
-        ]
-        earlier = structs.replace(earlier, missing=missing)
-    return structs.replace(
-        answer, strings=strings, prefixes=prefixes, hidden=hidden, earlier=earlier
-    )
+    head = replace(answer.head, found=replace(found, hidden=hidden))
+    return replace(answer, head=head, numbers=[*enough, *missing])
 
 
-def _string(find: Find, reports: int, earlier: Earlier) -> FoundString:
-    return FoundString(
-        text=find.text,
-        shown=displayed(find.text, whole=find.whole),
-        share=find.share,
+def _string(find: Find, earlier: Earlier) -> Measured:
+    return Measured(
+        measure="share",
+        value=find.text,
+        whole=find.whole,
+        estimate=find.share,
         low=find.low,
         high=find.high,
-        devices=max(0, round(find.share * reports)),
-        evidence=_evidence(find.z),
+        told=True,
         score=find.z,
         p_value=find.p_value,
         bits=find.bits,
         hinted=find.hinted,
         seen=earlier.seen(find.text, whole=find.whole),
     )
-
-
-def _evidence(score: float) -> Evidence:
-    if score >= OVERWHELMING_SCORE:
-        return "overwhelming"
-    return "strong" if score >= STRONG_SCORE else "enough"
 
 
 def _smallest(entry: CatalogEntry, reports: int) -> Iterable[SmallestShare]:

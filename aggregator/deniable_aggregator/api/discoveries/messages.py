@@ -63,7 +63,7 @@ class Finished(msgspec.Struct, frozen=True, tag=True):
     """The result.
 
     Attributes:
-        result: the JSON of `FoundStrings`.
+        result: the JSON of an `Answer`.
     """
 
     result: msgspec.Raw

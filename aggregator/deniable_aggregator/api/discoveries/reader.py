@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 import msgspec
-from msgspec import UNSET
 
+from deniable_aggregator.answers.answer import Answer
 from deniable_aggregator.answers.discoveries import (
     Discoveries,
     Discovery,
     DiscoveryState,
-    FoundStrings,
 )
 from deniable_aggregator.api.discoveries.asking import AskedDiscovery
 from deniable_aggregator.api.discoveries.deny_list import DenyList
@@ -79,13 +78,13 @@ class DiscoveryReader:
             answer.current = self._asker.is_current(stored)
             encoded = self._store.discoveries.result(stored.number)
             try:
-                found = msgspec.json.decode(encoded or b"", type=FoundStrings)
+                found = msgspec.json.decode(encoded or b"", type=Answer)
                 # The server's list may have grown since, and the least number of devices.
                 deny = DenyList(self._asker.deny_list())
                 minimum = self._asker.minimum_devices(stored.application, stored.metric)
                 answer.result = still_shown(found, deny, minimum)
             except msgspec.DecodeError:
-                answer.state, answer.current = "failed", UNSET
+                answer.state, answer.current = "failed", None
                 answer.failure = "The result is one of another version of the server. Ask again."
         return answer
 

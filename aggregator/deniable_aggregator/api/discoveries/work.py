@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from deniable_aggregator.answers.common import Notice
+from deniable_aggregator.answers.answer import Asked
+from deniable_aggregator.answers.common import Notice, ordered_notices
+from deniable_aggregator.answers.questions import given_parameters
 from deniable_aggregator.api.asked_versions import SHORT
 from deniable_aggregator.api.discoveries.asking import require_discoverable
 from deniable_aggregator.api.discoveries.deny_list import DenyList
@@ -13,7 +15,7 @@ from deniable_aggregator.api.discoveries.found import found_strings
 from deniable_aggregator.api.metric_list import newest_first
 from deniable_aggregator.api.metric_reader import AskedMetric, MetricReader
 from deniable_aggregator.api.parameters import estimate_refused
-from deniable_aggregator.api.review import HEALTH_CELLS, Reviewer
+from deniable_aggregator.api.review import HEALTH_CELLS, Reviewer, pending_notices
 from deniable_aggregator.api.steady_reading import reads_steadily
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange
 from deniable_aggregator.discovery.discover import discover
@@ -24,7 +26,7 @@ from deniable_shared.periods import SECONDS_PER_EPOCH
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from deniable_aggregator.answers.discoveries import FoundStrings
+    from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.api.discoveries.messages import Job
     from deniable_aggregator.catalog import CatalogEntry, MetricCatalog
     from deniable_aggregator.estimation.metric_reports import MetricReports
@@ -79,7 +81,7 @@ class DiscoveryWork:
         return self._store.rolled.stamp(digests)
 
     @reads_steadily
-    def find(self, application: str, name: str) -> FoundStrings:
+    def find(self, application: str, name: str) -> Answer:
         """What was found.
 
         Args:
@@ -121,9 +123,11 @@ class DiscoveryWork:
         review = self._reviewer.review(reported, most_cells=HEALTH_CELLS)
         if review.summary.verdict == "suspicious":
             notices = [_PLANTED, *notices]
-        head = review.head(application, query.since, query.until, self._reader.pending(asked))
+        pending = self._reader.pending(asked)
         return found_strings(
-            head.with_notices(notices),
+            review.head(application, pending),
+            Asked(name="discovery", parameters=given_parameters(query)),
+            ordered_notices(review.notices, pending_notices(pending), notices),
             entry,
             tally,
             counts,

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.common import Notice
-    from deniable_aggregator.answers.segments import SegmentSize
-    from deniable_aggregator.answers.trends import CombinedDifference, QuantileDifference
+    from deniable_aggregator.answers.measured import Measured
     from deniable_aggregator.answers.words import KnownIn, Margin
     from deniable_aggregator.estimation.changes.shapes import ShapeDistance, ShapeTest
     from deniable_aggregator.estimation.inputs import CollectedTallies
@@ -80,10 +79,10 @@ class Comparison:
     kind: Literal["shares", "mean"]
     margin: Margin
     not_compared: Mapping[str, KnownIn] = field(default_factory=dict)
-    combined: CombinedDifference | None = None
+    combined: Measured | None = None
     notices: tuple[Notice, ...] = ()
-    segment: tuple[SegmentSize, SegmentSize] | None = None
-    quantiles: list[QuantileDifference] | None = None
+    segment: tuple[Measured, Measured] | None = None
+    quantiles: list[Measured] | None = None
     distance: ShapeDistance | None = None
     shape: ShapeTest | None = None
 

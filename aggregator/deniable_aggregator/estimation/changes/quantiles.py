@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from deniable_aggregator.answers.trends import QuantileDifference
+from deniable_aggregator.answers.measured import Measured
 
 if TYPE_CHECKING:
     from deniable_aggregator.estimation.numbers.distribution_estimate import DistributionEstimate
@@ -16,9 +16,7 @@ COMPARED_QUANTILES: Final = (0.25, 0.5, 0.75, 0.95)
 """Those that are compared where no others are asked for."""
 
 
-def compare_quantiles(
-    before: DistributionEstimate, after: DistributionEstimate
-) -> list[QuantileDifference]:
+def compare_quantiles(before: DistributionEstimate, after: DistributionEstimate) -> list[Measured]:
     """The differences of the quantiles that both have, after minus before.
 
     The interval of the difference of the bins in which they are comes from the intervals of both
@@ -36,7 +34,7 @@ def compare_quantiles(
 
 def _difference(
     before: DistributionEstimate, after: DistributionEstimate, quantile: float
-) -> QuantileDifference:
+) -> Measured:
     places = [_bin(each, quantile) for each in (before, after)]
     (first, first_low, first_high), (second, second_low, second_high) = places
     apart = second - first
@@ -45,14 +43,16 @@ def _difference(
     one, other = (each.quantiles[quantile].value for each in (before, after))
     change = None if one is None or other is None else other - one
     moved = (each.width * each.histogram.influence.quantiles[quantile] for each in (before, after))
-    return QuantileDifference(
+    return Measured(
+        measure="difference in quantile",
         quantile=quantile,
+        period=1,
         before=one,
         after=other,
-        change=None if change is None else min(max(change, low), high),
+        estimate=None if change is None else min(max(change, low), high),
         low=low,
         high=high,
-        changed=low > 0 or high < 0,
+        told=low > 0 or high < 0,
         shift_if_fake=sum(moved),
     )
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from scipy import special
 
+from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.answers.trends import CombinedDifference
 from deniable_aggregator.estimation.changes.comparison import ALPHA, Differences
 from deniable_aggregator.estimation.changes.influence import (
     influence_on_changes,
@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     from deniable_aggregator.estimation.shares.spec_estimates import SpecEstimate
     from deniable_aggregator.tallies import SupportCounts
     from deniable_shared.spec import Spec
+
+COMBINED: Final = (
+    "of the share of all of these values together: interval and test are for values chosen before "
+    "looking, both normal, with the errors of different devices; the shift is an upper bound"
+)
+"""What the change of a combined share is."""
 
 LEAST_ERROR: Final = 1e-15
 """Of rounding errors: the share of a whole domain is 1 without any noise."""
@@ -79,7 +85,7 @@ def compare_subset(
     margin: Margin,
     alpha: float,
     versions: Sequence[Spec],
-) -> CombinedDifference:
+) -> Measured:
     """The difference of the share of some items together.
 
     Errors assume that no device reported in both periods: the covariance for the same devices is
@@ -116,22 +122,20 @@ def compare_subset(
     difference = other.share - one.share
     error = math.hypot(one.standard_error, other.standard_error)
     p_value = float(2 * special.ndtr(-abs(difference) / max(error, LEAST_ERROR)))
-    return CombinedDifference(
-        values=list(items),
+    return Measured(
+        measure="difference in combined",
+        value=" + ".join(items),
+        values=tuple(items),
+        period=1,
         before=one.share,
         after=other.share,
-        change=difference,
+        estimate=difference,
         standard_error=error,
         low=difference - math.hypot(other.share - other.low, one.high - one.share),
         high=difference + math.hypot(other.high - other.share, one.share - one.low),
         p_value=p_value,
-        changed=p_value <= ALPHA,
+        told=p_value <= ALPHA,
         shift_if_fake=one.influence + other.influence,
-        meaning=(
-            "of the share of all of these values together; interval of level "
-            f"{1 - alpha:g} and test for values chosen before looking, both normal, with the "
-            "errors of different devices; its shift_if_fake is an upper bound"
-        ),
     )
 
 

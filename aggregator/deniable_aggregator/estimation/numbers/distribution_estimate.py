@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple
 
-from msgspec import UNSET
-from msgspec.structs import astuple
+from msgspec.structs import replace
 
-from deniable_aggregator.answers.common import IntervalNote, Number, Quantile
-from deniable_aggregator.answers.estimates import Bin, Distribution
-from deniable_aggregator.answers.trends import Period
+from deniable_aggregator.answers.common import IntervalNote
+from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.estimation.shares.share_estimate import FAKES, metric_versions
 from deniable_aggregator.statistics.histograms.quantiles import normal_interval
 
@@ -19,9 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answers.common import Head, Notice
+    from deniable_aggregator.answers.answer import Head
+    from deniable_aggregator.answers.common import Notice
     from deniable_aggregator.answers.words import Margin
-    from deniable_aggregator.dates import DayRange
     from deniable_aggregator.estimation.numbers.histograms import Histogram
     from deniable_aggregator.statistics.histograms.quantiles import BoundedValue
     from deniable_shared.spec import Spec
@@ -102,80 +100,88 @@ class DistributionEstimate:
         low = float(self.edges[0])
         return normal_interval(low + self.width * mean, self.width**2 * variance, self.level)
 
-    def answer(self, head: Head) -> Distribution:
-        """The estimate as an answer.
+    def head(self, head: Head) -> Head:
+        """The head of an answer with what is to be said of this distribution.
 
         Args:
-            head: where it comes from.
+            head: where the answer comes from.
         """
         method = self.histogram.method
-        edges, moved = self.edges.tolist(), self.histogram.influence.bins.tolist()
-        return Distribution(
-            *astuple(head.with_notices(self.notices)),
+        return replace(
+            head,
             metric=self.metric,
+            kind="distribution",
             reports=self.reports,
+            left_out_reports=self.left_out,
             margin=self.margin,
             unit=self.unit,
             interval=IntervalNote(level=self.level, meaning=self._interval_meaning()),
             fakes=FAKES,
             versions=metric_versions(self.specs),
-            reports_left_out=self.left_out,
-            method=method,
             label="raw" if method == "unbiased" else "post-processed",
-            meaning=_METHODS[method],
-            mean=self._mean(),
-            quantiles=self._quantiles(),
-            bins=[
-                Bin(
-                    start=left,
-                    end=right,
-                    share=share.value,
+            meanings={
+                "histogram": _METHODS[method],
+                "mean": "unbiased, of the middles of the bins",
+            },
+        )
+
+    def numbers(self, period: int = 0) -> list[Measured]:
+        """The mean, the quantiles, and the shares of bins.
+
+        Args:
+            period: the place of their period in the answer.
+        """
+        edges, moved = self.edges.tolist(), self.histogram.influence.bins.tolist()
+        bins = zip(edges, edges[1:], self.shares, moved, strict=False)
+        return [
+            *self.placed(period),
+            *(
+                Measured(
+                    measure="bin",
+                    bin_from=left,
+                    bin_to=right,
+                    period=period,
+                    estimate=share.value,
                     low=share.low,
                     high=share.high,
                     shift_if_fake=shift,
+                    method=self.histogram.method,
                 )
-                for left, right, share, shift in zip(
-                    edges, edges[1:], self.shares, moved, strict=False
-                )
-            ],
-        )
+                for left, right, share, shift in bins
+            ),
+        ]
 
-    def period(self, days: DayRange) -> Period:
-        """The estimate as one period of a series.
+    def placed(self, period: int = 0) -> list[Measured]:
+        """The mean and the quantiles.
 
         Args:
-            days: those of the period.
+            period: the place of their period in the answer.
         """
-        return Period(
-            since=days.since,
-            until=days.until,
-            reports=self.reports,
-            mean=self._mean(),
-            quantiles=self._quantiles(),
-        )
-
-    def _mean(self) -> Number:
-        return Number(
-            estimate=self.mean.value,
-            standard_error=self.width * self.histogram.mean_variance**0.5,
-            low=self.mean.low,
-            high=self.mean.high,
-            shift_if_fake=self.width * self.histogram.influence.mean,
-            meaning="unbiased, of the middles of the bins",
-        )
-
-    def _quantiles(self) -> list[Quantile]:
-        moved = self.histogram.influence.quantiles
+        moved = self.histogram.influence
         return [
-            Quantile(
-                quantile=quantile,
-                estimate=placed.value,
-                low=placed.low,
-                high=placed.high,
-                shift_if_fake=self.width * moved[quantile],
-                reason=placed.reason or UNSET,
-            )
-            for quantile, placed in self.quantiles.items()
+            Measured(
+                measure="mean",
+                period=period,
+                estimate=self.mean.value,
+                standard_error=self.width * self.histogram.mean_variance**0.5,
+                low=self.mean.low,
+                high=self.mean.high,
+                shift_if_fake=self.width * moved.mean,
+            ),
+            *(
+                Measured(
+                    measure="quantile",
+                    quantile=quantile,
+                    period=period,
+                    estimate=placed.value,
+                    low=placed.low,
+                    high=placed.high,
+                    shift_if_fake=self.width * moved.quantiles[quantile],
+                    method=self.histogram.method,
+                    reason=placed.reason or None,
+                )
+                for quantile, placed in self.quantiles.items()
+            ),
         ]
 
     def _interval_meaning(self) -> str:

@@ -7,11 +7,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, cast
 
-from msgspec.structs import astuple
+from msgspec.structs import replace
 
-from deniable_aggregator.answers.common import IntervalNote, Number
-from deniable_aggregator.answers.estimates import Mean as MeanAnswer
-from deniable_aggregator.answers.trends import Period
+from deniable_aggregator.answers.common import IntervalNote
+from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.estimation.numbers.distribution_instead import distribution_notices
 from deniable_aggregator.estimation.shares.share_estimate import FAKES, metric_versions
 from deniable_aggregator.statistics.influence import FORGED_SHARE
@@ -25,9 +24,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answers.common import Head, Notice
+    from deniable_aggregator.answers.answer import Head
+    from deniable_aggregator.answers.common import Notice
     from deniable_aggregator.answers.words import Margin
-    from deniable_aggregator.dates import DayRange
     from deniable_aggregator.statistics.repeated_reports import PeriodsBySpec
     from deniable_aggregator.tallies import Reported
     from deniable_aggregator.tallies.numeric import Mean, NumberTally
@@ -71,15 +70,16 @@ class MeanEstimate:
         "recorded as its ends"
     )
 
-    def answer(self, head: Head) -> MeanAnswer:
-        """The estimate as an answer.
+    def head(self, head: Head) -> Head:
+        """The head of an answer with what is to be said of this mean.
 
         Args:
-            head: where it comes from.
+            head: where the answer comes from.
         """
-        return MeanAnswer(
-            *astuple(head.with_notices(self.notices)),
+        return replace(
+            head,
             metric=self.metric,
+            kind="mean",
             reports=self.reports,
             margin=self.margin,
             unit=self.unit,
@@ -93,25 +93,25 @@ class MeanEstimate:
             ),
             fakes=FAKES,
             versions=metric_versions(self.specs),
-            mean=self._number(),
         )
 
-    def period(self, days: DayRange) -> Period:
-        """The estimate as one period of a series.
+    def numbers(self, period: int = 0) -> list[Measured]:
+        """The mean.
 
         Args:
-            days: those of the period.
+            period: the place of its period in the answer.
         """
-        return Period(since=days.since, until=days.until, reports=self.reports, mean=self._number())
-
-    def _number(self) -> Number:
-        return Number(
-            estimate=self.mean,
-            standard_error=self.standard_error,
-            low=self.low,
-            high=self.high,
-            shift_if_fake=self.influence,
-        )
+        return [
+            Measured(
+                measure="mean",
+                period=period,
+                estimate=self.mean,
+                standard_error=self.standard_error,
+                low=self.low,
+                high=self.high,
+                shift_if_fake=self.influence,
+            )
+        ]
 
 
 def estimate_mean(

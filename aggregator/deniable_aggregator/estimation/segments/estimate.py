@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from deniable_aggregator.answers.common import Notice
-from deniable_aggregator.answers.segments import SegmentSize
+from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.estimation.segments.parts import (
     combined_size,
     parts_of_segments,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 def estimate_segment_sizes(
     tallies: Tallies, margin: Margin, level: float, periods: PeriodsBySpec
-) -> tuple[SegmentSize, ...]:
+) -> tuple[Measured, ...]:
     """The share of each segment; nothing where no spec has segments.
 
     Args:
@@ -108,11 +108,11 @@ def estimate_within_segment(
     moments = [segment_moments(each, margin) for each in parts]
     ratios = [ratio_within(known.of(row, moments), margin, z_for_alpha(alpha)) for row in shown]
     there = [ratio for ratio in ratios if ratio is not None]
-    if size.low <= 0 or len(there) < len(ratios):
+    if not size.told or len(there) < len(ratios):
         if not may_be_empty:
             reason = (
                 f"{name}={segment} has too few devices to look into: about "
-                f"{max(size.share, 0):.1%}, which can't be told from none"
+                f"{max(size.estimate or 0.0, 0.0):.1%}, which can't be told from none"
             )
             raise UnanswerableError("segment", segment, reason)
         shown, there = [], []
@@ -193,20 +193,20 @@ def _no_shares(
     )
 
 
-def _too_small(size: SegmentSize, shares: Sequence[Ratio]) -> Iterator[Notice]:
+def _too_small(size: Measured, shares: Sequence[Ratio]) -> Iterator[Notice]:
     if not shares:
         message = (
-            f"the segment {size.name}={size.value} is not clearly above 0, so that shares within "
+            f"the segment {size.segment} is not clearly above 0, so that shares within "
             "it cannot be told. Ask for longer periods."
         )
         yield Notice("segment_too_small", "warning", message)
 
 
-def _left_out(size: SegmentSize, reports: int, total: int) -> Iterator[Notice]:
+def _left_out(size: Measured, reports: int, total: int) -> Iterator[Notice]:
     if reports:
         message = (
             f"{reports:,} of {total:,} reports are left out: they are of versions without the "
-            f"segment {size.name}={size.value}."
+            f"segment {size.segment}."
         )
         yield Notice("reports_left_out", "note", message)
 
@@ -247,18 +247,18 @@ def _unknown_segment(tallies: Tallies, segment: str) -> ParameterError:
 
 def _segment_size(
     name: str, segment: str, parts: Sequence[SegmentPart], margin: Margin, alpha: float
-) -> SegmentSize:
+) -> Measured:
     """The share of a segment, of the reports of all versions that have it."""
     found, whole = combined_size(parts, margin), np.zeros(1, np.int64)
     limits = found.limits(whole, alpha)
     low = float(limits.low[0])
-    return SegmentSize(
-        name=name,
-        value=segment,
-        share=float(found.share[0]),
+    return Measured(
+        measure="segment size",
+        segment=f"{name}={segment}",
+        estimate=float(found.share[0]),
         standard_error=float(np.sqrt(found.variance[0])),
         low=low,
         high=float(limits.high[0]),
-        detected=low > 0,
+        told=low > 0,
         shift_if_fake=float(found.influence(whole)[0]),
     )

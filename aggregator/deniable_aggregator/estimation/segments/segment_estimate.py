@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-import numpy as np
-from msgspec import UNSET
-from msgspec.structs import astuple
+from msgspec.structs import replace
 
 from deniable_aggregator.answers.common import DetectionNote, IntervalNote, Notice
-from deniable_aggregator.answers.estimates import SegmentShares
-from deniable_aggregator.answers.shares import Share
-from deniable_aggregator.answers.trends import Period
+from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.estimation.shares.share_estimate import (
     DETECTION_ALPHA,
     DEVICES,
@@ -24,12 +20,12 @@ from deniable_aggregator.estimation.shares.share_estimate import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answers.common import Head
-    from deniable_aggregator.answers.segments import SegmentCloseness, SegmentSize
+    from deniable_aggregator.answers.answer import Head
+    from deniable_aggregator.answers.segments import SegmentCloseness
     from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin
-    from deniable_aggregator.dates import DayRange
     from deniable_aggregator.estimation.shares.combination import VersionIds
     from deniable_shared.spec import Spec
 
@@ -55,7 +51,7 @@ class SegmentEstimate:
         detected: bool, (items,): whether there are such devices, by a one-sided test corrected for
             all items.
         known: int64, (items,): over how many reports each is known, of all segments.
-        versions: over which versions' reports each is known; UNSET for all.
+        versions: over which versions' reports each is known; None for all.
         margin: what errors and intervals allow for.
         interval: what intervals cover.
         level: with which probability, in (0, 1).
@@ -70,7 +66,7 @@ class SegmentEstimate:
     kind: ClassVar[Literal["shares"]] = "shares"
 
     metric: str
-    size: SegmentSize | None
+    size: Measured | None
     items: tuple[str, ...]
     share: NDArray[np.float64]
     standard_error: NDArray[np.float64]
@@ -90,18 +86,19 @@ class SegmentEstimate:
     closeness: SegmentCloseness | None = None
     notices: tuple[Notice, ...] = ()
 
-    def answer(self, head: Head) -> SegmentShares:
-        """The estimate as an answer.
+    def head(self, head: Head) -> Head:
+        """The head of an answer with what is to be said of these shares.
 
         Args:
-            head: where it comes from.
+            head: where the answer comes from.
         """
-        assert self.size is not None  # only a period of a series may be without it
         covers = "all intervals at once cover" if self.interval == "all" else "each interval covers"
-        return SegmentShares(
-            *astuple(head.with_notices(self.notices)),
+        return replace(
+            head,
             metric=self.metric,
+            kind="shares",
             reports=self.reports,
+            left_out_reports=self.left_out,
             margin=self.margin,
             unit=self.unit,
             interval=IntervalNote(
@@ -112,45 +109,56 @@ class SegmentEstimate:
             ),
             fakes=FAKES,
             versions=metric_versions(self.specs),
-            reports_left_out=self.left_out,
-            segment=self.size,
-            closeness=UNSET if self.closeness is None else self.closeness,
+            segment=None if self.size is None else self.size.segment,
+            closeness=self.closeness,
             detection=DetectionNote(
                 DETECTION_ALPHA,
                 self.false_finds,
                 "detected values differ from zero, corrected for all that are listed",
             ),
             values_asked=len(self.items),
-            estimates=self._rows(),
         )
 
     @property
     def unit(self) -> str:
         """What the numbers are, in words."""
-        where = "" if self.size is None else f" {self.size.name}={self.size.value}"
+        where = "" if self.size is None else f" {self.size.segment}"
         return (
             f"share of those of {DEVICES[self.margin]} and are in segment{where}; neither clipped "
             "nor rescaled"
         )
 
-    def period(self, days: DayRange) -> Period:
-        """The estimate as one period of a series.
+    def numbers(self, period: int = 0) -> list[Measured]:
+        """How large the segment is, and the share of each value within it.
 
         Args:
-            days: those of the period.
+            period: the place of their period in the answer.
         """
-        return Period(
-            since=days.since,
-            until=days.until,
-            reports=self.reports,
-            segment=UNSET if self.size is None else self.size,
-            estimates=self._rows(),
-        )
-
-    def _rows(self) -> list[Share]:
-        columns = (self.share, self.standard_error, self.low, self.high)
-        numbers = (column.tolist() for column in columns)
-        influence = (x if np.isfinite(x) else None for x in self.influence.tolist())
-        method, detected = itertools.repeat("fieller"), self.detected.tolist()
-        told = (self.known.tolist(), self.versions)
-        return list(map(Share, self.items, *numbers, method, detected, influence, *told))
+        if self.size is None:
+            return []
+        columns = (
+            self.share, self.standard_error, self.low, self.high, self.influence, self.detected,
+            self.known,
+        )  # fmt: skip
+        rows = zip(self.items, self.versions, *(each.tolist() for each in columns), strict=True)
+        return [
+            replace(self.size, period=period),
+            *(
+                Measured(
+                    measure="share",
+                    value=item,
+                    segment=self.size.segment,
+                    period=period,
+                    estimate=share,
+                    standard_error=error,
+                    low=low,
+                    high=high,
+                    told=told,
+                    reports=known if known < self.reports else None,
+                    versions=versions,
+                    shift_if_fake=shift if math.isfinite(shift) else None,
+                    method="fieller",
+                )
+                for item, versions, share, error, low, high, shift, told, known in rows
+            ),
+        ]

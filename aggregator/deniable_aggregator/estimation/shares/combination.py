@@ -8,7 +8,6 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
-from msgspec import UNSET
 
 from deniable_aggregator.estimation.shares.between_versions import (
     shared_collisions,
@@ -22,14 +21,13 @@ from deniable_aggregator.statistics.item_shares import IntervalBounds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from msgspec import UnsetType
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.words import Margin, VersionId
     from deniable_aggregator.estimation.shares.spec_estimates import SpecEstimate
 
-    VersionIds = list[VersionId] | UnsetType
-    """The ids of some versions of a metric; UNSET for all."""
+    VersionIds = tuple[VersionId, ...] | None
+    """The ids of some versions of a metric; None for all."""
 
 
 @dataclass(frozen=True)
@@ -74,18 +72,18 @@ class CombinedShares:
             chosen: int64, (items,): their positions.
 
         Returns:
-            For each item the versions' ids; UNSET where it is known over all reports.
+            For each item the versions' ids; None where it is known over all reports.
         """
         if (self.reports[chosen] == self.total).all():
-            return [UNSET] * chosen.size
+            return [None] * chosen.size
         knows = {part.spec: np.zeros(self.reports.size, bool) for part in self.parts}
         for part in self.parts:
             knows[part.spec][part.known] = True
             knows[part.spec][part.impossible] = True
         ids = [spec.digest.hex() for spec in knows]
         table = np.array([row[chosen] for row in knows.values()]).T.tolist()
-        found = {known: list(compress(ids, known)) for known in set(map(tuple, table))}
-        return [UNSET if all(known) else found[tuple(known)] for known in table]
+        found = {known: tuple(compress(ids, known)) for known in set(map(tuple, table))}
+        return [None if all(known) else found[tuple(known)] for known in table]
 
     def variance_at(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
         """The variance of the estimates if these were the true shares.

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
-from msgspec import UNSET
 from scipy import special
 
-from deniable_aggregator.answers.lifts import Lift, LiftNote
+from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.estimation.shares.pair_shares import estimate_pairs, observed_pairs
 from deniable_aggregator.estimation.shares.share_estimate import DEVICES
 from deniable_aggregator.statistics.intervals import (
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.questions import EstimateOptions
-    from deniable_aggregator.answers.words import Association, IntervalKind
+    from deniable_aggregator.answers.words import IntervalKind
     from deniable_aggregator.estimation.shares.pair_shares import PairShares
     from deniable_aggregator.estimation.shares.spec_estimates import SpecEstimate
 
@@ -40,7 +39,7 @@ def estimate_lifts(
     options: EstimateOptions,
     interval: IntervalKind,
     level: float,
-) -> tuple[LiftNote, list[Lift]] | None:
+) -> tuple[str, list[Measured]] | None:
     """Estimates the lifts of the pairs of flags whose share of both is shown.
 
     The lift is P(A and B) / (P(A) P(B)), of shares over the reports of all versions that ask for
@@ -57,7 +56,7 @@ def estimate_lifts(
         level: of the intervals, in (0, 1).
 
     Returns:
-        What is said of all lifts, and these; None if no version observes a pair whose share of
+        What lifts are, and these; None if no version observes a pair whose share of
         both flags was asked for.
     """
     flags = {item: both for part in parts for item, both in observed_pairs(part.spec).items()}
@@ -73,22 +72,24 @@ def estimate_lifts(
     adjusted = adjust_p_values(ratios.p_value, options.false_finds)
     columns = zip(ratios.lift, ratios.error, ratios.low, ratios.high, moved, strict=True)
     told = [[None if np.isnan(each) else float(each) for each in row] for row in columns]
-    note = LiftNote(len(pairs), _meaning(options, interval, level))
-    return note, [
-        Lift(
+    return _meaning(options, interval, level, len(pairs)), [
+        Measured(
+            measure="lift",
+            value=" & ".join(flags[pairs[at]]),
             values=flags[pairs[at]],
-            share=float(found.shares[at, 0]),
+            both=float(found.shares[at, 0]),
             expected=float(ratios.expected[at]),
-            lift=told[at][0],
+            method="fieller",
+            estimate=told[at][0],
             standard_error=told[at][1],
             low=told[at][2],
             high=told[at][3],
             p_value=float(ratios.p_value[at]),
             adjusted_p_value=float(adjusted[at]),
-            association=_association(told[at][0], float(adjusted[at])),
+            told=told[at][0] is not None and float(adjusted[at]) <= ALPHA,
             shift_if_fake=told[at][4],
             reports=int(found.reports[at]),
-            reason=UNSET if told[at][0] is not None else _reason(flags[pairs[at]], found, at),
+            reason=None if told[at][0] is not None else _reason(flags[pairs[at]], found, at),
         )
         for at in picked
     ]
@@ -141,12 +142,6 @@ def _influence(found: PairShares, ratios: _Ratios, total: int) -> NDArray[np.flo
     return np.where(np.isfinite(moved), moved, np.nan)
 
 
-def _association(lift: float | None, p_value: float) -> Association:
-    if lift is None or not p_value <= ALPHA:
-        return "unclear"
-    return "together" if lift > 1 else "apart"
-
-
 def _reason(flags: tuple[str, str], found: PairShares, at: int) -> str:
     """Which of the two shares is the less certain one."""
     shares, covariance = found.shares[at, 1:], found.covariance[at]
@@ -157,7 +152,7 @@ def _reason(flags: tuple[str, str], found: PairShares, at: int) -> str:
     )
 
 
-def _meaning(options: EstimateOptions, interval: IntervalKind, level: float) -> str:
+def _meaning(options: EstimateOptions, interval: IntervalKind, level: float, asked: int) -> str:
     covers = {
         "one": "each interval, taken by itself, covers the lift",
         "all": "the intervals of all pairs asked about cover their lifts at once",
@@ -170,5 +165,5 @@ def _meaning(options: EstimateOptions, interval: IntervalKind, level: float) -> 
         f"Among {DEVICES[options.margin]}, {covers[interval]} with probability {level:g} "
         "(Fieller). Whether it is clear that they go together, or exclude each other, is a "
         f"two-sided test that they are independent, at {ALPHA:g} and corrected for all pairs asked "
-        f"about ({corrected})"
+        f"about: {asked:,} ({corrected})"
     )

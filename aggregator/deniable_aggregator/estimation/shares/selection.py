@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answers.lifts import Lift, LiftNote
+    from deniable_aggregator.answers.measured import Measured
     from deniable_aggregator.answers.questions import EstimateOptions
     from deniable_aggregator.answers.words import IntervalKind, Postprocess
     from deniable_aggregator.estimation.shares.items import ItemEstimates
@@ -120,7 +120,7 @@ def _lifts(
     options: EstimateOptions,
     interval: IntervalKind,
     level: float,
-) -> tuple[LiftNote, list[Lift]] | None:
+) -> tuple[str, list[Measured]] | None:
     """The lifts of what is shown, of attributes that are observed in pairs."""
     parts = found.combined.parts
     if parts[0].spec.type != "attributes":

@@ -7,8 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
-from msgspec import UNSET, UnsetType
-from msgspec.structs import astuple
+import numpy as np
+from msgspec.structs import replace
 
 from deniable_aggregator.answers.common import (
     DetectionNote,
@@ -16,23 +16,17 @@ from deniable_aggregator.answers.common import (
     IntervalNote,
     MetricVersion,
 )
-from deniable_aggregator.answers.estimates import Shares
-from deniable_aggregator.answers.shares import PossibleShare, PostprocessNote, Share
-from deniable_aggregator.answers.trends import Period
+from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.statistics.influence import FORGED_SHARE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answers.common import Head, Notice
-    from deniable_aggregator.answers.lifts import Lift, LiftNote
-    from deniable_aggregator.answers.segments import SegmentSize
-    from deniable_aggregator.answers.shares import CombinedShare
+    from deniable_aggregator.answers.answer import Head
+    from deniable_aggregator.answers.common import Notice
     from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin, Postprocess
-    from deniable_aggregator.dates import DayRange
     from deniable_aggregator.estimation.shares.combination import VersionIds
     from deniable_aggregator.estimation.shares.subset_shares import SubsetShare
     from deniable_shared.spec import Spec
@@ -114,14 +108,15 @@ class ShareEstimate:
         specs: for each spec that contributed, the spec and its number of reports.
         influence: float64, (items,): how far 1% of fake reports could move each share.
         known: int64, (items,): over how many reports each share is known, and which it is of.
-        versions: over which versions' reports each share is known; UNSET for all.
+        versions: over which versions' reports each share is known; None for all.
         possible: float64, (items,), twice: between which ends the share of all reports can lie.
         rest: the share of all reports of the items together that are known over some of them only;
             None if there are none, or it is not known.
         processed: post-processed shares beside the raw ones, or None.
         combined: the share of a set of items, or None.
         segments: how large the segments are, where the metric has any.
-        lifts: of pairs of flags, where the metric observes them, and what they are; or None.
+        lifts: what the lifts of pairs of flags are, and these, where the metric observes pairs; or
+            None.
         notices: what a reader must know before these numbers.
     """
 
@@ -147,8 +142,8 @@ class ShareEstimate:
     rest: SubsetShare | None = None
     processed: PostprocessedShares | None = None
     combined: SubsetShare | None = None
-    segments: tuple[SegmentSize, ...] = ()
-    lifts: tuple[LiftNote, list[Lift]] | None = None
+    segments: tuple[Measured, ...] = ()
+    lifts: tuple[str, list[Measured]] | None = None
     notices: tuple[Notice, ...] = ()
 
     kind: ClassVar[Literal["shares"]] = "shares"
@@ -158,16 +153,25 @@ class ShareEstimate:
         """What the numbers are."""
         return f"share of {DEVICES[self.margin]}; unbiased, neither clipped nor rescaled"
 
-    def answer(self, head: Head) -> Shares:
-        """The estimate as an answer.
+    def head(self, head: Head) -> Head:
+        """The head of an answer with what is to be said of these shares.
 
         Args:
-            head: where it comes from.
+            head: where the answer comes from.
         """
-        processed = self.processed
-        return Shares(
-            *astuple(head.with_notices(self.notices)),
+        meanings = {}
+        if self.combined is not None:
+            meanings["combined"] = self.combined.meaning(DEVICES[self.margin], self.level)
+        if len(self.specs) > 1:
+            meanings["versions"] = VERSIONS_NOTE
+        if self.processed is not None:
+            meanings["postprocess"] = self.processed.meaning
+        if self.lifts is not None:
+            meanings["lift"] = self.lifts[0]
+        return replace(
+            head,
             metric=self.metric,
+            kind="shares",
             reports=self.reports,
             margin=self.margin,
             unit=self.unit,
@@ -180,76 +184,80 @@ class ShareEstimate:
                 DETECTION_ALPHA, self.false_finds, _detection_meaning(self.false_finds)
             ),
             values_asked=self.asked,
-            versions_note=VERSIONS_NOTE if len(self.specs) > 1 else UNSET,
-            postprocess=(
-                UNSET if processed is None else PostprocessNote(processed.method, processed.meaning)
-            ),
-            segments=list(self.segments) or UNSET,
-            combined=self._combined_answer(),
-            rest=self._rest_answer(),
-            estimates=self.rows(),
-            lift_note=UNSET if self.lifts is None else self.lifts[0],
-            lifts=UNSET if self.lifts is None else self.lifts[1],
+            postprocess=None if self.processed is None else self.processed.method,
+            meanings=meanings,
         )
 
-    def period(self, days: DayRange) -> Period:
-        """The estimate as one period of a series.
+    def numbers(self, period: int = 0) -> list[Measured]:
+        """Segments, shares together, the shares of items, and lifts.
 
         Args:
-            days: those of the period.
+            period: the place of their period in the answer.
         """
-        return Period(
-            since=days.since,
-            until=days.until,
-            reports=self.reports,
-            combined=self._combined_answer(),
-            rest=self._rest_answer(),
-            estimates=self.rows(),
-        )
+        processed, together = self.processed, []
+        if self.combined is not None:
+            adjusted = None if processed is None else _number(processed.combined)
+            together.append(self.combined.measured("combined", period, adjusted))
+        if self.rest is not None:
+            adjusted = None if processed is None else _number(processed.rest)
+            together.append(self.rest.measured("rest", period, adjusted))
+        lifts = [] if self.lifts is None else self.lifts[1]
+        return [*self.segments, *together, *self.shares(period), *lifts]
 
-    def _combined_answer(self) -> CombinedShare | UnsetType:
-        if self.combined is None:
-            return UNSET
-        answer = self.combined.answer(DEVICES[self.margin], self.level)
-        if self.processed is not None:
-            answer.adjusted = _number(self.processed.combined)
-        return answer
+    def shares(self, period: int = 0) -> list[Measured]:
+        """The share of each item.
 
-    def _rest_answer(self) -> CombinedShare | UnsetType:
-        if self.rest is None:
-            return UNSET
-        answer = self.rest.answer(DEVICES[self.margin], self.level)
-        if self.processed is not None:
-            answer.adjusted = _number(self.processed.rest)
-        return answer
-
-    def rows(self) -> list[Share]:
-        """One entry per item."""
-        possible: Iterable[PossibleShare | UnsetType] = itertools.repeat(UNSET)
-        if (self.known < self.reports).any():
-            ends = zip(self.known.tolist(), *(each.tolist() for each in self.possible), strict=True)
-            possible = [
-                PossibleShare(low, high) if known < self.reports else UNSET
-                for known, low, high in ends
-            ]
-        adjusted: Iterable[float | UnsetType | None] = itertools.repeat(UNSET)
+        Args:
+            period: the place of its period in the answer.
+        """
+        in_part = self.known < self.reports
+        nothing: Iterable[Any] = itertools.repeat(None)
+        reports, lows, highs, adjusted = nothing, nothing, nothing, nothing
+        if in_part.any():
+            known = zip(in_part.tolist(), self.known.tolist(), strict=True)
+            reports = [some if part else None for part, some in known]
+            lows, highs = (np.where(in_part, ends, np.nan).tolist() for ends in self.possible)
+            lows, highs = map(_number, lows), map(_number, highs)
         if self.processed is not None:
             adjusted = map(_number, self.processed.share.tolist())
-        columns: tuple[Iterable[object], ...] = (
-            self.items,
-            self.share.tolist(),
-            self.standard_error.tolist(),
-            self.low.tolist(),
-            self.high.tolist(),
-            ["exact" if exact else "normal" for exact in self.exact.tolist()],
-            self.detected.tolist(),
-            _each(self.influence),
-            _each(self.known),
-            self.versions,
-            possible,
-            adjusted,
-        )
-        return list(map(Share, *columns))
+        return [
+            Measured(
+                measure="share",
+                value=item,
+                period=period,
+                estimate=share,
+                standard_error=error,
+                low=low,
+                high=high,
+                told=told,
+                reports=some,
+                versions=versions,
+                shift_if_fake=shift,
+                method="exact" if exact else "normal",
+                possible_low=least,
+                possible_high=most,
+                adjusted=processed,
+            )
+            for (
+                item, share, error, low, high, exact, told, shift, versions, some, least, most,
+                processed,
+            ) in zip(
+                self.items,
+                self.share.tolist(),
+                self.standard_error.tolist(),
+                self.low.tolist(),
+                self.high.tolist(),
+                self.exact.tolist(),
+                self.detected.tolist(),
+                _each(self.influence),
+                self.versions,
+                reports,
+                lows,
+                highs,
+                adjusted,
+                strict=False,
+            )
+        ]  # fmt: skip
 
     def _interval_meaning(self) -> str:
         devices = DEVICES[self.margin]

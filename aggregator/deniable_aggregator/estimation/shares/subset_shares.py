@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
-from msgspec import UNSET
 
-from deniable_aggregator.answers.shares import CombinedShare, PossibleShare
+from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.estimation.shares.combination import combine
 from deniable_aggregator.estimation.shares.influence_of_subsets import influence_on_subset
 from deniable_aggregator.estimation.shares.spec_estimates import NOWHERE, SpecEstimate
@@ -43,7 +42,7 @@ class SubsetShare:
         covariance: what is known of how the items' estimates vary together.
         influence: how far 1% of fake reports could move the share.
         reports: over how many reports it is known.
-        versions: over which versions' reports; UNSET for all.
+        versions: over which versions' reports; None for all.
         possible: between which ends the share of all reports can lie, where these are more.
     """
 
@@ -59,29 +58,47 @@ class SubsetShare:
     versions: VersionIds
     possible: tuple[float, float] | None
 
-    def answer(self, devices: str, level: float) -> CombinedShare:
-        """The share as a part of an answer.
+    def measured(
+        self, measure: Literal["combined", "rest"], period: int, adjusted: float | None
+    ) -> Measured:
+        """The share as a number of an answer.
 
         Args:
-            devices: whose share it is, in words.
-            level: of its interval, in (0, 1).
+            measure: whether it was asked for, or is what some versions do not tell apart.
+            period: the place of its period in the answer.
+            adjusted: the post-processed share, or None.
         """
-        return CombinedShare(
-            values=list(self.items),
-            share=self.share,
+        low, high = self.possible or (None, None)
+        return Measured(
+            measure=measure,
+            value=" + ".join(self.items),
+            values=self.items,
+            period=period,
+            estimate=self.share,
             standard_error=self.standard_error,
             low=self.low,
             high=self.high,
-            method="exact" if self.exact else "normal",
-            covariance=self.covariance,
-            shift_if_fake=self.influence,
-            reports=self.reports,
+            told=self.low > 0,
+            reports=None if self.possible is None else self.reports,
             versions=self.versions,
-            possible=UNSET if self.possible is None else PossibleShare(*self.possible),
-            meaning=(
-                f"the share of all of these values together among {devices}; the interval is of "
-                f"level {level:g} for values chosen before looking"
-            ),
+            shift_if_fake=self.influence,
+            method="exact" if self.exact else "normal",
+            possible_low=low,
+            possible_high=high,
+            adjusted=adjusted,
+        )
+
+    def meaning(self, devices: str, level: float) -> str:
+        """What it is, in words.
+
+        Args:
+            devices: whose share it is.
+            level: of its interval, in (0, 1).
+        """
+        return (
+            f"the share of all of these values together among {devices}; the interval is of "
+            f"level {level:g} for values chosen before looking; covariances of the values: "
+            f"{self.covariance}"
         )
 
 

@@ -11,46 +11,80 @@ the chosen metrics, are none.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from msgspec import UNSET
 from msgspec.structs import replace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from deniable_aggregator.answers.estimate_table import TableRow
-    from deniable_aggregator.answers.trends import Change
+    from deniable_aggregator.answers.answer import Answer
 
 ALPHA: Final = 0.05
 """Of the tests whose outcomes are in the table of estimates."""
 
+_TESTED: Final = ("difference in share", "difference in mean")
 
-def at_report_level(changes: Sequence[Change]) -> dict[str, Change]:
+
+class Tested(Protocol):
+    """A number that may be a difference with its test: of an answer, or of the SQL table."""
+
+    @property
+    def measure(self) -> str:
+        """What the number is."""
+
+    @property
+    def told(self) -> bool | None:
+        """Whether the test of its metric alone finds a change."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of the interval."""
+
+    @property
+    def high(self) -> float | None:
+        """The upper end."""
+
+    @property
+    def p_value(self) -> float | None:
+        """Of the test."""
+
+    @property
+    def adjusted_p_value(self) -> float | None:
+        """The same, corrected for the number of values."""
+
+
+Number = TypeVar("Number", bound=Tested)
+
+
+def at_report_level(changes: Sequence[Answer]) -> dict[str, Answer]:
     """The same changes, clear only if they are so among those of all metrics; by metric.
 
     Args:
         changes: one per metric, as each was answered by itself.
     """
-    tests = [_tests_of_answer(each) for each in changes]
-    level = _level(tests, min((each.test.alpha for each in changes), default=0.0))
+    alphas = [each.head.detection.alpha for each in changes if each.head.detection is not None]
+    numbers = {each.head.metric: each.numbers for each in changes}
+    levelled = numbers_at_report_level(numbers, min(alphas, default=0.0))
     return {
-        change.metric: _answer_at_level(change, test, level)
-        for change, test in zip(changes, tests, strict=True)
+        each.head.metric: replace(each, numbers=levelled[each.head.metric]) for each in changes
     }
 
 
-def rows_at_report_level(
-    metrics: Mapping[str, Sequence[TableRow]],
-) -> dict[str, list[TableRow]]:
-    """The same of the rows that the table of estimates has of changes.
+def numbers_at_report_level(
+    metrics: Mapping[str, Sequence[Number]], alpha: float = ALPHA
+) -> dict[str, list[Number]]:
+    """The same of the differences of metrics, wherever they come from.
 
     Args:
-        metrics: for each metric the rows of what has changed in the same week or month.
+        metrics: for each metric the numbers of what has changed in the same days.
+        alpha: the level of their tests.
     """
-    tests = {metric: _tests_of_rows(rows) for metric, rows in metrics.items()}
-    level = _level([*tests.values()], ALPHA)
-    return {metric: _rows_at_level(rows, tests[metric], level) for metric, rows in metrics.items()}
+    tests = {metric: _tests_of(numbers) for metric, numbers in metrics.items()}
+    level = _level([*tests.values()], alpha)
+    return {
+        metric: _at_level(numbers, tests[metric], level) for metric, numbers in metrics.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -120,59 +154,39 @@ def _level(tests: Sequence[_Tests], alpha: float) -> float:
     return alpha * chosen / max(len(tests), 1)
 
 
-def _tests_of_answer(change: Change) -> _Tests:
-    rows = [_Test(row.changed, row.adjusted_p_value, row.low, row.high) for row in change.changes]
-    shape = change.shape
-    whole = (shape.changed, shape.p_value) if shape else None
-    return _Tests(rows, whole, change.kind == "shares")
-
-
-def _answer_at_level(change: Change, tests: _Tests, level: float) -> Change:
-    clear, moved = tests.clear(level)
-    rows = [replace(row, changed=one) for row, one in zip(change.changes, clear, strict=True)]
-    shape, quantiles = change.shape, change.quantiles
-    if shape:
-        shape = replace(shape, changed=moved)
-    if quantiles is not UNSET:
-        any_moved = moved or any(clear)
-        quantiles = [replace(row, changed=row.changed and any_moved) for row in quantiles or ()]
-    return replace(change, changes=rows, shape=shape, quantiles=quantiles)
-
-
-_TESTED: Final = ("difference in share", "difference in mean")
-
-
-def _tests_of_rows(rows: Sequence[TableRow]) -> _Tests:
-    tests = [test for row in rows if (test := _test_of_row(row)) is not None]
+def _tests_of(numbers: Sequence[Tested]) -> _Tests:
+    tests = [test for each in numbers if (test := _test_of(each)) is not None]
     whole = next(
         (
-            (bool(row.detected), row.p_value)
-            for row in rows
-            if row.measure == "distance" and row.p_value is not None
+            (bool(each.told), each.p_value)
+            for each in numbers
+            if each.measure == "distance" and each.p_value is not None
         ),
         None,
     )
-    return _Tests(tests, whole, any(row.measure == "difference in share" for row in rows))
+    return _Tests(tests, whole, any(each.measure == "difference in share" for each in numbers))
 
 
-def _test_of_row(row: TableRow) -> _Test | None:
-    if row.measure not in _TESTED or row.adjusted_p_value is None:
+def _test_of(number: Tested) -> _Test | None:
+    if number.measure not in _TESTED or number.adjusted_p_value is None:
         return None
-    if row.low is None or row.high is None:
+    if number.low is None or number.high is None:
         return None
-    return _Test(bool(row.detected), row.adjusted_p_value, row.low, row.high)
+    return _Test(bool(number.told), number.adjusted_p_value, number.low, number.high)
 
 
-def _rows_at_level(rows: Sequence[TableRow], tests: _Tests, level: float) -> list[TableRow]:
-    each, moved = tests.clear(level)
-    clear = iter(each)
-    found = {"distance": moved, "difference in quantile": moved or any(each)}
-    return [
-        replace(
-            row,
-            detected=next(clear)
-            if _test_of_row(row) is not None
-            else bool(row.detected) and found.get(row.measure, False),
-        )
-        for row in rows
-    ]
+def _at_level(numbers: Sequence[Number], tests: _Tests, level: float) -> list[Number]:
+    values, moved = tests.clear(level)
+    clear = iter(values)
+    others = {"distance": moved, "difference in quantile": moved or any(values)}
+    levelled = []
+    for each in numbers:
+        if _test_of(each) is not None:
+            told = next(clear)
+        elif each.measure in others:
+            told = bool(each.told) and others[each.measure]
+        else:
+            levelled.append(each)
+            continue
+        levelled.append(replace(each, told=told))
+    return levelled

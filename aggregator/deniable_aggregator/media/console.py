@@ -1,4 +1,4 @@
-"""What tables and texts of all commands have in common."""
+"""The terminal: texts as they are, tables without a frame, ASCII where nothing else is taken."""
 
 from __future__ import annotations
 
@@ -77,6 +77,16 @@ def close_table(*columns: Column | str, **options: Any) -> Table:
     """
     style = {"box": box.SIMPLE_HEAD, "show_edge": False, "padding": (0, 1, 0, 0)}
     return Table(*columns, title_justify="left", **{**style, **options})
+
+
+def columns_or_lines(width: int, *texts: str) -> list[str]:
+    """Cells of neighbouring columns; in a narrow table one cell with a line for each.
+
+    Args:
+        width: of the terminal, in characters.
+        texts: the names of the columns, or what is in them.
+    """
+    return list(texts) if width >= WIDE else ["\n".join(filter(None, texts))]
 
 
 def columns_or_lines(width: int, *texts: str) -> list[str]:

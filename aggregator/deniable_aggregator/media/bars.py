@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from rich.measure import Measurement
 from rich.text import Text
 
-from deniable_aggregator.cli.render.rounding import decimals, fixed
 from deniable_shared.commands.ascii import ascii_text
 
 if TYPE_CHECKING:
@@ -15,15 +15,16 @@ if TYPE_CHECKING:
 
     from rich.console import Console, ConsoleOptions
 
+    from deniable_aggregator.answers.measured import Unit
+    from deniable_aggregator.telling.figure import Interval
+
 LEAST_CELLS: Final = 12
 MOST_CELLS: Final = 48
-CORE: Final = 0.344
-"""How much of a 95% interval the middle 50% are, if errors are normal: 0.674 of 1.96."""
-
 LEAST_DRAWN: Final = 3
 """Of fewer cells than that only the mark is drawn: with one end it would look one-sided."""
 
 SMALLEST_SPAN: Final = 1e-9
+MOST_DECIMALS: Final = 12
 _CROSSED: Final = {" ": "│", "─": "┼", "━": "┿"}
 """How the line at zero looks where something else is drawn."""
 
@@ -55,16 +56,18 @@ class Scale(NamedTuple):
         place = round((value - self.low) / (self.high - self.low) * (width - 1))
         return min(max(place, 0), width - 1)
 
-    def heading(self, unit: str = "%") -> str:
+    def heading(self, unit: Unit) -> str:
         """The two ends, such as "-0.4 to 18.2%".
 
         Args:
-            unit: what stands after them; without one they are no fractions.
+            unit: of the numbers.
         """
-        factor = 1 if unit == "" else 100
+        factor = 100 if unit in ("share", "points") else 1
         low, high = factor * self.low, factor * self.high
-        places = decimals((high - low) / 20)
-        return f"{fixed(low, places if low else 0)} to {fixed(high, places)}{unit}"
+        digits = max(0, 1 - math.floor(math.log10(max(high - low, SMALLEST_SPAN) / 2)))
+        places = min(digits, MOST_DECIMALS)
+        ends = f"{round(low, places) + 0.0:,.{places if low else 0}f} to {high:,.{places}f}"
+        return ends + {"share": "%", "points": " points"}.get(unit, "")
 
 
 class IntervalBar:
@@ -74,28 +77,24 @@ class IntervalBar:
     is known. The bar fills its column.
 
     Args:
-        low: lower end of the interval.
-        estimate: between the ends.
-        high: upper end.
+        interval: with an estimate.
         scale: that of all bars of a table.
-        hollow: whether the estimate can't be told from zero.
         truth: the true number, if it is known.
         zero: where the line is drawn: what nothing would be; None for no line.
     """
 
     def __init__(
         self,
-        low: float,
-        estimate: float,
-        high: float,
+        interval: Interval,
         scale: Scale,
         *,
-        hollow: bool = False,
         truth: float | None = None,
         zero: float | None = 0.0,
     ) -> None:
-        self._low, self._estimate, self._high = low, estimate, high
-        self._scale, self._hollow, self._truth = scale, hollow, truth
+        self._low, self._high = interval.low, interval.high
+        self._estimate = interval.low if interval.estimate is None else interval.estimate
+        self._core = interval.core_low, interval.core_high
+        self._scale, self._hollow, self._truth = scale, not interval.told, truth
         self._zero = zero
 
     def __rich_console__(self, _console: Console, options: ConsoleOptions) -> Iterator[Text]:
@@ -113,8 +112,7 @@ class IntervalBar:
         cells = [" "] * width
         start, end = self._cell(self._low, width), self._cell(self._high, width)
         cells[start : end + 1] = "─" * (end - start + 1)
-        left = self._estimate - CORE * (self._estimate - self._low)
-        right = self._estimate + CORE * (self._high - self._estimate)
+        left, right = self._core
         for cell in range(self._cell(left, width), self._cell(right, width) + 1):
             cells[cell] = "━"
         if self._zero is not None:

@@ -1,3 +1,4 @@
+import math
 import re
 from decimal import Decimal
 
@@ -5,9 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniable_aggregator.sentences import (
+from deniable_aggregator.telling.ranges import (
     difference_ends,
     difference_in_words,
+    estimate_in_words,
+    interval_in_words,
+    level_in_words,
     number_in_words,
     number_range_in_words,
     point_ends,
@@ -131,3 +135,68 @@ def test_the_ends_of_a_clear_difference_are_not_rounded_to_zero():
     assert point_ends(0.007, 0.087) == ("+0.7", "+9")
     assert difference_ends(0.4, 23) == ("+0.4", "+23")
     assert point_ends(-0.087, 0.007) == ("-9", "+1")
+
+
+@pytest.mark.parametrize(
+    ("unit", "ends", "words"),
+    [
+        ("share", (0.44, 0.46), "44 to 46%"),
+        ("points", (0.08, 0.12), "+8 to +12"),
+        ("points", (-0.03, 0.01), "-3 to +1"),
+        ("difference", (-0.21, 0.3), "-0.3 to +0.3"),
+        ("ratio", (-0.2, 0.98), "0 to 1.0"),
+        ("number", (1.7401, 1.8199), "1.74 to 1.82"),
+        ("points", (0.1, 0.1), "+10"),
+    ],
+)
+def test_an_interval_is_in_the_words_of_its_unit(unit, ends, words) -> None:
+    assert interval_in_words(unit, *ends) == words
+
+
+def test_a_share_that_is_not_told_from_zero_has_zero_in_its_range() -> None:
+    assert interval_in_words("share", 0.001, 0.0058, told=False) == "below 0.6%"
+    assert interval_in_words("share", 0.001, 0.0058) == "0.1 to 0.6%"
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "ends", "words"),
+    [
+        ("share", 0.4483, (0.43, 0.47), "45%"),
+        ("points", 0.1, (0.08, 0.12), "+10"),
+        ("difference", 0.04, (-0.21, 0.3), "0"),
+        ("ratio", -0.1, (-0.2, 0.5), "0"),
+        ("number", 12_345, (12_245, 12_445), "12,340"),
+        ("number", None, (12_245, 12_445), "can't place"),
+    ],
+)
+def test_an_estimate_has_the_digits_of_its_interval(unit, value, ends, words) -> None:
+    assert estimate_in_words(unit, value, *ends) == words
+
+
+@given(st.sampled_from(["share", "points", "difference", "number"]), ordered(shares))
+def test_an_interval_by_its_unit_is_never_narrower_than_computed(unit, ends) -> None:
+    factor = 100 if unit in ("share", "points") else 1
+    low, high = (exact(end) * factor for end in ends)
+    text = interval_in_words(unit, *ends)
+    printed = numbers_of(text.replace("+", ""))
+    if unit == "share":
+        low, high = (min(max(end, Decimal(0)), Decimal(100)) for end in (low, high))
+        printed = [*printed, Decimal(100)] if text.startswith("above") else printed
+        printed = [Decimal(0), *printed] if text.startswith("below") else printed
+    assert printed[0] <= low
+    assert high <= printed[-1]
+
+
+def test_what_was_before_a_change_has_the_digits_of_the_change() -> None:
+    assert level_in_words("points", 0.4483, 0.08, 0.12) == "45%"
+    assert level_in_words("points", -0.01, 0.08, 0.12) == "0%"
+    assert level_in_words("difference", 4.321, 0.3, 0.5) == "4.3"
+    assert level_in_words("difference", 104.3, -9.0, 9.0, limits=(60.0, 100.0)) == "100"
+    assert level_in_words("difference", None, 0.3, 0.5) == "can't place"
+
+
+def test_an_interval_without_an_end_can_be_said() -> None:
+    assert interval_in_words("number", -math.inf, 3.0, limits=(0.0, 300.0)) == "0 to 10"
+    assert interval_in_words("share", -math.inf, math.inf) == "anything from 0 to 100%"
+    with pytest.raises(ValueError, match="low and high must be finite"):
+        interval_in_words("share", math.nan, 0.5)

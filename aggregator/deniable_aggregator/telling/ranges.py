@@ -1,7 +1,12 @@
-"""Intervals in words: rounded outward, so that no printed range is narrower than its interval."""
+"""Intervals in words: rounded outward, so that no printed range is narrower than its interval.
+
+This is the only place where a number that was estimated is rounded for people. `interval_in_words`
+and its neighbours do it by unit; the others are what they are made of, and sentences use them.
+"""
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, Final
 
@@ -9,7 +14,16 @@ from deniable_aggregator.decimals import EXACT, decimal_of
 from deniable_aggregator.limits import cut
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deniable_aggregator.answers.measured import Unit
     from deniable_aggregator.limits import Limits
+
+ENDINGS: Final[Mapping[Unit, str]] = {"points": " points", "ratio": " times"}
+"""What follows numbers of a unit where nothing else says the unit; shares have their "%" always."""
+
+NOT_PLACED: Final = "can't place"
+"""What is said of a number that the reports cannot place."""
 
 _WHOLE: Final = Decimal(1)
 _HUNDRED: Final = Decimal(100)
@@ -24,6 +38,93 @@ _PLAIN: Final = range(-6, 16)
 
 _ANYTHING: Final = "anything from"
 """How a range begins that excludes nothing."""
+
+_FARTHEST: Final = 1e300
+"""Where an interval without an end is said to end."""
+
+
+def interval_in_words(
+    unit: Unit, low: float, high: float, *, told: bool = True, limits: Limits | None = None
+) -> str:
+    """An interval as it stands in a table, beside a mark or in a sentence.
+
+    Shares are "44 to 46%" or "below 0.6%", differences "+8 to +12" and ratios and numbers
+    "1.42 to 1.50". `ENDINGS` has what follows where nothing else says the unit.
+
+    Args:
+        unit: of the number.
+        low: the lower end; an infinite one is said as a very large number.
+        high: the upper end, at least `low`.
+        told: whether a share is told from zero; of one that is not, zero is within the range.
+        limits: what a number can be, if that is known.
+
+    Raises:
+        ValueError: if the ends are in the wrong order or not numbers.
+    """
+    low, high = _reached(low), _reached(high)
+    if unit == "share":
+        return range_in_words(low if told else min(low, 0.0), high)
+    if unit == "points":
+        return _from_to(*point_ends(low, high))
+    if unit == "difference":
+        return _from_to(*difference_ends(low, high))
+    if unit == "ratio":
+        return _from_to(*number_ends(max(low, 0.0), max(high, 0.0)))
+    return number_range_in_words(low, high, limits)
+
+
+def estimate_in_words(
+    unit: Unit, value: float | None, low: float, high: float, *, limits: Limits | None = None
+) -> str:
+    """An estimate as it stands beside its interval, rounded to the digits of that.
+
+    Args:
+        unit: of the number.
+        value: the estimate, or another number that is rounded as it is; None if the reports cannot
+            place it.
+        low: the lower end of the interval.
+        high: the upper end, at least `low`.
+        limits: what a number can be, if that is known.
+
+    Raises:
+        ValueError: if the ends are in the wrong order or not numbers.
+    """
+    if value is None:
+        return NOT_PLACED
+    value, low, high = _reached(value), _reached(low), _reached(high)
+    if unit == "share":
+        return share_in_words(value, low, high)
+    if unit == "points":
+        return point_in_words(value, low, high)
+    if unit == "difference":
+        step = _step(*_ends(low, high))
+        return _signed(_round(decimal_of(value), step, ROUND_HALF_EVEN))
+    if unit == "ratio":
+        return number_in_words(max(value, 0.0), max(low, 0.0), max(high, 0.0))
+    return number_in_words(value, low, high, limits)
+
+
+def level_in_words(
+    unit: Unit, level: float | None, low: float, high: float, *, limits: Limits | None = None
+) -> str:
+    """One of the two numbers of which an estimate is the difference, with as many digits as it.
+
+    Args:
+        unit: of the difference: points are of shares, a difference is of numbers.
+        level: the number before or after; None if the reports cannot place it.
+        low: the lower end of the difference's interval.
+        high: the upper end, at least `low`.
+        limits: what the numbers can be, if that is known.
+
+    Raises:
+        ValueError: if the ends are in the wrong order or not numbers.
+    """
+    if level is None:
+        return NOT_PLACED
+    if unit in ("share", "points"):
+        return estimate_in_words("share", level, low, high)
+    least, greatest = limits or (-_FARTHEST, _FARTHEST)
+    return estimate_in_words("number", min(max(level, least), greatest), low, high)
 
 
 def range_in_words(low: float, high: float) -> str:
@@ -96,14 +197,13 @@ def number_range_in_words(low: float, high: float, limits: Limits | None = None)
         ValueError: if they are not finite or in the wrong order.
     """
     if limits is None:
-        bottom, top = number_ends(low, high)
-        return bottom if bottom == top else f"{bottom} to {top}"
+        return _from_to(*number_ends(low, high))
     first, last = _outward(*_ends(*_cut_ends(low, high, limits)))
     least, greatest = (decimal_of(limit).normalize(EXACT) for limit in limits)
     if first <= least and last >= greatest:
         return f"{_ANYTHING} {_written(least)} to {_written(greatest)}"
     first, last = max(first, least), min(last, greatest)
-    return _written(first) if first == last else f"{_written(first)} to {_written(last)}"
+    return _from_to(_written(first), _written(last))
 
 
 def verb_of(where: str) -> str:
@@ -212,6 +312,15 @@ def point_in_words(change: float, low: float, high: float) -> str:
     """
     step = _step(*_ends(low, high, percent=True))
     return _signed(_round(decimal_of(change, percent=True), step, ROUND_HALF_EVEN))
+
+
+def _from_to(bottom: str, top: str) -> str:
+    return bottom if bottom == top else f"{bottom} to {top}"
+
+
+def _reached(end: float) -> float:
+    """An end of an interval that can be written; NaN is left for the check of the ends."""
+    return end if math.isnan(end) else min(max(end, -_FARTHEST), _FARTHEST)
 
 
 def _difference(first: Decimal, last: Decimal, unit: str) -> str:

@@ -1,0 +1,525 @@
+"""The tables of an answer: which numbers stand together, in which order, under which headings.
+
+Every surface has its tables from here. A column that says nothing of any row is left out.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from deniable_aggregator.answers.days import MARK_WORDS
+from deniable_aggregator.answers.words import POSTPROCESS_LABELS
+from deniable_aggregator.telling.document import Column, Row, Table
+from deniable_aggregator.telling.figure import interval_of
+from deniable_aggregator.telling.numbers import beside, estimate_of, name_of, range_of
+from deniable_aggregator.telling.ranges import range_in_words, share_ends, share_in_words
+from deniable_aggregator.telling.wording import counted, days_between
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from deniable_aggregator.answers.answer import Answer, Period
+    from deniable_aggregator.answers.common import IntervalNote
+    from deniable_aggregator.answers.measured import Measured, Unit
+    from deniable_aggregator.limits import Limits
+    from deniable_aggregator.telling.document import Way
+    from deniable_aggregator.telling.figure import Interval
+
+Order = Literal["listed", "largest"]
+"""As the question lists values, or the largest first: of changes those that moved most."""
+
+LEAST_FOLDED: Final = 2
+"""So many values that can't be told from zero become a table of their own."""
+
+LEAST_P: Final = 1e-6
+"""Smaller p-values are written as "<1e-06"."""
+
+CAN_T_TELL: Final = "can't tell from zero"
+SHORT_ID: Final = 12
+"""So many letters of a version's id are shown."""
+
+PAIR: Final = " & "
+"""Between the two values of a pair."""
+
+_COVERED: Final = {"one": "", "all": ", all together", "picked": ", after picking"}
+_RECORDS: Final = frozenset({"pairs", "smp"})
+"""Mechanisms of attributes, whose values stand together by attribute."""
+
+_CAPTIONS: Final = {
+    "share": "Share of reports",
+    "bin": "Share of each bin",
+    "segment size": "Size of segments",
+    "lift": "Do they go together? A lift of 1 is what chance gives, 2 is twice as often",
+    "mean": "In the metric's own unit",
+    "quantile": "In the metric's own unit",
+    "difference in share": "Change in points",
+    "difference in mean": "Change in the metric's own unit",
+}
+_HEADINGS: Final = {
+    "share": ("value", "share"),
+    "combined": ("value", "share"),
+    "rest": ("value", "share"),
+    "bin": ("from, to", "share"),
+    "segment size": ("segment", "share"),
+    "lift": ("pair", "lift"),
+    "mean": ("", "value"),
+    "quantile": ("", "value"),
+    "difference in share": ("value", "change"),
+    "difference in combined": ("value", "change"),
+    "difference in mean": ("", "change"),
+    "difference in quantile": ("", "change"),
+}
+"""What the columns of names and of intervals are called, by the measure of the first row."""
+
+_TOLD: Final = {"lift": ("", "", "can't tell"), "share": ("above zero?", "yes", "can't tell")}
+_CHANGED: Final = ("clear change?", "yes", "no clear change")
+
+
+def tables_of(
+    answer: Answer, *, order: Order = "listed", most: int | None = None, fold: bool = False
+) -> list[Table]:
+    """The numbers of an estimate, a series, a change or a discovery.
+
+    Args:
+        answer: with numbers; of health, see `telling.checks`.
+        order: of the rows of values.
+        most: so many rows of each table of values; None for all.
+        fold: whether values that can't be told from zero have a table of their own.
+    """
+    if answer.question.name == "series":
+        return [_series_table(answer)]
+    if answer.question.name == "change":
+        return [_change_table(answer, order, most)]
+    if answer.question.name == "discovery":
+        return list(_found_tables(answer, most))
+    shown = list(_estimate_tables(answer, order, most, fold=fold))
+    return [*shown, *_version_tables(answer)]
+
+
+def value_tables(
+    answer: Answer, change: Answer | None, rows: Sequence[Measured], *, left_out: str = ""
+) -> Table:
+    """Shares of values, with how they changed beside them.
+
+    Args:
+        answer: an estimate of shares.
+        change: of the same values; None if nothing is compared.
+        rows: the shares that are shown, in their order.
+        left_out: what is said of others.
+    """
+    table = _table(answer, "values", rows, left_out=left_out)
+    if change is None:
+        return table
+    moved = {
+        each.value: each for each in change.of("difference in share", "difference in combined")
+    }
+    columns = [
+        *table.columns,
+        Column(heading="change", key="change"),
+        Column(heading="estimate", minor=True),
+        Column(heading="clear change?", words=True),
+    ]
+    joined = [
+        Row(
+            cells=(*row.cells, *_moved(moved.get(number.value))),
+            interval=row.interval,
+            way=way_of(moved[number.value]) if number.value in moved else None,
+        )
+        for row, number in zip(table.rows, rows, strict=True)
+    ]
+    return Table(
+        name="values",
+        caption=f"{table.caption}; change in points",
+        columns=columns,
+        rows=joined,
+        left_out=left_out,
+        unit=table.unit,
+        way=len(columns) - 1,
+    )
+
+
+def ordered(numbers: Sequence[Measured], order: Order) -> list[Measured]:
+    """Numbers in the order in which they are read.
+
+    Args:
+        numbers: of one answer, as it lists them.
+        order: as listed, or the largest shares or largest changes first.
+    """
+    if order == "listed":
+        return list(numbers)
+    return sorted(numbers, key=_size)
+
+
+def way_of(number: Measured) -> Way | None:
+    """What has become of a number; None where that is not asked.
+
+    Args:
+        number: any.
+    """
+    if number.unit in ("points", "difference"):
+        if not number.told:
+            return "unchanged"
+        return "risen" if (number.estimate or 0.0) > 0 else "fallen"
+    if number.measure == "lift":
+        return "changed" if number.told else "unchanged"
+    return "untold" if number.told is False and number.measure == "share" else None
+
+
+def p_value_in_words(p_value: float) -> str:
+    """A p-value, to three digits.
+
+    Args:
+        p_value: in [0, 1].
+    """
+    return f"{p_value:.3g}" if p_value >= LEAST_P else f"<{LEAST_P:g}"
+
+
+def bar_of(number: Measured, level: float, limits: Limits | None = None) -> Interval | None:
+    """What a bar beside a number shows; None of one without an estimate or an interval.
+
+    Args:
+        number: any.
+        level: of its interval, between 0 and 1.
+        limits: what it can be, if that is known.
+    """
+    if number.estimate is None or number.low is None or number.high is None:
+        return None
+    return interval_of(
+        number.estimate,
+        number.low,
+        number.high,
+        level=level,
+        standard_error=number.standard_error,
+        told=number.told is not False,
+        limits=limits,
+    )
+
+
+def interval_heading(what: str, interval: IntervalNote | None) -> str:
+    """The heading of numbers with their intervals, such as "share, 95% interval, after picking".
+
+    Args:
+        what: the numbers are.
+        interval: that of the answer.
+    """
+    if interval is None:
+        return what
+    covered = _COVERED[interval.kind or "one"]
+    return f"{what}, {interval.level:.0%} interval{covered}".removeprefix(", ")
+
+
+def _estimate_tables(
+    answer: Answer, order: Order, most: int | None, *, fold: bool
+) -> Iterator[Table]:
+    if answer.head.kind == "mean":
+        yield _table(answer, "mean", answer.of("mean"))
+        return
+    if answer.head.kind == "distribution":
+        yield _table(answer, "bins", answer.of("bin"))
+        yield _table(answer, "numbers", answer.of("quantile", "mean"))
+        return
+    shares, lifts = answer.of("share"), answer.of("lift")
+    pairs = [each for each in shares if lifts and PAIR in (each.value or "")]
+    single = ordered([each for each in shares if each not in pairs] if pairs else shares, order)
+    together = answer.of("combined", "rest")
+    yield from _folded(answer, [*together, *single], most, fold=fold)
+    if lifts:
+        yield _table(answer, "lifts", ordered(lifts, order)[:most])
+    if pairs:
+        rows = ordered(pairs, order)
+        yield _table(answer, "pairs", rows[:most], "Every two together", _more(rows, most))
+    sizes = answer.of("segment size")
+    if sizes:
+        yield _table(answer, "segments", sizes)
+
+
+def _folded(
+    answer: Answer, rows: Sequence[Measured], most: int | None, *, fold: bool
+) -> Iterator[Table]:
+    """Shares of values; those that can't be told from zero in a table of their own, if wanted."""
+    shown = list(rows[:most])
+    untold = [each for each in shown if fold and each.told is False]
+    if len(untold) < LEAST_FOLDED:
+        untold = []
+    told = [each for each in shown if each not in untold]
+    if told or not untold:
+        yield _table(answer, "values", told, left_out=_more(rows, most))
+    if untold:
+        yield _table(answer, "untold", untold, "Values that can't be told from zero")
+
+
+def _version_tables(answer: Answer) -> Iterator[Table]:
+    for version in answer.head.versions:
+        numbers = answer.of_version(version.version)
+        if numbers:
+            days = "" if version.first_day is None or version.last_day is None else (
+                f", {days_between(version.first_day, version.last_day)}"
+            )
+            caption = (
+                f"Version {version.version[:SHORT_ID]} alone{days}, "
+                f"{counted(version.reports, 'report')}"
+            )
+            yield _table(answer, f"version-{version.version[:SHORT_ID]}", numbers, caption)
+
+
+def _series_table(answer: Answer) -> Table:
+    periods = list(answer.periods())
+    rows = [
+        (period, number)
+        for period, numbers in periods
+        for number in ([each for each in numbers if each.measure != "segment size"] or [None])
+    ]
+    numbers = [number for _, number in rows if number is not None]
+    marks = [_marks(period) for period, _ in rows]
+    columns = [
+        Column(heading="period", words=True, once=True),
+        Column(heading="reports", once=True),
+    ]
+    leading: list[list[str]] = [
+        [days_between(period.since, period.until) for period, _ in rows],
+        [f"{period.reports:,}" for period, _ in rows],
+    ]
+    if any(marks):
+        columns.append(Column(heading="marks", words=True, once=True))
+        leading.append(marks)
+    inner = _columns(answer, numbers)
+    empty = [""] * len(inner)
+    cells = [
+        [column.cell(number) for column in inner] if number is not None else empty
+        for _, number in rows
+    ]
+    ends = [here is not there for (here, _), (there, _) in itertools.pairwise(rows)] + [True]
+    several = len(rows) > len(periods)
+    limits = answer.head.limits if numbers and numbers[0].unit == "number" else None
+    return Table(
+        name="series",
+        caption=f"By {answer.head.by}",
+        columns=[*columns, *(each.column for each in inner)],
+        rows=[
+            Row(
+                cells=(*before, *own),
+                interval=None if number is None else bar_of(number, answer.head.level, limits),
+                way=None if number is None else way_of(number),
+                group_ends=several and ends_here,
+            )
+            for *before, own, (_, number), ends_here in zip(
+                *leading, cells, rows, ends, strict=True
+            )
+        ],
+        unit=numbers[0].unit if numbers else None,
+        zero=0.0 if not numbers or numbers[0].unit == "share" else None,
+        ends=() if not numbers or numbers[0].unit != "share" else (0.0,),
+    )
+
+
+def _change_table(answer: Answer, order: Order, most: int | None) -> Table:
+    values = ordered(answer.of("difference in share", "difference in mean"), order)
+    others = answer.of("difference in quantile")
+    rows = [*values[:most], *answer.of("difference in combined"), *others]
+    return _table(answer, "changes", rows, left_out=_more(values, most))
+
+
+def _found_tables(answer: Answer, most: int | None) -> Iterator[Table]:
+    strings, prefixes = answer.strings, answer.prefixes
+    if strings:
+        caption = "Strings that were found"
+        yield _table(answer, "strings", strings[:most], caption, _more(strings, most, "string"))
+    if prefixes:
+        caption = "Longer strings, of which the first letters were found"
+        more = _more(prefixes, most, "beginning")
+        yield _table(answer, "prefixes", prefixes[:most], caption, more)
+
+
+def _table(
+    answer: Answer, name: str, rows: Sequence[Measured], caption: str = "", left_out: str = ""
+) -> Table:
+    columns = _columns(answer, rows)
+    first = rows[0].measure if rows else "share"
+    unit: Unit | None = rows[0].unit if rows else None
+    limits = answer.head.limits if unit == "number" else None
+    ends = _ends_of_groups(answer, rows)
+    told = [place for place, each in enumerate(columns) if each.column.heading == _CHANGED[0]]
+    if not caption:
+        caption = _CAPTIONS.get(first, "Share of reports")
+    return Table(
+        name=name,
+        caption=caption,
+        columns=[each.column for each in columns],
+        rows=[
+            Row(
+                cells=tuple(column.cell(number) for column in columns),
+                interval=bar_of(number, answer.head.level, limits),
+                way=way_of(number),
+                group_ends=group_ends,
+            )
+            for number, group_ends in zip(rows, ends, strict=True)
+        ],
+        left_out=left_out,
+        unit=unit,
+        zero=1.0 if unit == "ratio" else 0.0 if limits is None or limits[0] < 0 < limits[1] else None,
+        ends=limits or (),
+        way=told[0] if told else None,
+    )
+
+
+class _Cells(NamedTuple):
+    """A column, and what stands in it."""
+
+    column: Column
+    cell: Callable[[Measured], str]
+
+
+def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
+    """The columns that say something of these numbers; the first two are always there."""
+    head, limits = answer.head, answer.head.limits
+    first = rows[0].measure if rows else "share"
+    name, number = _HEADINGS.get(first, ("value", "share"))
+    reports = {place: period.reports for place, period in enumerate(head.periods)}
+
+    def of_reports(each: Measured) -> str:
+        if each.version is not None or each.measure in ("lift", "segment size"):
+            return ""
+        whole = reports.get(each.period)
+        return "" if each.reports in (None, whole) else f"{each.reports:,}"
+
+    adjusted = "adjusted"
+    if head.postprocess is not None:
+        adjusted = POSTPROCESS_LABELS.get(head.postprocess, head.postprocess)
+    told = _TOLD.get(first, _CHANGED) if rows and rows[0].told is not None else _CHANGED
+    heading = interval_heading(number, head.interval)
+    found = answer.question.name == "discovery"
+    columns = [
+        _Cells(Column(heading=name, key="value", words=True, folds=True), name_of),
+        _Cells(Column(heading="before"), lambda each: _level(each, each.before, limits)),
+        _Cells(Column(heading="after"), lambda each: _level(each, each.after, limits)),
+        _Cells(Column(heading="both"), lambda each: _chance(each, each.both)),
+        _Cells(Column(heading="by chance"), lambda each: _chance(each, each.expected)),
+        _Cells(Column(heading=heading, key=number), lambda each: _range(each, limits)),
+        _Cells(Column(heading="estimate", minor=True), lambda each: _estimate(each, limits)),
+        _Cells(Column(heading=adjusted, minor=True), lambda each: beside(each, each.adjusted)),
+        _Cells(Column(heading="of reports", minor=True), of_reports),
+        _Cells(Column(heading="possible of all", minor=True), _possible),
+        _Cells(
+            Column(heading=told[0], words=True),
+            lambda each: "" if found else _verdict(each, told),
+        ),
+        _Cells(Column(heading="p, corrected", minor=True), _p_value),
+        _Cells(Column(heading="evidence", words=True), lambda each: each.evidence or ""),
+        _Cells(
+            Column(heading="new?", words=True, minor=True),
+            lambda each: "new" if each.seen == "new" else "",
+        ),
+    ]
+    always = {columns[0].column, columns[5].column}
+    return [
+        each for each in columns if each.column in always or any(map(each.cell, rows))
+    ]
+
+
+def _range(number: Measured, limits: Limits | None) -> str:
+    if number.low is None or number.high is None:
+        return "can't tell" if number.measure == "lift" else ""
+    if number.whole is False:
+        # More may begin so than the upper end of the interval allows.
+        return f"at least {share_ends(*number.ends)[0]}"
+    return range_of(number, limits)
+
+
+def _estimate(number: Measured, limits: Limits | None) -> str:
+    if number.low is None or number.high is None or number.whole is False:
+        return ""
+    return estimate_of(number, limits)
+
+
+def _level(number: Measured, value: float | None, limits: Limits | None) -> str:
+    if number.unit not in ("points", "difference"):
+        return ""
+    return beside(number, value, limits)
+
+
+def _chance(number: Measured, share: float | None) -> str:
+    """The share of both or what chance gives, to the digits that the lift's error supports."""
+    if number.measure != "lift" or share is None:
+        return ""
+    half = 2 * (number.standard_error or 0.0) * abs(number.expected or 0.0) or 0.005
+    return share_in_words(share, share - half, share + half)
+
+
+def _possible(number: Measured) -> str:
+    if number.possible_low is None or number.possible_high is None:
+        return ""
+    return range_in_words(number.possible_low, number.possible_high)
+
+
+def _verdict(number: Measured, words: tuple[str, str, str]) -> str:
+    if number.told is None:
+        return ""
+    if number.measure == "lift" and number.told:
+        return "go together" if (number.both or 0.0) > (number.expected or 0.0) else (
+            "exclude each other"
+        )
+    return words[1] if number.told else words[2]
+
+
+def _p_value(number: Measured) -> str:
+    if number.unit not in ("points", "difference") or number.quantile is not None:
+        return ""
+    p_value = number.p_value if number.adjusted_p_value is None else number.adjusted_p_value
+    return "" if p_value is None else p_value_in_words(p_value)
+
+
+def _moved(number: Measured | None) -> tuple[str, str, str]:
+    """Between how many points a share changed, the estimate of that, and whether it is clear."""
+    if number is None:
+        return "", "", "not compared"
+    words = {"risen": "clear rise", "fallen": "clear fall"}
+    said = words.get(way_of(number) or "", "no clear change")
+    return range_of(number), estimate_of(number), said
+
+
+def _more(rows: Sequence[Measured], most: int | None, what: str = "value") -> str:
+    """What is said of rows that are not shown."""
+    hidden = [] if most is None else rows[most:]
+    if not hidden:
+        return ""
+    text = counted(len(hidden), f"more {what}")
+    highest = max((each for each in hidden if each.high is not None), key=_high, default=None)
+    if highest is None or highest.unit != "share":
+        return f"{text}."
+    return f"{text}, each {range_in_words(0.0, max(highest.high or 0.0, 0.0))}."
+
+
+def _high(number: Measured) -> float:
+    return number.high or 0.0
+
+
+def _size(number: Measured) -> float:
+    """What the largest comes first by: a share, how far something moved, how sure a lift is."""
+    if number.measure == "lift":
+        return number.p_value or 0.0
+    size = number.estimate or 0.0
+    return -abs(size) if number.unit in ("points", "difference") else -size
+
+
+def _marks(period: Period) -> str:
+    """What is special about a period."""
+    words = {**MARK_WORDS, "missing": MARK_WORDS["missing"] if period.reports else "no reports"}
+    return ", ".join(words[mark] for mark in period.marks)
+
+
+def _ends_of_groups(answer: Answer, rows: Sequence[Measured]) -> Sequence[bool]:
+    """After which rows an attribute ends, if the values of attributes stand together."""
+    nowhere = [False] * len(rows)
+    if not any(version.mechanism["name"] in _RECORDS for version in answer.head.versions):
+        return nowhere
+    names = [each.value or "" for each in rows]
+    groups = [[cell.partition("=")[0] for cell in name.split(PAIR)] for name in names]
+    changes = [one != two for one, two in itertools.pairwise(groups)]
+    different = len({tuple(group) for group in groups})
+    if sum(changes) + 1 != different or different == len(rows):
+        return nowhere
+    flags = [name == f"{group[0]}=true" for name, group in zip(names, groups, strict=True)]
+    between_flags = [one and two for one, two in itertools.pairwise(flags)]
+    ends = [new and not same for new, same in zip(changes, between_flags, strict=True)]
+    return [*ends, False]
