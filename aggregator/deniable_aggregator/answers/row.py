@@ -23,6 +23,9 @@ brought on it, of one check, or whether a distribution has changed in a series."
 class Row(Measured, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """A number of an answer, or a verdict about reports, with all that is to be known of it.
 
+    Of a verdict, `value` is the name of a check, `key` whose reports it is about, and `p_value` how
+    often honest reports look at least so odd.
+
     Attributes:
         application: whose metric it is.
         metric: its name.

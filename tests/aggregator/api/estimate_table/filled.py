@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
+from deniable_aggregator.answers.estimate_table import KEPT_COLUMNS
 from deniable_aggregator.api.estimate_table.writing import (
-    COLUMNS,
     TableWriter,
     Written,
     short_versions,
@@ -60,7 +60,7 @@ def table(store: Store, period: str = "day", metrics: Iterable[str] = ("theme",)
 
 def in_table(rows: Iterable[Row], until: date, *, final: bool) -> list[dict[str, Any]]:
     """What the table holds of the rows of an answer."""
-    names = ("metric", "since", *COLUMNS)
+    names = ("metric", "since", *KEPT_COLUMNS)
     return [
         {
             **{name: getattr(row, name) for name in names},
