@@ -34,17 +34,6 @@ Verdict = Literal["ok", "uneven", "suspicious", "unknown"]
 """Of reports: as devices send them; the same, but one key answers unlike the others; not as devices
 send them; or not checked."""
 
-VERDICT_WORDS: Final = {
-    "ok": "honest",
-    "uneven": "keys differ",
-    "suspicious": "suspicious",
-    "unknown": "not checked",
-}
-"""How reports look, as people are told."""
-
-POSTPROCESS_LABELS: Final = {"norm-sub": "adjusted to add up to 100%"}
-"""What post-processing is called where people read it, if not by its name."""
-
 NoticeCode = Literal[
     "cut_strings",
     "distribution_instead",

@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared.characters import visible
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deniable_aggregator.report.document import Document, Item, Section, Table
+    from deniable_aggregator.report.document import Item, ReportDocument, Section
+    from deniable_aggregator.telling.document import Table
 
 _MARKUP: Final = re.compile(
     r"[\\`*_\[\]{}<>|#~&$!]|(?<=:)//|(?<=www)\.|^[-+=](?=\s|$)|^\d+[.)](?=\s|$)"
@@ -16,7 +19,7 @@ _MARKUP: Final = re.compile(
 """What could be read as markup, or would become a link."""
 
 
-def markdown(document: Document) -> str:
+def markdown(document: ReportDocument) -> str:
     """The document as Markdown.
 
     Args:
@@ -50,11 +53,11 @@ def _escape(found: re.Match[str]) -> str:
     return f"{text[:-1]}\\{text[-1]}"
 
 
-def _lines(document: Document) -> Iterator[str]:
+def _lines(document: ReportDocument) -> Iterator[str]:
     yield f"# {escaped(document.title)}"
     yield ""
     for text in document.lead:
-        yield from (escaped(text), "")
+        yield from (_shown(text), "")
     if document.warnings:
         yield from ("## Read this first", "", *map(_item, document.warnings), "")
     if document.changes is not None:
@@ -79,7 +82,7 @@ def _lines(document: Document) -> Iterator[str]:
     for chapter in document.method:
         yield from (f"### {escaped(chapter.title)}", "")
         for text in chapter.paragraphs:
-            yield from (escaped(text), "")
+            yield from (_shown(text), "")
         if chapter.table is not None:
             yield from table_markdown(chapter.table)
 
@@ -90,15 +93,15 @@ def _item(item: Item) -> str:
 
 
 def _section(section: Section) -> Iterator[str]:
-    yield from (f"## {escaped(section.title)}", "")
+    yield from (f"## {_shown(section.title)}", "")
     if section.metric != section.title:
-        yield from (f"Metric {escaped(section.metric)}.", "")
+        yield from (f"Metric {_shown(section.metric)}.", "")
     for text in section.cautions:
-        yield from (f"**Careful:** {escaped(text)}", "")
+        yield from (f"**Careful:** {_shown(text)}", "")
     for text in section.sentences:
-        yield from (escaped(text), "")
+        yield from (_shown(text), "")
     if section.basis:
-        yield from (f"*{escaped(' '.join(section.basis))}*", "")
+        yield from (f"*{_shown(' '.join(section.basis))}*", "")
     for table in section.tables:
         yield from table_markdown(table)
 
@@ -107,13 +110,17 @@ def table_markdown(table: Table) -> Iterator[str]:
     """The lines of a table, and one that is empty.
 
     Args:
-        table: of texts without control characters.
+        table: of texts.
     """
-    yield from (f"{escaped(table.caption)}:", "")
-    yield f"| {' | '.join(map(escaped, table.columns))} |"
-    yield f"|{'|'.join([' --- ', *[' ---: '] * (len(table.columns) - 1)])}|"
+    yield from (f"{_shown(table.caption)}:", "")
+    yield f"| {' | '.join(_shown(column.heading) for column in table.columns)} |"
+    yield f"|{'|'.join(' --- ' if column.words else ' ---: ' for column in table.columns)}|"
     for row in table.rows:
-        yield f"| {' | '.join(map(escaped, row))} |"
+        yield f"| {' | '.join(map(_shown, row.cells))} |"
     yield ""
     if table.left_out:
-        yield from (f"{escaped(table.left_out)}.", "")
+        yield from (_shown(table.left_out), "")
+
+
+def _shown(text: str) -> str:
+    return escaped(visible(text))

@@ -5,18 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from flask import Response, g, has_request_context, request
-from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from deniable_aggregator.charts.alternative import table_of
-from deniable_aggregator.charts.sparkline import sparkline
-from deniable_aggregator.charts.svg import svg
+from deniable_aggregator.media.html import environment
 from deniable_aggregator.pages.addresses import address, changed
 from deniable_aggregator.pages.static_files import address_of
-from deniable_aggregator.report.document import Table
-from deniable_shared.characters import visible, visible_lines
 
 if TYPE_CHECKING:
-    from deniable_aggregator.charts.figure import Figure
+    from jinja2 import Environment
+
     from deniable_aggregator.pages.visit import Visit
 
 POLICY: Final = (
@@ -44,12 +40,6 @@ PAGES: Final = (
 )
 """Paths and titles of the pages that every page leads to."""
 
-WIDE: Final = 560
-NARROW: Final = 296
-BROAD: Final = 1120
-"""Widths of drawings, in pixels: their texts are of the page's size in places as wide."""
-
-
 def page(template: str, *, status: int = 200, **shown: Any) -> Response:
     """A page.
 
@@ -59,7 +49,7 @@ def page(template: str, *, status: int = 200, **shown: Any) -> Response:
         **shown: what the template shows, beside ``visit``, which is None before signing in, and
             ``path``.
     """
-    text = _ENVIRONMENT.get_template(template).render(visit=_visit(), path=_path(), **shown)
+    text = _ENVIRONMENT.get_template(f"pages/{template}").render(visit=_visit(), path=_path(), **shown)
     return Response(text, status, HEADERS, content_type="text/html; charset=utf-8")
 
 
@@ -104,39 +94,11 @@ def _carried(method: str) -> list[tuple[str, str]]:
     return carried
 
 
-def _numbers_of(figure: Figure) -> list[Table]:
-    """The numbers of a figure as tables."""
-    tables = []
-    for panel in figure.panels:
-        columns, rows = table_of(panel)
-        tables.append(Table(panel.heading or panel.axis, columns, rows))
-    return tables
-
-
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader(__package__, "templates"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    environment.globals.update(
-        # A drawing is there for wide and for narrow places; one of several parts, for broad ones.
-        wide_svg=lambda figure: svg(figure, WIDE, "page", heading=False),
-        broad_svg=lambda figure: svg(figure, BROAD, "page", heading=False),
-        narrow_svg=lambda figure: svg(figure, NARROW, "page", heading=False),
-        sparkline=lambda figure: sparkline(figure, 240, 44),
-        numbers_of=_numbers_of,
-        static=address_of,
-        address=address,
-        carried=_carried,
-        PAGES=PAGES,
-    )
-    environment.filters.update(
-        visible=visible, visible_lines=visible_lines, here=here, changed=changed
-    )
-    return environment
+    templates = environment()
+    templates.globals.update(static=address_of, address=address, carried=_carried, PAGES=PAGES)
+    templates.filters.update(here=here, changed=changed)
+    return templates
 
 
 _ENVIRONMENT: Final = _environment()

@@ -5,31 +5,32 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.answers.days import days_shortly, key_in_words
-from deniable_aggregator.answers.estimates import Mean
-from deniable_aggregator.charts.figure_of import figure_of
-from deniable_aggregator.report.document import Document, Item, Section, Table
+from deniable_aggregator.report.document import Item, ReportDocument, Section
 from deniable_aggregator.report.method import method
-from deniable_aggregator.report.numbers import change_table, estimate_tables, found_tables
-from deniable_aggregator.sentences import (
+from deniable_aggregator.telling.changes import clear_changes
+from deniable_aggregator.telling.document import Column, Row, Table
+from deniable_aggregator.telling.figures import figure_of
+from deniable_aggregator.telling.findings import finding
+from deniable_aggregator.telling.tell import tell
+from deniable_aggregator.telling.wording import (
     as_sentence,
-    basis,
-    cautions,
-    clear_changes,
     counted,
     days_between,
-    finding,
+    days_shortly,
+    key_in_words,
 )
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.health_overview import MetricHealth
-    from deniable_aggregator.answers.trends import Change
-    from deniable_aggregator.charts.figure import Figure
-    from deniable_aggregator.charts.figure_of import Drawn
     from deniable_aggregator.report.gathering import MetricAnswers, Report
+    from deniable_aggregator.telling.figure import Figure
+
+MOST_ROWS: Final = 20
+"""Of a table; `deniable estimate` has all."""
 
 MOST_DRAWN: Final = 12
 """Values of a picture."""
@@ -46,7 +47,7 @@ VERDICTS: Final = {
 """What verdicts are called in a report."""
 
 
-def compose(report: Report) -> Document:
+def compose(report: Report) -> ReportDocument:
     """The report as a document.
 
     Args:
@@ -55,7 +56,7 @@ def compose(report: Report) -> Document:
     anchors = {each.metric.name: f"metric-{number}" for number, each in enumerate(report.metrics)}
     answered = [each for each in report.metrics if each.estimate or each.found]
     days = days_between(report.days.since, report.days.until)
-    return Document(
+    return ReportDocument(
         title=f"{visible(report.application)}, {days}",
         lead=list(_lead(report, len(answered))),
         warnings=list(_warnings(report, anchors)),
@@ -121,31 +122,32 @@ def _changes(report: Report, anchors: dict[str, str]) -> list[Item]:
         if each.change is not None and _is_clear(each.change)
     ]
     clear.sort(key=lambda each: -each[0])
-    return [Item(change.metric, _change(change), anchors[change.metric]) for _, change in clear]
+    return [Item(change.head.metric, _change(change), anchors[change.head.metric]) for _, change in clear]
 
 
-def _change(change: Change) -> str:
+def _change(change: Answer) -> str:
     """The clear changes of a metric, and whether they may be made by fake reports."""
-    summaries = (change.health.before, change.health.after)
-    told = as_sentence("; ".join(clear_changes(change)))
-    if any(each.verdict == "suspicious" for each in summaries):
-        return f"{told} Its reports are suspicious: do not rely on this."
-    if any(each.verdict == "uneven" for each in summaries):
-        return f"{told} One key answers differently from the others: compare without it."
-    return told
+    verdicts = {each.verdict for each in change.head.summaries}
+    text = as_sentence("; ".join(clear_changes(change)))
+    if "suspicious" in verdicts:
+        return f"{text} Its reports are suspicious: do not rely on this."
+    if "uneven" in verdicts:
+        return f"{text} One key answers differently from the others: compare without it."
+    return text
 
 
-def _is_clear(change: Change) -> bool:
-    return bool(change.shape and change.shape.changed) or any(row.changed for row in change.changes)
+def _is_clear(change: Answer) -> bool:
+    values = change.of("distance", "difference in share", "difference in mean")
+    return any(each.told for each in values)
 
 
-def _size(change: Change) -> float:
+def _size(change: Answer) -> float:
     """How large a clear change is: in points of shares, or as a part of the number before."""
     sizes = [0.0]
-    for row in change.changes:
-        if row.changed:
-            whole = 1.0 if change.kind == "shares" else abs(row.before)
-            sizes.append(abs(row.change) / whole if whole else 1.0)
+    for each in change.of("difference in share", "difference in mean"):
+        if each.told and each.estimate is not None and each.before is not None:
+            whole = 1.0 if each.unit == "points" else abs(each.before)
+            sizes.append(abs(each.estimate) / whole if whole else 1.0)
     return max(sizes)
 
 
@@ -167,33 +169,33 @@ def section_of(answers: MetricAnswers, anchor: str = "") -> Section:
         anchor: names the section within its document.
     """
     metric = answers.metric
-    title = visible(metric.description) or visible(metric.name)
-    section = Section(anchor, visible(metric.name), title)
-    for answer in (answers.estimate, answers.found, answers.change):
-        if answer is not None:
-            for text in cautions(answer):
-                if text.removeprefix("Before: ").removeprefix("After: ") not in section.cautions:
-                    section.cautions.append(text)
-            section.sentences.append(finding(answer))
-    whole = answers.change or answers.estimate or answers.found
-    if whole is not None:
-        section.basis.append(basis(whole))
-    if answers.estimate is not None:
-        if not isinstance(answers.estimate, Mean):
-            section.figures.append(_figure(answers.estimate, "These days"))
-        section.tables.extend(estimate_tables(answers.estimate))
-    if answers.found is not None:
-        section.figures.append(_figure(answers.found, "These days"))
-        section.tables.extend(found_tables(answers.found))
-    if answers.change is not None:
-        section.tables.append(change_table(answers.change))
-    if answers.series is not None and len(answers.series.periods) > 1:
+    section = Section(anchor, metric.name, metric.description or metric.name)
+    shown = [
+        (answer, tell(answer, order="largest", most=MOST_ROWS))
+        for answer in (answers.estimate, answers.found, answers.change)
+        if answer is not None
+    ]
+    for answer, document in shown:
+        for text in document.cautions:
+            if text.removeprefix("Before: ").removeprefix("After: ") not in section.cautions:
+                section.cautions.append(text)
+        section.sentences.append(document.finding)
+        if answer.head.kind != "mean" and answer is not answers.change:
+            section.figures.append(_figure(answer, "These days"))
+        section.tables.extend(each for each in document.tables if each.name not in _LEFT_OUT)
+    if shown:
+        section.basis.append(shown[-1][1].basis)
+    if answers.series is not None and len(answers.series.head.periods) > 1:
         section.sentences.append(finding(answers.series))
         section.figures.append(_figure(answers.series, "Over time", MOST_FOLLOWED))
     return section
 
 
-def _figure(answer: Drawn, title: str, most: int = MOST_DRAWN) -> Figure:
+_LEFT_OUT: Final = ("bins", "pairs")
+"""Tables of which the picture says enough."""
+
+
+def _figure(answer: Answer, title: str, most: int = MOST_DRAWN) -> Figure:
     """A picture without what the section says already."""
     figure = figure_of(answer, most=most)
     return replace(figure, title=title, warnings=(), subtitle=figure.subtitle[1:2])
@@ -208,10 +210,18 @@ def _health(report: Report) -> Table | None:
         if health is not None:
             last = "never" if health.last_day is None else str(health.last_day)
             verdict = VERDICTS[health.verdict] if health.reports else "no reports"
-            name = visible(health.metric)
-            rows.append([name, verdict, f"{health.reports:,}", f"{health.reported_days:,}", last])
-    columns = ("metric", "reports look", "reports", "days with reports", "last report")
-    return Table("Reports of these days", columns, rows)
+            cells = (
+                health.metric, verdict, f"{health.reports:,}", f"{health.reported_days:,}", last,
+            )  # fmt: skip
+            rows.append(Row(cells=cells))
+    columns = [
+        Column(heading="metric", words=True),
+        Column(heading="reports look", words=True),
+        Column(heading="reports"),
+        Column(heading="days with reports"),
+        Column(heading="last report"),
+    ]
+    return Table(name="health", caption="Reports of these days", columns=columns, rows=rows)
 
 
 def _not_answered(report: Report) -> Iterator[Item]:

@@ -8,24 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deniable_aggregator.charts.figure import Figure
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of texts.
-
-    Attributes:
-        caption: what it is.
-        columns: their headings; the first is of names, the others of numbers or words.
-        rows: as many cells each.
-        left_out: what is said of rows that are not in it.
-    """
-
-    caption: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    left_out: str = ""
+    from deniable_aggregator.telling.document import Table
+    from deniable_aggregator.telling.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -84,7 +68,7 @@ class Chapter:
 
 
 @dataclass(frozen=True)
-class Document:
+class ReportDocument:
     """A whole report.
 
     Attributes:

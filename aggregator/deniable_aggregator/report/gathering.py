@@ -16,7 +16,7 @@ from deniable_aggregator.answers.questions import (
 from deniable_aggregator.answers.versions import versions_by_name, whole_metric
 from deniable_aggregator.asking.errors import AskingError
 from deniable_aggregator.dates import DayRange, calendar_period
-from deniable_aggregator.report.clear_changes import at_report_level
+from deniable_aggregator.telling.clear_changes import at_report_level
 from deniable_shared.errors import ParameterError
 from deniable_shared.nearest import did_you_mean
 
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from datetime import date
 
     from deniable_aggregator.answers.administration import Metric
-    from deniable_aggregator.answers.discoveries import FoundStrings
-    from deniable_aggregator.answers.estimates import Estimate
+    from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.health_overview import HealthOverview, MetricHealth
-    from deniable_aggregator.answers.trends import Change, Series
     from deniable_aggregator.answers.words import PeriodLength
     from deniable_aggregator.asking.source import Source
 
@@ -86,10 +84,10 @@ class MetricAnswers:
 
     metric: Metric
     health: MetricHealth | None = None
-    estimate: Estimate | None = None
-    change: Change | None = None
-    series: Series | None = None
-    found: FoundStrings | None = None
+    estimate: Answer | None = None
+    change: Answer | None = None
+    series: Answer | None = None
+    found: Answer | None = None
     failures: list[Failure] = field(default_factory=list)
     not_asked: str = ""
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from deniable_aggregator.answers.estimates import Distribution, Mean
-from deniable_aggregator.report.document import Chapter, Table
-from deniable_aggregator.sentences import number_in_words
+from deniable_aggregator.report.document import Chapter
+from deniable_aggregator.telling.document import Column, Row, Table
+from deniable_aggregator.telling.ranges import number_in_words
 from deniable_shared import __version__
-from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deniable_aggregator.answers.estimates import Estimate
+    from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.report.gathering import MetricAnswers, Report
 
 
@@ -82,22 +81,28 @@ def method(report: Report) -> Iterator[Chapter]:
 
 def _fakes(report: Report) -> Table | None:
     rows = [
-        [visible(each.metric.name), shift]
+        Row(cells=(each.metric.name, shift))
         for each in report.metrics
         if each.estimate is not None and (shift := _largest_shift(each.estimate))
     ]
     if not rows:
         return None
     heading = "possible shift if 1% of reports are fake"
-    return Table("The largest possible shift of an estimate", ("metric", heading), rows)
+    return Table(
+        name="fakes",
+        caption="The largest possible shift of an estimate",
+        columns=[Column(heading="metric", words=True), Column(heading=heading)],
+        rows=rows,
+    )
 
 
-def _largest_shift(answer: Estimate) -> str:
+def _largest_shift(answer: Answer) -> str:
     """How far fakes could move the estimate that they move most."""
-    if isinstance(answer, Mean | Distribution):
-        shift = answer.mean.shift_if_fake
+    mean = answer.one("mean")
+    if mean is not None:
+        shift = mean.shift_if_fake or 0.0
         return f"{number_in_words(shift, -shift / 2, shift / 2)} (mean)" if shift else "none"
-    shifts = [row.shift_if_fake for row in answer.estimates]
+    shifts = [each.shift_if_fake for each in answer.of("share")]
     if not shifts:
         return ""
     if None in shifts:
@@ -106,14 +111,17 @@ def _largest_shift(answer: Estimate) -> str:
 
 
 def _privacy(report: Report) -> Table:
-    rows = [_given_away(each) for each in report.metrics]
-    columns = ("metric", "type", "reports every", "epsilon of a report", "of a value", "of a life")
-    return Table("The newest version of each metric", columns, rows)
+    headings = ("metric", "type", "reports every", "epsilon of a report", "of a value", "of a life")
+    return Table(
+        name="privacy",
+        caption="The newest version of each metric",
+        columns=[Column(heading=each, words=each == "metric") for each in headings],
+        rows=[Row(cells=_given_away(each)) for each in report.metrics],
+    )
 
 
-def _given_away(each: MetricAnswers) -> list[str]:
+def _given_away(each: MetricAnswers) -> tuple[str, ...]:
     metric = each.metric
     of_value = "" if metric.epsilon_permanent is None else f"{metric.epsilon_permanent:.2g}"
     of_life = "no bound" if metric.epsilon_total is None else f"{metric.epsilon_total:.3g}"
-    name = visible(metric.name)
-    return [name, metric.type, metric.every, f"{metric.epsilon:.2g}", of_value, of_life]
+    return metric.name, metric.type, metric.every, f"{metric.epsilon:.2g}", of_value, of_life

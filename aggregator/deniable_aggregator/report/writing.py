@@ -86,10 +86,10 @@ def render(report: Report, form: Form) -> str:
     """
     document = compose(report)
     if form == "html":
-        from deniable_aggregator.report.html import html
+        from deniable_aggregator.media.html import report_html
 
-        return html(document)
-    from deniable_aggregator.report.markdown import markdown
+        return report_html(document)
+    from deniable_aggregator.media.markdown import markdown
 
     return markdown(document)
 

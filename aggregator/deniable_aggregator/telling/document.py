@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deniable_aggregator.answers.measured import Unit
-    from deniable_aggregator.charts.figure import Figure, Interval
+    from deniable_aggregator.telling.figure import Figure, Interval
 
 Way = Literal["risen", "fallen", "changed", "unchanged", "untold"]
 """What has become of a number: a clear rise, a clear fall, a clear change that is neither, no clear

@@ -127,6 +127,22 @@ def level_in_words(
     return estimate_in_words("number", min(max(level, least), greatest), low, high)
 
 
+def bound_in_words(unit: Unit, bound: float) -> str:
+    """How far a number may be off or must at least be, with two digits, rounded up.
+
+    Args:
+        unit: of the number; of points and shares "0.36 points" and "0.36%".
+        bound: at least 0, and finite.
+    """
+    of_shares = unit in ("share", "points")
+    number = decimal_of(bound, percent=of_shares)
+    if number:
+        number = _round(number, _power(number.adjusted() - 1), ROUND_CEILING).normalize(EXACT)
+    if unit == "points":
+        return _counted(number, " point")
+    return f"{_written(number)}%" if unit == "share" else _written(number)
+
+
 def range_in_words(low: float, high: float) -> str:
     """A share's interval, such as "44 to 46%" or "below 0.6%".
 

@@ -1,1 +1,0 @@
-"""Figures to SVG."""

@@ -1,1 +1,0 @@
-"""Figures as specifications of Vega-Lite."""

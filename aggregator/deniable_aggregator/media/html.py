@@ -1,0 +1,111 @@
+"""HTML: the one environment of templates, and what pages, reports and publications are drawn with."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, Final
+
+from deniable_aggregator.media.pictures.svg import PHONE_WIDTH, sparkline, svg
+from deniable_aggregator.telling.document import Column, Row, Table
+from deniable_aggregator.telling.figure_words import table_of
+from deniable_shared.characters import visible, visible_lines
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from deniable_aggregator.report.document import ReportDocument
+    from deniable_aggregator.telling.figure import Figure
+
+WIDE: Final = 560
+NARROW: Final = 296
+BROAD: Final = 1120
+"""Widths of drawings on pages, in pixels: their texts are of the page's size in places as wide."""
+
+TEMPLATES: Final = "templates"
+
+
+@cache
+def environment() -> Environment:
+    """The templates of everything that is HTML: all texts are escaped, and no name is missing."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    templates = Environment(
+        loader=PackageLoader(__package__ or "", TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    templates.globals.update(
+        # A drawing is there for wide and for narrow places; one of several parts, for broad ones.
+        wide_svg=lambda figure: svg(figure, WIDE, "page", heading=False),
+        broad_svg=lambda figure: svg(figure, BROAD, "page", heading=False),
+        narrow_svg=lambda figure: svg(figure, NARROW, "page", heading=False),
+        # As wide as a phone: on wider pages two of them stand side by side.
+        drawn=lambda figure: svg(figure, PHONE_WIDTH, "page"),
+        sparkline=lambda figure: sparkline(figure, 240, 44),
+        numbers_of=numbers_of,
+    )
+    templates.filters.update(visible=visible, visible_lines=visible_lines)
+    return templates
+
+
+def numbers_of(figure: Figure) -> list[Table]:
+    """The numbers of a figure as tables, for those who cannot see it.
+
+    Args:
+        figure: any.
+    """
+    tables = []
+    for panel in figure.panels:
+        headings, rows = table_of(panel)
+        tables.append(
+            Table(
+                name="",
+                caption=panel.heading or panel.axis,
+                columns=[
+                    Column(heading=each, words=place == 0) for place, each in enumerate(headings)
+                ],
+                rows=[Row(cells=cells) for cells in rows],
+            )
+        )
+    return tables
+
+
+def stylesheet(*names: str) -> str:
+    """Style sheets, one after the other.
+
+    Args:
+        names: of files below the templates, such as "report/report.css".
+    """
+    folder = files(__package__).joinpath(TEMPLATES)
+    return "".join(folder.joinpath(*name.split("/")).read_text("utf-8") for name in names)
+
+
+def own_policy(style: str) -> str:
+    """The policy of a file that has its own style and loads nothing, not even a script of a text.
+
+    Args:
+        style: the text of its style element.
+    """
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+def report_html(document: ReportDocument) -> str:
+    """A report as one HTML file: no script, nothing from elsewhere.
+
+    Args:
+        document: the report.
+    """
+    style = stylesheet("report/report.css")
+    return _rendered(
+        "report/report.html.jinja", document=document, style=style, policy=own_policy(style)
+    )
+
+
+def _rendered(template: str, **shown: Any) -> str:
+    return environment().get_template(template).render(**shown)

@@ -1,0 +1,1 @@
+"""Figures drawn: as SVG, as an image, as a page."""

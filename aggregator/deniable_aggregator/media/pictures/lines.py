@@ -1,0 +1,324 @@
+"""Numbers over time: a small picture for each, all over the same periods."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.media.pictures.canvas import FADED, SMALL
+from deniable_aggregator.media.pictures.dots import RADIUS, SMALLEST_DOT
+from deniable_aggregator.media.pictures.layout import PHONE, Scale, scale_over, text_width
+from deniable_aggregator.media.pictures.marks import (
+    MARK_ROW,
+    draw_days,
+    draw_mark,
+    draw_marked_day,
+)
+from deniable_aggregator.telling.figure import shown_part
+from deniable_aggregator.telling.figure_words import moment_in_words, range_in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deniable_aggregator.media.pictures.canvas import Canvas
+    from deniable_aggregator.telling.figure import Event, Interval, Line, Lines, Moment
+
+HEIGHT: Final = 150.0
+ALONE_HEIGHT: Final = 220.0
+LEAST_WIDTH: Final = 240.0
+"""Of a small picture, in pixels, where there are more than two beside one another."""
+
+MOST_COLUMNS: Final = 4
+LEAST_STEP: Final = 9.0
+"""Where periods are closer to each other, in pixels, intervals are a band instead of marks."""
+
+LEAST_RADIUS: Final = 1.0
+"""Of hollow marks on a band; where there is less room, only the text says what they would."""
+
+OWN_SCALES: Final = 5.0
+"""Where the largest numbers vary by more times the smallest, each picture has its own scale."""
+
+_GAP: Final = 22.0
+_TICK_PIXELS: Final = 40
+
+
+def draw_lines(canvas: Canvas, panel: Lines, width: float) -> float:
+    """Draws the lines; returns how high they are.
+
+    Args:
+        canvas: to draw on, from y = 0 on.
+        panel: the lines.
+        width: of the panel, in pixels.
+    """
+    columns = 1 if width < PHONE else max(2, min(MOST_COLUMNS, int(width / LEAST_WIDTH)))
+    columns = min(columns, len(panel.lines)) or 1
+    wide = (width - _GAP * (columns - 1)) / columns
+    high = ALONE_HEIGHT if len(panel.lines) == 1 else HEIGHT
+    y = canvas.heading(panel.heading, width)
+    ends = [_ends(line, panel) for line in panel.lines]
+    own = scales_differ(panel)
+    said = panel.axis + ("; each picture has a scale of its own" if own else "")
+    y += canvas.paragraph(y, said, width) + 8
+    everything = [number for each in ends for number in each]
+    for first in range(0, len(panel.lines), columns):
+        for column, line in enumerate(panel.lines[first : first + columns]):
+            numbers = ends[first + column] if own else everything
+            scale = scale_over(numbers, high, 0.0, pad=0.04)
+            with canvas.group("line", move=(column * (wide + _GAP), y)):
+                _draw_line(canvas, line, panel, scale, wide, high)
+        y += high + 60 + (MARK_ROW if any(panel.marks) else 0) + (NUMBER_ROW if panel.events else 0)
+    y += draw_event_texts(canvas, panel, width, y - 6)
+    if panel.left_out:
+        y += canvas.paragraph(y - 6, panel.left_out, width)
+    return y - 8
+
+
+def scales_differ(panel: Lines) -> bool:
+    """Whether numbers are so different that each line has a scale of its own."""
+    spans = [max(each) - min(each) for each in (_ends(line, panel) for line in panel.lines) if each]
+    return bool(spans) and max(spans) > OWN_SCALES * min(spans)
+
+
+def _ends(line: Line, panel: Lines) -> list[float]:
+    """The numbers that the axis of a line must have room for; of shares, zero too."""
+    found = [end for each in _intervals(line) for end in ends_of(each, panel)]
+    if panel.unit == "share":
+        return [0.0, *found]
+    low, high = (min(found), max(found)) if found else (0.0, 0.0)
+    return [0.0, *found] if 0 < low < high - low else found
+
+
+def ends_of(interval: Interval, panel: Lines) -> tuple[float, float]:
+    """From where to where an interval is drawn."""
+    shown = shown_part(interval, panel.unit)
+    return shown.low, shown.high
+
+
+def _intervals(line: Line) -> Iterator[Interval]:
+    return (each.interval for each in line.moments if each.interval is not None)
+
+
+def _draw_line(
+    canvas: Canvas, line: Line, panel: Lines, scale: Scale, width: float, height: float
+) -> None:
+    theme = canvas.theme
+    newest = next((each.interval for each in reversed(line.moments) if each.interval), None)
+    newest_words = "" if newest is None else f"last {range_in_words(newest, panel.unit)}"
+    room = width - text_width(newest_words, SMALL) - 10
+    canvas.text(0, 12, line.label, bold=True, within=room, kind="label")
+    canvas.text(width, 12, newest_words, size=SMALL, anchor="end", color=theme.muted, kind="range")
+    ticks = scale.named_ticks(max(2, int(height / _TICK_PIXELS)), panel.unit)
+    left = max((text_width(words, SMALL) for _, words in ticks), default=0.0) + 8
+    with canvas.group("plot", move=(0, 24 + (NUMBER_ROW if panel.events else 0))):
+        across = Scale(0, max(len(line.moments), 1), left, width)
+        for number, marks in enumerate(panel.marks):
+            draw_marked_day(canvas, marks, across(number), across(number + 1), height)
+        for tick, words in ticks:
+            y = scale(tick)
+            if tick == 0:
+                canvas.line((left, y), (width, y), theme.ink, kind="zero")
+            else:
+                canvas.line((left, y), (width, y), theme.ink, opacity=FADED)
+            canvas.text(left - 6, y + 4, words, size=SMALL, anchor="end", color=theme.muted)
+        draw_moments(canvas, line, panel, scale, across)
+        draw_events(canvas, panel, across, height)
+        base = height + 4
+        for first, last, marks in _marked(panel, apart=across(1) - across(0) >= LEAST_STEP):
+            middle = (across(first) + across(last + 1)) / 2
+            draw_mark(canvas, marks, middle, base + MARK_ROW / 2)
+        base += MARK_ROW if any(panel.marks) else 0
+        draw_days(canvas, [each.since for each in line.moments], panel.by, across, base)
+
+
+def _marked(panel: Lines, *, apart: bool) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Periods with marks: the first and the last of some in a row, unless each has a mark apart."""
+    first = 0
+    for number, marks in enumerate(panel.marks):
+        if number + 1 < len(panel.marks) and panel.marks[number + 1] == marks and not apart:
+            continue
+        if marks:
+            yield first, number, marks
+        first = number + 1
+
+
+def draw_moments(
+    canvas: Canvas,
+    line: Line,
+    panel: Lines,
+    scale: Scale,
+    across: Scale,
+    *,
+    least_step: float = LEAST_STEP,
+) -> None:
+    """Marks, or a band where periods are close together; nothing where there are no reports.
+
+    Args:
+        canvas: to draw on.
+        line: its periods.
+        panel: that it belongs to.
+        scale: of the numbers.
+        across: of the periods, by number.
+        least_step: how many pixels are between periods, at least, for each to have a mark.
+    """
+    step = across(1) - across(0)
+    for first, run in _runs(line.moments):
+        if step < least_step and len(run) > 1:
+            _draw_band(
+                canvas, run, panel, scale, [across(first + n + 0.5) for n in range(len(run))]
+            )
+            continue
+        middles = [across(first + number + 0.5) for number in range(len(run))]
+        points = [
+            (x, scale(_shown(each, panel))) for x, each in zip(middles, _of(run), strict=True)
+        ]
+        if len(points) > 1:
+            canvas.curve(points, canvas.theme.ink, 1)
+        for x, moment in zip(middles, run, strict=True):
+            with canvas.group("row", moment_in_words(moment, panel)):
+                _draw_moment(canvas, moment, panel, scale, x, min(7.0, 0.7 * step))
+
+
+def _draw_band(
+    canvas: Canvas, run: Sequence[Moment], panel: Lines, scale: Scale, middles: Sequence[float]
+) -> None:
+    theme, intervals = canvas.theme, [shown_part(each, panel.unit) for each in _of(run)]
+    upper = [(x, scale(each.high)) for x, each in zip(middles, intervals, strict=True)]
+    lower = [(x, scale(each.low)) for x, each in zip(middles, intervals, strict=True)]
+    canvas.shape([*upper, *reversed(lower)], theme.band, kind="interval")
+    upper = [(x, scale(each.core_high)) for x, each in zip(middles, intervals, strict=True)]
+    lower = [(x, scale(each.core_low)) for x, each in zip(middles, intervals, strict=True)]
+    canvas.shape([*upper, *reversed(lower)], theme.core, kind="core")
+    points = [(x, scale(_shown(each, panel))) for x, each in zip(middles, intervals, strict=True)]
+    canvas.curve(points, theme.ink, 1.2, kind="estimate")
+    radius = min(2.0, (middles[1] - middles[0]) / 2.5)
+    for (x, y), each in zip(points, intervals, strict=True):
+        if not each.told and radius >= LEAST_RADIUS:
+            canvas.dot(x, y, radius, theme.background or "#ffffff", theme.unclear, kind="untold")
+
+
+def _draw_moment(
+    canvas: Canvas, moment: Moment, panel: Lines, scale: Scale, x: float, wide: float
+) -> None:
+    theme = canvas.theme
+    if moment.interval is None:
+        return
+    interval = shown_part(moment.interval, panel.unit)
+    low, high = scale(interval.low), scale(interval.high)
+    if interval.told or panel.unit != "share":
+        canvas.box(x - wide / 2, high, wide, low - high, theme.band, kind="interval")
+        core = scale(interval.core_low), scale(interval.core_high)
+        canvas.box(x - wide / 2, core[1], wide, core[0] - core[1], theme.core, kind="core")
+    else:
+        canvas.line((x, low), (x, high), theme.unclear, 1.5, kind="interval")
+        canvas.line((x - 3, high), (x + 3, high), theme.unclear, 1.5)
+    if interval.estimate is None:
+        return
+    y = scale(_shown(interval, panel))
+    if not interval.told:
+        canvas.dot(x, y, min(RADIUS, wide / 2), theme.inside, theme.unclear, kind="estimate")
+    elif (low - high) / 4 < SMALLEST_DOT:
+        reach = wide / 2 + 2.5
+        canvas.line((x - reach, y), (x + reach, y), theme.ink, 1.5, kind="estimate")
+    else:
+        canvas.dot(x, y, min(2.5, wide / 2, (low - high) / 4), theme.ink, kind="estimate")
+
+
+def _shown(interval: Interval, panel: Lines) -> float:
+    """Where the estimate is drawn; without one, the middle of the interval."""
+    shown = shown_part(interval, panel.unit)
+    return (shown.low + shown.high) / 2 if shown.estimate is None else shown.estimate
+
+
+def _runs(moments: Sequence[Moment]) -> Iterator[tuple[int, list[Moment]]]:
+    """Periods in a row that have an estimate, and the number of the first."""
+    run: list[Moment] = []
+    for number, moment in enumerate(moments):
+        if moment.interval is not None:
+            run.append(moment)
+        elif run:
+            yield number - len(run), run
+            run = []
+    if run:
+        yield len(moments) - len(run), run
+
+
+def _of(run: Sequence[Moment]) -> list[Interval]:
+    return [each.interval for each in run if each.interval is not None]
+
+
+MOST_SAID: Final = 8
+"""Events whose texts stand below a picture: the newest; all have a rule."""
+
+NUMBER_ROW: Final = 8.0
+"""How much higher the room above a plot is for the numbers, in pixels."""
+
+_BELOW: Final = 6.0
+ABOVE: Final = 3.0
+"""How far above the plot numbers stand, in pixels."""
+
+
+def draw_events(canvas: Canvas, panel: Lines, across: Scale, height: float) -> None:
+    """The rules, and as many of their numbers as there is room for.
+
+    Args:
+        canvas: to draw on, from y = 0 on.
+        panel: that has the events.
+        across: of the periods, by number.
+        height: of the plot.
+    """
+    ink, taken = canvas.theme.ink, across.start - 1.0
+    for number, event in enumerate(panel.events, 1):
+        place = place_of(event, panel)
+        if place is None:
+            continue
+        x, said = across(place), str(number)
+        with canvas.group("event", f"{event.day}: {event.text}"):
+            canvas.line((x, 0), (x, height), ink, 1.2, kind="event-day", dashes="1 3")
+            half = text_width(said, SMALL, bold=True) / 2
+            if x - half > taken:
+                canvas.text(x, -ABOVE, said, size=SMALL, anchor="middle", bold=True)
+                taken = x + half + 2
+
+
+def draw_event_texts(canvas: Canvas, panel: Lines, width: float, y: float) -> float:
+    """The days and texts, a line each; returns how high they are.
+
+    Args:
+        canvas: to draw on.
+        panel: that has the events.
+        width: of the panel, in pixels.
+        y: where they begin.
+    """
+    top = y
+    for line in event_lines(panel):
+        y += canvas.paragraph(y, line, width)
+    return y - top + (_BELOW if y > top else 0)
+
+
+def event_lines(panel: Lines) -> Iterator[str]:
+    """What stands below a picture, such as "1: 2026-10-01, Version 3.2".
+
+    Args:
+        panel: that has the events.
+    """
+    first = max(0, len(panel.events) - MOST_SAID)
+    for number, event in enumerate(panel.events[first:], first + 1):
+        yield f"{number}: {event.day}, {event.text}"
+    if first:
+        yield f"and {first} before"
+
+
+def place_of(event: Event, panel: Lines) -> float | None:
+    """Where an event is: the number of its period, and how much of that was over.
+
+    Args:
+        event: one of the panel's.
+        panel: has the periods.
+
+    Returns:
+        None if it is in none of them.
+    """
+    for number, moment in enumerate(panel.lines[0].moments if panel.lines else ()):
+        if moment.since <= event.day <= moment.until:
+            length = (moment.until - moment.since).days + 1
+            return number + (event.day - moment.since).days / length
+    return None

@@ -1,0 +1,245 @@
+"""Numbers of one period, or of a change, as panels of a figure: rows of intervals, and bars."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.telling.figure import (
+    Bar,
+    Dot,
+    Dots,
+    Histogram,
+    Interval,
+    Placed,
+    interval_of,
+)
+from deniable_aggregator.telling.findings import RECORDS
+from deniable_aggregator.telling.numbers import (
+    PAIR,
+    beside,
+    limits_of,
+    name_of,
+    possible_range_of,
+    size_of,
+)
+from deniable_aggregator.telling.ranges import interval_in_words
+from deniable_aggregator.telling.wording import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from deniable_aggregator.answers.answer import Answer, Head
+    from deniable_aggregator.answers.measured import Measure, Measured
+    from deniable_aggregator.answers.words import Margin
+    from deniable_aggregator.limits import Limits
+
+SHARES: Final[tuple[Measure, ...]] = ("share", "combined", "rest")
+"""Measures that are shares of values."""
+
+PAIRS_HEADING: Final = "Both of a pair"
+LIFTS_HEADING: Final = "Together more or less often than by chance"
+
+_WHOSE: Final[Mapping[Margin, str]] = {
+    "noise": "the devices that reported",
+    "noise-and-sampling": "the population",
+}
+
+
+def interval_of_number(number: Measured, level: float, limits: Limits | None = None) -> Interval:
+    """The interval of an estimated number, as it is drawn.
+
+    Args:
+        number: any; one without ends reaches as far as a picture does.
+        level: with which probability the interval covers, between 0 and 1.
+        limits: the range of the metric, if that is known; of a mean or a quantile.
+    """
+    low = -math.inf if number.low is None else number.low
+    told = number.told
+    if told is None:
+        told = low > 0 or number.measure not in SHARES
+    return interval_of(
+        number.estimate,
+        low,
+        math.inf if number.high is None else number.high,
+        level=level,
+        standard_error=number.standard_error,
+        told=told,
+        limits=limits if number.unit == "number" else None,
+    )
+
+
+def whose(head: Head) -> str:
+    """Of whom shares and means are, such as "the devices that reported with channel=beta"."""
+    within = f" with {head.segment}" if head.segment else ""
+    return f"{_WHOSE[head.margin]}{within}"
+
+
+def shares_panels(answer: Answer, truth: Mapping[str, float] | None, most: int) -> Iterator[Dots]:
+    """Values, the largest first; of attributes apart from their pairs, which are other shares."""
+    head = answer.head
+    numbers = sorted(answer.of("share"), key=size_of, reverse=True)
+    groups = [("", numbers)]
+    if any(version.mechanism.get("name") in RECORDS for version in head.versions):
+        single = [number for number in numbers if PAIR not in (number.value or "")]
+        pairs = [number for number in numbers if PAIR in (number.value or "")]
+        groups = [("Attributes", single), (PAIRS_HEADING, pairs)]
+    not_shown = (head.values_asked or 0) - len(numbers)
+    for heading, rows in groups:
+        together = [] if heading == PAIRS_HEADING else answer.of("combined", "rest")
+        if rows or together or not heading:
+            yield Dots(
+                heading=heading,
+                axis=f"share of {whose(head)}",
+                unit="share",
+                dots=_dots([*together, *rows[:most]], head, truth),
+                left_out=_not_drawn(rows[most:], 0 if heading else not_shown),
+            )
+    lifts = answer.of("lift")
+    if lifts:
+        yield _lifts(lifts, head, most)
+
+
+def _lifts(lifts: Sequence[Measured], head: Head, most: int) -> Dots:
+    """Lifts on a logarithmic axis, on which twice and half as often are equally far from 1."""
+    known = [number for number in lifts if number.estimate is not None]
+    clearest = sorted(known, key=lambda number: number.p_value or 0.0)[:most]
+    left_out = []
+    if len(known) > most:
+        left_out.append(f"the {most} clearest of {len(known):,} pairs")
+    if len(lifts) > len(known):
+        left_out.append(f"{counted(len(lifts) - len(known), 'pair')} too rare to tell")
+    return Dots(
+        heading=LIFTS_HEADING,
+        axis="how many times as often as if they were independent",
+        unit="ratio",
+        reference=1.0,
+        dots=_dots(sorted(clearest, key=size_of, reverse=True), head),
+        left_out="; ".join(left_out),
+    )
+
+
+def strings_panels(answer: Answer, most: int) -> Iterator[Dots]:
+    """Whole strings, and apart from them the first letters of longer ones."""
+    axis = "share of the devices that reported"
+    more_below = f"{axis}, at least: more may begin so than the upper end allows"
+    for heading, words, numbers in (
+        ("Whole strings", axis, answer.strings),
+        ("First letters of longer strings", more_below, answer.prefixes),
+    ):
+        more = len(numbers) - most
+        if numbers:
+            yield Dots(
+                heading=heading,
+                axis=words,
+                unit="share",
+                dots=_dots(numbers[:most], answer.head),
+                left_out=f"{more:,} more with smaller shares are not drawn" if more > 0 else "",
+            )
+
+
+def change_panels(answer: Answer, most: int) -> Iterator[Dots]:
+    """The largest changes, rises first; of a distribution those of its quantiles, too."""
+    head, shares = answer.head, answer.head.kind == "shares"
+    changes = answer.of("difference in share", "difference in mean")
+    largest = sorted(changes, key=lambda number: -abs(number.estimate or 0.0))[:most]
+    rows = [
+        *answer.of("difference in combined"),
+        *sorted(largest, key=size_of, reverse=True),
+    ]
+    count = max(len(changes), head.values_asked or 0)
+    left = count > len(largest)
+    yield Dots(
+        axis=f"change of the share of {whose(head)}, in percentage points"
+        if shares
+        else f"change of the mean {head.metric}",
+        unit="points" if shares else "difference",
+        dots=_dots(rows, head),
+        left_out=f"the {len(largest)} largest of {count:,} changes" if left else "",
+    )
+    quantiles = answer.of("difference in quantile")
+    if quantiles:
+        axis, dots = f"change of {head.metric}", _dots(quantiles, head)
+        yield Dots(heading="Quantiles", axis=axis, unit="difference", dots=dots)
+
+
+def mean_panel(answer: Answer) -> Dots:
+    """A mean within the range of its metric."""
+    head, limits = answer.head, answer.head.limits
+    over = ", over the metric's range" if limits else ""
+    return Dots(
+        axis=f"mean {head.metric} of {whose(head)}{over}",
+        unit="number",
+        reference=0.0 if limits is None or limits[0] <= 0 <= limits[1] else None,
+        ends=limits or (),
+        dots=_dots(answer.of("mean"), head),
+    )
+
+
+def histogram_panel(answer: Answer) -> Histogram:
+    """A histogram, with its mean and its quantiles below."""
+    head = answer.head
+    bins = [(number.bin_from or 0.0, number.bin_to or 0.0, number) for number in answer.of("bin")]
+    limits = limits_of(answer)
+    widths = {round(end - start, 12) for start, end, _ in bins}
+    wide = f", in bins of {min(widths):.4g}" if len(widths) == 1 else ""
+    return Histogram(
+        axis=f"{head.metric}{wide}",
+        shares=f"share of {whose(head)}",
+        bars=tuple(
+            Bar(start=start, end=end, interval=interval_of_number(number, head.level))
+            for start, end, number in bins
+        ),
+        placed=tuple(
+            Placed(name=name_of(number), interval=interval_of_number(number, head.level, limits))
+            for number in answer.of("mean", "quantile")
+        ),
+    )
+
+
+def _dots(
+    numbers: Iterable[Measured], head: Head, truth: Mapping[str, float] | None = None
+) -> tuple[Dot, ...]:
+    """A row for each number."""
+    return tuple(
+        Dot(
+            label=name_of(number),
+            interval=interval_of_number(number, head.level, head.limits),
+            aside=_aside(number, head),
+            truth=None if truth is None else truth.get(number.value or ""),
+            # Beside the truth there is no room for it.
+            adjusted=number.adjusted if truth is None else None,
+        )
+        for number in numbers
+    )
+
+
+def _aside(number: Measured, head: Head) -> str:
+    """What is not so of most rows."""
+    words = []
+    if number.before is not None and number.after is not None:
+        before, after = (beside(number, end, head.limits) for end in (number.before, number.after))
+        words.append(f"from {before} to {after}")
+    if number.seen == "new":
+        words.append("new")
+    if number.evidence not in (None, "overwhelming"):
+        words.append(f"{number.evidence} evidence")
+    if number.reports not in (None, head.reports) and number.measure in SHARES:
+        words.append(f"of {counted(number.reports or 0, 'report')}")
+        if number.possible_low is not None:
+            words.append(f"of all {possible_range_of(number)}")
+    elif number.measure in ("combined", "rest"):
+        words.append("together")
+    return ", ".join(words)
+
+
+def _not_drawn(rows: Sequence[Measured], not_shown: int) -> str:
+    """What is said of values that are not drawn; empty if all are."""
+    count = len(rows) + not_shown
+    if count <= 0:
+        return ""
+    what = f"{count:,} more {'value is' if count == 1 else 'values are'} not drawn"
+    if not_shown > 0:
+        return what
+    highest = interval_in_words("share", 0.0, max(0.0, *(row.ends[1] for row in rows)))
+    return f"{what}: {'it is' if count == 1 else 'all are'} {highest}"

@@ -1,0 +1,252 @@
+"""The figure of an answer, whatever was asked: its numbers as rows, lines, bars or verdicts."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.telling.cautions import (
+    cautions,
+    days_in_words,
+    mechanisms_in_words,
+    title,
+)
+from deniable_aggregator.telling.figure import (
+    Event,
+    Figure,
+    Grid,
+    GridRow,
+    Line,
+    Lines,
+    Moment,
+)
+from deniable_aggregator.telling.figure_panels import (
+    SHARES,
+    change_panels,
+    histogram_panel,
+    interval_of_number,
+    mean_panel,
+    shares_panels,
+    strings_panels,
+    whose,
+)
+from deniable_aggregator.telling.numbers import name_of
+from deniable_aggregator.telling.wording import POSTPROCESS_LABELS, counted, key_in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import date
+
+    from deniable_aggregator.answers.answer import Answer, Head
+    from deniable_aggregator.answers.measured import Measured
+    from deniable_aggregator.answers.words import IntervalKind, PeriodLength
+    from deniable_aggregator.dates import DayRange
+    from deniable_aggregator.limits import Limits
+    from deniable_aggregator.telling.figure import Panel
+
+MOST_ROWS: Final = 25
+MOST_LINES: Final = 8
+"""More small pictures cannot be compared with one another."""
+
+LEVEL: Final = 0.95
+"""Of the intervals in the table of estimates."""
+
+_COVER: Final[Mapping[IntervalKind, str]] = {
+    "one": "each covers by itself",
+    "all": "all together",
+    "picked": "after picking the top",
+}
+_WORST_FIRST: Final = ("suspicious", "uneven", "unknown", "ok")
+
+
+def figure_of(
+    answer: Answer, truth: Mapping[str, float] | None = None, *, most: int = MOST_ROWS
+) -> Figure:
+    """The figure of an answer.
+
+    Args:
+        answer: to any question about one metric.
+        truth: true shares by value, where they are known.
+        most: how many values are drawn; of a series at most 8.
+    """
+    head, notes = answer.head, []
+    panels: list[Panel]
+    if head.kind == "health":
+        panels = [_verdicts(answer, most)]
+        notes = ["Suspicious: a check fails that honest reports nearly always pass."]
+    elif answer.question.name == "series":
+        panels = [_over_time(answer, most)]
+    elif answer.question.name == "change":
+        panels = list(change_panels(answer, most))
+    elif head.kind == "strings":
+        panels = list(strings_panels(answer, most))
+        notes = [] if panels else ["No string was found."]
+    elif head.kind == "shares":
+        panels = list(shares_panels(answer, truth, most))
+        if any(number.adjusted is not None for number in answer.of("share")) and truth is None:
+            method = head.postprocess or ""
+            notes = [f"Diamonds: {POSTPROCESS_LABELS.get(method, method)}, without intervals"]
+    elif head.kind == "mean":
+        panels = [mean_panel(answer)]
+    else:
+        panels = [histogram_panel(answer)]
+        notes = [f"Shares of bins are {head.label}."]
+    if head.interval is not None:
+        cover = _COVER[head.interval.kind or "one"]
+        notes.insert(0, f"{head.level:.0%} intervals, {cover}")
+    of_health = f"Whether reports of {head.metric} look like those of devices"
+    return Figure(
+        title=of_health if head.kind == "health" else title(answer),
+        warnings=tuple(cautions(answer)),
+        subtitle=tuple(_subtitle(head)),
+        panels=tuple(panels),
+        notes=tuple(notes),
+        level=1 - head.checks.p_below if head.checks else head.level,
+    )
+
+
+def trend_figure(
+    title: str,
+    by: PeriodLength,
+    periods: Sequence[tuple[DayRange, Measured | None, Sequence[str]]],
+    limits: Limits | None = None,
+) -> Figure:
+    """One number, period by period, of the table of estimates.
+
+    Args:
+        title: whose number it is.
+        by: how long a period is.
+        periods: all that are drawn, in their order: the days, the number if there is one, and what
+            is special about them.
+        limits: the range of a metric of numbers, if it is known.
+    """
+    numbers = [number for _, number, _ in periods if number is not None]
+    shares = any(number.measure == "share" for number in numbers)
+    moments = [
+        Moment(
+            since=days.since,
+            until=days.until,
+            interval=None
+            if number is None or number.low is None
+            else interval_of_number(number, LEVEL, limits),
+        )
+        for days, number, _ in periods
+    ]
+    panel = Lines(
+        axis="share of reports" if shares else "number",
+        unit="share" if shares else "number",
+        by=by,
+        marks=tuple(_marks(marks, bool(number)) for _, number, marks in periods),
+        lines=(Line(label=title, moments=tuple(moments)),),
+    )
+    return Figure(title=title, panels=(panel,), level=LEVEL)
+
+
+def _over_time(answer: Answer, most: int) -> Lines:
+    """A line for each value, those with the largest mean; of a number for mean and quantiles."""
+    head, shares = answer.head, answer.head.kind == "shares"
+    lines: dict[str, dict[int, Measured]] = {}
+    for number in answer.of(*SHARES) if shares else answer.of("mean", "quantile"):
+        lines.setdefault(name_of(number), {})[number.period] = number
+    labels = list(lines)
+    if shares:
+        labels.sort(key=lambda label: -_average(lines[label].values()))
+    drawn = labels[: min(most, MOST_LINES)]
+    left = len(labels) > len(drawn)
+    return Lines(
+        axis=f"share of {whose(head)}" if shares else f"{head.metric}, of {whose(head)}",
+        unit="share" if shares else "number",
+        by=head.by or "day",
+        marks=tuple(_marks(period.marks, bool(period.reports)) for period in head.periods),
+        lines=tuple(
+            Line(
+                label=label,
+                moments=tuple(
+                    Moment(
+                        since=period.since,
+                        until=period.until,
+                        interval=interval_of_number(lines[label][place], head.level, head.limits)
+                        if place in lines[label]
+                        else None,
+                    )
+                    for place, period in enumerate(head.periods)
+                ),
+            )
+            for label in drawn
+        ),
+        events=tuple(Event(day=each.day, text=each.text) for each in head.annotations),
+        left_out=f"the {len(drawn)} largest of {len(labels)} values" if left else "",
+    )
+
+
+def _verdicts(answer: Answer, most: int) -> Grid:
+    """Whether the reports of each key look like those of devices, day by day, the worst first."""
+    head = answer.head
+    by_key: dict[str | None, dict[date, list[str]]] = {None: {}}
+    names: dict[str, str] = {}
+    reports: dict[str, int] = {}
+    for check in answer.checks:
+        if check.name is None:
+            by_key.setdefault(check.key, {}).setdefault(check.day, []).append(check.verdict)
+            if check.key is not None:
+                names[check.key] = key_in_words(check.key, check.label or "")
+                reports[check.key] = reports.get(check.key, 0) + check.reports
+    days: tuple[date, ...] = ()
+    if head.days is not None:
+        days = tuple(head.days.since + timedelta(number) for number in range(head.days.covered))
+        for uneven in head.days.uneven:
+            by_key[None].setdefault(uneven, []).append("uneven")
+    worst = {
+        key: _worst_of(verdict for some in by_key[key].values() for verdict in some)
+        for key in names
+    }
+    order = sorted(names, key=lambda key: (worst[key], -reports[key]))
+    more = len(order) - most
+    return Grid(
+        axis="keys that brought reports, by day",
+        days=days,
+        rows=(
+            _grid_row("All reports", by_key[None], days),
+            *(_grid_row(names[key], by_key[key], days) for key in order[:most]),
+        ),
+        left_out=f"{more:,} more keys are not drawn; none is worse" if more > 0 else "",
+    )
+
+
+def _grid_row(label: str, verdicts: Mapping[date, list[str]], days: Iterable[date]) -> GridRow:
+    worst = (_WORST_FIRST[_worst_of(verdicts[day])] if day in verdicts else "" for day in days)
+    return GridRow(label=label, verdicts=tuple(worst))
+
+
+def _worst_of(verdicts: Iterable[str]) -> int:
+    """The place of the worst of some verdicts in `_WORST_FIRST`."""
+    return min(map(_WORST_FIRST.index, verdicts))
+
+
+def _subtitle(head: Head) -> Iterator[str]:
+    """The metric's name unless it is the title, the days, and how many reports of what kind."""
+    if head.kind == "health":
+        yield from (days_in_words(days) for days in head.covered)
+        yield f"{head.checks.made if head.checks else 0:,} checks"
+        return
+    if head.description.strip():
+        yield f"Metric {head.metric}"
+    if head.days is not None:
+        yield days_in_words(head.days)
+    else:
+        for when, period in zip(("Before", "After"), head.periods, strict=False):
+            days = f"{period.since} to {period.until}"
+            days = days_in_words(period.days) if period.days else days
+            yield f"{when}: {days}; {period.reports:,} reports"
+    count = f"{counted(head.reports, 'report')} (not people)"
+    yield "; ".join(filter(None, (count, mechanisms_in_words(head.versions))))
+
+
+def _marks(marks: Sequence[str], has_reports: bool) -> tuple[str, ...]:
+    """The marks of a period; of one with reports, the days that miss are only said above."""
+    return tuple(mark for mark in marks if mark != "missing" or not has_reports)
+
+
+def _average(numbers: Iterable[Measured]) -> float:
+    known = [number.estimate for number in numbers if number.estimate is not None]
+    return sum(known) / len(known) if known else 0.0
