@@ -53,6 +53,10 @@ _LEAST_ERROR: Final = 0.005
 """To which the shares of a pair are rounded if nothing is known of their error."""
 
 
+_PARTS: Final = 20
+"""Of a number beside one without an interval, of which it is rounded to so small a part."""
+
+
 def limits_of(answer: Answer) -> Limits | None:
     """Between which numbers means and quantiles of an answer lie for certain.
 
@@ -127,11 +131,11 @@ def range_of(number: Measured, limits: Limits | None = None) -> str:
     """Between which ends a number is, rounded outward; empty if that is not known.
 
     Args:
-        number: any. Of a lift without an interval the words say so, and of a contrast they are "at
-            least" the one end that it has.
+        number: any. Of a lift without an interval the words say so, and of a contrast and of the
+            first letters of strings they are "at least" the lower end.
         limits: what a number in the metric's unit can be, as of `limits_of`.
     """
-    if is_contrast(number):
+    if is_contrast(number) or number.whole is False:  # more may begin so than its upper end allows
         return _least(number)
     ends = _ends_to_round(number)
     if ends is None:
@@ -204,7 +208,10 @@ def beside(number: Measured, value: float | None, limits: Limits | None = None) 
         return share_in_words(value, value - half, value + half)
     if number.measure == "contrast in mean":
         return _mean_of_contrast(number, value, limits)
-    return level_in_words(number.unit, value, *(ends or (value, value)), limits=limits)
+    if ends is None or ends[0] == ends[1]:
+        half = abs(value) / _PARTS
+        ends = value - half, value + half
+    return level_in_words(number.unit, value, *ends, limits=limits)
 
 
 def robust_of(number: Measured) -> str:

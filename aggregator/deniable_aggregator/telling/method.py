@@ -1,14 +1,84 @@
-"""What devices give away, in sentences."""
+"""How to read reports of many answers, and what devices give away: texts that need no answer."""
 
 from __future__ import annotations
 
 import math
+from typing import Final, NamedTuple
 
-from deniable_aggregator.sentences.wording import counted
+from deniable_aggregator.telling.wording import counted
 from deniable_shared.periods import most_periods
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR
 from deniable_shared.planning.disclosure_figures import most_certain
 from deniable_shared.planning.upper_bounds import upper_power
+
+
+class Passage(NamedTuple):
+    """A few paragraphs that stand in every report.
+
+    Attributes:
+        title: what they are about.
+        paragraphs: of text.
+    """
+
+    title: str
+    paragraphs: tuple[str, ...]
+
+
+RANGES: Final = Passage(
+    "What the ranges mean",
+    (
+        "A range such as 44 to 46% covers the true number with a probability of 95%, each "
+        "range by itself: of twenty ranges one misses on average. It is rounded outward, so "
+        "what is printed is never surer than what was computed. “For noise only” means that "
+        "it is about the devices that reported; “for noise and sampling” means that it is "
+        "about all devices that these are a random sample of.",
+        "A value that can't be told from zero may be rare or may not exist; its upper end is "
+        "what is known. Leading values are too close to call where their ranges overlap.",
+    ),
+)
+
+CLEAR_CHANGES: Final = Passage(
+    "What a clear change is",
+    (
+        "A change is clear if a test finds it that allows for all values and for all metrics "
+        "of this report: of the changes called clear, at most 5% on average are chance. This "
+        "is stricter than asking about one metric alone, and allows for the devices of both "
+        "periods being random samples: that by chance others reported is no change. No clear "
+        "change means that the reports do not tell: “less than 2 points either way” says what "
+        "can be excluded.",
+        "The numbers do not say why something has changed. The devices that report may have "
+        "become others, too.",
+    ),
+)
+
+REPORTS_NOT_PEOPLE: Final = Passage(
+    "Reports are not people",
+    (
+        "A report is what one device sent for one period. A device that is used daily sends "
+        "more of them than one that is not, and a person may have several devices or share "
+        "one. Nobody can tell which reports came from the same device.",
+    ),
+)
+
+FAKE_REPORTS: Final = Passage(
+    "Fake reports",
+    (
+        "Whoever can send reports can send false ones. Checks find reports whose noise is not "
+        "that of devices; a forger who adds honest noise to a chosen value passes them all. "
+        "The table says how far estimates could have been moved if 1% of the reports were such "
+        "fakes. No range allows for that.",
+    ),
+)
+
+GIVEN_AWAY: Final = Passage(
+    "What devices gave away",
+    (
+        "Every report was made random on the device before it was sent. Whatever a device "
+        "holds, its report is at most e^epsilon times as likely as if it held something else: "
+        f"{math.e:.1f} times at epsilon 1, {math.e**2:.1f} times at epsilon 2. The server "
+        "keeps sums of such reports and cannot say what any device holds.",
+    ),
+)
 
 
 def what_reports_reveal(epsilon: float, epsilon_permanent: float | None, delta: float) -> str:

@@ -1,0 +1,396 @@
+"""What an answer found, in a sentence: what leads, where numbers are, what can't be told."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.telling.cautions import basis, cautions
+from deniable_aggregator.telling.changes import change_finding
+from deniable_aggregator.telling.checks import health_finding
+from deniable_aggregator.telling.meaning import closeness_in_words
+from deniable_aggregator.telling.numbers import (
+    PAIR,
+    TRUE,
+    limits_of,
+    named,
+    range_of,
+    range_of_all,
+    size_of,
+)
+from deniable_aggregator.telling.ranges import bound_in_words, number_ends, verb_of
+from deniable_aggregator.telling.wording import (
+    as_sentence,
+    counted,
+    days_between,
+    listed,
+    shown_value,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from deniable_aggregator.answers.answer import Answer, Period
+    from deniable_aggregator.answers.measured import Measured
+    from deniable_aggregator.limits import Limits
+
+MOST_NAMED: Final = 3
+MOST_ATTRIBUTES: Final = 6
+RECORDS: Final = frozenset({"pairs", "smp"})
+"""Mechanisms of attributes, whose values are those of several attributes and of pairs."""
+
+MOST_QUANTILES: Final = 3
+_MEDIAN: Final = 0.5
+_HIGH: Final = (0.9, 0.95, 0.99)
+"""Which quantile is named beside the median, if more were asked for than fit a sentence."""
+
+_WHOLE_PERIODS: Final = 2
+"""So many are needed to say anything of the first beside the one before the last."""
+
+
+def sentence(answer: Answer) -> str:
+    """An answer in a few sentences: what to know first, what was found, what it is based on.
+
+    Args:
+        answer: of any kind.
+    """
+    parts = [*cautions(answer), finding(answer), closeness_in_words(answer), basis(answer)]
+    return " ".join(part for part in parts if part)
+
+
+def finding(answer: Answer) -> str:
+    """What an answer found, in one sentence, without warnings.
+
+    Args:
+        answer: of any kind.
+    """
+    if answer.question.name == "change":
+        text = change_finding(answer)
+    elif answer.question.name == "series":
+        text = series_finding(answer)
+    elif answer.head.kind == "strings":
+        text = strings_finding(answer)
+    elif answer.head.kind == "health":
+        text = health_finding(answer)
+    elif answer.head.kind == "shares":
+        text = shares_finding(answer)
+    else:
+        text = number_finding(answer)
+    return as_sentence(text)
+
+
+def shares_finding(answer: Answer) -> str:
+    """The largest shares, and which values can't be told from zero.
+
+    Args:
+        answer: about shares.
+    """
+    text = "; ".join(_clauses(answer)) or "no value was asked for"
+    if answer.head.segment is not None:
+        size = answer.one("segment size")
+        of_all = f" ({range_of(size)} of all)" if size is not None else ""
+        text = f"within {shown_value(answer.head.segment)}{of_all}: {text}"
+    return text
+
+
+def _clauses(answer: Answer) -> Iterator[str]:
+    shares = answer.of("share")
+    if any(version.mechanism.get("name") in RECORDS for version in answer.head.versions):
+        yield from _of_attributes(shares)
+    elif is_flag(shares):
+        yield _flag(shares[0])
+    else:
+        yield from _of_values(shares)
+    if lifts := answer.of("lift"):
+        yield from _of_pairs(lifts)
+    for number in answer.of("combined", "rest"):
+        mixed = ", which some versions don't tell apart" * (number.measure == "rest")
+        yield f"{named(number)}{mixed}: {range_of_all(number)} of reports"
+
+
+def is_flag(shares: Sequence[Measured]) -> bool:
+    """Whether these are the shares of a boolean metric: that of true, and nothing else.
+
+    Args:
+        shares: of an answer.
+    """
+    return [number.value for number in shares] == [TRUE]
+
+
+def _flag(share: Measured) -> str:
+    if share.told:
+        return f"true: {range_of_all(share)} of reports"
+    return f"true can't be told from zero ({range_of_all(share)} of reports)"
+
+
+def _of_values(shares: Sequence[Measured]) -> Iterator[str]:
+    told = sorted((number for number in shares if number.told), key=size_of, reverse=True)
+    untold = [number for number in shares if not number.told]
+    if told:
+        yield leaders(told)
+    if len(told) > MOST_NAMED:
+        more = len(told) - MOST_NAMED
+        yield f"{counted(more, 'more value')} {'is' if more == 1 else 'are'} above zero"
+    if untold:
+        yield untold_in_words(untold, others=bool(told))
+
+
+def contenders(shares: Sequence[Measured]) -> list[Measured]:
+    """Those that may have the largest share: one if it surely leads.
+
+    Args:
+        shares: the largest estimate first, at least one.
+    """
+    least = shares[0].of_all[0]
+    return [number for number in shares if number.of_all[1] >= least]
+
+
+def leaders(shares: Sequence[Measured]) -> str:
+    """The largest shares, and whether the first one surely leads.
+
+    Args:
+        shares: the largest estimate first, at least one.
+    """
+    first, level = shares[0], contenders(shares)
+    if len(shares) == 1:
+        return f"{_with_range(first, ': ')} of reports"
+    if len(level) == 1:
+        line = f"{_with_range(first, ' leads with ')} of reports"
+    else:
+        names = [_with_range(number) for number in level[:MOST_NAMED]]
+        names[0] += " of reports"
+        more = [f"{len(level) - MOST_NAMED:,} more"] if level[MOST_NAMED:] else []
+        line = f"{listed([*names, *more])} are too close to call"
+    behind = [number for number in shares if number.of_all[1] < first.of_all[0]]
+    next_ones = [_with_range(number) for number in behind[: max(0, MOST_NAMED - len(level))]]
+    return f"{line}, then {listed(next_ones)}" if next_ones else line
+
+
+def _with_range(share: Measured, between: str = " with ") -> str:
+    return f"{named(share)}{between}{range_of_all(share)}"
+
+
+def untold_in_words(shares: Sequence[Measured], *, others: bool) -> str:
+    """The values that can't be told from zero, and how large they can be.
+
+    Args:
+        shares: of these values; at least one.
+        others: whether there are others, which can.
+    """
+    most = range_of(max(shares, key=_most_of))
+    if len(shares) == 1:
+        return f"{named(shares[0])} can't be told from zero ({most})"
+    which = f"{counted(len(shares), 'value')} can't"
+    if not others:
+        which = f"none of {len(shares):,} values can"
+    return f"{which} be told from zero (each {most})"
+
+
+def _most_of(share: Measured) -> float:
+    """How large a share can be; of one whose interval lies below zero, half of its width."""
+    low, high = share.ends
+    return max(high, (high - low) / 2)
+
+
+def _of_attributes(shares: Sequence[Measured]) -> Iterator[str]:
+    """Each attribute by itself: a flag, or its values."""
+    groups: dict[str, list[Measured]] = {}
+    for number in shares:
+        if PAIR not in (number.value or ""):
+            groups.setdefault((number.value or "").partition("=")[0], []).append(number)
+    for group in list(groups.values())[:MOST_ATTRIBUTES]:
+        if len(group) == 1:
+            yield f"{named(group[0])}: {range_of_all(group[0])} of reports"
+        else:
+            yield from _of_values(group)
+    if len(groups) > MOST_ATTRIBUTES:
+        yield counted(len(groups) - MOST_ATTRIBUTES, "more attribute")
+
+
+def _of_pairs(lifts: Sequence[Measured]) -> Iterator[str]:
+    """Which pairs clearly go together or exclude each other, those with the smallest p first."""
+    clear = sorted((number for number in lifts if number.told), key=_p_value_of)
+    for number in clear[:MOST_NAMED]:
+        yield lift_in_words(number)
+    if len(clear) > MOST_NAMED:
+        yield f"{counted(len(clear) - MOST_NAMED, 'more pair')} with a clear association"
+    if not clear:
+        yield f"no clear association in {counted(len(lifts), 'pair')}"
+
+
+def _p_value_of(number: Measured) -> float:
+    return 1.0 if number.p_value is None else number.p_value
+
+
+def go_together(lift: Measured) -> bool:
+    """Whether two values with a clear association go together; others exclude each other.
+
+    Args:
+        lift: of the two.
+    """
+    if lift.both is not None and lift.expected is not None:
+        return lift.both > lift.expected
+    return size_of(lift) > 1
+
+
+def lift_in_words(lift: Measured) -> str:
+    """How often two values occur together, beside what independence would make of it.
+
+    Args:
+        lift: of two values with a clear association.
+    """
+    first, second = map(shown_value, lift.values or (lift.value or "").split(PAIR))
+    together = go_together(lift)
+    text = f"{first} and {second} {'go together' if together else 'exclude each other'}"
+    if lift.low is None or lift.high is None:
+        return text
+    bottom, top = number_ends(max(lift.low, 0.0), max(lift.high, 0.0))
+    if float(bottom.replace(",", "")) <= 1 <= float(top.replace(",", "")):
+        return f"{text} ({'more' if together else 'less'} often than if independent)"
+    return f"{text} ({range_of(lift)} times as often as if independent)"
+
+
+def number_finding(answer: Answer) -> str:
+    """Where the mean is, and the quantiles of a distribution.
+
+    Args:
+        answer: about a number.
+    """
+    limits = limits_of(answer)
+    quantiles = [placed(number, limits) for number in _chosen(answer.of("quantile"))]
+    means = [placed(number, limits) for number in answer.of("mean")]
+    return "; ".join([listed(quantiles), *means] if quantiles else means)
+
+
+def placed(number: Measured, limits: Limits | None) -> str:
+    """Where a number is, such as "the median is 1.74 to 1.82".
+
+    Args:
+        number: a mean or a quantile.
+        limits: the range of its metric, if that is known.
+    """
+    where = range_of(number, limits)
+    verb = verb_of(where)
+    anywhere = "anywhere in " if number.estimate is None and verb == "is" else ""
+    return f"{named(number)} {verb} {anywhere}{where}"
+
+
+def _chosen(quantiles: Sequence[Measured]) -> Sequence[Measured]:
+    if len(quantiles) <= MOST_QUANTILES:
+        return quantiles
+    by_share = {number.quantile: number for number in quantiles}
+    median = by_share.get(_MEDIAN)
+    high = next((by_share[share] for share in _HIGH if share in by_share), None)
+    return [number for number in (median, high) if number is not None] or quantiles[:MOST_QUANTILES]
+
+
+def strings_finding(answer: Answer) -> str:
+    """Which strings were found without a list, and what could not be seen.
+
+    Args:
+        answer: a result of a discovery.
+    """
+    return "; ".join(_clauses_of_strings(answer))
+
+
+def _clauses_of_strings(answer: Answer) -> Iterator[str]:
+    whole, prefixes, note = answer.strings, answer.prefixes, answer.head.found
+    if whole:
+        yield f"{counted(len(whole), 'string')} found: {leaders(whole)}"
+    if prefixes:
+        yield (
+            f"{'also of' if whole else 'of'} {counted(len(prefixes), 'longer string')} the first "
+            "letters"
+        )
+    if not whole and not prefixes:
+        yield "no string stands out from the noise"
+        shares = [each.share for each in note.smallest if each.share is not None] if note else []
+        if shares:
+            least = bound_in_words("share", shares[0])
+            yield f"a short one with {least} of reports would be found nine times out of ten"
+    if note is not None and note.earlier is not None:
+        new = sum(number.seen == "new" for number in whole)
+        gone = sum(number.seen == "gone" for number in answer.missing)
+        days = days_between(note.earlier.since, note.earlier.until)
+        yield f"{new:,} new and {gone:,} gone since {days}"
+
+
+def series_finding(answer: Answer) -> str:
+    """What the last whole period says beside the one before it and the first.
+
+    Where no period is whole yet, it is about the last one so far.
+
+    Args:
+        answer: a series.
+    """
+    by = answer.head.by or "day"
+    periods = list(answer.periods())
+    reported = [(period, numbers) for period, numbers in periods if period.reports]
+    whole = [each for each in reported if "incomplete" not in each[0].marks] or reported
+    if not whole:
+        return f"no reports in {counted(len(periods), by)}"
+    last, numbers = whole[-1]
+    line = f"in the {_which(answer, last)} ({days_between(last.since, last.until)})"
+    followed = _followed(numbers)
+    if len(followed) > MOST_NAMED:
+        line += f", the largest of {counted(len(followed), 'value')}"
+    limits = limits_of(answer)
+    line += ": " + "; ".join(
+        f"{named(number)} {range_of(number, limits)}{_against(number, whole, by, limits)}"
+        for number in followed[:MOST_NAMED]
+    )
+    empty = len(periods) - len(reported)
+    if empty:
+        line += f"; no reports in {empty:,} of {counted(len(periods), by)}"
+    return line
+
+
+def _which(answer: Answer, last: Period) -> str:
+    if "incomplete" in last.marks:
+        return f"{answer.head.by} so far"
+    not_over = "incomplete" in answer.head.periods[-1].marks
+    return f"last {'whole ' * not_over}{answer.head.by}"
+
+
+def _followed(numbers: Sequence[Measured]) -> list[Measured]:
+    """The numbers of a period that a sentence follows: the largest shares first."""
+    shares = [number for number in numbers if number.measure == "share"]
+    single = [number for number in shares if PAIR not in (number.value or "")] or shares
+    combined = [number for number in numbers if number.measure == "combined"]
+    quantiles = [number for number in numbers if number.measure == "quantile"]
+    means = [number for number in numbers if number.measure == "mean"]
+    return [*sorted([*single, *combined], key=size_of, reverse=True), *quantiles, *means]
+
+
+def _against(
+    number: Measured,
+    whole: Sequence[tuple[Period, list[Measured]]],
+    by: str,
+    limits: Limits | None,
+) -> str:
+    """What the number was in the period before, and in the first."""
+    earlier = [(whole[-2][1], f"the {by} before")] if len(whole) > 1 else []
+    if len(whole) > _WHOLE_PERIODS:
+        earlier.append((whole[0][1], f"in the first {by}"))
+    parts = []
+    for numbers, when in earlier:
+        other = next((each for each in numbers if _is_same(each, number)), None)
+        if other is not None:
+            parts.append(f"{_way(number, other)}{range_of(other, limits)} {when}")
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _is_same(number: Measured, other: Measured) -> bool:
+    """Whether two numbers are of the same, in two periods."""
+    return (number.measure, number.value, number.quantile) == (
+        other.measure,
+        other.value,
+        other.quantile,
+    )
+
+
+def _way(number: Measured, earlier: Measured) -> str:
+    """How a number lies beside an earlier one, where their intervals do not even touch."""
+    (low, high), (earlier_low, earlier_high) = number.ends, earlier.ends
+    if low > earlier_high:
+        return "up from "
+    return "down from " if high < earlier_low else ""
