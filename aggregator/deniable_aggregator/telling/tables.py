@@ -35,10 +35,6 @@ Order = Literal["listed", "largest"]
 LEAST_FOLDED: Final = 2
 """So many values that can't be told from zero become a table of their own."""
 
-LEAST_P: Final = 1e-6
-"""Smaller p-values are written as "<1e-06"."""
-
-CAN_T_TELL: Final = "can't tell from zero"
 SHORT_ID: Final = 12
 """So many letters of a version's id are shown."""
 
@@ -169,15 +165,6 @@ def way_of(number: Measured) -> Way | None:
     return "untold" if number.told is False and number.measure == "share" else None
 
 
-def p_value_in_words(p_value: float) -> str:
-    """A p-value, to three digits.
-
-    Args:
-        p_value: in [0, 1].
-    """
-    return f"{p_value:.3g}" if p_value >= LEAST_P else f"<{LEAST_P:g}"
-
-
 def bar_of(number: Measured, level: float, limits: Limits | None = None) -> Interval | None:
     """What a bar beside a number shows; None of one without an estimate or an interval.
 
@@ -270,11 +257,10 @@ def _version_tables(answer: Answer) -> Iterator[Table]:
 
 def _series_table(answer: Answer) -> Table:
     periods = list(answer.periods())
-    rows = [
-        (period, number)
-        for period, numbers in periods
-        for number in ([each for each in numbers if each.measure != "segment size"] or [None])
-    ]
+    rows: list[tuple[Period, Measured | None]] = []
+    for period, of_period in periods:
+        shown = [each for each in of_period if each.measure != "segment size"]
+        rows += [(period, number) for number in shown] or [(period, None)]
     numbers = [number for _, number in rows if number is not None]
     marks = [_marks(period) for period, _ in rows]
     columns = [
