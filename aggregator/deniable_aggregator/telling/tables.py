@@ -12,11 +12,11 @@ from deniable_aggregator.telling.document import Column, Row, Table
 from deniable_aggregator.telling.figure import interval_of
 from deniable_aggregator.telling.numbers import beside, estimate_of, name_of, range_of
 from deniable_aggregator.telling.ranges import range_in_words, share_ends, share_in_words
-from deniable_aggregator.telling.wording import counted, days_between, p_value_in_words
+from deniable_aggregator.telling.wording import (
     MARK_WORDS,
-    POSTPROCESS_LABELS,
     counted,
     days_between,
+    p_value_in_words,
 )
 
 if TYPE_CHECKING:
