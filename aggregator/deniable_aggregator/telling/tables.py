@@ -14,6 +14,7 @@ from deniable_aggregator.telling.numbers import beside, estimate_of, name_of, ra
 from deniable_aggregator.telling.ranges import range_in_words, share_ends, share_in_words
 from deniable_aggregator.telling.wording import (
     MARK_WORDS,
+    POSTPROCESS_LABELS,
     counted,
     days_between,
     p_value_in_words,
@@ -71,7 +72,7 @@ _HEADINGS: Final = {
 }
 """What the columns of names and of intervals are called, by the measure of the first row."""
 
-_TOLD: Final = {"lift": ("", "", "can't tell"), "share": ("above zero?", "yes", "can't tell")}
+_ASSOCIATION: Final = ("", "", "can't tell")
 _CHANGED: Final = ("clear change?", "yes", "no clear change")
 
 
@@ -381,9 +382,8 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
     adjusted = "adjusted"
     if head.postprocess is not None:
         adjusted = POSTPROCESS_LABELS.get(head.postprocess, head.postprocess)
-    told = _TOLD.get(first, _CHANGED) if rows and rows[0].told is not None else _CHANGED
+    told = _ASSOCIATION if first == "lift" else _CHANGED
     heading = interval_heading(number, head.interval)
-    found = answer.question.name == "discovery"
     columns = [
         _Cells(Column(heading=name, key="value", words=True, folds=True), name_of),
         _Cells(Column(heading="before"), lambda each: _level(each, each.before, limits)),
@@ -391,14 +391,14 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
         _Cells(Column(heading="both"), lambda each: _chance(each, each.both)),
         _Cells(Column(heading="by chance"), lambda each: _chance(each, each.expected)),
         _Cells(Column(heading=heading, key=number), lambda each: _range(each, limits)),
-        _Cells(Column(heading="estimate", minor=True), lambda each: _estimate(each, limits)),
+        _Cells(
+            Column(heading="estimate", minor=number != "share"),
+            lambda each: _estimate(each, limits),
+        ),
         _Cells(Column(heading=adjusted, minor=True), lambda each: beside(each, each.adjusted)),
         _Cells(Column(heading="of reports", minor=True), of_reports),
         _Cells(Column(heading="possible of all", minor=True), _possible),
-        _Cells(
-            Column(heading=told[0], words=True),
-            lambda each: "" if found else _verdict(each, told),
-        ),
+        _Cells(Column(heading=told[0], words=True), lambda each: _verdict(each, told)),
         _Cells(Column(heading="p, corrected", minor=True), _p_value),
         _Cells(Column(heading="evidence", words=True), lambda each: each.evidence or ""),
         _Cells(
@@ -446,7 +446,7 @@ def _possible(number: Measured) -> str:
 
 
 def _verdict(number: Measured, words: tuple[str, str, str]) -> str:
-    if number.told is None:
+    if number.told is None or number.unit not in ("points", "difference", "ratio"):
         return ""
     if number.measure == "lift" and number.told:
         return (
