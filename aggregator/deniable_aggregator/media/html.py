@@ -49,7 +49,8 @@ def environment() -> Environment:
         sparkline=lambda figure: sparkline(figure, 240, 44),
         numbers_of=numbers_of,
     )
-    templates.filters.update(visible=visible, visible_lines=visible_lines)
+    # Pages replace `here`, which keeps an address within the application that is shown.
+    templates.filters.update(visible=visible, visible_lines=visible_lines, here=str)
     return templates
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deniable_aggregator.pages.parts import Link, State
+from deniable_aggregator.pages.parts import State
+from deniable_aggregator.telling.document import Link
 from deniable_aggregator.sentences import counted
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from deniable_aggregator.answers.measured import Unit
     from deniable_aggregator.telling.figure import Figure, Interval
@@ -115,6 +115,34 @@ class Table:
     zero: float | None = 0.0
     ends: Sequence[float] = ()
     way: int | None = None
+
+
+def text_table(
+    name: str,
+    caption: str,
+    columns: Sequence[Column | str],
+    rows: Iterable[Sequence[str]],
+    left_out: str = "",
+) -> Table:
+    """A table of texts without bars.
+
+    Args:
+        name: of the table within its document.
+        caption: what it is.
+        columns: as of `Table`, or headings: the first one's column has words, others have numbers.
+        rows: as many cells each.
+        left_out: what is said of rows that are not in it.
+    """
+    return Table(
+        name=name,
+        caption=caption,
+        columns=[
+            Column(heading=each, words=place == 0) if isinstance(each, str) else each
+            for place, each in enumerate(columns)
+        ],
+        rows=[Row(cells=cells) for cells in rows],
+        left_out=left_out,
+    )
 
 
 class ClearChange(NamedTuple):

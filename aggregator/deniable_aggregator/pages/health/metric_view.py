@@ -11,7 +11,7 @@ from deniable_aggregator.answers.days import days_in_words, key_in_words
 from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.pages.health.look import metric_look
-from deniable_aggregator.pages.parts import Badge, Column, Link, Table
+from deniable_aggregator.telling.document import Badge, Column, Link, text_table
 from deniable_aggregator.sentences import cautions, counted, shown_value
 from deniable_aggregator.sentences.checks import (
     NO_CHECK_SEES_LIES,
@@ -125,14 +125,14 @@ def _keys(details: MetricDetails, health: Health | None, span: dict[str, str]) -
     for key in details.keys:
         contrast = contrasts.get(key.key)
         if key.excluded:
-            badge = Badge("stopped", "excluded from all answers")
+            badge = Badge("excluded from all answers", "stopped")
         elif key.key in odd:
-            badge = Badge("suspicious", f"a check fails on {counted(odd[key.key], 'day')}")
+            badge = Badge(f"a check fails on {counted(odd[key.key], 'day')}", "suspicious")
         elif contrast is not None and contrast.verdict == "uneven":
-            badge = Badge("uneven", "answers unlike the others")
+            badge = Badge("answers unlike the others", "uneven")
         else:
             known = health is not None and health.verdict != "unknown"
-            badge = Badge("ok", "no check fails") if known else Badge("unknown", "not checked")
+            badge = Badge("no check fails", "ok") if known else Badge("not checked", "unknown")
         differs = ""
         if contrast is not None:
             differs = contrast_in_words(contrast, shown_value(contrast.value or ""))
@@ -147,16 +147,16 @@ def _keys(details: MetricDetails, health: Health | None, span: dict[str, str]) -
                 Link("numbers without it", place) if key.key and not key.excluded else "",
             )
         )
-    return Table(
+    return text_table(
         name="keys",
         caption="Keys that brought reports",
         columns=(
-            Column("Key"),
-            Column("State", words=True),
-            Column("Reports of these days"),
-            Column("of all days"),
-            Column("Differs most in", words=True),
-            Column("Compare", words=True),
+            Column(heading="Key", words=True),
+            Column(heading="State", words=True),
+            Column(heading="Reports of these days"),
+            Column(heading="of all days"),
+            Column(heading="Differs most in", words=True),
+            Column(heading="Compare", words=True),
         ),
         rows=rows,
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.pages.health.grid import CELL_WORDS, days_of
-from deniable_aggregator.pages.parts import Badge, Link
+from deniable_aggregator.telling.document import Badge, Link
 from deniable_aggregator.sentences import counted, days_between
 from deniable_aggregator.sentences.wording import listed
 
@@ -226,7 +226,7 @@ def _line(each: MetricDays, days: DayRange) -> GridLine:
         title=each.description or each.metric,
         name=each.metric if each.description else "",
         numbers=address("metric", each.metric, **span),
-        badge=Badge(kind, words),
+        badge=Badge(words, kind),
         look=address("health", metric=each.metric, **span),
         aside="; ".join(asides),
         cells=[

@@ -9,8 +9,7 @@ from deniable_aggregator.answers.days import SHOWN_OF_IDS, days_in_words, key_in
 from deniable_aggregator.answers.words import VERDICT_WORDS
 from deniable_aggregator.pages.addresses import address as page_at
 from deniable_aggregator.pages.addresses import changed
-from deniable_aggregator.pages.parts import Link
-from deniable_aggregator.report.document import Table
+from deniable_aggregator.telling.document import Link, Table, text_table
 from deniable_aggregator.sentences import (
     counted,
     explanation,
@@ -154,7 +153,8 @@ def _method(details: MetricDetails, estimate: Estimate) -> Detail:
             f"{counted(estimate.reports, 'report')} of these days; margin: "
             f"{'noise only' if estimate.margin == 'noise' else 'noise and sampling'}."
         ],
-        table=Table(
+        table=text_table(
+            "versions",
             "Versions of the metric",
             ("version", "mechanism", "epsilon", "first day", "last day", "reports of these days"),
             [_version(each, counted_of.get(each.version, 0)) for each in details.versions],

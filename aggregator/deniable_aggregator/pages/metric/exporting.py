@@ -12,7 +12,7 @@ from deniable_aggregator.charts.files import require_png
 from deniable_aggregator.extras import MissingExtraError
 from deniable_aggregator.media.row_formats import require_format
 from deniable_aggregator.pages.addresses import changed
-from deniable_aggregator.pages.parts import Link
+from deniable_aggregator.telling.document import Link
 from deniable_aggregator.pages.strings.values import FOUND, SAVED
 
 if TYPE_CHECKING:

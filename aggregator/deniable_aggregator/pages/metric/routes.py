@@ -14,7 +14,8 @@ from deniable_aggregator.pages.metric.choices import read_choices
 from deniable_aggregator.pages.metric.files import export
 from deniable_aggregator.pages.metric.strings import lists_of, strings_of
 from deniable_aggregator.pages.metric.view import metric_view
-from deniable_aggregator.pages.parts import Link, State
+from deniable_aggregator.pages.parts import State
+from deniable_aggregator.telling.document import Link
 from deniable_aggregator.pages.rendering import page
 from deniable_aggregator.pages.visit import current_visit
 from deniable_aggregator.sentences import shown_value

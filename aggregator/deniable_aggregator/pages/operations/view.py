@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.days import key_in_words
 from deniable_aggregator.pages.addresses import address
-from deniable_aggregator.pages.parts import Badge, Column, Link, Table
+from deniable_aggregator.telling.document import Badge, Column, Link, text_table
 from deniable_aggregator.sentences import counted
 from deniable_aggregator.sentences.refusals import OTHER, REFUSALS
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from deniable_aggregator.answers.operations import KeyUse, Machine, Operations
-    from deniable_aggregator.pages.parts import Cell
+    from deniable_aggregator.telling.document import Table
 
 MUCH_REFUSED: Final = 0.05
 MUCH_OVERLOADED: Final = 0.01
@@ -223,34 +223,34 @@ def _refused(refused: dict[str, int]) -> Table | None:
         rows.append((code, f"{number:,}", reason.meaning, fate, reason.what_to_do))
     if not rows:
         return None
-    return Table(
+    return text_table(
         name="refused",
         caption="Refused since the start, by reason",
         columns=(
-            Column("Reason"),
-            Column("Uploads"),
-            Column("What happened", words=True),
-            Column("The reports are", words=True),
-            Column("What to do", words=True),
+            Column(heading="Reason", words=True),
+            Column(heading="Uploads"),
+            Column(heading="What happened", words=True),
+            Column(heading="The reports are", words=True),
+            Column(heading="What to do", words=True),
         ),
         rows=rows,
     )
 
 
 def _keys(keys: Sequence[KeyUse], most: int) -> Table:
-    rows: list[Sequence[Cell]] = []
+    rows: list[Sequence[str]] = []
     for use in sorted(keys, key=lambda each: (not each.key.valid, each.key.scope, each.key.label)):
         key = use.key
         if key.excluded is not None:
-            badge = Badge("stopped", f"excluded since {key.excluded}")
+            badge = Badge(f"excluded since {key.excluded}", "stopped")
         elif key.revoked is not None:
-            badge = Badge("unknown", f"revoked {key.revoked}")
+            badge = Badge(f"revoked {key.revoked}", "unknown")
         elif not key.valid:
-            badge = Badge("unknown", f"ended {key.expires}")
+            badge = Badge(f"ended {key.expires}", "unknown")
         elif most and use.bytes_today >= most:
-            badge = Badge("suspicious", "has brought all that it may today")
+            badge = Badge("has brought all that it may today", "suspicious")
         else:
-            badge = Badge("ok", f"valid until {key.expires}" if key.expires else "valid")
+            badge = Badge(f"valid until {key.expires}" if key.expires else "valid", "ok")
         today = in_bytes(use.bytes_today) if key.scope == "write" else ""
         act: Cell = ""
         if key.scope == "write":
@@ -259,16 +259,16 @@ def _keys(keys: Sequence[KeyUse], most: int) -> Table:
         used = "" if key.last_used is None else str(key.last_used)
         rows.append((key_in_words(key.id, key.label), key.scope, badge, used, today, act))
     limit = f" of at most {in_bytes(most)}" if most else ""
-    return Table(
+    return text_table(
         name="keys",
         caption="Keys of this application, without their tokens",
         columns=(
-            Column("Key"),
-            Column("For", words=True),
-            Column("State", words=True),
-            Column("Last used"),
-            Column(f"Brought today{limit}"),
-            Column("Change", words=True),
+            Column(heading="Key", words=True),
+            Column(heading="For", words=True),
+            Column(heading="State", words=True),
+            Column(heading="Last used"),
+            Column(heading=f"Brought today{limit}"),
+            Column(heading="Change", words=True),
         ),
         rows=rows,
     )
@@ -289,5 +289,5 @@ def in_bytes(number: float) -> str:
 def _figure(
     label: str, text: str, *, fine: bool = True, advice: str = "", part: float | None = None
 ) -> Figure:
-    badge = Badge("ok", "fine") if fine else Badge("suspicious", "look here")
+    badge = Badge("fine", "ok") if fine else Badge("look here", "suspicious")
     return Figure(label, text, badge, "" if fine else advice, part)

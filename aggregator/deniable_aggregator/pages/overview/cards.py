@@ -10,7 +10,8 @@ from deniable_aggregator.answers.silence import stopped_since
 from deniable_aggregator.charts.making.trends import trend_figure
 from deniable_aggregator.dates import calendar_period
 from deniable_aggregator.pages.addresses import address
-from deniable_aggregator.pages.parts import Badge, Card
+from deniable_aggregator.pages.parts import Card
+from deniable_aggregator.telling.document import Badge
 from deniable_aggregator.sentences import counted, days_between
 from deniable_aggregator.sentences.glances import (
     changes_at_a_glance,
@@ -105,13 +106,13 @@ def _health(of: MetricWeek, *, stopped: bool) -> HealthKind:
 
 def _badges(of: MetricWeek, health: HealthKind, stopped: date | None) -> Iterator[Badge]:
     if health == "suspicious":
-        yield Badge("suspicious", "suspicious reports")
+        yield Badge("suspicious reports", "suspicious")
     elif health == "uneven":
-        yield Badge("uneven", "keys differ")
+        yield Badge("keys differ", "uneven")
     if stopped is not None:
-        yield Badge("stopped", f"no reports since {stopped}")
+        yield Badge(f"no reports since {stopped}", "stopped")
     if "release" in of.marks:
-        yield Badge("unknown", "new version that week")
+        yield Badge("new version that week", "unknown")
 
 
 def _change(of: MetricWeek, weeks: Weeks) -> Badge | None:
@@ -120,16 +121,16 @@ def _change(of: MetricWeek, weeks: Weeks) -> Badge | None:
         return None
     said = _clear_changes(of)
     if said:
-        return Badge("changed", "; ".join(said))
+        return Badge("; ".join(said), "changed")
     unchanged = no_change_at_a_glance(of.changes)
     if unchanged:
-        return Badge("unchanged", unchanged)
+        return Badge(unchanged, "unchanged")
     if of.suspicious:
-        return Badge("untold", "change not known: suspicious reports")
+        return Badge("change not known: suspicious reports", "untold")
     before = weeks.week.since - timedelta(_WEEK_DAYS)
     known = any(row.since == before for row in of.trend)
     why = "the weeks cannot be compared" if known else "no reports in the week before"
-    return Badge("untold", f"can't tell what changed: {why}")
+    return Badge(f"can't tell what changed: {why}", "untold")
 
 
 def _clear_changes(of: MetricWeek) -> list[str]:

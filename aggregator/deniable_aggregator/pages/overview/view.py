@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.pages.overview.cards import metric_card
-from deniable_aggregator.pages.parts import Badge, Column, Link, State, Table
+from deniable_aggregator.pages.parts import State
+from deniable_aggregator.telling.document import Badge, Column, Link, text_table
 from deniable_aggregator.pages.states import all_excluded, no_reports
 from deniable_aggregator.sentences import counted, days_between
 from deniable_aggregator.sentences.wording import listed
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.pages.overview.cards import MetricCard
     from deniable_aggregator.pages.overview.reading import Weeks
-    from deniable_aggregator.pages.parts import Card, Cell
+    from deniable_aggregator.pages.parts import Card
+    from deniable_aggregator.telling.document import Table
 
 MOST_CARDS: Final = 60
 """Of more metrics, those first are cards, and the others rows of a table."""
@@ -198,27 +200,26 @@ def _state(weeks: Weeks, *, weekly: bool) -> State | None:
 
 def _table(cards: Sequence[MetricCard]) -> Table:
     """Metrics that are no cards."""
-    rows: list[list[Cell]] = [
+    rows: list[list[str]] = [
         [
             Link(each.card.title, each.card.address),
             f"{each.card.headline} {each.card.of}".strip(),
             each.change or "",
-            Badge(each.health, _HEALTH[each.health]),
+            Badge(_HEALTH[each.health], each.health),
         ]
         for each in cards
     ]
     columns = [
-        Column("Metric", words=True),
-        Column("Newest week", words=True),
-        Column("Change", words=True),
-        Column("Reports", words=True),
+        Column(heading="Metric", words=True),
+        Column(heading="Newest week", words=True),
+        Column(heading="Change", words=True),
+        Column(heading="Reports", words=True),
     ]
-    return Table(
+    return text_table(
         name="others",
         caption=f"{counted(len(cards), 'more metric')}",
         columns=columns,
         rows=rows,
-        address=address(),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from deniable_aggregator.charts.plan_figures import plan_figure
 from deniable_aggregator.pages.plan.form import PERCENT, command_of
-from deniable_aggregator.report.document import Table
+from deniable_aggregator.telling.document import text_table
 from deniable_shared.commands.example_text import example_sentences, example_table
 from deniable_shared.commands.plan_text import HARDLY_ANYBODY, plan_rows
 from deniable_shared.commands.text import rounded
@@ -91,7 +91,7 @@ def plan_view(filled: Filled) -> PlanView | str:
 
 def _examples(found: Plan) -> Table:
     columns, *rows = example_table(found)
-    return Table("What becomes of some texts", columns, rows)
+    return text_table("texts", "What becomes of some texts", columns, rows)
 
 
 def _answers(found: Plan, asked: AskedMetric) -> Iterator[PlanAnswer]:

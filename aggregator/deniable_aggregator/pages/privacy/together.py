@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from deniable_aggregator.dates import epoch_of
-from deniable_aggregator.pages.parts import Column, Table
+from deniable_aggregator.telling.document import Column, text_table
 from deniable_aggregator.sentences import counted
 from deniable_shared.periods import period
 from deniable_shared.registry import DEFAULT_DEVICES
@@ -94,16 +94,16 @@ def _where_from(seen: tuple[str, int] | None) -> str:
 
 
 def _table(metrics: Sequence[MetricBits]) -> Table:
-    return Table(
+    return text_table(
         name="bits",
         caption="Bits that are told of a device: by the value itself, which never leaves it; by "
         "one report; and by all reports of a year, linked, of a value that stays",
         columns=(
-            Column("Metric"),
-            Column("The value"),
-            Column("One report, at most", minor=True),
-            Column("On average"),
-            Column("A year, at most"),
+            Column(heading="Metric", words=True),
+            Column(heading="The value"),
+            Column(heading="One report, at most", minor=True),
+            Column(heading="On average"),
+            Column(heading="A year, at most"),
         ),
         rows=[
             (each.name, text.value, text.one_report, text.average, text.year)

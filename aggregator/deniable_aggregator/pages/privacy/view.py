@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.pages.parts import Column, Table
+from deniable_aggregator.telling.document import Column, text_table
 from deniable_aggregator.pages.privacy.together import TogetherView, together_view
 from deniable_aggregator.sentences import counted
 from deniable_aggregator.sentences.privacy import every_in_words, what_devices_give_away
@@ -263,9 +263,9 @@ def _kept(keeping: Keeping) -> Table:
                 f"instead of days after {counted(keeping.roll_up_days, 'day')}",
             ),
         )
-    return Table(
+    return text_table(
         name="kept",
         caption="What this server stores, and for how long",
-        columns=(Column("What"), Column("For how long", words=True)),
+        columns=(Column(heading="What", words=True), Column(heading="For how long", words=True)),
         rows=rows,
     )
