@@ -151,8 +151,8 @@ def _same_devices(answer: Answer) -> str:
 def _of_strings(answer: Answer) -> Iterator[str]:
     yield (
         "Evidence: how far the reports are from those of devices that do not hold a string. Enough "
-        f"passes the test, strong is above {STRONG_SCORE:g} standard deviations, overwhelming "
-        f"above {OVERWHELMING_SCORE:g}."
+        f"passes the test, strong is {STRONG_SCORE:g} standard deviations or more, overwhelming "
+        f"{OVERWHELMING_SCORE:g} or more."
     )
     if answer.head.found is not None:
         lengths = ", ".join(
