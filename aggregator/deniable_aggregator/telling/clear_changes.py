@@ -11,7 +11,7 @@ the chosen metrics, are none.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -66,9 +66,7 @@ def at_report_level(changes: Sequence[Answer]) -> dict[str, Answer]:
     alphas = [each.head.detection.alpha for each in changes if each.head.detection is not None]
     numbers = {each.head.metric: each.numbers for each in changes}
     levelled = numbers_at_report_level(numbers, min(alphas, default=0.0))
-    return {
-        each.head.metric: replace(each, numbers=levelled[each.head.metric]) for each in changes
-    }
+    return {each.head.metric: replace(each, numbers=levelled[each.head.metric]) for each in changes}
 
 
 def numbers_at_report_level(
@@ -82,9 +80,7 @@ def numbers_at_report_level(
     """
     tests = {metric: _tests_of(numbers) for metric, numbers in metrics.items()}
     level = _level([*tests.values()], alpha)
-    return {
-        metric: _at_level(numbers, tests[metric], level) for metric, numbers in metrics.items()
-    }
+    return {metric: _at_level(numbers, tests[metric], level) for metric, numbers in metrics.items()}
 
 
 @dataclass(frozen=True)
@@ -188,5 +184,5 @@ def _at_level(numbers: Sequence[Number], tests: _Tests, level: float) -> list[Nu
         else:
             levelled.append(each)
             continue
-        levelled.append(replace(each, told=told))
+        levelled.append(cast("Number", replace(cast("Any", each), told=told)))
     return levelled

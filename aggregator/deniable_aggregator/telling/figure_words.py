@@ -46,10 +46,10 @@ VERDICTS: Final[Mapping[str, str]] = {
 """What verdicts about reports mean."""
 
 UNTOLD: Final[Mapping[Unit, str]] = {
-    "share": "can't be told from zero",
+    "share": "can't tell from zero",
     "points": "no clear change",
     "difference": "no clear change",
-    "ratio": "can't be told from chance",
+    "ratio": "can't tell from chance",
 }
 """What hollow marks mean."""
 
@@ -132,8 +132,9 @@ def table_of(panel: Panel) -> tuple[list[str], list[list[str]]]:
     """
     if isinstance(panel, Dots):
         return ["", "estimate", "interval", ""], [
-            [dot.label, *_cells(dot.interval, panel.unit), ", ".join(_beside(dot, panel.unit))]
+            [dot.label, *_cells(dot.interval, panel.unit), ", ".join(beside)]
             for dot in panel.dots
+            for beside in [_beside(dot, panel.unit, untold=panel.unit != "share")]
         ]
     if isinstance(panel, Lines):
         days = ["day"] if panel.by == "day" else ["since", "until"]
@@ -198,10 +199,15 @@ def placed_in_words(placed: Placed) -> str:
 
 
 def _interval_in_words(interval: Interval, unit: Unit) -> str:
-    """A range and its estimate; of a change, whether it is clear."""
+    """A range and its estimate; of a change, whether it is clear.
+
+    A share that is not told from zero has no estimate in words: its range is a bound.
+    """
     words = range_in_words(interval, unit)
     if interval.told and unit in CHANGES:
         words = f"a clear change, {words}"
+    if unit == "share" and not interval.told:
+        return words
     if interval.estimate is None:
         return f"{words}, cannot be placed better"
     return f"{words}, estimate {number_in_words(interval.estimate, interval, unit)}"
@@ -209,15 +215,18 @@ def _interval_in_words(interval: Interval, unit: Unit) -> str:
 
 def _cells(interval: Interval, unit: Unit) -> tuple[str, str]:
     """An estimate and its interval, in two cells."""
-    estimate = interval.estimate
-    number = ranges.NOT_PLACED if estimate is None else number_in_words(estimate, interval, unit)
-    return number, range_in_words(interval, unit)
+    words = range_in_words(interval, unit)
+    if unit == "share" and not interval.told:
+        return UNTOLD[unit], words
+    if interval.estimate is None:
+        return ranges.NOT_PLACED, words
+    return number_in_words(interval.estimate, interval, unit), words
 
 
-def _beside(dot: Dot, unit: Unit) -> list[str]:
-    """What is said of a row beside its interval."""
+def _beside(dot: Dot, unit: Unit, *, untold: bool = True) -> list[str]:
+    """What is said of a row beside its interval; `untold` if also that it is not told."""
     words = [dot.aside] if dot.aside else []
-    if not dot.interval.told and unit in UNTOLD:
+    if untold and not dot.interval.told and unit in UNTOLD:
         words.append(UNTOLD[unit])
     if dot.truth is not None:
         words.append(f"truth {number_in_words(dot.truth, dot.interval, unit)}")

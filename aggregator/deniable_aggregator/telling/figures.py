@@ -34,7 +34,7 @@ from deniable_aggregator.telling.numbers import name_of
 from deniable_aggregator.telling.wording import POSTPROCESS_LABELS, counted, key_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
     from deniable_aggregator.answers.answer import Answer, Head
@@ -145,14 +145,15 @@ def trend_figure(
 def _over_time(answer: Answer, most: int) -> Lines:
     """A line for each value, those with the largest mean; of a number for mean and quantiles."""
     head, shares = answer.head, answer.head.kind == "shares"
-    lines: dict[str, dict[int, Measured]] = {}
+    by_subject: dict[Hashable, dict[int, Measured]] = {}
     for number in answer.of(*SHARES) if shares else answer.of("mean", "quantile"):
-        lines.setdefault(name_of(number), {})[number.period] = number
-    labels = list(lines)
+        subject = number.measure, number.value, number.quantile
+        by_subject.setdefault(subject, {})[number.period] = number
+    lines = list(by_subject.values())
     if shares:
-        labels.sort(key=lambda label: -_average(lines[label].values()))
-    drawn = labels[: min(most, MOST_LINES)]
-    left = len(labels) > len(drawn)
+        lines.sort(key=lambda line: -_average(line.values()))
+    drawn = lines[: min(most, MOST_LINES)]
+    left = len(lines) > len(drawn)
     return Lines(
         axis=f"share of {whose(head)}" if shares else f"{head.metric}, of {whose(head)}",
         unit="share" if shares else "number",
@@ -160,22 +161,22 @@ def _over_time(answer: Answer, most: int) -> Lines:
         marks=tuple(_marks(period.marks, bool(period.reports)) for period in head.periods),
         lines=tuple(
             Line(
-                label=label,
+                label=name_of(next(iter(line.values()))),
                 moments=tuple(
                     Moment(
                         since=period.since,
                         until=period.until,
-                        interval=interval_of_number(lines[label][place], head.level, head.limits)
-                        if place in lines[label]
+                        interval=interval_of_number(line[place], head.level, head.limits)
+                        if place in line
                         else None,
                     )
                     for place, period in enumerate(head.periods)
                 ),
             )
-            for label in drawn
+            for line in drawn
         ),
         events=tuple(Event(day=each.day, text=each.text) for each in head.annotations),
-        left_out=f"the {len(drawn)} largest of {len(labels)} values" if left else "",
+        left_out=f"the {len(drawn)} largest of {len(lines)} values" if left else "",
     )
 
 

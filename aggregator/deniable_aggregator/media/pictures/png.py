@@ -1,17 +1,18 @@
 """Figures as images, drawn from their SVG without a browser.
 
-The program that draws them brings fonts for Latin, Greek and Cyrillic letters and looks for others
-among those of the machine. A character that none of them has would be an empty box, the same for
-all: here its name stands instead, and whoever asks is told.
+Fonts for Latin, Greek and Cyrillic letters are beside this file, so that a machine without fonts
+draws the same; others are looked for on the machine. A character that none of them has would be an
+empty box, the same for all: here its name stands instead, and whoever asks is told.
 """
 
 from __future__ import annotations
 
 import unicodedata
 from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import vl_convert
+import resvg_py
 
 from deniable_aggregator.media.pictures.canvas import escaped
 from deniable_aggregator.media.pictures.layout import FONT
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 PNG_SCALE: Final = 2.0
 """Pixels of the image for each of the drawing, for screens on which four stand for one."""
+
+_FAMILY: Final = "Deniable Sans"
+_FONTS: Final = [
+    str(Path(__file__).parent / "fonts" / f"{weight}.ttf") for weight in ("regular", "bold")
+]
 
 _IN_NO_FONT: Final = "\U0010fffd"
 """For private use, so what is drawn for it is what is drawn for every unknown character."""
@@ -55,8 +61,7 @@ def png(
     characters = {each for figure in figures for text in _texts(figure) for each in visible(text)}
     unknown = unknown_characters(characters)
     drawn = [_with_names(each, unknown) if unknown else each for each in figures]
-    image: bytes = vl_convert.svg_to_png(svg(drawn, width, theme, columns=columns), scale=PNG_SCALE)
-    return image, _note(unknown)
+    return _drawn(svg(drawn, width, theme, columns=columns), PNG_SCALE), _note(unknown)
 
 
 def unknown_characters(characters: AbstractSet[str]) -> set[str]:
@@ -110,12 +115,16 @@ def _note(unknown: AbstractSet[str]) -> str | None:
 
 
 def _image(character: str) -> bytes:
-    image: bytes = vl_convert.svg_to_png(
+    return _drawn(
         '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">'
-        f'<text x="2" y="15" font-size="14" font-family="{FONT}">{escaped(character)}</text></svg>',
-        scale=1,
+        f'<text x="2" y="15" font-size="14" font-family="{FONT}">{escaped(character)}</text></svg>'
     )
-    return image
+
+
+def _drawn(text: str, scale: float = 1.0) -> bytes:
+    return resvg_py.svg_to_bytes(
+        svg_string=text, zoom=scale, font_files=_FONTS, sans_serif_family=_FAMILY
+    )
 
 
 def _texts(part: Any) -> Iterator[str]:

@@ -9,6 +9,7 @@ import math
 from datetime import date, timedelta
 from pathlib import Path
 
+from deniable_aggregator.media.pictures.svg import svg
 from deniable_aggregator.telling.figure import (
     Dot,
     Dots,
@@ -18,7 +19,6 @@ from deniable_aggregator.telling.figure import (
     Moment,
     interval_of,
 )
-from deniable_aggregator.media.pictures.svg import svg
 
 FOLDER = Path(__file__).parents[4] / "docs" / "analysis"
 LEVEL = 0.95

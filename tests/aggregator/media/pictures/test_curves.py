@@ -8,8 +8,8 @@ import pytest
 
 from deniable_aggregator.media.pictures.canvas import SMALL
 from deniable_aggregator.media.pictures.layout import text_width
-from deniable_aggregator.telling.figure import Curve, Curves, Figure
 from deniable_aggregator.media.pictures.svg import svg
+from deniable_aggregator.telling.figure import Curve, Curves, Figure
 from tests.aggregator.media.pictures.drawn import SVG, of_class, parsed
 
 FALLING = tuple((10.0**power, 10.0 ** (2 - power / 2)) for power in range(3, 8))

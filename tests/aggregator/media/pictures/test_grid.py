@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
 
-import altair as alt
 from msgspec.structs import replace
 
+from deniable_aggregator.answers.answer import Check
 from deniable_aggregator.answers.common import Notice
-from deniable_aggregator.answers.integrity import Alarm, DayHealth, Health, KeyHealth
-from deniable_aggregator.telling.figure_words import table_of
-from deniable_aggregator.telling.figures import figure_of
 from deniable_aggregator.media.pictures.files import html
 from deniable_aggregator.media.pictures.svg import svg
-from deniable_aggregator.charts.vega.specification import vega_lite
-from tests.aggregator.answered import DAYS
-from tests.aggregator.media.pictures.drawn import SVG, of_class, parsed
+from deniable_aggregator.telling.figure_words import table_of
+from deniable_aggregator.telling.figures import figure_of
+from tests.aggregator.media.pictures.drawn import (
+    DAYS,
+    SVG,
+    answer_of,
+    days_of,
+    of_class,
+    parsed,
+)
 
 VERSION = "0" * 64
 LABEL = "<b>partner"
@@ -24,38 +27,29 @@ LABEL = "<b>partner"
 
 def health(days=31, keys=3):
     """A month in which the second key is suspicious on two days, and day 5 has no reports."""
-    by_day = []
+    checks = []
     for number in range(days):
         if number == 5:
             continue
         day = DAYS.since + timedelta(number)
-        found = [
-            KeyHealth(
-                key=f"{key:032x}",
-                label=LABEL if key == 1 else "",
-                reports=100 * (keys - key),
-                verdict="suspicious" if key == 1 and number in (8, 9) else "ok",
-                checks=[],
+        odd = "suspicious" if number in (8, 9) else "ok"
+        checks.append(Check(day=day, version=VERSION, title="grr", reports=300, verdict=odd))
+        checks.append(Check(day=day, version=VERSION, name="sum", verdict=odd, p=1e-9))
+        for key in range(keys):
+            verdict = odd if key == 1 else "ok"
+            name = {"key": f"{key:032x}", "label": LABEL if key == 1 else ""}
+            reports = 100 * (keys - key)
+            checks.append(Check(day=day, version=VERSION, reports=reports, verdict=verdict, **name))
+            checks.append(
+                Check(day=day, version=VERSION, name="seeds", verdict=verdict, p=0.1, **name)
             )
-            for key in range(keys)
-        ]
-        verdict = "suspicious" if number in (8, 9) else "ok"
-        by_day.append(DayHealth(day, VERSION, "grr", 300, verdict, [], [], found))
-    return Health(
-        application="a",
+    return answer_of(
+        question="health",
+        kind="health",
+        days=replace(days_of(DAYS.since, days), uneven=[DAYS.since + timedelta(20)]),
+        checks=checks,
         notices=[Notice("suspicious_reports", "warning", "Not all are honest.")],
-        metric="theme",
-        days=replace(DAYS, covered=days, uneven=[DAYS.since + timedelta(20)]),
-        since=None,
-        until=None,
-        pending_reports=0,
-        excluded_reports=0,
-        verdict="suspicious",
-        checks_made=1,
-        alarm=Alarm(1e-5, "it fails"),
-        invisible="",
-        key_contrasts=[],
-        by_day=by_day,
+        interval=None,
     )
 
 
@@ -85,9 +79,5 @@ def test_of_many_keys_the_worst_are_drawn_and_the_rest_is_said():
     assert table_of(panel)[1][0][:2] == ["All reports", "suspicious reports"]
 
 
-def test_a_label_cannot_act_and_altair_takes_the_chart():
-    figure = figure_of(health())
-    assert "<b>partner" not in html(figure)
-    spec = vega_lite(figure)
-    assert "<b>" not in json.dumps(spec)
-    alt.Chart.from_dict(spec)  # validates
+def test_a_label_cannot_act():
+    assert "<b>partner" not in html(figure_of(health()))

@@ -7,6 +7,9 @@ from datetime import timedelta
 
 import pytest
 
+from deniable_aggregator.media.pictures.svg import sparkline, svg
+from deniable_aggregator.telling import figure_words
+from deniable_aggregator.telling import numbers as words_of_numbers
 from deniable_aggregator.telling.figure import (
     Bar,
     Dot,
@@ -18,9 +21,6 @@ from deniable_aggregator.telling.figure import (
     Moment,
     interval_of,
 )
-from deniable_aggregator.media.pictures.svg import sparkline
-from deniable_aggregator.media.pictures.svg import svg
-from deniable_aggregator.charts.vega.specification import vega_lite
 from tests.aggregator.media.pictures.drawn import SVG, day, of_class, parsed
 
 NEAR_ALL = interval_of(0.97, 0.5, 1.48, level=0.95)
@@ -121,26 +121,15 @@ def test_bars_of_a_histogram_and_their_axis_end_at_100_percent():
     assert axis[100] - 0.05 <= min(ends) <= max(ends) <= axis[0] + 0.05
 
 
-@pytest.mark.parametrize("figure", [rows(), lines(ABOVE_ALL, 3), bins(NEAR_ALL, ABOVE_ALL)])
-def test_vega_lite_draws_no_share_beyond_0_or_100_percent(figure):
-    spec = vega_lite(figure)
-    (panel, *_) = spec.get("vconcat") or spec.get("concat") or [spec]
-    for row in panel["data"]["values"]:
-        drawn = [row[name] for name in ("shown", "low", "high", "core_low", "core_high")]
-        assert 0 <= min(drawn) <= max(drawn) <= 1
-    for layer in panel["layer"]:
-        for axis in ("x", "y"):
-            field = layer["encoding"].get(axis, {}).get("field")
-            assert field != "estimate"
-            if field in ("low", "high", "shown"):
-                assert max(layer["encoding"][axis].get("scale", {}).get("domain", [1])) <= 1
+def test_tables_and_pictures_have_the_same_word_for_what_is_not_told():
+    assert figure_words.UNTOLD["share"] == words_of_numbers.UNTOLD
 
 
 def test_the_words_of_a_row_say_100_percent_of_an_estimate_above_it():
     said = parsed(svg(rows())).find(f"{SVG}desc").text
     assert "near: above 50%, estimate 100%" in said
     assert "above: above 70%, estimate 100%" in said
-    assert "untold: anything from 0 to 100%, estimate 40%" in said
+    assert "untold: anything from 0 to 100%, can't tell from zero" in said
 
 
 def test_points_are_no_shares_and_go_on_beyond_100():

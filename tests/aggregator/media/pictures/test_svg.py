@@ -12,15 +12,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.media.pictures.canvas import THEMES
 from deniable_aggregator.media.pictures.layout import ellipsed, text_width, wrapped
+from deniable_aggregator.media.pictures.svg import sparkline, svg
 from deniable_aggregator.telling.figure import Dot, Dots, Event, Figure, Placed, interval_of
 from deniable_aggregator.telling.figures import figure_of
-from deniable_aggregator.media.pictures.svg import sparkline
-from deniable_aggregator.media.pictures.svg import svg
-from tests.aggregator.media.pictures.drawn import SVG, answers, day, marked, of_class, parsed, shares
 from tests.aggregator.contrast import contrast
+from tests.aggregator.media.pictures.drawn import (
+    SVG,
+    change,
+    day,
+    marked,
+    of_class,
+    parsed,
+    series,
+    shares,
+)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +44,7 @@ def figure_with(*dots, unit="share", **options):
 def test_ends_of_intervals_are_where_the_axis_says(answer, width):
     root = parsed(svg(figure_of(answer), width))
     zero = float(of_class(root, "zero")[0].get("x1"))
-    told = sorted((row for row in answer.estimates if row.detected), key=lambda row: -row.share)
+    told = sorted((row for row in answer.numbers if row.told), key=lambda row: -row.estimate)
     ends, places = [], []
     for row, share in zip(of_class(root, "row"), told, strict=False):
         for kind, low, high in (("interval", share.low, share.high),):
@@ -56,12 +63,12 @@ def test_the_description_and_the_row_say_every_number(answer):
         of_class(row, "label")[0].text: of_class(row, "range")[0].text
         for row in of_class(root, "row")
     }
-    for row in answer.estimates:
+    for row in answer.numbers:
         assert f"{row.value}: {ranges[row.value]}" in said
         numbers = [float(each) for each in re.findall(r"[\d.]+", ranges[row.value])]
         assert 0 <= numbers[-1] - 100 * max(row.high, 0) <= 1
-        assert (len(numbers) == 1) == (not row.detected)
-        assert not row.detected or 0 <= 100 * row.low - numbers[0] <= 1
+        assert (len(numbers) == 1) == (not row.told)
+        assert not row.told or 0 <= 100 * row.low - numbers[0] <= 1
 
 
 def test_the_estimate_is_no_wider_than_its_interval():
@@ -90,22 +97,23 @@ def test_what_cannot_be_told_from_zero_is_hollow_with_its_upper_end(answer):
     assert float(line.get("x1")) == float(of_class(root, "zero")[0].get("x1"))
     assert of_class(row, "range")[0].text.startswith("below ")
     assert not of_class(row, "core")
-    assert "can't be told from zero" in "".join(each for each in root.itertext())
+    assert "can't tell from zero" in "".join(each for each in root.itertext())
 
 
 def test_a_change_is_drawn_whole_whether_it_is_clear_or_not():
-    change = answers(12, 2)[1]
-    root = parsed(svg(figure_of(change)))
+    answer = change(12)
+    assert {row.told for row in answer.numbers} == {True, False}
+    root = parsed(svg(figure_of(answer)))
     drawn = {of_class(row, "label")[0].text: row for row in of_class(root, "row")}
-    assert list(drawn) == [row.value for row in sorted(change.changes, key=lambda r: -r.change)]
+    assert list(drawn) == [row.value for row in sorted(answer.numbers, key=lambda r: -r.estimate)]
     zero = float(of_class(root, "zero")[0].get("x1"))
-    for row in change.changes:
+    for row in answer.numbers:
         (mark,) = of_class(drawn[row.value], "interval")
         left = float(mark.get("x") or mark.get("x1"))
         right = left + float(mark.get("width", 0)) if mark.get("x") else float(mark.get("x2"))
         assert (left < zero) == (row.low < 0)
         assert (right > zero) == (row.high > 0)
-        assert (mark.tag == f"{SVG}rect") == row.changed
+        assert (mark.tag == f"{SVG}rect") == row.told
         said = of_class(drawn[row.value], "range")[0].text
         low, high = (float(each) for each in re.findall(r"[-+]?[\d.]+", said))
         assert low <= 100 * row.low <= 100 * row.high <= high
@@ -126,27 +134,27 @@ def test_special_days_have_a_tint_and_a_mark_of_their_own_shape(periods):
     said = "".join(root.itertext())
     for words in ("suspicious reports", "no reports", "not over", "a new version", "keys differ"):
         assert words in said
-    plain = parsed(svg(figure_of(answers(3, 12)[0])))
+    plain = parsed(svg(figure_of(series(3, 12))))
     assert not of_class(plain, "suspicious")
     assert "suspicious reports" not in "".join(plain.itertext())
 
 
 def test_a_period_without_reports_is_a_gap_in_marks_and_in_bands():
-    few = parsed(svg(figure_of(answers(2, 12, missing=(3, 4))[0])))
+    few = parsed(svg(figure_of(series(2, 12, missing=(3, 4)))))
     for plot in of_class(few, "plot"):
         assert len(of_class(plot, "row")) == 10
-    many = parsed(svg(figure_of(answers(2, 200, missing=(49, 51))[0])))
+    many = parsed(svg(figure_of(series(2, 200, missing=(49, 51)))))
     for plot in of_class(many, "plot"):
         assert len(of_class(plot, "interval")) == 3  # before, between and after
 
 
 def test_every_period_is_said_with_its_range_if_there_are_not_too_many():
-    series = answers(2, 12, missing=(3,))[0]
-    said = parsed(svg(figure_of(series))).find(f"{SVG}desc").text
+    answer = series(2, 12, missing=(3,))
+    said = parsed(svg(figure_of(answer))).find(f"{SVG}desc").text
     for number in range(12):
         assert len(re.findall(f"{day(number)}: ", said)) == 2
     assert said.count(f"{day(3)}: no reports") == 2
-    many = parsed(svg(figure_of(answers(2, 200)[0]))).find(f"{SVG}desc").text
+    many = parsed(svg(figure_of(series(2, 200)))).find(f"{SVG}desc").text
     assert "200 periods, 200 with reports" in many
     assert "highest, " in many
 
@@ -156,23 +164,24 @@ def test_only_the_largest_are_drawn_and_the_rest_is_said(answer):
     (panel,) = figure.panels
     assert [dot.label for dot in panel.dots] == ["red"]
     assert re.fullmatch(r"2 more values are not drawn: all are below \d+%", panel.left_out)
-    series = figure_of(answers(30, 3)[0])
-    assert len(series.panels[0].lines) == 8
-    assert series.panels[0].left_out == "the 8 largest of 30 values"
+    (lines,) = figure_of(series(30, 3)).panels
+    assert len(lines.lines) == 8
+    assert lines.left_out == "the 8 largest of 30 values"
 
 
 def test_a_share_of_some_of_the_reports_says_of_how_many(answer):
-    rows = [replace(row, reports=400) for row in answer.estimates]
-    said = "".join(parsed(svg(figure_of(replace(answer, estimates=rows)))).itertext())
-    assert "of 400 reports" in said
+    some = {"reports": 400, "possible_low": 0.1, "possible_high": 0.9}
+    rows = [replace(row, **some) for row in answer.numbers]
+    drawn = "".join(parsed(svg(figure_of(replace(answer, numbers=rows)))).itertext())
+    assert "of 400 reports, of all 10 to 90%" in drawn
 
 
 def test_the_truth_and_adjusted_shares_have_marks_of_their_own():
     truth = {"red": 0.6, "green": 0.4, "blue": 0.0}
-    root = parsed(svg(figure_of(shares(EstimateOptions(postprocess="norm-sub")), truth)))
+    root = parsed(svg(figure_of(shares("norm-sub"), truth)))
     assert len(of_class(root, "truth")) == 3
     assert not of_class(root, "adjusted")
-    adjusted = svg(figure_of(shares(EstimateOptions(postprocess="norm-sub"))))
+    adjusted = svg(figure_of(shares("norm-sub")))
     assert len(of_class(parsed(adjusted), "adjusted")) == 3
     assert "adjusted to add up to 100%, without intervals" in adjusted
 
@@ -285,7 +294,7 @@ HAPPENED = (Event(day=day(2), text="Version 3.2"), Event(day=day(5), text="<b>\u
 
 @pytest.mark.parametrize("periods", [12, 200])
 def test_what_happened_has_a_rule_at_its_day_and_its_text_below(periods):
-    figure = figure_of(answers(2, periods)[0])
+    figure = figure_of(series(2, periods))
     panel = plain_replace(figure.panels[0], events=HAPPENED)
     root = parsed(svg(plain_replace(figure, panels=(panel,)), 360))
     for plot in of_class(root, "plot"):
@@ -300,7 +309,7 @@ def test_what_happened_has_a_rule_at_its_day_and_its_text_below(periods):
 
 
 def test_of_many_events_the_newest_have_their_texts():
-    figure = figure_of(answers(2, 12)[0])
+    figure = figure_of(series(2, 12))
     events = tuple(Event(day=day(number), text=f"v{number}") for number in range(12))
     panel = plain_replace(figure.panels[0], events=events)
     root = parsed(svg(plain_replace(figure, panels=(panel,))))
