@@ -280,7 +280,8 @@ def missing_strings(answer: Answer) -> Iterator[str]:
     gone = [number for number in answer.missing if number.seen == "gone"]
     others = [number for number in answer.missing if number.seen != "gone"]
     if gone:
-        yield f"Gone since {days}: {named_shortly([_gone(number) for number in gone], MOST_MISSING)}."
+        names = named_shortly([_gone(number) for number in gone], MOST_MISSING)
+        yield f"Gone since {days}: {names}."
     if others:
         names = named_shortly([name_of(number) for number in others], MOST_MISSING)
         yield f"Found in {days} and not this time, perhaps by chance: {names}."
