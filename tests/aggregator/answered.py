@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from deniable_aggregator.answers.common import Head, IntegritySummary
+from deniable_aggregator.answers.answer import Answer, Asked, Head, Period
+from deniable_aggregator.answers.common import IntegritySummary, ordered_notices
 from deniable_aggregator.answers.days import Days
-from deniable_aggregator.answers.trends import HealthOfPeriods
 
 HEALTH = IntegritySummary("ok", [], [])
 DAYS = Days(
@@ -27,24 +27,50 @@ DAYS = Days(
     not_checked=0,
     keys_left_out=[],
 )
-HEAD = Head("flightdeck", "", [], DAYS, None, None, 0, 0, HEALTH)
-BOTH_HEALTHY = HealthOfPeriods(HEALTH, HEALTH)
+HEAD = Head(
+    application="flightdeck",
+    metric="theme",
+    kind="shares",
+    days=DAYS,
+    health=HEALTH,
+    periods=[Period(since=DAYS.since, until=DAYS.until, reports=0)],
+)
 
 
-def answer(result: Any) -> Any:
-    """The struct that an estimate or a series is answered with."""
-    return result.answer(HEAD)
+def answer(result: Any, covered: Days = DAYS) -> Answer:
+    """What an estimate or a series is answered with.
+
+    Args:
+        result: of an estimator.
+        covered: the days that it is about.
+    """
+    head = result.head(msgspec.structs.replace(HEAD, days=covered))
+    series = hasattr(result, "points")
+    if not series:
+        period = Period(since=covered.since, until=covered.until, reports=head.reports)
+        head = msgspec.structs.replace(head, periods=[period])
+    return Answer(
+        head=head,
+        question=Asked(name="series" if series else "estimate"),
+        numbers=list(result.numbers()),
+        checks=result.checks(covered) if series else [],
+        notices=ordered_notices(result.notices),
+    )
 
 
-def change_answer(change: Any, *days: Any) -> Any:
-    """The struct that a change is answered with."""
-    return change.answer(
-        "flightdeck",
-        days,
-        description="",
-        covered=(DAYS, DAYS),
-        pending_reports=0,
-        health=BOTH_HEALTHY,
+def change_answer(change: Any, *days: Any) -> Answer:
+    """What a change is answered with.
+
+    Args:
+        change: of an estimator.
+        days: of the first and of the second period.
+    """
+    head = change.head(HEAD, days, (DAYS, DAYS), (HEALTH, HEALTH))
+    return Answer(
+        head=msgspec.structs.replace(head, days=None, health=None),
+        question=Asked(name="change"),
+        numbers=change.numbers(),
+        notices=ordered_notices(change.notices),
     )
 
 

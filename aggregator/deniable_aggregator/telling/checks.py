@@ -73,7 +73,7 @@ def health_finding(answer: Answer) -> str:
             stand = "key {} stands out" if len(odd) == 1 else "keys {} stand out"
             line += f"; {stand.format(listed(odd))}"
         return line
-    uneven = [key_in_words(each.key or "", each.label or "") for each in _uneven(answer)]
+    uneven = [key_in_words(number.key or "", number.label or "") for number in _uneven(answer)]
     if uneven:
         answers = "key {} answers" if len(uneven) == 1 else "keys {} answer"
         return f"no check fails, but {answers.format(listed(uneven))} differently from the others"

@@ -123,15 +123,15 @@ def _flag(share: Measured) -> str:
 
 
 def _of_values(shares: Sequence[Measured]) -> Iterator[str]:
-    told = sorted((number for number in shares if number.told), key=size_of, reverse=True)
+    above_zero = sorted((number for number in shares if number.told), key=size_of, reverse=True)
     untold = [number for number in shares if not number.told]
-    if told:
-        yield leaders(told)
-    if len(told) > MOST_NAMED:
-        more = len(told) - MOST_NAMED
+    if above_zero:
+        yield leaders(above_zero)
+    if len(above_zero) > MOST_NAMED:
+        more = len(above_zero) - MOST_NAMED
         yield f"{counted(more, 'more value')} {'is' if more == 1 else 'are'} above zero"
     if untold:
-        yield untold_in_words(untold, others=bool(told))
+        yield untold_in_words(untold, others=bool(above_zero))
 
 
 def contenders(shares: Sequence[Measured]) -> list[Measured]:
@@ -303,7 +303,8 @@ def _clauses_of_strings(answer: Answer) -> Iterator[str]:
         )
     if not whole and not prefixes:
         yield "no string stands out from the noise"
-        shares = [each.share for each in note.smallest if each.share is not None] if note else []
+        smallest = note.smallest if note else []
+        shares = [length.share for length in smallest if length.share is not None]
         if shares:
             least = bound_in_words("share", shares[0])
             yield f"a short one with {least} of reports would be found nine times out of ten"
@@ -325,7 +326,8 @@ def series_finding(answer: Answer) -> str:
     by = answer.head.by or "day"
     periods = list(answer.periods())
     reported = [(period, numbers) for period, numbers in periods if period.reports]
-    whole = [each for each in reported if "incomplete" not in each[0].marks] or reported
+    over = [(period, numbers) for period, numbers in reported if "incomplete" not in period.marks]
+    whole = over or reported
     if not whole:
         return f"no reports in {counted(len(periods), by)}"
     last, numbers = whole[-1]
@@ -373,7 +375,7 @@ def _against(
         earlier.append((whole[0][1], f"in the first {by}"))
     parts = []
     for numbers, when in earlier:
-        other = next((each for each in numbers if _is_same(each, number)), None)
+        other = next((other for other in numbers if _is_same(other, number)), None)
         if other is not None:
             parts.append(f"{_way(number, other)}{range_of(other, limits)} {when}")
     return f" ({', '.join(parts)})" if parts else ""

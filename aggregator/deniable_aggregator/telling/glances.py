@@ -91,13 +91,13 @@ def _beside_median(high: Measured | None, limits: Limits | None) -> str:
 
 
 def _of_shares(shares: Sequence[Measured], *, records: bool) -> Glance:
-    told = sorted((number for number in shares if number.told), key=size_of, reverse=True)
-    if not told:
+    above_zero = sorted((number for number in shares if number.told), key=size_of, reverse=True)
+    if not above_zero:
         largest = max(shares, key=lambda number: number.of_all[1])
         which = named(largest) if len(shares) == 1 else f"each of {counted(len(shares), 'value')}"
         return Glance(range_of_all(largest), which, "can't be told from zero", largest)
-    first, others = told[0], told[1:MOST_NAMED]
-    level = [] if records else contenders(told)[1:]
+    first, others = above_zero[0], above_zero[1:MOST_NAMED]
+    level = [] if records else contenders(above_zero)[1:]
     if level:
         names = [named(number) for number in level[:MOST_NAMED]]
         names += [f"{len(level) - MOST_NAMED:,} more"] if level[MOST_NAMED:] else []

@@ -124,7 +124,7 @@ def not_compared(answer: Answer) -> Iterator[str]:
         answer: of any kind; only a change has such values.
     """
     for known, unknown in _UNKNOWN_IN.items():
-        values = [visible(each.value) for each in answer.head.not_compared if each.known == known]
+        values = [visible(row.value) for row in answer.head.not_compared if row.known == known]
         if values:
             names = ", ".join(values[:MOST_NOT_COMPARED])
             more = ", ..." if values[MOST_NOT_COMPARED:] else ""
@@ -253,7 +253,7 @@ def robust_check(answer: Answer) -> Iterator[str]:
         agrees = far <= (number.robust_high - number.robust_low) / 2
         apart.append((far / number.robust_error, agrees, number))
     if apart:
-        _, agrees, number = max(apart, key=lambda each: each[0])
+        _, agrees, number = max(apart, key=lambda row: row[0])
         verdict = "agrees" if agrees else "differs"
         yield f"Robust check of {name_of(number)}: {robust_range_of(number)} ({verdict})."
 
@@ -280,7 +280,8 @@ def missing_strings(answer: Answer) -> Iterator[str]:
     gone = [number for number in answer.missing if number.seen == "gone"]
     others = [number for number in answer.missing if number.seen != "gone"]
     if gone:
-        yield f"Gone since {days}: {named_shortly([_gone(each) for each in gone], MOST_MISSING)}."
+        names = named_shortly([_gone(number) for number in gone], MOST_MISSING)
+        yield f"Gone since {days}: {names}."
     if others:
         names = named_shortly([name_of(number) for number in others], MOST_MISSING)
         yield f"Found in {days} and not this time, perhaps by chance: {names}."
@@ -318,11 +319,11 @@ def smallest_shares(note: FoundNote) -> str:
         note: of a result of a discovery.
     """
     shares = ", ".join(
-        f"{each.length} ones from {bound_in_words('share', each.share)} (about "
-        f"{counted(each.devices or 0, 'device')})"
-        if each.share
-        else f"{each.length} ones never"
-        for each in note.smallest
+        f"{smallest.length} ones from {bound_in_words('share', smallest.share)} (about "
+        f"{counted(smallest.devices or 0, 'device')})"
+        if smallest.share
+        else f"{smallest.length} ones never"
+        for smallest in note.smallest
     )
     return f"Found in nine of ten cases: {shares}."
 

@@ -75,6 +75,7 @@ def _of_shares(answer: Answer) -> Iterator[str]:
     yield from _fakes(answer)
     if head.closeness is not None:
         yield f"Closeness: {with_full_stop(head.closeness.meaning)}"
+    yield from _named_meaning(answer, "combined", "Values together")
     yield from _named_meaning(answer, "robust check", "Robust check")
     yield from _named_meaning(answer, "versions", f"{len(head.versions)} versions")
     yield from _named_meaning(answer, "lift", "Lifts")
@@ -85,8 +86,8 @@ def _of_shares(answer: Answer) -> Iterator[str]:
 
 
 def _of_number(answer: Answer) -> Iterator[str]:
-    if answer.head.kind == "distribution":
-        yield "The mean is unbiased, of the middles of the bins."
+    if "mean" in answer.head.meanings:
+        yield f"The mean is {with_full_stop(answer.head.meanings['mean'])}"
     yield from _named_meaning(answer, "histogram", "Histogram and quantiles")
     yield from _intervals(answer)
     yield from _fakes(answer)
@@ -112,6 +113,7 @@ def _of_change(answer: Answer) -> Iterator[str]:
             f"Test at {head.detection.alpha:.0%}: {with_full_stop(head.detection.meaning)} No "
             "clear change means that the reports do not tell, and not that nothing has changed."
         )
+    yield from _named_meaning(answer, "combined", "Values together")
     left_out = ""
     if head.left_out_reports:
         left_out = (
@@ -149,8 +151,8 @@ def _same_devices(answer: Answer) -> str:
 def _of_strings(answer: Answer) -> Iterator[str]:
     yield (
         "Evidence: how far the reports are from those of devices that do not hold a string. Enough "
-        f"passes the test, strong is above {STRONG_SCORE:g} standard deviations, overwhelming "
-        f"above {OVERWHELMING_SCORE:g}."
+        f"passes the test, strong is {STRONG_SCORE:g} standard deviations or more, overwhelming "
+        f"{OVERWHELMING_SCORE:g} or more."
     )
     if answer.head.found is not None:
         lengths = ", ".join(

@@ -8,40 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniable_aggregator.answers.common import Quantile
-from deniable_aggregator.answers.estimates import Bin, Distribution
-from deniable_aggregator.answers.trends import Period, Series
-from deniable_aggregator.sentences import finding, number_in_words, number_range_in_words
-from tests.aggregator.sentences.answers import _HEAD, _WEEKS, ends, mean, number, ranged
-from tests.aggregator.sentences.test_ranges import numbers_of
+from deniable_aggregator.telling.findings import finding
+from deniable_aggregator.telling.ranges import number_in_words, number_range_in_words
+from tests.aggregator.telling.answers import distribution, ends, mean, number, ranged, series
+from tests.aggregator.telling.test_ranges import numbers_of
 
 TEMPERATURE, SECONDS = (60.0, 100.0), (0.0, 300.0)
-
-
-def series(*weeks: tuple[float, float, float]) -> Series:
-    """The mean of a number, week by week."""
-    periods = [
-        Period(since=since, until=until, reports=1, mean=number(*each))
-        for (since, until), each in zip(_WEEKS, weeks, strict=True)
-    ]
-    return Series(**_HEAD, kind="mean", by="week", periods=periods)
-
-
-def distribution() -> Distribution:
-    """Of three bins: a median that cannot be placed, and a mean and a quantile beyond them."""
-    places = ((0.5, None, 0.0, 300.0), (0.9, 280.0, 150.0, 320.0))
-    return Distribution(
-        **_HEAD, reports_left_out=0, method="em", label="raw", meaning="",
-        mean=number(-20, 15, 50),
-        quantiles=[
-            Quantile(quantile=quantile, estimate=estimate, low=low, high=high, shift_if_fake=0.1)
-            for quantile, estimate, low, high in places
-        ],
-        bins=[
-            Bin(start=start, end=start + 100, share=0.3, low=0.2, high=0.4, shift_if_fake=0.1)
-            for start in (0.0, 100.0, 200.0)
-        ],
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -79,8 +51,9 @@ def test_quantiles_are_cut_at_the_range_or_where_the_bins_end(answer) -> None:
 
 
 def test_a_series_is_cut_at_the_range_in_every_period() -> None:
-    weeks = ranged(series((-200, 250, 634), (-100, 20, 140), (100, 150, 200)), SECONDS)
-    assert finding(weeks).endswith(
+    weeks = [[number(*each)] for each in ((-200, 250, 634), (-100, 20, 140), (100, 150, 200))]
+    answer = ranged(series(*weeks, kind="mean"), SECONDS)
+    assert finding(answer).endswith(
         "the mean 100 to 200 (0 to 140 the week before, anything from 0 to 300 in the first week)."
     )
 
