@@ -42,7 +42,7 @@ TABLE_OF_A_METRIC = (
 CALL = re.compile(r"^deniable$|/bin/deniable$")
 RUN_ELSEWHERE = {
     "docs/analysis/notebook.md": "tests/analysis/test_notebook.py asks a server",
-    "docs/analysis/tables.md": "tests/aggregator/tables/test_document.py runs each with a table",
+    "docs/analysis/tables.md": "tests/aggregator/media/test_documented_columns.py runs each",
     "docs/client/recipes.md": "tests/end_to_end/recipes finds each block in a program that it runs",
     "docs/operations/engines.md": "test_engine_examples.py runs each block as a program",
     "docs/reviewer/plain-answers.md": "tests/end_to_end/test_plain_answers.py does what it says",

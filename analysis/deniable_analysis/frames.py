@@ -11,7 +11,7 @@ from deniable_aggregator.extras import MissingExtraError
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from msgspec import Struct
 
@@ -20,7 +20,12 @@ BACKENDS: Final[tuple[Backend, ...]] = get_args(Backend)
 
 
 def frame(
-    kind: type[Struct], structs: Sequence[Struct], backend: Backend | None, *, whole: bool = False
+    kind: type[Struct],
+    structs: Sequence[Struct],
+    backend: Backend | None,
+    names: Iterable[str] = (),
+    *,
+    whole: bool = False,
 ) -> Any:
     """A frame with a row for each struct and a column for each of its fields.
 
@@ -30,6 +35,7 @@ def frame(
         kind: of the structs; its fields are text, numbers, flags and dates, or None.
         structs: the rows.
         backend: the library; None for the first of pandas, polars and pyarrow that is installed.
+        names: of the fields that become columns, in their order; none for all.
         whole: columns in which nothing stands, too.
 
     Raises:
@@ -41,12 +47,14 @@ def frame(
 
     types = {str: nw.String(), float: nw.Float64(), int: nw.Int64(), bool: nw.Boolean()}
     days = nw.Datetime("us") if name == "pandas" else nw.Date()
+    hints = get_type_hints(kind)
     columns, schema = {}, {}
-    for column, hint in get_type_hints(kind).items():
+    for column in names or hints:
+        kinds = _kinds(hints[column])
         cells = [getattr(each, column) for each in structs]
         if whole or any(cell is not None for cell in cells):
             columns[column] = cells
-            schema[column] = days if date in _kinds(hint) else types[_kinds(hint)[0]]
+            schema[column] = days if date in kinds else types[kinds[0]]
     if name != "pandas":
         return nw.from_dict(columns, schema=schema, backend=name).to_native()
     import pandas as pd

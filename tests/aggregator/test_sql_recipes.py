@@ -17,7 +17,7 @@ import pytest
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_aggregator import Store
-from deniable_aggregator.store.schema import metadata
+from deniable_aggregator.store.schema import estimates, metadata
 from deniable_shared import registry, wire
 from tests.aggregator.api.estimate_table.filled import ACCEPT_DAYS, day, write
 from tests.aggregator.service import REGISTRY, TODAY
@@ -119,6 +119,12 @@ def checked(query, found):
         assert has_intervals(found)
     if "until" in found[0]:
         assert all(date.fromisoformat(str(row["until"])).weekday() == 6 for row in found)
+
+
+def test_every_column_is_described():
+    (table,) = re.findall(r"(?s)\| column \|.*?\n\n", SQL)
+    first_cells = "\n".join(re.findall(r"(?m)^\| (.*?) \|", table))
+    assert set(re.findall(r"`(\w+)`", first_cells)) == {each.name for each in estimates.c}
 
 
 def test_there_are_as_many_recipes_as_these_tests_expect():

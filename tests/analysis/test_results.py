@@ -12,8 +12,8 @@ import pytest
 
 import deniable_analysis as da
 from deniable_aggregator.answers.common import Notice
-from deniable_aggregator.tables.row import COLUMNS, Row
-from deniable_aggregator.tables.rows import rows_of
+from deniable_aggregator.answers.row import COLUMNS, Row
+from deniable_aggregator.media.rows import rows_of
 from deniable_analysis import frames
 from deniable_shared.errors import ParameterError
 from tests.analysis.questions import QUESTIONS, WEEKS
@@ -226,22 +226,22 @@ def test_frames_of_several_answers_are_put_below_each_other(connected):
     ]
     together = polars.concat(some)
     assert set(together["metric"]) == {"browser", "battery"}
-    assert tuple(together.columns) == COLUMNS
+    assert list(together.columns) == list(COLUMNS)
     assert together.schema == some[0].schema
-    assert together.schema["detected"] == polars.Boolean
+    assert together.schema["told"] == polars.Boolean
     assert together.schema["since"] == polars.Date
 
 
 def test_a_frame_of_pandas_keeps_flags_and_counts_that_may_be_missing(connected):
     frame = connected["startup_seconds"].estimate().frame("pandas", whole=True)
     kinds = {name: str(kind) for name, kind in frame.dtypes.items()}
-    assert (kinds["detected"], kinds["reports"], kinds["estimate"]) == (
+    assert (kinds["told"], kinds["reports"], kinds["estimate"]) == (
         "boolean",
         "Int64",
         "float64",
     )
-    assert frame["detected"].isna().all()
-    assert "detected" not in connected["startup_seconds"].estimate().frame("pandas").columns
+    assert frame["told"].isna().all()
+    assert "told" not in connected["startup_seconds"].estimate().frame("pandas").columns
 
 
 def test_a_picture_is_saved(connected, tmp_path):
@@ -285,5 +285,5 @@ def test_results_cannot_be_changed(connected):
 def test_every_field_of_a_row_has_a_type_of_a_column():
     (row,) = [Row(application="a", metric="m", question="estimate", measure="share",
                   since=date(2026, 1, 1), until=date(2026, 1, 2))]  # fmt: skip
-    assert frames.frame(Row, [row], "polars", whole=True).shape == (1, len(COLUMNS))
-    assert frames.frame(Row, [], "pandas", whole=True).shape == (0, len(COLUMNS))
+    assert frames.frame(Row, [row], "polars", COLUMNS, whole=True).shape == (1, len(COLUMNS))
+    assert frames.frame(Row, [], "pandas", COLUMNS, whole=True).shape == (0, len(COLUMNS))

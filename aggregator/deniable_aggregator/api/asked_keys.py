@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.answers.days import key_in_words
 from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.telling.wording import key_in_words
 from deniable_shared.nearest import did_you_mean
 
 if TYPE_CHECKING:

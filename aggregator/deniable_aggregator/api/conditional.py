@@ -17,17 +17,17 @@ from deniable_aggregator.api.formats import VARY, asked_format
 from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.http.json import json_response
 from deniable_aggregator.http.tables import table_response
-from deniable_aggregator.tables.rows import rows_of
+from deniable_aggregator.media.rows import rows_of
 from deniable_shared import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.questions import ValueLists
     from deniable_aggregator.api.metric_reader import AskedMetric
     from deniable_aggregator.dates import DayRange
     from deniable_aggregator.store import Store
-    from deniable_aggregator.tables.rows import Answer
 
 KEPT_SECONDS: Final = 60
 """So long a client need not ask again about closed days.

@@ -9,7 +9,7 @@ from flask import request
 from deniable_aggregator.extras import MissingExtraError
 from deniable_aggregator.http.json import MEDIA_TYPE as JSON
 from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.tables.formats import FORMATS, require_format
+from deniable_aggregator.media.row_formats import FORMATS, require_format
 
 OTHER_NAMES: Final = {"application/x-ndjson": "jsonl", "application/x-parquet": "parquet"}
 """Media types that programs also ask for."""

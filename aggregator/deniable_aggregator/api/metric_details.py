@@ -15,7 +15,7 @@ from deniable_aggregator.answers.metrics import (
 )
 from deniable_aggregator.api.metric_list import list_metrics, newest_first
 from deniable_aggregator.estimation.shares.domains import FLAG
-from deniable_aggregator.sentences.privacy import what_reports_reveal
+from deniable_aggregator.telling.method import what_reports_reveal
 from deniable_shared.mechanisms import GroupedBins, SquareWave
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec.structs import replace
 
 from deniable_aggregator.annotations import AnnotationKeeper
-from deniable_aggregator.answers.estimate_table import EstimateTable, TableRow
+from deniable_aggregator.answers.estimate_table import EstimateTable
 from deniable_aggregator.answers.parsing import MalformedQueryError, parse_query
 from deniable_aggregator.api.discoveries.asking import DiscoveryAsker
 from deniable_aggregator.api.discoveries.messages import Job
@@ -176,7 +176,7 @@ class ServiceSource:
         return EstimateTable(
             application=self.application,
             period=asked.period,
-            rows=[TableRow(**row) for row in rows],
+            rows=list(rows),
         )
 
     def discover(

@@ -28,8 +28,8 @@ from deniable_aggregator.cli.support.question_options import (
     without_key_option,
 )
 from deniable_aggregator.cli.support.server_options import source_options
-from deniable_aggregator.tables.formats import FORMATS, encode
-from deniable_aggregator.tables.rows import rows_of
+from deniable_aggregator.media.row_formats import FORMATS, encode
+from deniable_aggregator.media.rows import rows_of
 from deniable_shared.characters import visible, visible_lines
 
 if TYPE_CHECKING:
@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from datetime import date
     from pathlib import Path
 
+    from deniable_aggregator.answers.answer import Answer
+    from deniable_aggregator.answers.row import Row
     from deniable_aggregator.answers.words import PeriodLength
     from deniable_aggregator.asking import HttpSource
     from deniable_aggregator.cli.support.progress import ShowProgress
-    from deniable_aggregator.tables.row import Row
-    from deniable_aggregator.tables.rows import Answer
 
 BINARY: Final = ("arrow", "parquet")
 FAILED: Final = 1

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from flask import Response
 
-from deniable_aggregator.tables.formats import FORMATS, encode
+from deniable_aggregator.media.row_formats import FORMATS, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from deniable_aggregator.tables.row import Row
+    from deniable_aggregator.answers.row import Row
 
 
 def table_response(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers.common import Notice
-from deniable_aggregator.answers.days import days_shortly, key_in_words
 from deniable_aggregator.dates import day_of
 from deniable_aggregator.integrity.report import label_of
+from deniable_aggregator.telling.wording import days_shortly, key_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

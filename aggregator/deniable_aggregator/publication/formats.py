@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from deniable_aggregator.media.row_formats import spreadsheet_safe
 from deniable_aggregator.publication.cells import table_of, title_of
 from deniable_aggregator.publication.notes import version_notes
 from deniable_aggregator.report.markdown import escaped, table_markdown
-from deniable_aggregator.tables.text import spreadsheet_safe
 from deniable_shared.characters import visible, visible_json
 
 if TYPE_CHECKING:

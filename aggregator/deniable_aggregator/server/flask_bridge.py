@@ -16,6 +16,7 @@ from deniable_aggregator.app import EXTENSION
 from deniable_aggregator.http.authorization import authenticate
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.ingest.rate_limit import RateLimiter
+from deniable_aggregator.media.row_formats import FORMATS
 from deniable_aggregator.pages.errors import Asked, SignedOutError, error_page
 from deniable_aggregator.pages.forms import form_limit, require_form_type
 from deniable_aggregator.pages.paths import (
@@ -32,7 +33,6 @@ from deniable_aggregator.server.request_body import MemoryBudget, RequestBody
 from deniable_aggregator.server.rsgi_messages import content_length, respond, respond_problem
 from deniable_aggregator.server.thread_pool import BoundedThreadPool
 from deniable_aggregator.server.wsgi_call import Request, Response, call_wsgi
-from deniable_aggregator.tables.formats import FORMATS
 
 if TYPE_CHECKING:
     from flask import Flask

@@ -6,7 +6,8 @@ order of arrival, as inbox rows have random ids.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from datetime import date
+from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import (
     DDL,
@@ -26,7 +27,12 @@ from sqlalchemy import (
     event,
 )
 
+from deniable_aggregator.answers.estimate_table import KEPT_COLUMNS
+from deniable_aggregator.answers.row import COLUMNS
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from sqlalchemy.sql.ddl import ExecutableDDLElement
 
 REVISION: Final = "0001"
@@ -256,6 +262,15 @@ discoveries: Final = Table(
     Column("result", LargeBinary),  # JSON
 )
 
+
+def _columns_of_numbers() -> Iterator[Column[Any]]:
+    """What is kept of a number, as the long table has it; of ids only the first letters."""
+    types = {bool: Boolean, date: Date, float: Float, int: BigInteger, str: Text}
+    for name in KEPT_COLUMNS:
+        kind, may_be_none = COLUMNS[name]
+        yield Column(name, types[kind], nullable=may_be_none)
+
+
 # Estimates of past days, weeks and months, for whoever asks the database itself: a row for each
 # number, with names and values in words and days as DATE, in SQLite as text such as 2026-01-31.
 estimates: Final = Table(
@@ -265,30 +280,8 @@ estimates: Final = Table(
     Column("period", Text, primary_key=True),  # day, week or month
     Column("metric", Text, primary_key=True),  # its name
     Column("since", Date, primary_key=True),
-    Column("until", Date, nullable=False),
     Column("position", Integer, primary_key=True, autoincrement=False),  # from 0, in the answer
-    Column("measure", Text, nullable=False),
-    Column("value", Text),
-    Column("quantile", Float),
-    Column("bin_from", Float),
-    Column("bin_to", Float),
-    Column("segment", Text),
-    Column("estimate", Float),
-    Column("standard_error", Float),
-    Column("low", Float),
-    Column("high", Float),
-    Column("possible_low", Float),
-    Column("possible_high", Float),
-    Column("before", Float),  # of a difference: the number of the period before
-    Column("p_value", Float),
-    Column("adjusted_p_value", Float),
-    Column("detected", Boolean),
-    Column("shift_if_fake", Float),
-    Column("reports", BigInteger),
-    Column("epsilon", Float),
-    Column("version", Text),  # the first letters of its id; of several, with spaces between
-    Column("suspicious", Boolean),
-    Column("marks", Text),
+    *_columns_of_numbers(),
     Column("final", Boolean, nullable=False),  # whether no day takes reports any longer
     sqlite_with_rowid=False,
 )

@@ -5,11 +5,15 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from deniable_aggregator.answers.words import VERDICT_WORDS
 from deniable_aggregator.telling.checks import CHECK_WORDS
 from deniable_aggregator.telling.document import Column, Document, Row, Table
 from deniable_aggregator.telling.numbers import contrast_in_words
-from deniable_aggregator.telling.wording import days_between, days_shortly, key_in_words
+from deniable_aggregator.telling.wording import (
+    VERDICT_WORDS,
+    days_between,
+    days_shortly,
+    key_in_words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

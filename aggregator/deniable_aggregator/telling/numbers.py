@@ -131,11 +131,11 @@ def range_of(number: Measured, limits: Limits | None = None) -> str:
     """Between which ends a number is, rounded outward; empty if that is not known.
 
     Args:
-        number: any. Of a lift without an interval the words say so, and of a contrast they are "at
-            least" the one end that it has.
+        number: any. Of a lift without an interval the words say so, and of a contrast and of the
+            first letters of strings they are "at least" the lower end.
         limits: what a number in the metric's unit can be, as of `limits_of`.
     """
-    if is_contrast(number):
+    if is_contrast(number) or number.whole is False:  # more may begin so than its upper end allows
         return _least(number)
     ends = _ends_to_round(number)
     if ends is None:

@@ -8,13 +8,16 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from deniable_aggregator.answers.days import MARK_WORDS
-from deniable_aggregator.answers.words import POSTPROCESS_LABELS
 from deniable_aggregator.telling.document import Column, Row, Table
 from deniable_aggregator.telling.figure import interval_of
 from deniable_aggregator.telling.numbers import beside, estimate_of, name_of, range_of
 from deniable_aggregator.telling.ranges import range_in_words, share_ends, share_in_words
-from deniable_aggregator.telling.wording import counted, days_between
+from deniable_aggregator.telling.wording import (
+    MARK_WORDS,
+    POSTPROCESS_LABELS,
+    counted,
+    days_between,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

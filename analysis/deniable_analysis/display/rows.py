@@ -18,7 +18,7 @@ from deniable_aggregator.sentences import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from deniable_aggregator.tables.row import Row
+    from deniable_aggregator.answers.row import Row
 
 _SHARES: Final = ("share", "combined", "rest", "segment size", "bin")
 _POINTS: Final = ("difference in share", "difference in combined", "contrast in share")
@@ -117,11 +117,11 @@ def _interval(row: Row) -> str:
 
 
 def _told(row: Row) -> str:
-    if row.detected is None:
+    if row.told is None:
         return ""
     if row.question == "change":
-        return "yes" if row.detected else "no clear change"
-    return "yes" if row.detected else "can't tell"
+        return "yes" if row.told else "no clear change"
+    return "yes" if row.told else "can't tell"
 
 
 def _marks(row: Row) -> str:

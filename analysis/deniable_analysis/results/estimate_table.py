@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from deniable_aggregator.answers import estimate_table
+from deniable_aggregator.answers.row import Row
 from deniable_analysis.display import notebook
 from deniable_analysis.frames import frame
 
@@ -25,19 +26,20 @@ class EstimateTable:
 
     answer: estimate_table.EstimateTable
 
-    def __iter__(self) -> Iterator[estimate_table.TableRow]:
+    def __iter__(self) -> Iterator[Row]:
         return iter(self.answer.rows)
 
     def __len__(self) -> int:
         return len(self.answer.rows)
 
     def frame(self, backend: Backend | None = None) -> Any:
-        """One row for each number, with all columns of the table.
+        """One row for each number, with all columns that the table keeps.
 
         Args:
             backend: "pandas", "polars" or "pyarrow"; left out for the first that is installed.
         """
-        return frame(estimate_table.TableRow, self.answer.rows, backend, whole=True)
+        names = ("application", "metric", "since", *estimate_table.KEPT_COLUMNS, "final")
+        return frame(Row, self.answer.rows, backend, names, whole=True)
 
     def __repr__(self) -> str:
         return notebook.plain(self._in_words())

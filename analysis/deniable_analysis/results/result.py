@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.discoveries import FoundStrings
     from deniable_aggregator.answers.estimates import Distribution, Mean, SegmentShares, Shares
     from deniable_aggregator.answers.integrity import Health
+    from deniable_aggregator.answers.row import Row
     from deniable_aggregator.answers.trends import Change, Series
-    from deniable_aggregator.tables.row import Row
     from deniable_analysis.frames import Backend
 
     AnyAnswer = (
@@ -67,7 +67,7 @@ class Result(Generic[Answer]):
 
     def rows(self) -> list[Row]:
         """The numbers of the answer, as rows of the long table."""
-        from deniable_aggregator.tables.rows import rows_of
+        from deniable_aggregator.media.rows import rows_of
 
         return list(rows_of(self.answer))
 
@@ -90,9 +90,9 @@ class Result(Generic[Answer]):
         Raises:
             MissingExtraError: if the library is not installed.
         """
-        from deniable_aggregator.tables.row import Row
+        from deniable_aggregator.answers.row import COLUMNS, Row
 
-        return frame(Row, self.rows(), backend, whole=whole)
+        return frame(Row, self.rows(), backend, COLUMNS, whole=whole)
 
     def __repr__(self) -> str:
         return notebook.plain(f"{type(self).__name__} of {self.metric}. {self.sentence}")

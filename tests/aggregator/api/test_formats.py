@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from deniable_aggregator import extras
-from deniable_aggregator.tables.formats import FORMATS
+from deniable_aggregator.media.row_formats import FORMATS
+from tests.aggregator.media.reading import read_back
 from tests.aggregator.service import TODAY, problem, serving, upload
-from tests.aggregator.tables.reading import read_back
 
 pytestmark = pytest.mark.one_store
 
@@ -45,8 +45,8 @@ def test_a_question_with_a_suffix_has_the_numbers_of_its_json(service, question)
     assert all(table == tables[0] for table in tables)
     document = service.ask(f"{PATH}/{question}").get_json()
     if name == "estimate":
-        shares = [(row["value"], row["estimate"]) for row in tables[0] if row["measure"] == "share"]
-        assert shares == [(each["value"], each["share"]) for each in document["estimates"]]
+        shares = [(row["value"], row["estimate"]) for row in tables[0]]
+        assert shares == [(each["value"], each["estimate"]) for each in document["numbers"]]
 
 
 def test_candidates_are_posted_for_a_table(service):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from deniable_aggregator.tables.formats import FORMATS
+from deniable_aggregator.media.row_formats import FORMATS
 from tests.aggregator.cli.test_cli import run, url  # noqa: F401  fixtures
+from tests.aggregator.media.reading import read_back
 from tests.aggregator.service import TODAY, upload
-from tests.aggregator.tables.reading import read_back
 
 pytestmark = pytest.mark.one_store
 

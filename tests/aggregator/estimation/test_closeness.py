@@ -15,9 +15,9 @@ from deniable_aggregator.estimation.segments.closeness import (
     closeness_notices,
     segment_closeness,
 )
-from deniable_aggregator.sentences import closeness_in_words
 from deniable_aggregator.statistics.distances import earth_mover, total_variation
 from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.telling.meaning import closeness_in_words
 from deniable_analysis.results.estimates import Shares
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import ORACLES

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from deniable_aggregator.estimation.numbers.means import estimate_mean
-from deniable_aggregator.sentences import explanation
+from deniable_aggregator.telling.meaning import explanation
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (
     DiscreteGaussian,

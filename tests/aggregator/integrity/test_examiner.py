@@ -23,9 +23,9 @@ from deniable_aggregator.cli.render.share_notes import notes
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange
 from deniable_aggregator.estimation.metric_reports import read_reports
 from deniable_aggregator.integrity.examiner import ALARM_P, Examiner
-from deniable_aggregator.sentences.checks import checks_explained
 from deniable_aggregator.slices.cache import SliceTables
 from deniable_aggregator.statistics.medians import MEDIAN_VARIANCE_FACTOR, medians_of_slices
+from deniable_aggregator.telling.checks import checks_explained
 from deniable_shared import registry, wire
 from tests.aggregator.cli.test_cli import Quiet
 from tests.aggregator.fakes import bits_of_oue, padded_fakes

@@ -14,7 +14,7 @@ from deniable_aggregator.http.authorization import require_reader
 from deniable_aggregator.http.json import MEDIA_TYPE
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.http.tables import table_response
-from deniable_aggregator.tables.rows import rows_of
+from deniable_aggregator.media.rows import rows_of
 from deniable_shared.characters import visible_json
 
 if TYPE_CHECKING:

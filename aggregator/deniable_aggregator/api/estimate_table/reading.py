@@ -1,16 +1,16 @@
-"""Reading the SQL table of estimates, as answers show its rows."""
+"""Reading the SQL table of estimates, as rows of the long table."""
 
 from __future__ import annotations
 
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from deniable_aggregator.answers.row import Row
 from deniable_aggregator.api.asked_versions import SHORT
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
 
     from deniable_aggregator.answers.estimate_table import EstimateTableQuery
     from deniable_aggregator.catalog import MetricCatalog
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def read_rows(
     store: Store, catalogue: MetricCatalog, application: str, query: EstimateTableQuery
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Row]:
     """The rows that a question is about, with whole identifiers of versions.
 
     Args:
@@ -44,4 +44,4 @@ def read_rows(
         brief=query.brief,
     ):
         row["version"] = row["version"] and whole(row["version"])
-        yield row
+        yield Row(application=application, question="estimate", **row)

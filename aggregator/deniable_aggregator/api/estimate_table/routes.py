@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING
 
 from flask import Blueprint
 
-from deniable_aggregator.answers.estimate_table import EstimateTable, EstimateTableQuery, TableRow
+from deniable_aggregator.answers.estimate_table import EstimateTable, EstimateTableQuery
 from deniable_aggregator.api.estimate_table.reading import read_rows
 from deniable_aggregator.api.formats import VARY, asked_format
 from deniable_aggregator.api.parameters import read_query
 from deniable_aggregator.http.authorization import require_reader
 from deniable_aggregator.http.json import json_response
 from deniable_aggregator.http.tables import table_response
-from deniable_aggregator.tables.row import Row
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from flask import Response
 
     from deniable_aggregator.catalog import MetricCatalog
@@ -36,20 +33,10 @@ def blueprint(store: Store, catalogue: MetricCatalog, verifier: KeyVerifier) -> 
         format_, headers = asked_format(ending), {"Vary": VARY}
         found = read_rows(store, catalogue, application, query)
         if format_ is not None:
-            long_rows = (_long_row(application, row) for row in found)
-            return table_response(long_rows, format_, f"{application}-estimates", headers)
-        answer = EstimateTable(
-            application=application, period=query.period, rows=[TableRow(**row) for row in found]
-        )
+            return table_response(found, format_, f"{application}-estimates", headers)
+        answer = EstimateTable(application=application, period=query.period, rows=list(found))
         return json_response(answer, headers=headers)
 
     for end in ("", ".<ending>"):
         routes.add_url_rule(f"{PATH}{end}", "table", table)
     return routes
-
-
-def _long_row(application: str, row: dict[str, Any]) -> Row:
-    """A row of the long table, which says by a mark what `final` says."""
-    if not row.pop("final"):
-        row["marks"] = f"open {row['marks'] or ''}".strip()
-    return Row(application=application, question="estimate", **row)

@@ -6,6 +6,7 @@ import time
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from deniable_aggregator.answers.estimate_table import KEPT_COLUMNS
 from deniable_aggregator.answers.questions import ChangeQuery, DaysQuery, EstimateQuery
 from deniable_aggregator.api.asked_versions import SHORT
 from deniable_aggregator.api.estimate_table.due import what_is_due
@@ -13,20 +14,18 @@ from deniable_aggregator.api.query_service import QueryService
 from deniable_aggregator.config.settings import Settings
 from deniable_aggregator.estimation.inputs import NO_LISTS
 from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.media.rows import reports_row, rows_of
 from deniable_aggregator.store import PeriodRows
-from deniable_aggregator.tables.health import reports_row
-from deniable_aggregator.tables.rows import rows_of
-from deniable_aggregator.tables.trends import change_rows
 from deniable_shared.periods import SECONDS_PER_EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from deniable_aggregator.answers.row import Row
     from deniable_aggregator.answers.words import PeriodLength
     from deniable_aggregator.api.estimate_table.due import Due, DuePeriod
     from deniable_aggregator.catalog import MetricCatalog
     from deniable_aggregator.store import Store
-    from deniable_aggregator.tables.row import Row
 
 MOST_ROWS: Final = 1_000
 """Of a metric and period with more numbers, those with the largest estimates are written, and of
@@ -37,31 +36,6 @@ MOST_SEGMENTS: Final = 12
 
 WRITTEN_ROWS: Final = 500
 """One transaction writes no more, or one period, so that nobody waits long."""
-
-COLUMNS: Final = (
-    "measure",
-    "value",
-    "quantile",
-    "bin_from",
-    "bin_to",
-    "segment",
-    "estimate",
-    "standard_error",
-    "low",
-    "high",
-    "possible_low",
-    "possible_high",
-    "before",
-    "p_value",
-    "adjusted_p_value",
-    "detected",
-    "shift_if_fake",
-    "reports",
-    "epsilon",
-    "suspicious",
-    "marks",
-)
-"""The columns of the long table that the SQL table has beside the period and the version."""
 
 # These problems stay as long as the tag does.
 _LASTING: Final = {"no_reports", "candidates_needed", "estimate_refused", "days_rolled_up"}
@@ -190,10 +164,12 @@ class TableWriter:
     def _rows(self, period: DuePeriod) -> Iterator[dict[str, Any]]:
         rows = _largest([*self._estimate(period)])
         for row in [*rows, *self._change(period)]:
-            columns = {name: getattr(row, name) for name in COLUMNS}
-            version = row.version and short_versions(row.version)
-            of_period = {"until": period.days.until, "final": period.final}
-            yield {**of_period, "version": version, **columns}
+            yield {
+                **{name: getattr(row, name) for name in KEPT_COLUMNS},
+                "until": period.days.until,
+                "version": row.version and short_versions(row.version),
+                "final": period.final,
+            }
 
     def _estimate(self, period: DuePeriod) -> Iterator[Row]:
         yield from self._answer(period, None)
@@ -249,7 +225,7 @@ class TableWriter:
             if error.code not in _LASTING:
                 raise
             return []
-        return _clearest([*change_rows(answer)])
+        return _clearest([*rows_of(answer)])
 
 
 def short_versions(ids: str) -> str:

@@ -11,7 +11,7 @@ from deniable_aggregator.answers.service import Problem
 from deniable_aggregator.api.openapi.schemas import Schema, query_parameters, schema_of
 from deniable_aggregator.http.json import MEDIA_TYPE as JSON
 from deniable_aggregator.http.problems import CODES, MEDIA_TYPE
-from deniable_aggregator.tables.formats import FORMATS
+from deniable_aggregator.media.row_formats import FORMATS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

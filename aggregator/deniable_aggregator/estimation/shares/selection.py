@@ -16,10 +16,10 @@ from deniable_aggregator.estimation.shares.share_estimate import (
     ShareEstimate,
 )
 from deniable_aggregator.estimation.shares.subset_shares import estimate_subset_share
-from deniable_aggregator.sentences.wording import shown_value
 from deniable_aggregator.statistics.hashed.regression_shares import RegressionShares
 from deniable_aggregator.statistics.hashed.sketch_shares import SketchShares
 from deniable_aggregator.statistics.intervals import alpha_per_interval, detect
+from deniable_aggregator.telling.wording import shown_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

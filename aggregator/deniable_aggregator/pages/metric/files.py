@@ -13,6 +13,8 @@ from deniable_aggregator.extras import MissingExtraError
 from deniable_aggregator.http.json import json_response
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.http.tables import table_response
+from deniable_aggregator.media.row_formats import FORMATS
+from deniable_aggregator.media.rows import rows_of
 from deniable_aggregator.pages.metric.answering import ask, questions
 from deniable_aggregator.pages.metric.choices import read_choices
 from deniable_aggregator.pages.metric.strings import lists_of, strings_of
@@ -21,8 +23,6 @@ from deniable_aggregator.pages.visit import current_visit
 from deniable_aggregator.report.composing import section_of
 from deniable_aggregator.report.gathering import MetricAnswers
 from deniable_aggregator.report.markdown import section_markdown
-from deniable_aggregator.tables.formats import FORMATS
-from deniable_aggregator.tables.rows import rows_of
 
 if TYPE_CHECKING:
     from deniable_aggregator.answers.estimates import Estimate

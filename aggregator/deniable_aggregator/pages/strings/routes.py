@@ -10,11 +10,11 @@ from deniable_aggregator.answers.discoveries import DiscoveryLists, DiscoveryQue
 from deniable_aggregator.answers.parsing import MalformedQueryError, parse_query
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.http.tables import table_response
+from deniable_aggregator.media.rows import rows_of
 from deniable_aggregator.pages.addresses import address, changed
 from deniable_aggregator.pages.rendering import HEADERS, go_to, here
 from deniable_aggregator.pages.strings.discovered import SHOWN
 from deniable_aggregator.pages.visit import current_visit
-from deniable_aggregator.tables.rows import rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
+from deniable_aggregator.answers.estimate_table import KEPT_COLUMNS
 from deniable_aggregator.api.estimate_table.writing import (
-    COLUMNS,
     TableWriter,
     Written,
     short_versions,
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from deniable_aggregator import Store
-    from deniable_aggregator.tables.row import Row
+    from deniable_aggregator.answers.row import Row
 
 ACCEPT_DAYS = 14
 APPLICATION = "flightdeck"
@@ -60,7 +60,7 @@ def table(store: Store, period: str = "day", metrics: Iterable[str] = ("theme",)
 
 def in_table(rows: Iterable[Row], until: date, *, final: bool) -> list[dict[str, Any]]:
     """What the table holds of the rows of an answer."""
-    names = ("metric", "since", *COLUMNS)
+    names = ("metric", "since", *KEPT_COLUMNS)
     return [
         {
             **{name: getattr(row, name) for name in names},

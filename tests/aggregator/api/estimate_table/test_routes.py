@@ -8,11 +8,11 @@ import json
 
 import pytest
 
-from deniable_aggregator.tables.formats import FORMATS
-from deniable_aggregator.tables.row import COLUMNS
+from deniable_aggregator.answers.row import COLUMNS
+from deniable_aggregator.media.row_formats import FORMATS
 from tests.aggregator.api.estimate_table.filled import ACCEPT_DAYS, day, write
+from tests.aggregator.media.reading import read_back
 from tests.aggregator.service import TODAY, bearer, problem, serving, upload
-from tests.aggregator.tables.reading import read_back
 
 FIRST = TODAY - 30
 LAST = TODAY - ACCEPT_DAYS - 1
@@ -46,12 +46,15 @@ def test_all_metrics_are_answered_at_once_with_the_numbers_of_their_estimates(se
     (light,) = (r for r in found if r.get("value") == "light" and r["since"] == str(day(FIRST + 3)))
     path = f"/v1/metrics/theme/estimate?since={day(FIRST + 3)}&until={day(FIRST + 3)}"
     answer = service.ask(path).get_json()
-    (expected,) = (each for each in answer["estimates"] if each["value"] == "light")
-    assert light["estimate"] == expected["share"]
-    for name in ("low", "high", "standard_error", "detected", "shift_if_fake", "reports"):
+    (expected,) = (each for each in answer["numbers"] if each["value"] == "light")
+    for name in ("estimate", "low", "high", "standard_error", "told", "shift_if_fake"):
         assert light[name] == expected[name], name
-    assert light["version"] == answer["versions"][0]["version"]
-    assert (light["epsilon"], light["suspicious"]) == (answer["versions"][0]["epsilon"], False)
+    head, (version,) = answer["head"], answer["head"]["versions"]
+    assert light["reports"] == head["reports"]
+    assert (light["version"], light["epsilon"]) == (version["version"], version["epsilon"])
+    assert (light["application"], light["suspicious"], light["final"]) == (
+        head["application"], False, True,
+    )  # fmt: skip
 
 
 def test_rows_are_by_metric_and_then_by_day(service):
@@ -102,7 +105,7 @@ def test_csv_and_json_lines_have_the_columns_of_the_long_table(service):
     answer = service.ask("/v1/estimates.csv?metric=theme")
     assert answer.content_type.startswith("text/csv")
     lines = list(csv.DictReader(io.StringIO(answer.text)))
-    assert (list(lines[0]), len(lines)) == (list(COLUMNS), 3 * (LAST - FIRST + 1))
+    assert (list(lines[0]), len(lines)) == ([*COLUMNS], 3 * (LAST - FIRST + 1))
     objects = service.ask("/v1/estimates.jsonl?metric=theme").text.splitlines()
     assert len(objects) == len(lines)
     assert {name: json.loads(objects[0])[name] for name in ("since", "value", "low")} == {

@@ -15,8 +15,8 @@ from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.dates import calendar_period, epoch_of
 from deniable_aggregator.estimation.inputs import NO_LISTS
 from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.media.rows import rows_of
 from deniable_aggregator.store import InUseError
-from deniable_aggregator.tables.rows import rows_of
 from deniable_shared import registry
 from deniable_shared.periods import SECONDS_PER_EPOCH
 from tests.aggregator.api.estimate_table.filled import (
@@ -42,9 +42,9 @@ from tests.aggregator.stored import (
 )
 
 if TYPE_CHECKING:
+    from deniable_aggregator.answers.row import Row
     from deniable_aggregator.answers.words import PeriodLength
     from deniable_aggregator.dates import DayRange
-    from deniable_aggregator.tables.row import Row
 
 DAYS = (TODAY - 36, TODAY - 34, TODAY - 25, *range(TODAY - 18, TODAY))
 """With reports: of 4 weeks, the end of August 2024 and September; October is not over."""

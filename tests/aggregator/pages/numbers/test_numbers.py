@@ -12,7 +12,7 @@ from deniable_aggregator.answers.trends import Change, QuantileDifference
 from deniable_aggregator.pages.numbers.view import distribution_view
 from deniable_aggregator.pages.pairs.view import LARGEST_MATRIX, pairs_view
 from deniable_aggregator.pages.rendering import page
-from tests.aggregator.tables.made_up import MadeUp
+from tests.aggregator.media.made_up import MadeUp
 
 TEXTS = ["<script>alert(1)</script>", "a\u202eb", "=1+1"]
 

@@ -18,7 +18,7 @@ from deniable_aggregator.answers.discoveries import (
 )
 from deniable_aggregator.pages.rendering import page
 from deniable_aggregator.pages.strings.discovered import AskedStrings, discovered_view, look
-from tests.aggregator.tables.made_up import MadeUp
+from tests.aggregator.media.made_up import MadeUp
 
 HOSTILE = [
     "<script>alert(1)</script>",

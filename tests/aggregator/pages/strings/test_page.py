@@ -11,8 +11,8 @@ from msgspec import json, structs
 from deniable_aggregator.answers.discoveries import FoundString, FoundStrings
 from deniable_aggregator.sentences import range_in_words
 from tests.aggregator.discovered import discovering
+from tests.aggregator.media.made_up import MadeUp
 from tests.aggregator.service import TODAY, serving, upload
-from tests.aggregator.tables.made_up import MadeUp
 
 ORIGIN = {"Origin": "http://localhost"}
 DAYS = "since=2024-09-01&until=2024-10-04"

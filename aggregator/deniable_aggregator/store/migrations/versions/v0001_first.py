@@ -10,15 +10,7 @@ down_revision = None
 
 # The view as the first version made it.
 _LATEST_ESTIMATES = """
-CREATE VIEW latest_estimates AS SELECT
-    estimates.application, estimates.period, estimates.metric, estimates.since, estimates.until,
-    estimates.position, estimates.measure, estimates.value, estimates.quantile,
-    estimates.bin_from, estimates.bin_to, estimates.segment, estimates.estimate,
-    estimates.standard_error, estimates.low, estimates.high, estimates.possible_low,
-    estimates.possible_high, estimates.before, estimates.p_value, estimates.adjusted_p_value,
-    estimates.detected, estimates.shift_if_fake, estimates.reports, estimates.epsilon,
-    estimates.version, estimates.suspicious, estimates.marks, estimates.final
-FROM (
+CREATE VIEW latest_estimates AS SELECT {columns} FROM (
     SELECT application, period, metric, max(since) AS since FROM estimated_periods
     WHERE numbers > 0 GROUP BY application, period, metric
 ) AS latest JOIN estimates ON estimates.application = latest.application
@@ -185,14 +177,14 @@ def upgrade() -> None:
         sa.Column("failure", sa.Text),
         sa.Column("result", sa.LargeBinary),
     )
-    op.create_table(
+    estimates = op.create_table(
         "estimates",
         sa.Column("application", sa.Text, primary_key=True),
         sa.Column("period", sa.Text, primary_key=True),
         sa.Column("metric", sa.Text, primary_key=True),
         sa.Column("since", sa.Date, primary_key=True),
-        sa.Column("until", sa.Date, nullable=False),
         sa.Column("position", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("until", sa.Date, nullable=False),
         sa.Column("measure", sa.Text, nullable=False),
         sa.Column("value", sa.Text),
         sa.Column("quantile", sa.Float),
@@ -208,7 +200,7 @@ def upgrade() -> None:
         sa.Column("before", sa.Float),
         sa.Column("p_value", sa.Float),
         sa.Column("adjusted_p_value", sa.Float),
-        sa.Column("detected", sa.Boolean),
+        sa.Column("told", sa.Boolean),
         sa.Column("shift_if_fake", sa.Float),
         sa.Column("reports", sa.BigInteger),
         sa.Column("epsilon", sa.Float),
@@ -229,7 +221,8 @@ def upgrade() -> None:
         sa.Column("numbers", sa.Integer, nullable=False),
         sqlite_with_rowid=False,
     )
-    op.execute(_LATEST_ESTIMATES)
+    columns = ", ".join(f"estimates.{column.name}" for column in estimates.c)
+    op.execute(_LATEST_ESTIMATES.format(columns=columns))
     op.create_table(
         "audit",
         sa.Column("sequence", _ROW_ID, primary_key=True, autoincrement=False),

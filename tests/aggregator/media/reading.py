@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import csv
 
-from deniable_aggregator.tables.arrow import schema
+from deniable_aggregator.media.row_formats import schema
 
 Read = list[dict[str, Any]]
 

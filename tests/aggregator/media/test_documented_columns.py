@@ -9,8 +9,8 @@ from typing import get_args
 
 import pytest
 
-from deniable_aggregator.tables.formats import FORMATS, encode
-from deniable_aggregator.tables.row import COLUMNS, Measure, Row
+from deniable_aggregator.answers.row import COLUMNS, Row, RowMeasure
+from deniable_aggregator.media.row_formats import FORMATS, encode
 
 PAGE = (Path(__file__).parents[3] / "docs" / "analysis" / "tables.md").read_text(encoding="utf-8")
 ROWS = [
@@ -25,7 +25,7 @@ ROWS = [
         estimate=0.25 + day / 100,
         low=0.2,
         high=0.3,
-        detected=True,
+        told=True,
         suspicious=False,
     )
     for value in ("dark", "NA")
@@ -37,7 +37,7 @@ def test_every_column_and_measure_and_format_is_in_the_tables():
     named = re.findall(r"`([^`]+)`", "\n".join(re.findall(r"(?m)^\| (`.*?) \|", PAGE)))
     (table,) = re.findall(r"(?s)\| column \|.*?\n\n", PAGE)
     assert re.findall(r"(?m)^\| `(\w+)` \|", table) == list(COLUMNS)
-    assert set(get_args(Measure)) <= set(named)
+    assert set(get_args(RowMeasure)) <= set(named)
     assert {f".{name}" for name in FORMATS} <= set(named)
 
 

@@ -1,23 +1,22 @@
-"""Answers of every kind, made up at random within their types."""
+"""Answers to every question, made up at random within their types."""
 
 from __future__ import annotations
 
 import random
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from msgspec import inspect
+from msgspec.structs import replace
 
+from deniable_aggregator.answers.answer import Answer, Asked, Check, Period, QuestionName
 from deniable_aggregator.answers.common import MetricVersion
-from deniable_aggregator.answers.discoveries import FoundStrings
-from deniable_aggregator.answers.estimates import Distribution, Mean, SegmentShares, Shares
-from deniable_aggregator.answers.integrity import Health
-from deniable_aggregator.answers.trends import Change, Series
+from deniable_aggregator.answers.measured import Measured
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-KINDS = [Shares, SegmentShares, Mean, Distribution, Series, Change, FoundStrings, Health]
+QUESTIONS: tuple[QuestionName, ...] = get_args(QuestionName)
 VERSIONS = ["0a" * 32, "b1" * 32]
 
 
@@ -35,8 +34,25 @@ class MadeUp:
         self._texts = texts
         self._numbers = numbers
 
-    def answer(self, kind: type) -> Any:
-        return self._of(inspect.type_info(kind))
+    def answer(self, question: QuestionName) -> Answer:
+        """An answer with as many periods as the question has."""
+        answer: Answer = self._of(inspect.type_info(Answer))
+        periods = {"change": 2, "series": self._random.randrange(1, 4)}.get(question, 1)
+        answer.question = Asked(name=question)
+        answer.head.versions = [replace(self._a(MetricVersion), version=each) for each in VERSIONS]
+        answer.head.periods = [self._a(Period) for _ in range(periods)]
+        answer.numbers = [self._in_one_of(periods) for _ in range(self._random.randrange(6))]
+        answer.checks = [
+            replace(self._a(Check), period=periods - 1, before=0)
+            for _ in range(self._random.randrange(4))
+        ]
+        return answer
+
+    def _in_one_of(self, periods: int) -> Measured:
+        return replace(self._a(Measured), period=self._random.randrange(periods))
+
+    def _a(self, cls: type) -> Any:
+        return self._of(inspect.type_info(cls))
 
     def _of(self, kind: inspect.Type) -> Any:
         drawn = self._random
@@ -48,13 +64,10 @@ class MadeUp:
                 return self._of(drawn.choice(kind.types))
             case inspect.Metadata():
                 return self._of(kind.type)
-            case inspect.ListType(item_type=inspect.StructType(cls=cls) as version) if (
-                cls is MetricVersion
-            ):
-                made = [self._of(version) for _ in VERSIONS]
-                return list(map(_with_id, made, VERSIONS))
             case inspect.ListType():
                 return [self._of(kind.item_type) for _ in range(drawn.randrange(3))]
+            case inspect.VarTupleType():
+                return tuple(self._of(kind.item_type) for _ in range(drawn.randrange(3)))
             case inspect.TupleType():
                 return tuple(map(self._of, kind.item_types))
             case inspect.LiteralType():
@@ -73,8 +86,3 @@ class MadeUp:
                 return date(2026, 1, 1) + timedelta(drawn.randrange(400))
         assert isinstance(kind, inspect.NoneType)
         return None
-
-
-def _with_id(version: MetricVersion, name: str) -> MetricVersion:
-    version.version = name
-    return version

@@ -1,0 +1,110 @@
+"""A row of the long table: a number of an answer, and where it comes from.
+
+All answers give rows of the same columns, so that answers about many metrics can be put below each
+other. Columns that do not apply are None.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from types import NoneType
+from typing import Final, Literal, NamedTuple, get_args, get_type_hints
+
+from deniable_aggregator.answers.measured import Measure, Measured
+
+RowQuestion = Literal["estimate", "version", "series", "change", "discovery", "health"]
+"""What was asked. "version" is one version of a metric by itself, beside an estimate of all."""
+
+RowMeasure = Literal[Measure, "reports", "day", "key", "check", "alarm"]
+"""What a row says: a number, how many reports there are, or a verdict: of a day, of what a key
+brought on it, of one check, or whether a distribution has changed in a series."""
+
+
+class Row(Measured, frozen=True, kw_only=True, omit_defaults=True, gc=False):
+    """A number of an answer, or a verdict about reports, with all that is to be known of it.
+
+    Of a verdict, `value` is the name of a check, `key` whose reports it is about, and `p_value` how
+    often honest reports look at least so odd.
+
+    Attributes:
+        application: whose metric it is.
+        metric: its name.
+        question: what was asked.
+        since: the first day of the period; of a difference, of the second period.
+        until: its last day, inclusive.
+        before_since: of a difference, the first day of the first period; of a missing text, of the
+            earlier window.
+        before_until: its last day, inclusive.
+        before_reports: how many reports were counted in it.
+        interval: what intervals cover: "one" value at a time, "all" together, or those "picked" for
+            their size.
+        level: with which probability an interval covers.
+        margin: what errors and intervals allow for: "noise" of the devices that reported, or
+            "noise-and-sampling".
+        mechanism: the mechanisms of the versions, with spaces between.
+        epsilon: the privacy loss of one report; of several versions, the largest.
+        verdict: whether the reports look like those of devices: "ok", "uneven", "suspicious" or
+            "unknown".
+        suspicious: whether some of the reports do not.
+        marks: what is special about the period, with spaces between: "missing", "incomplete",
+            "suspicious", "uneven", "release".
+        final: in the table of estimates, whether no day of the period takes reports any longer; the
+            number may move until then.
+        measure: what the row says.
+        version: the ids of the versions whose reports were counted, with spaces between.
+    """
+
+    application: str
+    metric: str
+    question: RowQuestion
+    since: date
+    until: date
+    before_since: date | None = None
+    before_until: date | None = None
+    before_reports: int | None = None
+    interval: str | None = None
+    level: float | None = None
+    margin: str | None = None
+    mechanism: str | None = None
+    epsilon: float | None = None
+    verdict: str | None = None
+    suspicious: bool | None = None
+    marks: str | None = None
+    final: bool | None = None
+    measure: RowMeasure  # type: ignore[assignment]  # verdicts are no numbers
+    version: str | None = None
+
+
+class ColumnType(NamedTuple):
+    """What the cells of a column are.
+
+    Attributes:
+        kind: text, numbers, flags or days.
+        may_be_none: whether it may not apply.
+    """
+
+    kind: type[str | float | int | bool | date]
+    may_be_none: bool
+
+
+_NO_COLUMNS: Final = {"values", "versions", "period"}
+"""What other columns say: `value`, `version`, and `since` with `until`."""
+
+
+def _column_types() -> dict[str, ColumnType]:
+    """Where a number comes from, and then the number."""
+    hints = get_type_hints(Row)
+    of_number = [name for name in Measured.__struct_fields__ if name not in _NO_COLUMNS]
+    own = [name for name in Row.__struct_fields__ if name not in Measured.__struct_fields__]
+    found = {}
+    for name in (*own, *of_number):
+        alternatives = get_args(hints[name]) or (hints[name],)
+        kinds = [each for each in alternatives if each is not NoneType]
+        # Those of literals are text.
+        kind = kinds[0] if isinstance(kinds[0], type) else str
+        found[name] = ColumnType(kind, NoneType in alternatives)
+    return found
+
+
+COLUMNS: Final = _column_types()
+"""The columns of the long table, by their names and in their order."""
