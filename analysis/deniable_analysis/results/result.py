@@ -12,7 +12,6 @@ from deniable_analysis.display.rows import cells_of
 from deniable_analysis.frames import frame
 
 if TYPE_CHECKING:
-    import altair
     import pandas as pd
     import polars as pl
 
@@ -108,15 +107,15 @@ class Result(Generic[Answer]):
             MissingExtraError: if what draws a .png is not installed.
             OSError: if the file cannot be written.
         """
-        from deniable_aggregator.telling.figures import figure_of
         from deniable_aggregator.media.pictures.files import save
+        from deniable_aggregator.telling.figures import figure_of
 
         save(figure_of(self.answer), Path(path))
 
     def _picture(self) -> str:
         """The figure of the answer, in the colours of the page."""
-        from deniable_aggregator.telling.figures import figure_of
         from deniable_aggregator.media.pictures.svg import svg
+        from deniable_aggregator.telling.figures import figure_of
 
         # The warnings stand above it.
         return svg(replace(figure_of(self.answer), warnings=()), theme="page")
