@@ -89,16 +89,6 @@ def columns_or_lines(width: int, *texts: str) -> list[str]:
     return list(texts) if width >= WIDE else ["\n".join(filter(None, texts))]
 
 
-def columns_or_lines(width: int, *texts: str) -> list[str]:
-    """Cells of neighbouring columns; in a narrow table one cell with a line for each.
-
-    Args:
-        width: of the terminal, in characters.
-        texts: the names of the columns, or what is in them.
-    """
-    return list(texts) if width >= WIDE else ["\n".join(filter(None, texts))]
-
-
 def print_table(table: Table) -> None:
     """Prints a table as wide as its content, at most as the terminal; no blanks end a line."""
     console = literal_console()

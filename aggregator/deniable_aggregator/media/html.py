@@ -1,4 +1,4 @@
-"""HTML: the one environment of templates, and what pages, reports and publications are drawn with."""
+"""HTML: the one environment of templates for pages, reports and publications."""
 
 from __future__ import annotations
 

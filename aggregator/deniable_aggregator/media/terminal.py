@@ -126,12 +126,8 @@ def _without_repeats(columns: Sequence[Column], rows: list[list[str]]) -> Iterat
     """The rows without what stands in the row above, too, in columns that show it once."""
     above: list[str] = []
     for row in rows:
-        repeats = above and [
-            here == there
-            for here, there, column in zip(row, above, columns, strict=True)
-            if column.once
-        ]
-        blank = bool(repeats) and all(repeats)
+        once = [place for place, column in enumerate(columns) if column.once]
+        blank = bool(above and once) and all(row[place] == above[place] for place in once)
         yield [
             "" if blank and column.once else cell for cell, column in zip(row, columns, strict=True)
         ]

@@ -122,7 +122,10 @@ def _changes(report: Report, anchors: dict[str, str]) -> list[Item]:
         if each.change is not None and _is_clear(each.change)
     ]
     clear.sort(key=lambda each: -each[0])
-    return [Item(change.head.metric, _change(change), anchors[change.head.metric]) for _, change in clear]
+    return [
+        Item(change.head.metric, _change(change), anchors[change.head.metric])
+        for _, change in clear
+    ]
 
 
 def _change(change: Answer) -> str:

@@ -11,7 +11,7 @@ the chosen metrics, are none.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -184,5 +184,5 @@ def _at_level(numbers: Sequence[Number], tests: _Tests, level: float) -> list[Nu
         else:
             levelled.append(each)
             continue
-        levelled.append(replace(each, told=told))
+        levelled.append(cast("Number", replace(cast("Any", each), told=told)))
     return levelled

@@ -24,7 +24,7 @@ class Link(str):
         address: where it leads.
     """
 
-    __slots__ = ("address",)
+    address: str
 
     def __new__(cls, text: str, address: str) -> Self:
         """The text with its address."""
@@ -41,7 +41,7 @@ class Badge(str):
         kind: which sign.
     """
 
-    __slots__ = ("kind",)
+    kind: str
 
     def __new__(cls, text: str, kind: str) -> Self:
         """The text with its sign."""

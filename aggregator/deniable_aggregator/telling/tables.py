@@ -17,6 +17,7 @@ from deniable_aggregator.telling.wording import (
     POSTPROCESS_LABELS,
     counted,
     days_between,
+    p_value_in_words,
 )
 
 if TYPE_CHECKING:
@@ -35,10 +36,6 @@ Order = Literal["listed", "largest"]
 LEAST_FOLDED: Final = 2
 """So many values that can't be told from zero become a table of their own."""
 
-LEAST_P: Final = 1e-6
-"""Smaller p-values are written as "<1e-06"."""
-
-CAN_T_TELL: Final = "can't tell from zero"
 SHORT_ID: Final = 12
 """So many letters of a version's id are shown."""
 
@@ -75,7 +72,7 @@ _HEADINGS: Final = {
 }
 """What the columns of names and of intervals are called, by the measure of the first row."""
 
-_TOLD: Final = {"lift": ("", "", "can't tell"), "share": ("above zero?", "yes", "can't tell")}
+_ASSOCIATION: Final = ("", "", "can't tell")
 _CHANGED: Final = ("clear change?", "yes", "no clear change")
 
 
@@ -167,15 +164,6 @@ def way_of(number: Measured) -> Way | None:
     if number.measure == "lift":
         return "changed" if number.told else "unchanged"
     return "untold" if number.told is False and number.measure == "share" else None
-
-
-def p_value_in_words(p_value: float) -> str:
-    """A p-value, to three digits.
-
-    Args:
-        p_value: in [0, 1].
-    """
-    return f"{p_value:.3g}" if p_value >= LEAST_P else f"<{LEAST_P:g}"
 
 
 def bar_of(number: Measured, level: float, limits: Limits | None = None) -> Interval | None:
@@ -270,11 +258,10 @@ def _version_tables(answer: Answer) -> Iterator[Table]:
 
 def _series_table(answer: Answer) -> Table:
     periods = list(answer.periods())
-    rows = [
-        (period, number)
-        for period, numbers in periods
-        for number in ([each for each in numbers if each.measure != "segment size"] or [None])
-    ]
+    rows: list[tuple[Period, Measured | None]] = []
+    for period, of_period in periods:
+        shown = [each for each in of_period if each.measure != "segment size"]
+        rows += [(period, number) for number in shown] or [(period, None)]
     numbers = [number for _, number in rows if number is not None]
     marks = [_marks(period) for period, _ in rows]
     columns = [
@@ -395,9 +382,8 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
     adjusted = "adjusted"
     if head.postprocess is not None:
         adjusted = POSTPROCESS_LABELS.get(head.postprocess, head.postprocess)
-    told = _TOLD.get(first, _CHANGED) if rows and rows[0].told is not None else _CHANGED
+    told = _ASSOCIATION if first == "lift" else _CHANGED
     heading = interval_heading(number, head.interval)
-    found = answer.question.name == "discovery"
     columns = [
         _Cells(Column(heading=name, key="value", words=True, folds=True), name_of),
         _Cells(Column(heading="before"), lambda each: _level(each, each.before, limits)),
@@ -405,14 +391,14 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
         _Cells(Column(heading="both"), lambda each: _chance(each, each.both)),
         _Cells(Column(heading="by chance"), lambda each: _chance(each, each.expected)),
         _Cells(Column(heading=heading, key=number), lambda each: _range(each, limits)),
-        _Cells(Column(heading="estimate", minor=True), lambda each: _estimate(each, limits)),
+        _Cells(
+            Column(heading="estimate", minor=number != "share"),
+            lambda each: _estimate(each, limits),
+        ),
         _Cells(Column(heading=adjusted, minor=True), lambda each: beside(each, each.adjusted)),
         _Cells(Column(heading="of reports", minor=True), of_reports),
         _Cells(Column(heading="possible of all", minor=True), _possible),
-        _Cells(
-            Column(heading=told[0], words=True),
-            lambda each: "" if found else _verdict(each, told),
-        ),
+        _Cells(Column(heading=told[0], words=True), lambda each: _verdict(each, told)),
         _Cells(Column(heading="p, corrected", minor=True), _p_value),
         _Cells(Column(heading="evidence", words=True), lambda each: each.evidence or ""),
         _Cells(
@@ -460,7 +446,7 @@ def _possible(number: Measured) -> str:
 
 
 def _verdict(number: Measured, words: tuple[str, str, str]) -> str:
-    if number.told is None:
+    if number.told is None or number.unit not in ("points", "difference", "ratio"):
         return ""
     if number.measure == "lift" and number.told:
         return (
