@@ -20,12 +20,12 @@ from demo import clients, discovery, fleet, screenshot
 from demo.calendar import Calendar
 from demo.population import REGISTRY, Population, draw
 from demo.server import PARTNER_KEY, READ, RELEASE_KEY, Server
-from deniable_aggregator.charts.figure_of import figure_of
-from deniable_aggregator.charts.files import SUFFIXES, save
 from deniable_aggregator.cli.render.head import counted
 from deniable_aggregator.cli.render.output import print_lines, print_table
 from deniable_aggregator.cli.render.share_table import estimate_table
 from deniable_aggregator.dates import day_of
+from deniable_aggregator.media.pictures.files import SUFFIXES, save
+from deniable_aggregator.telling.figures import figure_of
 from deniable_shared.periods import epoch_at
 from deniable_shared.registry import load
 

@@ -107,7 +107,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=SEED, help="default: %(default)s")
     parser.add_argument("--small", action="store_true", help="fewer devices, as CI runs it")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--plot", type=Path, metavar="FILE", help="draw truth against intervals")
+    parser.add_argument(
+        "--plot", type=Path, metavar="FILE", help="draw truth against intervals, as SVG"
+    )
     parser.add_argument("--show", metavar="LINE", help="print every number of one line")
     parser.add_argument(
         "--metric", action="append", choices=list(METRICS), help="only this one; may be repeated"

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from deniable_aggregator.media.pictures.canvas import LIGHT, SMALL, Canvas, pixels
+from deniable_aggregator.media.pictures.layout import FONT, Scale
 from field.findings import Interval
 
 if TYPE_CHECKING:
@@ -20,7 +22,8 @@ MOST_DOTS: Final = 300
 FURTHEST: Final = 3.0
 """In half widths of an interval; a truth that lies further away is drawn here."""
 
-WIDTH, HEIGHT = 640, 22
+LABELS, WIDTH, ROW = 260, 640, 22
+_INSIDE, _OUTSIDE = "#0072b2", "#d55e00"
 
 
 def draw(findings: Iterable[Finding], path: Path) -> None:
@@ -28,39 +31,34 @@ def draw(findings: Iterable[Finding], path: Path) -> None:
 
     Args:
         findings: of all answers.
-        path: its ending says of which type it is, such as ``.svg`` or ``.html``.
+        path: of an SVG file.
     """
-    import altair as alt  # an extra, and slow to import
-
     generator = np.random.default_rng(0)
-    dots = []
-    for line, intervals in _by_line(findings).items():
+    lines, canvas = _by_line(findings), Canvas(LIGHT)
+    across = Scale(-FURTHEST, FURTHEST, LABELS, LABELS + WIDTH)
+    height = ROW * len(lines)
+    for place, (line, intervals) in enumerate(lines.items()):
+        top = ROW * place
+        canvas.text(0, top + 15, line, size=SMALL, within=LABELS - 8)
+        canvas.line((LABELS, top + ROW), (LABELS + WIDTH, top + ROW), LIGHT.unclear, 0.5)
         for each in intervals[:: -(-len(intervals) // MOST_DOTS)]:
             half = (each.high - each.low) / 2
-            place = (each.truth - (each.high + each.low) / 2) / half
-            dots.append(
-                {
-                    "line": line,
-                    "truth": float(np.clip(place, -FURTHEST, FURTHEST)),
-                    "height": generator.random(),
-                    "inside": "inside" if each.covers else "outside",
-                    "name": each.name,
-                }
-            )
-    base = alt.Chart(alt.InlineData(values=dots))
-    truths = base.mark_circle(size=12, opacity=0.6).encode(
-        x=alt.X("truth:Q", title="truth, in half widths from the middle of its interval").scale(
-            domain=[-FURTHEST, FURTHEST]
-        ),
-        y=alt.Y("height:Q", axis=None),
-        color=alt.Color("inside:N", title="truth").scale(range=["#0072b2", "#d55e00"]),
-        tooltip=["name:N"],
+            x = across((each.truth - (each.high + each.low) / 2) / half)
+            y = top + 3 + (ROW - 6) * generator.random()
+            with canvas.group("truth", each.name):
+                canvas.dot(x, y, 1.8, _INSIDE if each.covers else _OUTSIDE)
+    for end in (-1, 1):
+        canvas.line((across(end), 0), (across(end), height), LIGHT.ink, dashes="3 3")
+    for tick in range(int(-FURTHEST), int(FURTHEST) + 1):
+        canvas.tick_below(across(tick), height, str(tick))
+    words = "truth, in half widths from the middle of its interval; orange lies outside"
+    canvas.text(LABELS + WIDTH / 2, height + 34, words, size=SMALL, anchor="middle")
+    size = f"{LABELS + WIDTH + 16} {pixels(height + 44.0)}"
+    path.write_text(
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-8 -8 {size}" font-family="{FONT}" '
+        f'font-size="12">{canvas.svg()}</svg>\n',
+        "utf-8",
     )
-    ends = base.transform_calculate(low="-1", high="1")
-    rules = [ends.mark_rule(strokeDash=[3, 3]).encode(x=f"{end}:Q") for end in ("low", "high")]
-    alt.layer(truths, *rules).properties(width=WIDTH, height=HEIGHT).facet(
-        row=alt.Row("line:N", sort=None, title=None).header(labelAngle=0, labelAlign="left")
-    ).save(str(path))
 
 
 def _by_line(findings: Iterable[Finding]) -> dict[str, list[Interval]]:

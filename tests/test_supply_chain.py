@@ -31,7 +31,8 @@ LICENCES_BY_CLASSIFIER = {
         "GPL-2.0-or-later WITH Bootloader-exception"
     },
 }
-DATA = {".txt", ".model"}
+DATA = {".txt", ".model", ".ttf"}
+LICENCE_FILES = {"LICENSES.txt", "OFL.txt"}
 CODE = {".py", ".jinja", ".css", ".js", ".svg", ".typed", ".pyc"}
 OPENS = (
     "socket",
@@ -178,7 +179,7 @@ def test_the_parts_list_has_all_data_that_is_shipped_with_its_licences(parts):
         assert {path.suffix for path in files} <= DATA | CODE
         shipped |= {path.relative_to(folder.parent) for path in files if path.suffix in DATA}
     listed = {part["name"]: part for part in parts["metadata"]["component"]["components"]}
-    assert {str(path) for path in shipped if path.name != "LICENSES.txt"} == set(listed)
+    assert {str(path) for path in shipped if path.name not in LICENCE_FILES} == set(listed)
     words = (ROOT / "aggregator/deniable_aggregator/lists/LICENSES.txt").read_text("utf-8")
     for path, part in listed.items():
         sources = part.get("pedigree", {"ancestors": []})["ancestors"]
@@ -191,5 +192,11 @@ def test_the_parts_list_has_all_data_that_is_shipped_with_its_licences(parts):
             assert all(name in about for name in names.split(" AND "))
             assert all(source["hashes"][0]["content"] in about for source in sources)
             assert len(re.findall("SHA-256", about)) == len(sources)
+        elif path.endswith(".ttf"):
+            about = (ROOT / "aggregator" / path).with_name("OFL.txt").read_text("utf-8")
+            (source,) = sources
+            assert part["licenses"] == [{"license": {"id": "OFL-1.1"}}]
+            assert Path(path).name in about
+            assert source["hashes"][0]["content"] in about
         else:
             assert len(sources) == 8

@@ -1,8 +1,8 @@
 """The fonts of pictures as PNG, made from Liberation Sans: fewer characters, and another name.
 
-`python -m tools.fonts FOLDER` with the folder of LiberationSans-Regular.ttf and -Bold.ttf, version
-2.1.5, and with fonttools 4.68 installed, writes both files again. The name must be another, since
-the licence reserves "Liberation" for what nobody has changed.
+`python -m tools.fonts FOLDER` writes both files again. The folder has LiberationSans-Regular.ttf
+and LiberationSans-Bold.ttf of `SOURCE`, a package of Debian; fonttools 4.68 must be installed. The
+name is another, since the licence reserves "Liberation" for what nobody has changed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,14 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from typing import Final
+
+from tools.sources import Source
+
+SOURCE: Final = Source(
+    "deb", "fonts-liberation2", "2.1.5-1", "fonts-liberation2_2.1.5-1_all.deb",
+    "35ffaa54f117e633e89a5da89af235a073b34dbe582726fbf6989568f7fd9bda",
+    "OFL-1.1", "Google Corporation, Red Hat, Inc.", "Liberation Sans, regular and bold",
+)  # fmt: skip
 
 FAMILY: Final = "Deniable Sans"
 FONTS: Final = Path(__file__).parents[1] / "aggregator/deniable_aggregator/media/pictures/fonts"
@@ -39,7 +47,7 @@ def main(folder: Path) -> None:
     for weight in ("Regular", "Bold"):
         font = ttLib.TTFont(folder / f"LiberationSans-{weight}.ttf", recalcTimestamp=False)
         options = subset.Options(hinting=False, notdef_outline=True, drop_tables=["FFTM"])
-        options.name_IDs = [0, 1, 2, 3, 4, 5, 6, 13, 14]  # the others name the makers of the whole fonts
+        options.name_IDs = [0, 1, 2, 3, 4, 5, 6, 13, 14]  # of licence and version, too
         options.layout_features = ["ccmp", "locl", "mark", "mkmk"]
         subsetter = subset.Subsetter(options)
         subsetter.populate(unicodes=[n for low, high in CHARACTERS for n in range(low, high + 1)])

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from deniable_shared import __version__
+from tools import fonts
 from tools.letters import sources as letters
 from tools.lists import sources as lists
 
@@ -53,6 +54,7 @@ class Data(NamedTuple):
     sources: Sequence[Source]
 
 
+_FONTS: Final = "deniable_aggregator/media/pictures/fonts"
 _LISTS: Final = "deniable_aggregator/lists"
 DATA: Final = (
     Data("shared", "deniable_shared/letters/words.model", "Apache-2.0", letters.SOURCES),
@@ -61,8 +63,13 @@ DATA: Final = (
     Data("aggregator", f"{_LISTS}/emoji-skin-tones.txt", "MIT AND Unicode-3.0", (lists.EMOJI,)),
     Data("aggregator", f"{_LISTS}/emoji.txt", "MIT AND Unicode-3.0", (lists.EMOJI,)),
     Data("aggregator", f"{_LISTS}/locales.txt", "Unicode-3.0", (lists.LOCALES,)),
+    Data("aggregator", f"{_FONTS}/bold.ttf", "OFL-1.1", (fonts.SOURCE,)),
+    Data("aggregator", f"{_FONTS}/regular.ttf", "OFL-1.1", (fonts.SOURCE,)),
 )
-"""All data that is shipped; `docs/appendix/letters.md` and `LICENSES.txt` say the same in words."""
+"""All data that is shipped.
+
+`docs/appendix/letters.md`, `LICENSES.txt` and `OFL.txt` say the same in words.
+"""
 
 
 def main() -> int:

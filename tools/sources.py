@@ -15,7 +15,7 @@ class Source(NamedTuple):
     """One file of a registry of packages.
 
     Attributes:
-        registry: where it is published.
+        registry: where it is published. Packages of Debian are fetched by hand.
         package: its name there.
         version: the release.
         file: the name of the file.
@@ -25,7 +25,7 @@ class Source(NamedTuple):
         use: what is taken from it.
     """
 
-    registry: Literal["npm", "pypi"]
+    registry: Literal["deb", "npm", "pypi"]
     package: str
     version: str
     file: str

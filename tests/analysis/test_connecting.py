@@ -19,7 +19,7 @@ from deniable_shared.errors import ParameterError
 from tests.aggregator.service import REGISTRY
 from tests.analysis.deployment import deployed
 
-HEAVY = {"flask", "sqlalchemy", "numpy", "scipy", "altair", "pandas", "polars", "pyarrow",
+HEAVY = {"flask", "sqlalchemy", "numpy", "scipy", "pandas", "polars", "pyarrow",
          "narwhals", "httpx", "click", "rich"}  # fmt: skip
 
 AGGREGATOR_ONLY = {"flask", "sqlalchemy", "scipy", "click", "rich", "cryptography", "alembic"}
@@ -207,7 +207,7 @@ str(result), result._repr_html_(), result.sentence
 assert not {HEAVY - {"httpx", "click", "rich"}} & set(sys.modules)
 for name in {AGGREGATOR_ONLY}:
     sys.modules[name] = None  # as if it were not installed
-result.frame("polars"), result.chart()
+result.frame("polars")
 p.report("week.html", since="2026-10-19", until="2026-10-25", metrics="theme")
 """
     environment = {**os.environ, "HOME": str(tmp_path)}

@@ -56,25 +56,6 @@ def test_a_frame_has_the_numbers_of_the_answer(asked, backend):
                 assert (cell.date() if day else cell) == expected
 
 
-def numbers_in(tree):
-    """All numbers of a chart's description."""
-    if isinstance(tree, dict | list):
-        for each in tree.values() if isinstance(tree, dict) else tree:
-            yield from numbers_in(each)
-    elif isinstance(tree, float):
-        yield tree
-
-
-def test_a_chart_is_made_of_the_numbers_of_the_answer(asked):
-    name, result = asked
-    drawn = set(numbers_in(result.chart().to_dict()))
-    for each in result.rows() if name != "health" else ():  # verdicts are drawn, not numbers
-        if each.measure not in ("segment size", "distance"):
-            # Differences of shares are drawn in percentage points.
-            scale = 100 if each.measure.startswith("difference in share") else 1
-            assert {scale * each.low, scale * each.high} <= drawn, each
-
-
 def test_the_html_shows_every_row_and_warnings_first(asked):
     _, result = asked
     html = result._repr_html_()

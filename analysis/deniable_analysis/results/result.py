@@ -12,7 +12,6 @@ from deniable_analysis.display.rows import cells_of
 from deniable_analysis.frames import frame
 
 if TYPE_CHECKING:
-    import altair
     import pandas as pd
     import polars as pl
 
@@ -97,36 +96,26 @@ class Result(Generic[Answer]):
     def __repr__(self) -> str:
         return notebook.plain(f"{type(self).__name__} of {self.metric}. {self.sentence}")
 
-    def chart(self) -> altair.TopLevelMixin:
-        """The answer as a chart of Altair, which can be changed further and saved.
-
-        Raises:
-            MissingExtraError: if Altair is not installed.
-        """
-        from deniable_analysis.charts import chart
-
-        return chart(self.answer)
-
     def save(self, path: str | Path) -> None:
-        """Writes the picture into a file; Altair is not needed for it.
+        """Writes the picture into a file.
 
         Args:
-            path: ends in .svg, .html, .json (Vega-Lite) or .png, which needs ``deniable[charts]``.
+            path: ends in .svg, .html or .png, which needs ``deniable[charts]``.
 
         Raises:
             ParameterError: if the name ends in anything else.
             MissingExtraError: if what draws a .png is not installed.
             OSError: if the file cannot be written.
         """
-        from deniable_aggregator.charts.figure_of import figure_of
-        from deniable_aggregator.charts.files import save
+        from deniable_aggregator.media.pictures.files import save
+        from deniable_aggregator.telling.figures import figure_of
 
         save(figure_of(self.answer), Path(path))
 
     def _picture(self) -> str:
         """The figure of the answer, in the colours of the page."""
-        from deniable_aggregator.charts.figure_of import figure_of
-        from deniable_aggregator.charts.svg import svg
+        from deniable_aggregator.media.pictures.svg import svg
+        from deniable_aggregator.telling.figures import figure_of
 
         # The warnings stand above it.
         return svg(replace(figure_of(self.answer), warnings=()), theme="page")

@@ -155,7 +155,7 @@ def parser() -> Parser:
         "--picture",
         type=Path,
         metavar="FILE",
-        help="Also draw it, as .svg, .html, .json (Vega-Lite) or .png (needs deniable[charts]).",
+        help="Also draw it, as .svg, .html or .png (needs deniable[charts]).",
     )
     made.add_argument("--json", action="store_true", help="Print JSON.")
     return made
@@ -168,7 +168,7 @@ def run(options: argparse.Namespace) -> int:
         RegistryError: if the file cannot be read, or has problems.
     """
     if options.picture is not None:
-        _charts("files").check_picture(options.picture)
+        _aggregators("media.pictures.files").check_picture(options.picture)
     from_options = (
         *(options.kind, options.values, options.ends, options.epsilon, options.every),
         *(options.discover, options.longest, options.alphabet),
@@ -249,12 +249,12 @@ def _texts(options: argparse.Namespace, *, discovers: bool) -> list[str]:
 
 def _draw(plans: Sequence[Plan], path: Path) -> None:
     """Draws the plans into a file."""
-    figures = [_charts("plan_figures").plan_figure(planned) for planned in plans]
-    note = _charts("files").save(figures, path)
+    figures = [_aggregators("telling.curves").plan_figure(planned) for planned in plans]
+    note = _aggregators("media.pictures.files").save(figures, path)
     if note is not None:
         print(f"{path}: {note}", file=sys.stderr)
 
 
-def _charts(module: str) -> Any:
+def _aggregators(module: str) -> Any:
     """A module of the aggregator, whose pictures need no other package; devices have none of it."""
-    return import_module(f"deniable_aggregator.charts.{module}")
+    return import_module(f"deniable_aggregator.{module}")

@@ -259,11 +259,10 @@ def test_the_picture_falls_by_ten_for_a_hundred_times_the_devices():
 
 
 def test_a_picture_file_has_a_chart_for_every_metric(registry, tmp_path):
-    file = tmp_path / "plan.json"
+    file = tmp_path / "plan.html"
     assert run(registry, "--picture", file).exit_code == 0
-    charts = json.loads(file.read_text())
-    titles = [chart["title"]["text"] for chart in charts]
-    assert titles == [["theme"], ["word"], ["homepage"], ["seconds"]]
+    (titles,) = re.findall("<title>([^<]*)</title>", file.read_text().partition("<body>")[0])
+    assert titles == "theme; word; homepage; seconds"
     svg = tmp_path / "plan.svg"
     assert run(*CATEGORY, "--picture", svg).exit_code == 0
     assert svg.read_text().startswith("<svg")

@@ -1,8 +1,8 @@
 """Figures as images, drawn from their SVG without a browser.
 
-Fonts for Latin, Greek and Cyrillic letters are beside this file, so that a machine without fonts
-draws the same; others are looked for on the machine. A character that none of them has would be an
-empty box, the same for all: here its name stands instead, and whoever asks is told.
+Fonts for Latin, Greek and Cyrillic letters are beside this file, so that every machine draws them
+alike; other characters are looked for in its fonts. One that none of them has would be an empty
+box, the same for all: here its name stands instead, and whoever asks is told.
 """
 
 from __future__ import annotations
@@ -61,7 +61,8 @@ def png(
     characters = {each for figure in figures for text in _texts(figure) for each in visible(text)}
     unknown = unknown_characters(characters)
     drawn = [_with_names(each, unknown) if unknown else each for each in figures]
-    return _drawn(svg(drawn, width, theme, columns=columns), PNG_SCALE), _note(unknown)
+    text = svg(drawn, width, theme, columns=columns)
+    return _image(text.replace(f'"{FONT}"', f'"{_FAMILY}"', 1), PNG_SCALE), _note(unknown)
 
 
 def unknown_characters(characters: AbstractSet[str]) -> set[str]:
@@ -73,8 +74,8 @@ def unknown_characters(characters: AbstractSet[str]) -> set[str]:
     asked = {each for each in characters if not each.isascii() and each not in _JOINS}
     if not asked:
         return set()
-    box = _image(_IN_NO_FONT)
-    return {each for each in asked if not each.isspace() and _image(each) == box}
+    box = _image_of(_IN_NO_FONT)
+    return {each for each in asked if not each.isspace() and _image_of(each) == box}
 
 
 def named(text: str, unknown: AbstractSet[str]) -> str:
@@ -114,17 +115,15 @@ def _note(unknown: AbstractSet[str]) -> str | None:
     )
 
 
-def _image(character: str) -> bytes:
-    return _drawn(
-        '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20">'
-        f'<text x="2" y="15" font-size="14" font-family="{FONT}">{escaped(character)}</text></svg>'
+def _image_of(character: str) -> bytes:
+    return _image(
+        '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="20"><text x="2" y="15" '
+        f'font-size="14" font-family="{_FAMILY}">{escaped(character)}</text></svg>'
     )
 
 
-def _drawn(text: str, scale: float = 1.0) -> bytes:
-    return resvg_py.svg_to_bytes(
-        svg_string=text, zoom=scale, font_files=_FONTS, sans_serif_family=_FAMILY
-    )
+def _image(text: str, scale: float = 1.0) -> bytes:
+    return resvg_py.svg_to_bytes(svg_string=text, zoom=scale, font_files=_FONTS)
 
 
 def _texts(part: Any) -> Iterator[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from html.parser import HTMLParser
 from itertools import count
 
 import msgspec
 import pytest
+import resvg_py
 
 from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.media.pictures.files import SUFFIXES, check_picture, html, save
@@ -131,6 +133,18 @@ def test_a_page_loads_nothing_and_runs_nothing(known):
     assert not re.search(r"""(src|href|url|@import)\s*[=(]""", page)
     assert "red" in page
     assert "<table>" in page
+
+
+def test_letters_look_the_same_whatever_fonts_a_machine_has(monkeypatch):
+    answer = attacked(shares(), "Größe, θέμα, цвет, màu sắc ≤ 5 €")
+    images = [png([figure_of(answer)], 640)]
+    draw = resvg_py.svg_to_bytes
+    without = partial(draw, skip_system_fonts=True)
+    monkeypatch.setattr(resvg_py, "svg_to_bytes", without)
+    images.append(png([figure_of(answer)], 640))
+    assert images[0] == images[1]
+    assert images[0][1] is None
+    assert images[0] != png([figure_of(shares())], 640)
 
 
 def test_characters_that_no_font_has_are_drawn_by_name_and_told():
