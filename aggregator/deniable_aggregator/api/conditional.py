@@ -142,4 +142,4 @@ def _written(answer: Answer, name: str | None, headers: Mapping[str, str]) -> Re
     if name is None:
         return json_response(answer, headers=headers)
     question = request.path.rpartition("/")[2].partition(".")[0]
-    return table_response(rows_of(answer), name, f"{answer.metric}-{question}", headers)
+    return table_response(rows_of(answer), name, f"{answer.head.metric}-{question}", headers)

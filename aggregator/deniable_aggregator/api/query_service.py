@@ -168,6 +168,7 @@ class QueryService:
         review = self._reviewer.review(reported)
         pending = self._reader.pending(asked)
         head = found.head(review.head(application, pending))
+        head.periods[0].reports = head.reports  # others may be left out
         say_periods(head, reported.specs, reported.by_day)
         answer = Answer(
             head=head,

@@ -93,9 +93,9 @@ class _Origins:
             since=period.since,
             until=period.until,
             reports=period.reports,
-            interval=interval and interval.kind,
-            level=interval and interval.level,
-            margin=interval and head.margin,
+            interval=None if interval is None else interval.kind,
+            level=None if interval is None else interval.level,
+            margin=None if interval is None else head.margin,
             **self._from_versions(period.versions or self._versions),
             verdict=head.verdict,
             # The periods of a series share a verdict.
@@ -129,7 +129,7 @@ class _Origins:
             reports=check.reports,
             **self._from_versions([check.version]),
             **_of_verdict(check.verdict),
-            marks=days and _in_words(days.marks(check.day, check.day)),
+            marks=None if days is None else _in_words(days.marks(check.day, check.day)),
         )
 
     def _between(self, before: Period, after: Period) -> Row:
@@ -158,12 +158,14 @@ class _Origins:
 
     def _since_earlier_window(self, period: Period) -> Row:
         """Where a string comes from that was found in earlier days, and not since."""
-        earlier = self._head.found and self._head.found.earlier
+        origin, found = self.of_period(period), self._head.found
+        if found is None or found.earlier is None:
+            return origin
         return replace(
-            self.of_period(period),
-            before_since=earlier and earlier.since,
-            before_until=earlier and earlier.until,
-            before_reports=earlier and earlier.reports,
+            origin,
+            before_since=found.earlier.since,
+            before_until=found.earlier.until,
+            before_reports=found.earlier.reports,
         )
 
     def _from_versions(self, ids: Iterable[str | None]) -> dict[str, Any]:
