@@ -1,4 +1,4 @@
-"""Answers of an aggregator in a notebook: typed, with sentences, frames and charts.
+"""Answers of an aggregator in a notebook: typed, with sentences, frames and pictures.
 
     import deniable_analysis as da
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from msgspec.structs import replace as with_fields
 
 from deniable_aggregator.answers.common import Notice
-from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.cli.render.head import notice_lines
 from deniable_aggregator.estimation.shares.estimate import estimate_shares
+from deniable_aggregator.telling.figures import figure_of
 from tests.aggregator.answered import HEAD, as_json
 from tests.aggregator.estimation.test_shares import counted, grr
 

@@ -15,8 +15,8 @@ from click.testing import CliRunner
 import deniable
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.answers.estimates import Distribution
-from deniable_aggregator.charts.figure_of import figure_of
-from deniable_aggregator.charts.files import save
+from deniable_aggregator.media.pictures.files import save
+from deniable_aggregator.telling.figures import figure_of
 from deniable_shared import registry
 from tests.aggregator.cli.test_cli import Quiet
 from tests.aggregator.service import TODAY, problem, serving, wire

@@ -7,11 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 
-from deniable_aggregator.charts.figure import Figure, Line, Lines, Moment, interval_of
 from deniable_aggregator.pages import rendering, states
 from deniable_aggregator.pages.addresses import address, changed
 from deniable_aggregator.pages.parts import Badge, Card, Column, Link, Table
 from deniable_aggregator.report.document import Table as PlainTable
+from deniable_aggregator.telling.figure import Figure, Line, Lines, Moment, interval_of
 
 EVIL = '"><script>x</script>\u202e'
 SHOWN = "&#34;&gt;&lt;script&gt;x&lt;/script&gt;&lt;U+202E&gt;"

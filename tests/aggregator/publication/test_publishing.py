@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from deniable_aggregator.charts.svg import svg
+from deniable_aggregator.media.pictures.svg import svg
 from deniable_aggregator.publication.cells import table_of
 from deniable_aggregator.publication.figures import figure_of
 from deniable_aggregator.publication.formats import csv_text

@@ -15,7 +15,7 @@ from deniable_aggregator.answers.annotations import Annotation, Annotations
 from deniable_aggregator.answers.discoveries import Discoveries, Discovery
 from deniable_aggregator.answers.estimate_table import EstimateTable, TableRow
 from deniable_aggregator.answers.questions import EstimateQuery
-from deniable_aggregator.charts.sparkline import sparkline
+from deniable_aggregator.media.pictures.svg import sparkline
 from deniable_aggregator.pages.overview.reading import read_weeks
 from deniable_aggregator.pages.overview.view import Choice, overview_view
 from deniable_aggregator.pages.rendering import page
