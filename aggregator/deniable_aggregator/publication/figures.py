@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.charts.figure import Dot, Dots, Figure, interval_of
+from deniable_aggregator.telling.figure import Dot, Dots, Figure, interval_of
 from deniable_aggregator.publication.cells import basis_of, number_cells, shown_number, title_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from deniable_aggregator.charts.svg import svg
+from deniable_aggregator.media.pictures.svg import svg
 from deniable_aggregator.publication.figures import figure_of
 from deniable_aggregator.publication.formats import csv_text, json_text
 from deniable_aggregator.publication.page import page, stylesheet

@@ -9,7 +9,7 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable_aggregator.charts.svg import PHONE_WIDTH, svg
+from deniable_aggregator.media.pictures.svg import PHONE_WIDTH, svg
 from deniable_aggregator.publication.cells import basis_of, table_of, title_of
 from deniable_aggregator.publication.figures import figure_of
 from deniable_aggregator.publication.question_text import question_in_words

@@ -10,7 +10,6 @@ from deniable_aggregator.telling.meaning import closeness_in_words, possible_shi
 from deniable_aggregator.telling.numbers import (
     beside,
     name_of,
-    possible_range_of,
     range_of,
     robust_range_of,
 )
@@ -170,42 +169,18 @@ def alarm_lines(answer: Answer) -> Iterator[str]:
 
 
 def _of_parts(answer: Answer) -> Iterator[str]:
-    """Values together, and how large segments are; of a series its table has them."""
+    """What is to be known of values together, and how large the segment of a change is."""
     if answer.question.name == "change":
         yield from _segment_before_and_after(answer)
-        return
-    if answer.question.name != "estimate":
-        return
-    for number in answer.of("combined"):
-        yield f"{combined_in_words(number)}."
-    for number in answer.of("rest"):
-        yield (
-            f"{combined_in_words(number)} of all reports. With the values that all versions know, "
-            "these make up the whole."
-        )
-    for number in answer.of("segment size"):
-        yield f"{name_of(number)}: {range_of(number)} of all"
+    elif answer.question.name == "estimate" and answer.of("rest"):
+        names = ", ".join(name_of(number) for number in answer.of("rest"))
+        yield f"{names}: with the values that all versions know, these make up the whole."
 
 
 def _segment_before_and_after(answer: Answer) -> Iterator[str]:
     before, after = (answer.one("segment size", period) for period in (0, 1))
     if before is not None and after is not None:
         yield f"{name_of(before)}: {range_of(before)} of all before, {range_of(after)} after"
-
-
-def combined_in_words(number: Measured) -> str:
-    """The share of some values together, and of which reports it is.
-
-    Args:
-        number: of a combined share, or of the rest.
-    """
-    line = f"{name_of(number)}: {range_of(number)}"
-    if number.adjusted is not None:
-        line += f", adjusted {beside(number, number.adjusted)}"
-    if number.reports is not None and possible_range_of(number):
-        reports = counted(number.reports, "report")
-        line += f" of {reports}; of all reports {possible_range_of(number)}"
-    return line
 
 
 def not_placed(answer: Answer) -> Iterator[str]:

@@ -23,7 +23,7 @@ def _check_picture(
     """
     if path is None:
         return None
-    from deniable_aggregator.charts.files import SUFFIXES, check_picture
+    from deniable_aggregator.media.pictures.files import SUFFIXES, check_picture
 
     if path.suffix.lower() not in SUFFIXES:
         raise click.BadParameter(f"must end in {', '.join(SUFFIXES)}, got {str(path)!r}")

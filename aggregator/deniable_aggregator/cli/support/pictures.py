@@ -9,8 +9,8 @@ import click
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from deniable_aggregator.charts.figure import Figure
-    from deniable_aggregator.charts.figure_of import Drawn
+    from deniable_aggregator.telling.figure import Figure
+    from deniable_aggregator.telling.figures import Drawn
 
 
 def draw(answer: Drawn, path: Path) -> None:
@@ -20,7 +20,7 @@ def draw(answer: Drawn, path: Path) -> None:
         answer: what a server answered.
         path: checked by `output.picture_option`.
     """
-    from deniable_aggregator.charts.figure_of import figure_of
+    from deniable_aggregator.telling.figures import figure_of
 
     save_picture(figure_of(answer), path)
 
@@ -32,7 +32,7 @@ def save_picture(figure: Figure, path: Path) -> None:
         figure: any.
         path: checked by `output.picture_option`.
     """
-    from deniable_aggregator.charts.files import save
+    from deniable_aggregator.media.pictures.files import save
 
     note = save(figure, path)
     if note is not None:

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from textwrap import fill
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.charts.account_figures import EXACT, account_figure
+from deniable_aggregator.telling.curves import EXACT, account_figure
 from deniable_aggregator.cli.render.output import literal_console
 from deniable_shared.commands.text_plot import MARKS, WIDTH, log_plot
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.accounting.account import Account
     from deniable_aggregator.accounting.figures import Figures
-    from deniable_aggregator.charts.figure import Figure
+    from deniable_aggregator.telling.figure import Figure
 
 LEAST: Final = 1e-9
 """Smaller figures are drawn as this: a logarithmic axis has no zero."""

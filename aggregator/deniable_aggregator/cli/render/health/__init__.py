@@ -1,1 +1,0 @@
-"""Whether reports look honest: by day, by key, and of all metrics."""
