@@ -21,7 +21,7 @@ from demo.calendar import Calendar
 from demo.population import REGISTRY, Population, draw
 from demo.server import PARTNER_KEY, READ, RELEASE_KEY, Server
 from deniable_aggregator.cli.render.head import counted
-from deniable_aggregator.cli.render.output import print_lines, print_table
+from deniable_aggregator.media.console import print_lines, print_table
 from deniable_aggregator.cli.render.share_table import estimate_table
 from deniable_aggregator.dates import day_of
 from deniable_aggregator.media.pictures.files import SUFFIXES, save

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deniable_aggregator.cli.render.output import literal_console
+from deniable_aggregator.media.console import literal_console
 
 if TYPE_CHECKING:
     from rich.table import Table

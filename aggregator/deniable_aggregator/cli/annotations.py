@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Column
 
-from deniable_aggregator.cli.render.output import close_table, literal_text, print_table
+from deniable_aggregator.media.console import close_table, literal_text, print_table
 from deniable_aggregator.cli.support.days import complete_day
 from deniable_aggregator.cli.support.days import day as parse_day
 from deniable_aggregator.cli.support.output import json_option, print_json

@@ -10,7 +10,7 @@ import click
 from rich.table import Column
 
 from deniable_aggregator.audit import HASH_BYTES, AuditEntry, ChainCheck, verify_chain
-from deniable_aggregator.cli.render.output import (
+from deniable_aggregator.media.console import (
     UNBROKEN,
     close_table,
     columns_or_lines,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Column
 
-from deniable_aggregator.cli.render.output import close_table, print_table
+from deniable_aggregator.media.console import close_table, print_table
 from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.settings_options import settings_options
 from deniable_aggregator.config.loading import example_file, setting_rows

@@ -17,7 +17,7 @@ from deniable_aggregator.answers.administration import (
 from deniable_aggregator.answers.words import SCOPES
 from deniable_aggregator.audit import COMMAND_LINE
 from deniable_aggregator.cli.render.key_table import keys_table
-from deniable_aggregator.cli.render.output import literal_console, print_table
+from deniable_aggregator.media.console import literal_console, print_table
 from deniable_aggregator.cli.support.numbers import IntegerIn
 from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.store_option import open_store, store_option, today

@@ -9,7 +9,7 @@ from rich.table import Column
 
 from deniable_aggregator.answers.administration import Registered
 from deniable_aggregator.audit import COMMAND_LINE
-from deniable_aggregator.cli.render.output import close_table, print_table
+from deniable_aggregator.media.console import close_table, print_table
 from deniable_aggregator.cli.support.files import READABLE_FILE
 from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.server_options import optional_connection_options

@@ -174,7 +174,7 @@ def _print(history: RegistryHistory, compared: Sequence[Compared] | None) -> Non
         comparison_table,
         history_table,
     )
-    from deniable_aggregator.cli.render.output import literal_console, print_lines, print_table
+    from deniable_aggregator.media.console import literal_console, print_lines, print_table
     from deniable_aggregator.sentences.wording import counted
 
     if compared is None:

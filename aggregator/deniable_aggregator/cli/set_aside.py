@@ -8,7 +8,7 @@ import click
 from rich.table import Column
 
 from deniable_aggregator.audit import COMMAND_LINE
-from deniable_aggregator.cli.render.output import close_table, print_table
+from deniable_aggregator.media.console import close_table, print_table
 from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.store_option import open_store, store_option, today
 from deniable_aggregator.dates import format_day

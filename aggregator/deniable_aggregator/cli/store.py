@@ -8,7 +8,7 @@ from typing import Any
 import click
 from rich.table import Table
 
-from deniable_aggregator.cli.render.output import print_table
+from deniable_aggregator.media.console import print_table
 from deniable_aggregator.cli.set_aside import set_aside_group
 from deniable_aggregator.cli.store_readers import allow_reader, write_estimates
 from deniable_aggregator.cli.support.files import READABLE_FILE

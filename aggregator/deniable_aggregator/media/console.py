@@ -89,7 +89,7 @@ def columns_or_lines(width: int, *texts: str) -> list[str]:
     return list(texts) if width >= WIDE else ["\n".join(filter(None, texts))]
 
 
-def print_table(table: Table) -> None:
+def print_drawn(table: Table) -> None:
     """Prints a table as wide as its content, at most as the terminal; no blanks end a line."""
     console = literal_console()
     if console.options.ascii_only:

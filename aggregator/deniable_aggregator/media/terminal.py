@@ -11,8 +11,8 @@ from deniable_aggregator.media.console import (
     UNBROKEN,
     close_table,
     literal_console,
+    print_drawn,
     print_lines,
-    print_table,
 )
 from deniable_shared.characters import visible, visible_lines
 from deniable_shared.commands.ascii import printable
@@ -44,13 +44,22 @@ def print_document(document: Document, *, explain: bool = False) -> None:
     for place, table in enumerate(document.tables):
         if len(document.tables) > 1:
             print_lines([*([""] if place else []), f"{visible(table.caption)}:"])
-        print_table(drawn_table(table, width))
+        print_drawn(drawn_table(table, width))
         if table.left_out:
             print_lines([table.left_out])
     print_lines(["", *document.below])
     if document.meaning:
         meaning = ["", *document.meaning]
         print_lines(meaning if explain else ["What these numbers mean: add --explain."])
+
+
+def print_table(table: Table) -> None:
+    """Prints a table alone.
+
+    Args:
+        table: of texts.
+    """
+    print_drawn(drawn_table(table, literal_console().width))
 
 
 def drawn_table(table: Table, width: int = UNBROKEN) -> DrawnTable:

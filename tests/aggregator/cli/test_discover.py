@@ -13,7 +13,7 @@ from deniable_aggregator.cli.render.discovery_table import (
     discovery_notes,
     discovery_tables,
 )
-from deniable_aggregator.cli.render.output import literal_console
+from deniable_aggregator.media.console import literal_console
 from deniable_aggregator.sentences.discoveries import discovery_explanation
 from tests.command_line import deniable
 

@@ -10,7 +10,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.cli.render.output import UNBROKEN
+from deniable_aggregator.media.console import UNBROKEN
 from deniable_aggregator.cli.render.share_notes import notes, picked_line
 from deniable_aggregator.cli.render.share_table import estimate_table, share_cell
 from deniable_aggregator.estimation.shares.estimate import estimate_shares

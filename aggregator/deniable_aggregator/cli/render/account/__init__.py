@@ -5,7 +5,8 @@ from __future__ import annotations
 from deniable_aggregator.cli.render.account.pictures import account_picture, account_plot
 from deniable_aggregator.cli.render.account.sentences import account_lines
 from deniable_aggregator.cli.render.account.table import account_table
-from deniable_aggregator.cli.render.output import print_lines, print_table
+from deniable_aggregator.media.console import print_lines
+from deniable_aggregator.media.terminal import print_table
 
 TYPE_CHECKING = False
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.cli.render.account.table import upper
-from deniable_aggregator.cli.render.output import literal_text
-from deniable_aggregator.sentences import counted
-from deniable_aggregator.sentences.wording import listed
+from deniable_aggregator.media.console import literal_text
+from deniable_aggregator.telling.wording import counted, listed
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR
 from deniable_shared.planning.disclosure_figures import NEARLY_SURE, posterior_from_even_odds
 from deniable_shared.planning.upper_bounds import power, upper_percent, upper_power

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deniable_aggregator.cli.render.layout import Texts, lay_out
-from deniable_aggregator.cli.render.output import literal_console, literal_text
+from deniable_aggregator.telling.document import Column, Row, Table
 from deniable_shared.planning import upper_bounds
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from deniable_aggregator.accounting.account import Account, MetricAccount
     from deniable_aggregator.accounting.figures import Figures
 
@@ -25,21 +22,34 @@ def account_table(account: Account) -> Table:
     Args:
         account: of a registry.
     """
-    metrics, width = account.metrics, literal_console().width
-    rows = [*(each.figures for each in metrics), account.together]
-    columns = [
-        Texts("metric", [*(literal_text(each.metric) for each in metrics), TOGETHER], folds=True),
-        Texts("reports", [*(_reports(each) for each in metrics), ""], "right"),
-        Texts("epsilon", [*(upper(each.epsilon) for each in metrics), ""], "right"),
-        Texts("sum", list(map(_sum, rows)), "right"),
-        Texts("advanced", [upper(each.advanced) for each in rows], "right"),
-        Texts("Renyi", [upper(each.renyi) for each in rows], "right"),
-        Texts("exact", [upper(each.exact) for each in rows], "right"),
+    metrics = account.metrics
+    headings = ["metric", "reports", "epsilon", "sum", "advanced", "Renyi", "exact"]
+    named = [(each.metric, _reports(each), upper(each.epsilon)) for each in metrics]
+    figures = [each.figures for each in metrics]
+    shuffled = account.shuffled_among is not None
+    rows = [
+        Row(
+            cells=(*names, *_figures(each, shuffled=shuffled)),
+            group_ends=place == len(metrics) - 1,
+        )
+        for place, (names, each) in enumerate(
+            zip([*named, (TOGETHER, "", "")], [*figures, account.together], strict=True)
+        )
     ]
-    if account.shuffled_among is not None:
-        columns.append(Texts("shuffled", [upper(each.shuffled) for each in rows], "right"))
-    groups_end = [index == len(metrics) - 1 for index in range(len(rows))]
-    return lay_out(columns, None, width, groups_end)
+    return Table(
+        name="account",
+        caption="What reports cost",
+        columns=[
+            Column(heading=each, words=each == "metric", folds=each == "metric")
+            for each in [*headings, *(["shuffled"] if shuffled else [])]
+        ],
+        rows=rows,
+    )
+
+
+def _figures(figures: Figures, *, shuffled: bool) -> list[str]:
+    methods = [figures.sum, figures.advanced, figures.renyi, figures.exact]
+    return [upper(each) for each in [*methods, *([figures.shuffled] if shuffled else [])]]
 
 
 def upper(epsilon: float | None) -> str:
@@ -51,7 +61,3 @@ def upper(epsilon: float | None) -> str:
 
 def _reports(metric: MetricAccount) -> str:
     return f"{metric.reports:,}{'*' if metric.permanent else ''}"
-
-
-def _sum(figures: Figures) -> str:
-    return upper(figures.sum)
