@@ -11,7 +11,7 @@ from deniable_aggregator.pages.annotations.routes import add_annotations
 from deniable_aggregator.pages.health.routes import add_health
 from deniable_aggregator.pages.keys.routes import add_keys
 from deniable_aggregator.pages.lists.routes import add_lists
-from deniable_aggregator.pages.metric.routes import add_metric
+from deniable_aggregator.pages.metric.routes import add_discovering, add_metric
 from deniable_aggregator.pages.operations.routes import add_operations
 from deniable_aggregator.pages.overview.routes import add_overview
 from deniable_aggregator.pages.plan.routes import add_plan
@@ -19,7 +19,6 @@ from deniable_aggregator.pages.privacy.routes import add_privacy
 from deniable_aggregator.pages.sign_in.routes import add_sign_in
 from deniable_aggregator.pages.static_files import PATH as STATIC_PATH
 from deniable_aggregator.pages.static_files import static_file
-from deniable_aggregator.pages.strings.routes import add_discovering, add_found_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +28,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.audit import AuditEntry
     from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.pages.keys.acts import KeyActs
+    from deniable_aggregator.pages.metric.routes import Discover
     from deniable_aggregator.pages.page_parts import PageParts
-    from deniable_aggregator.pages.strings.routes import Discover
     from deniable_aggregator.saved_lists import SavedListKeeper
     from deniable_aggregator.security.keys import Key
 
@@ -51,7 +50,6 @@ def answer_pages(
     add_health(routes)
     add_plan(routes)
     add_privacy(routes, settings, last_entry)
-    add_found_files(routes)
     add_metric(routes)
     return routes
 
