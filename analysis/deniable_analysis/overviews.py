@@ -1,4 +1,4 @@
-"""What is said of all metrics at once: their list, their health, the SQL table, a written report."""
+"""What is said of all metrics at once: their list, health, SQL table, and a written report."""
 
 from __future__ import annotations
 

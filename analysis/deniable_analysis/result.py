@@ -1,4 +1,4 @@
-"""What a question gives: an answer with its sentence, its warnings, its numbers, a frame and a picture."""
+"""What a question gives: an answer with its sentence, warnings, numbers, frame and picture."""
 
 from __future__ import annotations
 
