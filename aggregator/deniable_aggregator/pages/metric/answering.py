@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from deniable_aggregator.answers.annotations import Annotation
-    from deniable_aggregator.answers.answer import Answer, QuestionName
+    from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.answers.questions import ValueLists
     from deniable_aggregator.asking.source import Source
@@ -64,12 +64,12 @@ class Questions:
         """Whether the values are a long list."""
         return is_long(self.lists)
 
-    def ask(self, source: Source, name: QuestionName) -> Answer | None:
+    def ask(self, source: Source, name: str) -> Answer | None:
         """The answer to one of them; None if nothing is compared.
 
         Args:
             source: answers it.
-            name: which.
+            name: "estimate", "change" or "series".
 
         Raises:
             AskingError: if there is no answer.
@@ -78,7 +78,9 @@ class Questions:
             return source.series(self.metric, self.series, self.lists)
         if name == "estimate":
             return source.estimate(self.metric, self.estimate, self.lists)
-        return self.change and source.change(self.metric, self.change, self.lists)
+        if self.change is None:
+            return None
+        return source.change(self.metric, self.change, self.lists)
 
 
 @dataclass
@@ -107,7 +109,7 @@ class Answers:
     needed: int | None = None
     failures: dict[str, AskingError] = field(default_factory=dict)
 
-    def each(self) -> Iterator[tuple[QuestionName, Query, Answer]]:
+    def each(self) -> Iterator[tuple[str, Query, Answer]]:
         """The questions that have an answer, with it."""
         questions = self.questions
         if self.estimate is not None:
@@ -209,7 +211,7 @@ def ask(
     if strings is not None and not strings.chosen.any:
         return answers
 
-    def answer(name: QuestionName) -> Answer | None:
+    def answer(name: str) -> Answer | None:
         try:
             return asked.ask(source, name)
         except AskingError as error:
