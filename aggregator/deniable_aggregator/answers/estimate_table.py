@@ -7,7 +7,7 @@ from datetime import date
 from msgspec import Struct
 
 from deniable_aggregator.answers.questions import check_days
-from deniable_aggregator.answers.words import Count, PeriodLength, Top
+from deniable_aggregator.answers.words import Count, MetricName, PeriodLength, Top
 
 
 class EstimateTableQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -30,7 +30,7 @@ class EstimateTableQuery(Struct, frozen=True, kw_only=True, forbid_unknown_field
     since: date | None = None
     until: date | None = None
     period: PeriodLength = "day"
-    metric: tuple[str, ...] = ()
+    metric: tuple[MetricName, ...] = ()
     measure: tuple[str, ...] = ()
     value: tuple[str, ...] = ()
     top: Top | None = None

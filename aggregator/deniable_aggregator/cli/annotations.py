@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Column
 
+from deniable_aggregator.asking.questions import ANNOTATIONS
 from deniable_aggregator.cli.render.output import close_table, literal_text, print_table
 from deniable_aggregator.cli.support.days import complete_day
 from deniable_aggregator.cli.support.days import day as parse_day
@@ -42,7 +43,7 @@ def annotations_group() -> None:
 @source_options
 def list_(as_json: bool, source: HttpSource) -> None:
     """Lists what happened on which day, the newest first."""
-    found = source.annotations()
+    found = source.ask(ANNOTATIONS)
     if as_json:
         print_json(found)
     elif not found.annotations:

@@ -8,6 +8,7 @@ import click
 from rich.table import Column
 
 from deniable_aggregator import lists as shipped
+from deniable_aggregator.asking.questions import SAVED_LIST, SAVED_LISTS
 from deniable_aggregator.cli.render.output import close_table, literal_text, print_table
 from deniable_aggregator.cli.support.listed_values import SAVED, values_option
 from deniable_aggregator.cli.support.output import json_option, print_json
@@ -76,7 +77,7 @@ def lists(
         source.delete_list(own)
         click.echo(f"Deleted {SAVED}{own}.")
     else:
-        _print(source.saved_list(own).values, as_json=as_json)
+        _print(source.ask(SAVED_LIST.of(own)).values, as_json=as_json)
 
 
 def _shipped() -> dict[str, tuple[int, str]]:
@@ -86,7 +87,7 @@ def _shipped() -> dict[str, tuple[int, str]]:
 
 
 def _saved(source: HttpSource) -> dict[str, tuple[int, str]]:
-    found = source.saved_lists().lists
+    found = source.ask(SAVED_LISTS).lists
     return {f"{SAVED}{each.name}": (each.values, f"saved on {each.saved}") for each in found}
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from deniable_aggregator.answers.registry_history import RegistryHistory
+from deniable_aggregator.asking.questions import REGISTRY_HISTORY
 from deniable_aggregator.cli.support.files import READABLE_FILE
 from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.server_options import optional_source_options
@@ -104,7 +105,7 @@ def history(
         assert store is not None
         found = _in_store(store, application, shipped)
     else:
-        found = ask().registry_history()
+        found = ask().ask(REGISTRY_HISTORY)
     if application is not None and application != found.application:
         raise click.UsageError(
             f"--application must be {visible(found.application)}, whose history this is, got "

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.asking.http_source import query_parameters
+from deniable_aggregator.answers.parsing import query_parameters
 from deniable_aggregator.charts.files import require_png
 from deniable_aggregator.extras import MissingExtraError
 from deniable_aggregator.pages.addresses import changed
