@@ -11,13 +11,13 @@ from deniable_aggregator.answers.days import days_in_words, key_in_words
 from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.pages.health.look import metric_look
-from deniable_aggregator.telling.document import Badge, Column, Link, text_table
 from deniable_aggregator.sentences import cautions, counted, shown_value
 from deniable_aggregator.sentences.checks import (
     NO_CHECK_SEES_LIES,
     checks_explained,
     contrast_in_words,
 )
+from deniable_aggregator.telling.document import Badge, Column, Link, text_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

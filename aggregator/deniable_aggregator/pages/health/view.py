@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.pages.health.grid import CELL_WORDS, days_of
-from deniable_aggregator.telling.document import Badge, Link
 from deniable_aggregator.sentences import counted, days_between
 from deniable_aggregator.sentences.wording import listed
+from deniable_aggregator.telling.document import Badge, Link
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

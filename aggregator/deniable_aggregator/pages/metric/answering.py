@@ -8,16 +8,18 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery, SeriesQuery
 from deniable_aggregator.answers.versions import versions_by_name, whole_metric
 from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.questions import ANNOTATIONS, CHANGE, ESTIMATE, METRICS, SERIES
 from deniable_aggregator.asking.source import NO_LISTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from deniable_aggregator.answers.annotations import Annotation
     from deniable_aggregator.answers.estimates import Estimate
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.answers.questions import ValueLists
     from deniable_aggregator.answers.trends import Change, Series
+    from deniable_aggregator.asking.questions import Question
     from deniable_aggregator.asking.source import Source
     from deniable_aggregator.dates import DayRange
     from deniable_aggregator.pages.metric.choices import Choices
@@ -39,6 +41,7 @@ days, and not followed period by period, which takes as many times longer."""
 MOST_OF_LONG_LIST: Final = 100
 """Rows of a page; the file has all."""
 
+Query = TypeVar("Query")
 Answer = TypeVar("Answer")
 
 
@@ -183,32 +186,29 @@ def ask(
         asked: the questions.
         strings: what is looked for in a metric of strings.
     """
-    notes = source.annotations().annotations
+    notes = source.ask(ANNOTATIONS).annotations
     answers = Answers(details, asked, strings=strings, annotations=notes)
     if strings is not None and not strings.chosen.any:
         return answers
 
-    def answer(question: str, ask_it: Callable[[], Answer]) -> Answer | None:
+    def answer(question: Question[Query, Answer], query: Query) -> Answer | None:
         try:
-            return ask_it()
+            return source.ask(question.of(asked.metric), query, asked.lists)
         except AskingError as error:
-            answers.failures[question] = error
+            answers.failures[question.name] = error
             return None
 
-    metric, change = asked.metric, asked.change
-    answers.estimate = answer(
-        "estimate", lambda: source.estimate(metric, asked.estimate, asked.lists)
-    )
+    answers.estimate = answer(ESTIMATE, asked.estimate)
     if answers.estimate is None:
         if all(each.first_day is None for each in details.versions):
-            every = source.metrics().metrics
-            newest = whole_metric(versions_by_name(every)[metric])
+            every = source.ask(METRICS).metrics
+            newest = whole_metric(versions_by_name(every)[asked.metric])
             answers.needed = newest.reports_for_one_percent
         return answers
-    if change is not None:
-        answers.change = answer("change", lambda: source.change(metric, change, asked.lists))
+    if asked.change is not None:
+        answers.change = answer(CHANGE, asked.change)
     if not asked.long and not details.discovers:
-        answers.series = answer("series", lambda: source.series(metric, asked.series, asked.lists))
+        answers.series = answer(SERIES, asked.series)
     return answers
 
 

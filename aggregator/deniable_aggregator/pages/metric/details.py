@@ -9,13 +9,13 @@ from deniable_aggregator.answers.days import SHOWN_OF_IDS, days_in_words, key_in
 from deniable_aggregator.answers.words import VERDICT_WORDS
 from deniable_aggregator.pages.addresses import address as page_at
 from deniable_aggregator.pages.addresses import changed
-from deniable_aggregator.telling.document import Link, Table, text_table
 from deniable_aggregator.sentences import (
     counted,
     explanation,
     fakes_in_words,
     possible_shift,
 )
+from deniable_aggregator.telling.document import Link, Table, text_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.asking.http_source import query_parameters
+from deniable_aggregator.answers.parsing import query_parameters
 from deniable_aggregator.charts.files import require_png
 from deniable_aggregator.extras import MissingExtraError
 from deniable_aggregator.media.row_formats import require_format
 from deniable_aggregator.pages.addresses import changed
-from deniable_aggregator.telling.document import Link
 from deniable_aggregator.pages.strings.values import FOUND, SAVED
+from deniable_aggregator.telling.document import Link
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from flask import Response, request
 
 from deniable_aggregator.answers.versions import versions_by_name, whole_metric
+from deniable_aggregator.asking.questions import CHANGE, ESTIMATE, METRIC, METRICS, SERIES
 from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.charts.svg import PAGE_WIDTH, svg
 from deniable_aggregator.extras import MissingExtraError
@@ -54,7 +55,7 @@ def export(name: str, ending: str) -> Response:
             f"There is no file .{ending[:_QUOTED]}. Ask for .{', .'.join(ENDINGS)}, about "
             f"question={', '.join(QUESTIONS)}.",
         )
-    details = visit.source.metric(name)
+    details = visit.source.ask(METRIC.of(name))
     choices = read_choices(request.args, details, visit.today)
     if choices.problems:
         raise ProblemError("malformed_question", " ".join(choices.problems.values()))
@@ -80,12 +81,12 @@ def export(name: str, ending: str) -> Response:
 
 def _answer(question: str, source: Source, asked: Questions) -> Estimate | Change | Series:
     if question == "series":
-        return source.series(asked.metric, asked.series, asked.lists)
+        return source.ask(SERIES.of(asked.metric), asked.series, asked.lists)
     if question == "change":
         if asked.change is None:
             raise ProblemError("malformed_question", "Nothing is compared: choose days to compare.")
-        return source.change(asked.metric, asked.change, asked.lists)
-    return source.estimate(asked.metric, asked.estimate, asked.lists)
+        return source.ask(CHANGE.of(asked.metric), asked.change, asked.lists)
+    return source.ask(ESTIMATE.of(asked.metric), asked.estimate, asked.lists)
 
 
 def _picture(answer: Estimate | Change | Series, ending: str) -> bytes:
@@ -102,7 +103,7 @@ def _picture(answer: Estimate | Change | Series, ending: str) -> bytes:
 
 def _markdown(name: str, source: Source, answers: Answers) -> Response:
     """All answers, as a report has them."""
-    metric = whole_metric(versions_by_name(source.metrics().metrics)[name])
+    metric = whole_metric(versions_by_name(source.ask(METRICS).metrics)[name])
     found = MetricAnswers(
         metric, estimate=answers.estimate, change=answers.change, series=answers.series
     )

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from flask import request
 
 from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.questions import METRIC, METRICS
 from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.pages.metric.answering import ask, questions
 from deniable_aggregator.pages.metric.choices import read_choices
@@ -15,10 +16,10 @@ from deniable_aggregator.pages.metric.files import export
 from deniable_aggregator.pages.metric.strings import lists_of, strings_of
 from deniable_aggregator.pages.metric.view import metric_view
 from deniable_aggregator.pages.parts import State
-from deniable_aggregator.telling.document import Link
 from deniable_aggregator.pages.rendering import page
 from deniable_aggregator.pages.visit import current_visit
 from deniable_aggregator.sentences import shown_value
+from deniable_aggregator.telling.document import Link
 from deniable_shared.nearest import nearest
 
 if TYPE_CHECKING:
@@ -39,11 +40,11 @@ def metric(name: str) -> Response:
     """The page of a metric; 400 where a choice is wrong, with an answer all the same."""
     visit = current_visit()
     try:
-        details = visit.source.metric(name)
+        details = visit.source.ask(METRIC.of(name))
     except AskingError as error:
         if error.code != "unknown_metric":
             raise
-        return _unknown(name, [each.name for each in visit.source.metrics().metrics])
+        return _unknown(name, [each.name for each in visit.source.ask(METRICS).metrics])
     choices = read_choices(request.args, details, visit.today)
     strings = strings_of(visit.source, details, choices, request.args)
     answers = ask(visit.source, details, questions(details, choices, lists_of(strings)), strings)

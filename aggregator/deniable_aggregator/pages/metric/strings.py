@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from deniable_aggregator.asking.questions import SAVED_LISTS
 from deniable_aggregator.asking.source import NO_LISTS
 from deniable_aggregator.pages.strings.discovered import AskedStrings, discovered_view, look
 from deniable_aggregator.pages.strings.values import read_values, values_view
@@ -96,4 +97,4 @@ def strings_of(
     looked = look(source, asked) if details.discovers else None
     found = looked.found.result or None if looked is not None and looked.found is not None else None
     chosen = read_values(form, source, found)
-    return Strings(asked=asked, looked=looked, chosen=chosen, saved=source.saved_lists())
+    return Strings(asked=asked, looked=looked, chosen=chosen, saved=source.ask(SAVED_LISTS))

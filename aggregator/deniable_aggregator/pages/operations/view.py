@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.days import key_in_words
 from deniable_aggregator.pages.addresses import address
-from deniable_aggregator.telling.document import Badge, Column, Link, text_table
 from deniable_aggregator.sentences import counted
 from deniable_aggregator.sentences.refusals import OTHER, REFUSALS
+from deniable_aggregator.telling.document import Badge, Column, Link, text_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,7 +11,6 @@ from deniable_aggregator.charts.making.trends import trend_figure
 from deniable_aggregator.dates import calendar_period
 from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.pages.parts import Card
-from deniable_aggregator.telling.document import Badge
 from deniable_aggregator.sentences import counted, days_between
 from deniable_aggregator.sentences.glances import (
     changes_at_a_glance,
@@ -19,6 +18,7 @@ from deniable_aggregator.sentences.glances import (
     found_at_a_glance,
     no_change_at_a_glance,
 )
+from deniable_aggregator.telling.document import Badge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.telling.document import Column, text_table
 from deniable_aggregator.pages.privacy.together import TogetherView, together_view
 from deniable_aggregator.sentences import counted
 from deniable_aggregator.sentences.privacy import every_in_words, what_devices_give_away
 from deniable_aggregator.sentences.wording import listed, shown_value
+from deniable_aggregator.telling.document import Column, text_table
 from deniable_shared.planning.budget import epsilon_of_day
 from deniable_shared.planning.disclosure_figures import most_certain
 

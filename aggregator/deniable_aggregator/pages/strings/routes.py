@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from flask import request
 
-from deniable_aggregator.answers.discoveries import DiscoveryLists, DiscoveryQuery
+from deniable_aggregator.answers.discoveries import DiscoveryQuery
 from deniable_aggregator.answers.parsing import MalformedQueryError, parse_query
+from deniable_aggregator.asking.questions import DISCOVER, DISCOVERY
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.http.tables import table_response
 from deniable_aggregator.media.rows import rows_of
@@ -17,25 +18,17 @@ from deniable_aggregator.pages.strings.discovered import SHOWN
 from deniable_aggregator.pages.visit import current_visit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from flask import Blueprint, Response
-
-    from deniable_aggregator.answers.discoveries import Discovery
-
-    Discover = Callable[[str, str, DiscoveryQuery, DiscoveryLists], Discovery]
-    """Starts a run about the strings of an application's metric, or finds its result."""
 
 FILE = "csv"
 FIELDS = DiscoveryQuery.__struct_fields__
 
 
-def add_discovering(routes: Blueprint, discover: Discover) -> None:
+def add_discovering(routes: Blueprint) -> None:
     """Adds ``POST /metric/NAME/discover``.
 
     Args:
         routes: pages of the server's own process, which runs what is started.
-        discover: starts a run.
     """
 
     def start(name: str) -> Response:
@@ -44,7 +37,7 @@ def add_discovering(routes: Blueprint, discover: Discover) -> None:
             query = parse_query(DiscoveryQuery, given)
         except MalformedQueryError as error:
             raise ProblemError("malformed_question", f"{error}.") from None
-        discover(current_visit().application, name, query, DiscoveryLists())
+        current_visit().source.ask(DISCOVER.of(name), query)
         shown = changed(f"{address('metric', name)}?{request.form.get(SHOWN, '')}")
         return go_to(here(f"{shown}#discovered"))
 
@@ -59,7 +52,7 @@ def add_found_files(routes: Blueprint) -> None:
     """
 
     def file(name: str, number: int) -> Response:
-        found = current_visit().source.discovery(name, number)
+        found = current_visit().source.ask(DISCOVERY.of(name, number))
         if not found.result:
             raise ProblemError("no_result", f"Discovery {number} is {found.state}.")
         return table_response(rows_of(found.result), FILE, f"{name}-discovery-{number}", HEADERS)

@@ -9,6 +9,7 @@ from deniable_aggregator import lists as shipped
 from deniable_aggregator.answers.estimates import Shares
 from deniable_aggregator.answers.questions import ValueLists
 from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.questions import SAVED_LIST
 from deniable_aggregator.lists.reading import read_values as values_of_text
 from deniable_aggregator.sentences import counted
 from deniable_aggregator.sentences.wording import listed
@@ -87,7 +88,7 @@ def read_values(
 
 def _values(name: str, source: Source, found: FoundStrings | None) -> Sequence[str]:
     if name.startswith(SAVED):
-        return source.saved_list(name.removeprefix(SAVED)).values
+        return source.ask(SAVED_LIST.of(name.removeprefix(SAVED))).values
     if name == FOUND:
         return [each.text for each in found.strings] if found is not None else []
     if name in shipped.names():
