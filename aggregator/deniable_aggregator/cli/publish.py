@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from deniable_aggregator.answers.questions import EstimateQuery
-from deniable_aggregator.cli.support.completion import complete_metric, complete_segment
+from deniable_aggregator.asking.questions import REGISTRY_HISTORY
+from deniable_aggregator.cli.support.completion import complete_metric
 from deniable_aggregator.cli.support.files import (
     READABLE_FILE,
     STDOUT,
@@ -17,22 +18,14 @@ from deniable_aggregator.cli.support.files import (
     new_file,
     output_option,
 )
-from deniable_aggregator.cli.support.listed_values import candidates_option
 from deniable_aggregator.cli.support.numbers import IntegerIn
-from deniable_aggregator.cli.support.question_options import (
-    SEGMENT_HELP,
-    days_options,
-    question,
-    version_option,
-    without_key_option,
-)
+from deniable_aggregator.cli.support.question_options import candidates_option, options_of
 from deniable_aggregator.cli.support.server_options import source_options
 from deniable_aggregator.publication.policy import MINIMUM, REPORTS_MINIMUM, Policy
 from deniable_shared.characters import visible, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from datetime import date
 
     from deniable_aggregator.asking import HttpSource
     from deniable_aggregator.publication.publication import Publication
@@ -92,11 +85,8 @@ _LOOK: Final = "Look at deniable health METRIC, and at --without-key, before han
 @click.option(
     "--key", type=READABLE_FILE, help="For --export: the private key of deniable remote keygen."
 )
-@days_options
 @candidates_option
-@click.option("--segment", help=SEGMENT_HELP, shell_complete=complete_segment)
-@version_option
-@without_key_option
+@options_of(EstimateQuery, "since", "until", "segment", "version", "without_key")
 @source_options
 def publish(
     metrics: tuple[str, ...],
@@ -107,12 +97,8 @@ def publish(
     output: Path,
     export: Path | None,
     key: Path | None,
-    since: date | None,
-    until: date | None,
+    query: EstimateQuery,
     candidates: tuple[str, ...],
-    segment: str | None,
-    version: str | None,
-    without_key: tuple[str, ...],
     source: HttpSource,
 ) -> None:
     """Makes the table of each METRIC that can be handed to the press, a board or a regulator.
@@ -164,15 +150,7 @@ def publish(
         raise click.UsageError(f"METRIC must be different ones, got {', '.join(metrics)}")
     people = {} if population is None else read_population(population)
     policy = Policy(minimum, reports_minimum, people)
-    asked = question(
-        EstimateQuery,
-        since=since,
-        until=until,
-        segment=segment,
-        version=version,
-        without_key=without_key,
-    )
-    made = [make_publication(source, name, asked, candidates, policy) for name in metrics]
+    made = [make_publication(source, name, query, candidates, policy) for name in metrics]
     if people and not any(row.people for each in made for row in each.rows):
         raise click.UsageError(f"--population {population} has none of the values that are shown")
     shown = {row.label for each in made for row in each.rows}
@@ -216,10 +194,10 @@ def _write(made: list[Publication], form: str, output: Path) -> None:
 def _write_export(made: list[Publication], source: HttpSource, path: Path, key: Path) -> None:
     from deniable_aggregator.cli.support.signing import load_private_key
     from deniable_aggregator.publication.export import compile_export, sign_export
-    from deniable_aggregator.sentences.wording import counted
+    from deniable_aggregator.telling.wording import counted
 
     private = load_private_key(key)
-    export = compile_export(made, source.registry_history())
+    export = compile_export(made, source.ask(REGISTRY_HISTORY))
     with new_file(path) as file:
         file.write(sign_export(export, private))
     click.echo(

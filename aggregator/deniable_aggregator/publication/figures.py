@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.telling.figure import Dot, Dots, Figure, interval_of
 from deniable_aggregator.publication.cells import basis_of, number_cells, shown_number, title_of
+from deniable_aggregator.telling.figure import Dot, Dots, Figure, interval_of
 
 if TYPE_CHECKING:
     from deniable_aggregator.publication.publication import Publication, PublishedRow

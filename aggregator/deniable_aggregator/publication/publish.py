@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from deniable_aggregator.answers.estimates import Distribution, Mean, SegmentShares, Shares
 from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
+from deniable_aggregator.asking.questions import ESTIMATE, METRIC
 from deniable_aggregator.publication.cautions import cautions_of
 from deniable_aggregator.publication.devices import periods_of
 from deniable_aggregator.publication.notes import notes_of, reading_of
@@ -66,7 +67,7 @@ def publish(
     policy = policy or Policy()
     query = query or EstimateQuery()
     for _ in range(_ATTEMPTS):
-        details = source.metric(metric)
+        details = source.ask(METRIC.of(metric))
         lists = ValueLists(candidates=(details.candidates and tuple(candidates)) or UNSET)
         asked, answer = _ask(source, details, query, lists)
         if answer.reports < policy.reports_minimum:
@@ -94,9 +95,9 @@ def _ask(
     """
     at_once = replace(query, interval="all")
     asked = query if any(each.type in NUMBERS for each in details.versions) else at_once
-    answer = source.estimate(details.name, asked, lists)
+    answer = source.ask(ESTIMATE.of(details.name), asked, lists)
     if asked is query and isinstance(answer, Shares | SegmentShares):
-        asked, answer = at_once, source.estimate(details.name, at_once, lists)
+        asked, answer = at_once, source.ask(ESTIMATE.of(details.name), at_once, lists)
     return asked, answer
 
 
@@ -179,7 +180,7 @@ def _together(
 ) -> CombinedShare | None:
     """The share of the merged values together; None if other reports were counted."""
     values = tuple(row.value for row in chosen.merged)
-    found = source.estimate(answer.metric, asked, ValueLists(combined=values))
+    found = source.ask(ESTIMATE.of(answer.metric), asked, ValueLists(combined=values))
     if not isinstance(found, Shares) or found.combined is UNSET:
         raise NotPublishedError(f"the values of {answer.metric} cannot be added up")
     # Every question checks a few more days, and that is no other count.

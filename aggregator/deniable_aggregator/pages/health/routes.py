@@ -11,6 +11,7 @@ from deniable_aggregator.answers.estimate_table import EstimateTableQuery
 from deniable_aggregator.answers.questions import DaysQuery
 from deniable_aggregator.asking.dates import parse_day, parse_period
 from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.questions import ESTIMATES, HEALTH, METRIC, METRICS
 from deniable_aggregator.dates import DayRange
 from deniable_aggregator.pages.health.grid import metric_days, not_in_table
 from deniable_aggregator.pages.health.metric_view import metric_health_view, metric_look
@@ -60,7 +61,7 @@ def _of_all() -> Response:
     source = visit.source
     asked = read_days(request.args, visit.today)
     days = asked.days
-    metrics = source.metrics().metrics
+    metrics = source.ask(METRICS).metrics
     if not metrics:
         return page(
             "health/health.html.jinja",
@@ -68,7 +69,9 @@ def _of_all() -> Response:
             health=None,
             empty=no_metrics(visit.application),
         )
-    rows = source.estimates(EstimateTableQuery(since=days.since, until=days.until, brief=True)).rows
+    rows = source.ask(
+        ESTIMATES, EstimateTableQuery(since=days.since, until=days.until, brief=True)
+    ).rows
     missing = not_in_table(metrics, rows, days)
     looked_at = _looked_at(source, missing[:MOST_CHECKED], days)
     found = metric_days(metrics, rows, looked_at, days, visit.today)
@@ -97,7 +100,7 @@ def _looked_at(source: Source, names: Iterable[str], days: DayRange) -> dict[str
     found = {}
     for name in names:
         try:
-            found[name] = source.health(name, DaysQuery(since=days.since, until=days.until))
+            found[name] = source.ask(HEALTH.of(name), DaysQuery(since=days.since, until=days.until))
         except AskingError:  # no reports of these days that count, or this server cannot read them
             continue
     return found
@@ -107,14 +110,14 @@ def _of_metric(name: str) -> Response:
     visit = current_visit()
     asked = read_days(request.args, visit.today, MOST_DAYS_OF_ONE)
     without = request.args.get("without_key", "")
-    details = visit.source.metric(name)
+    details = visit.source.ask(METRIC.of(name))
     query = DaysQuery(
         since=asked.days.since,
         until=asked.days.until,
         without_key=(without,) if without else (),
     )
     try:
-        health, problem = visit.source.health(name, query), None
+        health, problem = visit.source.ask(HEALTH.of(name), query), None
     except AskingError as error:
         health, problem = None, failed(str(error))
     return page(

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery, SeriesQuery
 from deniable_aggregator.answers.versions import versions_by_name, whole_metric
 from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.questions import ANNOTATIONS, CHANGE, ESTIMATE, METRICS, SERIES
 from deniable_aggregator.asking.source import NO_LISTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from deniable_aggregator.answers.annotations import Annotation
     from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.answers.questions import ValueLists
+    from deniable_aggregator.asking.questions import Question
     from deniable_aggregator.asking.source import Source
     from deniable_aggregator.dates import DayRange
     from deniable_aggregator.pages.metric.choices import Choices
     from deniable_aggregator.pages.metric.values import Strings
 
     Query = EstimateQuery | ChangeQuery | SeriesQuery
+
+ASKED: Final[Mapping[str, Question[Any, Answer]]] = {
+    each.name: each for each in (ESTIMATE, CHANGE, SERIES)
+}
+"""The questions of the page, by their names."""
 
 MOST_FOLLOWED: Final = 4
 """Values that are followed over time, if the metric has many."""
@@ -69,18 +76,15 @@ class Questions:
 
         Args:
             source: answers it.
-            name: "estimate", "change" or "series".
+            name: one of `ASKED`.
 
         Raises:
             AskingError: if there is no answer.
         """
-        if name == "series":
-            return source.series(self.metric, self.series, self.lists)
-        if name == "estimate":
-            return source.estimate(self.metric, self.estimate, self.lists)
-        if self.change is None:
+        query = getattr(self, name)
+        if query is None:
             return None
-        return source.change(self.metric, self.change, self.lists)
+        return source.ask(ASKED[name].of(self.metric), query, self.lists)
 
 
 @dataclass
@@ -206,7 +210,7 @@ def ask(
         asked: the questions.
         strings: what is looked for in a metric of strings.
     """
-    notes = source.annotations().annotations
+    notes = source.ask(ANNOTATIONS).annotations
     answers = Answers(details, asked, strings=strings, annotations=notes)
     if strings is not None and not strings.chosen.any:
         return answers
@@ -221,7 +225,7 @@ def ask(
     answers.estimate = answer("estimate")
     if answers.estimate is None:
         if all(each.first_day is None for each in details.versions):
-            newest = whole_metric(versions_by_name(source.metrics().metrics)[asked.metric])
+            newest = whole_metric(versions_by_name(source.ask(METRICS).metrics)[asked.metric])
             answers.needed = newest.reports_for_one_percent
         return answers
     answers.change = answer("change")

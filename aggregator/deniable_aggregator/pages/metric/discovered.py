@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from deniable_aggregator.asking.questions import DISCOVERIES, DISCOVERY
 from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.telling.figures import figure_of
 from deniable_aggregator.telling.lines import missing_strings
@@ -99,7 +100,9 @@ def look(source: Source, asked: AskedStrings) -> Looked:
         source: answers questions.
         asked: the question.
     """
-    every = [each for each in source.discoveries(asked.metric).discoveries if asked.alike(each)]
+    every = [
+        each for each in source.ask(DISCOVERIES.of(asked.metric)).discoveries if asked.alike(each)
+    ]
     fitting = [each for each in every if asked.fits(each)]
     newest = fitting[0] if fitting else None
     run = next((each for each in fitting if each.state in GOING_ON), None)
@@ -111,7 +114,7 @@ def look(source: Source, asked: AskedStrings) -> Looked:
         best = max(done, key=lambda each: (each.until - each.since, each.id))
     else:
         best = next((each for each in every if each.state == "done"), None)
-    found = None if best is None else source.discovery(asked.metric, best.id)
+    found = None if best is None else source.ask(DISCOVERY.of(asked.metric, best.id))
     if found is not None and found.state == "failed":  # one of another version of the server
         run, found = run or found, None
     return Looked(run, found, bool(done))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from flask import Response, request
 
+from deniable_aggregator.answers.parsing import query_parameters
 from deniable_aggregator.answers.versions import versions_by_name, whole_metric
-from deniable_aggregator.asking.http_source import query_parameters
+from deniable_aggregator.asking.questions import METRIC, METRICS
 from deniable_aggregator.extras import MissingExtraError
 from deniable_aggregator.http.json import json_response
 from deniable_aggregator.http.problems import ProblemError
@@ -159,7 +160,7 @@ def export(name: str, ending: str) -> Response:
             f"There is no file .{ending[:_QUOTED]}. Ask for .{', .'.join(ENDINGS)}, about "
             f"question={', '.join(TITLES)}.",
         )
-    details = visit.source.metric(name)
+    details = visit.source.ask(METRIC.of(name))
     choices = read_choices(request.args, details, visit.today)
     if choices.problems:
         raise ProblemError("malformed_question", " ".join(choices.problems.values()))
@@ -196,7 +197,7 @@ def _picture(answer: Answer, ending: str) -> bytes:
 
 def _markdown(name: str, source: Source, answers: Answers) -> Response:
     """All answers, as a report has them."""
-    metric = whole_metric(versions_by_name(source.metrics().metrics)[name])
+    metric = whole_metric(versions_by_name(source.ask(METRICS).metrics)[name])
     found = MetricAnswers(
         metric, estimate=answers.estimate, change=answers.change, series=answers.series
     )

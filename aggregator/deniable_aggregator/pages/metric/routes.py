@@ -7,9 +7,10 @@ from urllib.parse import urlencode
 
 from flask import request
 
-from deniable_aggregator.answers.discoveries import DiscoveryLists, DiscoveryQuery
+from deniable_aggregator.answers.discoveries import DiscoveryQuery
 from deniable_aggregator.answers.parsing import MalformedQueryError, parse_query
 from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.questions import DISCOVER, DISCOVERY, METRIC, METRICS
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.http.tables import table_response
 from deniable_aggregator.media.rows import rows_of
@@ -28,14 +29,8 @@ from deniable_aggregator.telling.wording import shown_value
 from deniable_shared.nearest import nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from flask import Blueprint, Response
 
-    from deniable_aggregator.answers.discoveries import Discovery
-
-    Discover = Callable[[str, str, DiscoveryQuery, DiscoveryLists], Discovery]
-    """Starts a run about the strings of an application's metric, or finds its result."""
 
 FOUND_FILE = "csv"
 FIELDS = DiscoveryQuery.__struct_fields__
@@ -57,11 +52,11 @@ def metric(name: str) -> Response:
     """The page of a metric; 400 where a choice is wrong, with an answer all the same."""
     visit = current_visit()
     try:
-        details = visit.source.metric(name)
+        details = visit.source.ask(METRIC.of(name))
     except AskingError as error:
         if error.code != "unknown_metric":
             raise
-        return _unknown(name, [each.name for each in visit.source.metrics().metrics])
+        return _unknown(name, [each.name for each in visit.source.ask(METRICS).metrics])
     choices = read_choices(request.args, details, visit.today)
     strings = strings_of(visit.source, details, choices, request.args)
     answers = ask(visit.source, details, questions(details, choices, lists_of(strings)), strings)
@@ -87,19 +82,18 @@ def _address(name: str) -> str:
 
 def found_strings(name: str, number: int) -> Response:
     """What was found of strings that nobody listed, as a file."""
-    found = current_visit().source.discovery(name, number)
+    found = current_visit().source.ask(DISCOVERY.of(name, number))
     if found.result is None:
         raise ProblemError("no_result", f"Discovery {number} is {found.state}.")
     rows = rows_of(found.result)
     return table_response(rows, FOUND_FILE, f"{name}-discovery-{number}", HEADERS)
 
 
-def add_discovering(routes: Blueprint, discover: Discover) -> None:
+def add_discovering(routes: Blueprint) -> None:
     """Adds ``POST /metric/NAME/discover``.
 
     Args:
         routes: pages of the server's own process, which runs what is started.
-        discover: starts a run.
     """
 
     def start(name: str) -> Response:
@@ -108,7 +102,7 @@ def add_discovering(routes: Blueprint, discover: Discover) -> None:
             query = parse_query(DiscoveryQuery, given)
         except MalformedQueryError as error:
             raise ProblemError("malformed_question", f"{error}.") from None
-        discover(current_visit().application, name, query, DiscoveryLists())
+        current_visit().source.ask(DISCOVER.of(name), query)
         shown = changed(f"{address('metric', name)}?{request.form.get(SHOWN, '')}")
         return go_to(here(f"{shown}#discovered"))
 

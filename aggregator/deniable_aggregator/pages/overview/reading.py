@@ -10,6 +10,13 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.answers.estimate_table import EstimateTableQuery
 from deniable_aggregator.answers.versions import versions_by_name, whole_metric
 from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.questions import (
+    ANNOTATIONS,
+    DISCOVERIES,
+    DISCOVERY,
+    ESTIMATES,
+    METRICS,
+)
 from deniable_aggregator.dates import DayRange, calendar_period
 from deniable_aggregator.limits import widest
 from deniable_aggregator.telling.clear_changes import numbers_at_report_level
@@ -105,7 +112,7 @@ def read_weeks(source: Source, today: date) -> Weeks:
         DayRange(week.since - timedelta(7 * ago), week.until - timedelta(7 * ago))
         for ago in reversed(range(WEEKS))
     ]
-    versions = versions_by_name(source.metrics().metrics)
+    versions = versions_by_name(source.ask(METRICS).metrics)
     metrics = [whole_metric(versions[name]) for name in sorted(versions)]
     newest = _by_metric(_ask(source, week.since, week, (*NUMBERS, *CHANGES)))
     changes = clear_changes(newest)
@@ -146,7 +153,7 @@ def read_weeks(source: Source, today: date) -> Weeks:
         ],
         happened=[
             each
-            for each in reversed(source.annotations().annotations)
+            for each in reversed(source.ask(ANNOTATIONS).annotations)
             if week.since <= each.day <= today
         ],
     )
@@ -191,7 +198,7 @@ def _ask(
         value=value,
         top=top,
     )
-    return source.estimates(query).rows
+    return source.ask(ESTIMATES, query).rows
 
 
 def _by_metric(rows: Iterable[Row]) -> dict[str, list[Row]]:
@@ -234,8 +241,10 @@ def _found(source: Source, metric: Metric) -> Answer | None:
     """What was found last, if anybody has asked."""
     try:
         done = [
-            each for each in source.discoveries(metric.name).discoveries if each.state == "done"
+            each
+            for each in source.ask(DISCOVERIES.of(metric.name)).discoveries
+            if each.state == "done"
         ]
-        return source.discovery(metric.name, done[0].id).result if done else None
+        return source.ask(DISCOVERY.of(metric.name, done[0].id)).result if done else None
     except AskingError:  # it was removed meanwhile, or nothing can be asked about it any more
         return None
