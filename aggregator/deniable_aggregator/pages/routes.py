@@ -11,7 +11,7 @@ from deniable_aggregator.pages.annotations.routes import add_annotations
 from deniable_aggregator.pages.health.routes import add_health
 from deniable_aggregator.pages.keys.routes import add_keys
 from deniable_aggregator.pages.lists.routes import add_lists
-from deniable_aggregator.pages.metric.routes import add_metric
+from deniable_aggregator.pages.metric.routes import add_discovering, add_metric
 from deniable_aggregator.pages.operations.routes import add_operations
 from deniable_aggregator.pages.overview.routes import add_overview
 from deniable_aggregator.pages.page_parts import PageParts
@@ -21,7 +21,6 @@ from deniable_aggregator.pages.session_cookie import SessionCookie
 from deniable_aggregator.pages.sign_in.routes import add_sign_in
 from deniable_aggregator.pages.static_files import PATH as STATIC_PATH
 from deniable_aggregator.pages.static_files import static_file
-from deniable_aggregator.pages.strings.routes import add_discovering, add_found_files
 from deniable_aggregator.security.sessions import SessionKeeper
 
 if TYPE_CHECKING:
@@ -60,7 +59,6 @@ def answer_pages(pages: PageParts) -> Blueprint:
     add_health(routes)
     add_plan(routes)
     add_privacy(routes, pages.parts)
-    add_found_files(routes)
     add_metric(routes)
     return routes
 
