@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from deniable_aggregator.asking.questions import HEALTH, METRIC, METRICS
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +11,7 @@ from deniable_aggregator.answers.estimate_table import EstimateTableQuery
 from deniable_aggregator.answers.questions import DaysQuery
 from deniable_aggregator.asking.dates import parse_day, parse_period
 from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.questions import ESTIMATES, HEALTH, METRIC, METRICS
 from deniable_aggregator.dates import DayRange
 from deniable_aggregator.pages.health.grid import metric_days, not_in_table
 from deniable_aggregator.pages.health.metric_view import metric_health_view, metric_look

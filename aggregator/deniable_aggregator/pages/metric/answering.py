@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from deniable_aggregator.asking.questions import ANNOTATIONS, CHANGE, ESTIMATE, METRICS, SERIES
-
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery, SeriesQuery
 from deniable_aggregator.answers.versions import versions_by_name, whole_metric
 from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.questions import ANNOTATIONS, CHANGE, ESTIMATE, METRICS, SERIES
 from deniable_aggregator.asking.source import NO_LISTS
 
 if TYPE_CHECKING:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from deniable_aggregator.asking.questions import DISCOVERIES, DISCOVERY
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from deniable_aggregator.asking.questions import DISCOVERIES, DISCOVERY
 from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.telling.figures import figure_of
 from deniable_aggregator.telling.lines import missing_strings
@@ -101,7 +100,9 @@ def look(source: Source, asked: AskedStrings) -> Looked:
         source: answers questions.
         asked: the question.
     """
-    every = [each for each in source.ask(DISCOVERIES.of(asked.metric)).discoveries if asked.alike(each)]
+    every = [
+        each for each in source.ask(DISCOVERIES.of(asked.metric)).discoveries if asked.alike(each)
+    ]
     fitting = [each for each in every if asked.fits(each)]
     newest = fitting[0] if fitting else None
     run = next((each for each in fitting if each.state in GOING_ON), None)

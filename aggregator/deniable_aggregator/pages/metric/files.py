@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from deniable_aggregator.asking.questions import METRIC, METRICS
-
 import shlex
 from dataclasses import dataclass
 from functools import partial
@@ -11,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from flask import Response, request
 
+from deniable_aggregator.answers.parsing import query_parameters
 from deniable_aggregator.answers.versions import versions_by_name, whole_metric
-from deniable_aggregator.asking.http_source import query_parameters
+from deniable_aggregator.asking.questions import METRIC, METRICS
 from deniable_aggregator.extras import MissingExtraError
 from deniable_aggregator.http.json import json_response
 from deniable_aggregator.http.problems import ProblemError

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from deniable_aggregator.asking.questions import DISCOVER, DISCOVERY, METRIC, METRICS
-
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -12,6 +10,7 @@ from flask import request
 from deniable_aggregator.answers.discoveries import DiscoveryQuery
 from deniable_aggregator.answers.parsing import MalformedQueryError, parse_query
 from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.questions import DISCOVER, DISCOVERY, METRIC, METRICS
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.http.tables import table_response
 from deniable_aggregator.media.rows import rows_of

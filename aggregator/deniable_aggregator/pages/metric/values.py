@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from deniable_aggregator.asking.questions import SAVED_LISTS
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator import lists as shipped
 from deniable_aggregator.answers.questions import ValueLists
 from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.questions import SAVED_LIST, SAVED_LISTS
 from deniable_aggregator.asking.source import NO_LISTS
 from deniable_aggregator.lists.reading import read_values as values_of_text
 from deniable_aggregator.pages.metric.discovered import AskedStrings, look
@@ -160,7 +159,7 @@ def found_texts(found: Answer | None) -> list[str]:
 
 def _values(name: str, source: Source, found: Answer | None) -> Sequence[str]:
     if name.startswith(SAVED):
-        return source.saved_list(name.removeprefix(SAVED)).values
+        return source.ask(SAVED_LIST.of(name.removeprefix(SAVED))).values
     if name == FOUND:
         return found_texts(found)
     if name in shipped.names():

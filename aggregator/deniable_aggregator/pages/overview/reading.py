@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from deniable_aggregator.asking.questions import ANNOTATIONS, DISCOVERIES, DISCOVERY, ESTIMATES, METRICS
-
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -12,6 +10,13 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.answers.estimate_table import EstimateTableQuery
 from deniable_aggregator.answers.versions import versions_by_name, whole_metric
 from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.questions import (
+    ANNOTATIONS,
+    DISCOVERIES,
+    DISCOVERY,
+    ESTIMATES,
+    METRICS,
+)
 from deniable_aggregator.dates import DayRange, calendar_period
 from deniable_aggregator.limits import widest
 from deniable_aggregator.telling.clear_changes import numbers_at_report_level
@@ -236,7 +241,9 @@ def _found(source: Source, metric: Metric) -> Answer | None:
     """What was found last, if anybody has asked."""
     try:
         done = [
-            each for each in source.ask(DISCOVERIES.of(metric.name)).discoveries if each.state == "done"
+            each
+            for each in source.ask(DISCOVERIES.of(metric.name)).discoveries
+            if each.state == "done"
         ]
         return source.ask(DISCOVERY.of(metric.name, done[0].id)).result if done else None
     except AskingError:  # it was removed meanwhile, or nothing can be asked about it any more
