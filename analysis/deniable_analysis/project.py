@@ -10,13 +10,10 @@ from deniable_aggregator.answers.estimate_table import EstimateTableQuery
 from deniable_aggregator.answers.questions import DaysQuery
 from deniable_aggregator.asking.dates import utc_today
 from deniable_aggregator.asking.errors import AskingError
-from deniable_analysis.display.progress import shown_progress
+from deniable_analysis.display import shown_progress
 from deniable_analysis.metric import Metric
+from deniable_analysis.overviews import EstimateTable, HealthOverview, MetricList, WrittenReport
 from deniable_analysis.questions import as_days, as_texts
-from deniable_analysis.results.estimate_table import EstimateTable
-from deniable_analysis.results.health import HealthOverview
-from deniable_analysis.results.metric_list import MetricList
-from deniable_analysis.results.written_report import WrittenReport
 from deniable_shared.characters import visible
 from deniable_shared.nearest import did_you_mean
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import click
 from rich.table import Column
 
-from deniable_aggregator.media.console import close_table, literal_text, print_table
 from deniable_aggregator.cli.support.days import complete_day
 from deniable_aggregator.cli.support.days import day as parse_day
 from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.server_options import source_options
+from deniable_aggregator.media.console import close_table, literal_text, print_table
 
 if TYPE_CHECKING:
     from datetime import date

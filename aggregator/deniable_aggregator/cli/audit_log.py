@@ -4,28 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-from rich.table import Column
 
 from deniable_aggregator.audit import HASH_BYTES, AuditEntry, ChainCheck, verify_chain
-from deniable_aggregator.media.console import (
-    UNBROKEN,
-    close_table,
-    columns_or_lines,
-    literal_console,
-    print_table,
-)
 from deniable_aggregator.cli.support.numbers import IntegerIn
-from deniable_aggregator.cli.support.output import json_option, print_json
+from deniable_aggregator.cli.support.output import json_option, print_json, print_rows
 from deniable_aggregator.cli.support.store_option import open_store, store_option
 from deniable_aggregator.dates import format_day
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from rich.table import Table
 
 
 @click.group("audit-log")
@@ -54,23 +41,11 @@ def show(store: str, last: int | None, as_json: bool) -> None:
     if as_json:
         print_json({"entries": [_as_json(entry) for entry in entries]})
         return
-    print_table(log_table(entries, literal_console().width))
-
-
-def log_table(entries: Sequence[AuditEntry], width: int = UNBROKEN) -> Table:
-    """One row per entry. Days and ids are never broken; details are, between words.
-
-    Args:
-        entries: the latest at the end.
-        width: of the terminal, in characters.
-    """
-    unbroken = ["entry", "day", *columns_or_lines(width, "actor", "act")]
-    columns = [Column(name, no_wrap=True) for name in unbroken]
-    table = close_table(*columns, Column("details", overflow="fold"))
-    for entry in entries:
-        who_and_what = columns_or_lines(width, str(entry.actor), str(entry.act))
-        table.add_row(str(entry.sequence), _day(entry), *who_and_what, _details_text(entry))
-    return table
+    rows = [
+        (str(entry.sequence), _day(entry), str(entry.actor), str(entry.act), _details_text(entry))
+        for entry in entries
+    ]
+    print_rows(("entry", "day", "actor", "act", "details"), rows, numbers=("entry",))
 
 
 @audit_log.command("verify", short_help="Checks that the log is whole, and prints its head.")

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from rich.table import Column
 
-from deniable_aggregator.media.console import close_table, print_table
-from deniable_aggregator.cli.support.output import json_option, print_json
+from deniable_aggregator.cli.support.output import json_option, print_json, print_rows
 from deniable_aggregator.cli.support.settings_options import settings_options
 from deniable_aggregator.config.loading import example_file, setting_rows
 
@@ -34,11 +32,8 @@ def show(loaded: Configuration, as_json: bool) -> None:
     if as_json:
         print_json({name: {"value": value, "from": origin} for name, value, origin in rows})
         return
-    folded = [Column(name, overflow="fold") for name in ("value", "from")]
-    table = close_table(Column("setting", no_wrap=True), *folded)
-    for name, value, origin in rows:
-        table.add_row(name, str(value), origin)
-    print_table(table)
+    cells = [(name, origin, str(value)) for name, value, origin in rows]
+    print_rows(("setting", "from", "value"), cells)
 
 
 @config.command()

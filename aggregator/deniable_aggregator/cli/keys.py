@@ -16,12 +16,12 @@ from deniable_aggregator.answers.administration import (
 )
 from deniable_aggregator.answers.words import SCOPES
 from deniable_aggregator.audit import COMMAND_LINE
-from deniable_aggregator.cli.render.key_table import keys_table
-from deniable_aggregator.media.console import literal_console, print_table
 from deniable_aggregator.cli.support.numbers import IntegerIn
 from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.store_option import open_store, store_option, today
 from deniable_aggregator.dates import format_day, parse_day
+from deniable_aggregator.media.terminal import print_table
+from deniable_aggregator.telling.administration import keys_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,7 +97,7 @@ def list_keys(store: str, application: str | None, as_json: bool) -> None:
     if as_json:
         print_json({"keys": listed})
         return
-    print_table(keys_table(listed, literal_console().width))
+    print_table(keys_table(listed))
 
 
 @keys_group.command("rotate", short_help="Makes a successor; the key ends after an overlap.")

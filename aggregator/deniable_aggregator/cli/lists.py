@@ -8,10 +8,10 @@ import click
 from rich.table import Column
 
 from deniable_aggregator import lists as shipped
-from deniable_aggregator.media.console import close_table, literal_text, print_table
 from deniable_aggregator.cli.support.listed_values import SAVED, values_option
 from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.server_options import optional_source_options
+from deniable_aggregator.media.console import close_table, literal_text, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from rich.table import Column
 
 from deniable_aggregator.answers.administration import Registered
 from deniable_aggregator.audit import COMMAND_LINE
-from deniable_aggregator.media.console import close_table, print_table
 from deniable_aggregator.cli.support.files import READABLE_FILE
-from deniable_aggregator.cli.support.output import json_option, print_json
+from deniable_aggregator.cli.support.output import json_option, print_json, print_rows
 from deniable_aggregator.cli.support.server_options import optional_connection_options
 from deniable_aggregator.cli.support.store_option import (
     open_store,
@@ -63,13 +61,10 @@ def register(
     if as_json:
         print_json(registered)
         return
-    whole = [Column(name, no_wrap=True) for name in ("version", "")]
-    table = close_table(Column("metric", overflow="fold"), *whole)
-    for metric in registered.metrics:
-        state = "new" if metric.new else "registered before"
-        table.add_row(metric.name, metric.version[:16], state)
     click.echo(f"{file}: {visible(registered.application)}")
-    print_table(table)
+    states = {True: "new", False: "registered before"}
+    rows = [(each.version[:16], states[each.new], each.name) for each in registered.metrics]
+    print_rows(("version", "", "metric"), rows)
 
 
 def _register_in_store(store: str, file: Path) -> Registered:

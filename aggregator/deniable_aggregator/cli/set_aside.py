@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
-from rich.table import Column
 
 from deniable_aggregator.audit import COMMAND_LINE
-from deniable_aggregator.media.console import close_table, print_table
-from deniable_aggregator.cli.support.output import json_option, print_json
+from deniable_aggregator.cli.support.output import json_option, print_json, print_rows
 from deniable_aggregator.cli.support.store_option import open_store, store_option, today
 from deniable_aggregator.dates import format_day
 from deniable_shared.wire import DIGEST_BYTES
@@ -58,14 +56,14 @@ def list_set_aside(store: str, as_json: bool) -> None:
     if as_json:
         print_json({"set_aside": groups})
         return
-    version = Column("version", overflow="fold")
-    table = close_table(version, "metric", "rows", "bytes", "days", "why")
+    rows = []
     for group in groups:
         metric = "" if group["name"] is None else f"{group['application']} {group['name']}"
         days = f"{group['first']} to {group['last']}"
         sizes = (f"{group[name]:,}" for name in ("rows", "bytes"))
-        table.add_row(group["version"], metric, *sizes, days, group["why"])
-    print_table(table)
+        rows.append((metric, *sizes, days, group["why"], group["version"]))
+    headings = ("metric", "rows", "bytes", "days", "why", "version")
+    print_rows(headings, rows, numbers=("rows", "bytes"))
 
 
 @set_aside_group.command(short_help="Puts rows back into the inbox.")

@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.table import Table
 
-from deniable_aggregator.media.console import print_table
 from deniable_aggregator.cli.set_aside import set_aside_group
 from deniable_aggregator.cli.store_readers import allow_reader, write_estimates
 from deniable_aggregator.cli.support.files import READABLE_FILE
-from deniable_aggregator.cli.support.output import json_option, print_json
+from deniable_aggregator.cli.support.output import json_option, print_json, print_rows
 from deniable_aggregator.cli.support.progress import progress_bar
 from deniable_aggregator.cli.support.store_option import open_store, store_option, today
 from deniable_aggregator.dates import format_day
@@ -50,18 +48,18 @@ def info(store: str, as_json: bool) -> None:
     if as_json:
         print_json(content)
         return
-    table = Table(show_header=False)
-    table.add_row("store", content["store"])
-    table.add_row("schema", f"{content['schema']}, {content['database']}")
-    table.add_row("size", f"{content['bytes']:,} bytes")
-    table.add_row("reports", f"{content['reports']:,} counted, in {content['slices']:,} slices")
+    rows: list[tuple[str, str]] = []
+    rows.append(("store", content["store"]))
+    rows.append(("schema", f"{content['schema']}, {content['database']}"))
+    rows.append(("size", f"{content['bytes']:,} bytes"))
+    rows.append(("reports", f"{content['reports']:,} counted, in {content['slices']:,} slices"))
     if days["first"] is not None:
-        table.add_row("days", f"{days['first']} to {days['last']}")
-    table.add_row("days in all", f"{days['open']} open, {days['closed']} closed")
-    table.add_row("keys", ", ".join(f"{count} {state}" for state, count in content["keys"].items()))
+        rows.append(("days", f"{days['first']} to {days['last']}"))
+    rows.append(("days in all", f"{days['open']} open, {days['closed']} closed"))
+    rows.append(("keys", ", ".join(f"{count} {state}" for state, count in content["keys"].items())))
     for name, count in content["rows"].items():
-        table.add_row(f"rows of {name}", f"{count:,}")
-    print_table(table)
+        rows.append((f"rows of {name}", f"{count:,}"))
+    print_rows(("", ""), rows)
 
 
 @store_group.command("migrate", short_help="Brings an older store to the schema of this version.")

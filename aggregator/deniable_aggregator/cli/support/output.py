@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from deniable_shared.characters import visible_json
 from deniable_shared.commands.ascii import ascii_json, ascii_only
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
 
 
 def _check_picture(
@@ -43,8 +46,28 @@ picture_option = click.option(
     "--picture",
     type=click.Path(path_type=Path, dir_okay=False),
     callback=_check_picture,
-    help="Also draw it, as .svg, .html, .json (Vega-Lite) or .png (needs deniable[charts]).",
+    help="Also draw it, as .svg, .html or .png (needs deniable[charts]).",
 )
+
+
+def print_rows(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Collection[str] = ()
+) -> None:
+    """Prints a table of texts; where there is no room, those of the last column are broken.
+
+    Args:
+        headings: of its columns.
+        rows: as many cells each.
+        numbers: the headings of columns of numbers.
+    """
+    from deniable_aggregator.media.terminal import print_table
+    from deniable_aggregator.telling.document import Column, text_table
+
+    columns = [
+        Column(heading=each, words=each not in numbers, folds=place == len(headings) - 1)
+        for place, each in enumerate(headings)
+    ]
+    print_table(text_table("rows", "", columns, rows))
 
 
 def print_json(data: Any) -> None:

@@ -7,8 +7,8 @@ from bisect import bisect_right
 from textwrap import fill
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.telling.curves import EXACT, account_figure
 from deniable_aggregator.media.console import literal_console
+from deniable_aggregator.telling.curves import EXACT, account_figure
 from deniable_shared.commands.text_plot import MARKS, WIDTH, log_plot
 
 if TYPE_CHECKING:
