@@ -26,7 +26,10 @@ def site(home, deployment, tmp_path_factory):
     done = run.invoke(deniable, ["publish", *METRICS, *options, *signed])
     assert done.exit_code == 3, done.output  # somebody has sent made-up reports
     assert "Suspicious: the reports of theme" in done.stderr
-    done = run.invoke(deniable, ["public-page", str(export), str(made), "--public-key", public_key])
+    done = run.invoke(
+        deniable,
+        ["publish", "--from", str(export), "--page", str(made), "--public-key", public_key],
+    )
     assert done.exit_code == 0, done.output
     return made
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
 
 from deniable_aggregator.answers.questions import EstimateQuery
 from deniable_aggregator.asking.questions import REGISTRY_HISTORY
@@ -20,14 +21,15 @@ from deniable_aggregator.cli.support.files import (
 )
 from deniable_aggregator.cli.support.numbers import IntegerIn
 from deniable_aggregator.cli.support.question_options import candidates_option, options_of
-from deniable_aggregator.cli.support.server_options import source_options
-from deniable_aggregator.publication.policy import MINIMUM, REPORTS_MINIMUM, Policy
+from deniable_aggregator.cli.support.server_options import optional_source_options
+from deniable_aggregator.publication.selection import MINIMUM, REPORTS_MINIMUM, Policy
 from deniable_shared.characters import visible, visible_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from deniable_aggregator.asking import HttpSource
+    from deniable_aggregator.publication.export import OpenedExport
     from deniable_aggregator.publication.publication import Publication
 
 SUSPICIOUS: Final = 3
@@ -43,9 +45,7 @@ _LOOK: Final = "Look at deniable health METRIC, and at --without-key, before han
 
 
 @click.command(short_help="Makes tables of metrics for the public, and a signed export of them.")
-@click.argument(
-    "metrics", nargs=-1, required=True, metavar="METRIC...", shell_complete=complete_metric
-)
+@click.argument("metrics", nargs=-1, metavar="METRIC...", shell_complete=complete_metric)
 @click.option(
     "--minimum",
     type=IntegerIn(1),
@@ -80,15 +80,35 @@ _LOOK: Final = "Look at deniable health METRIC, and at --without-key, before han
     "--export",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Instead of a table, write one signed file, of which deniable public-page makes a page.",
+    help="Instead of a table, write one signed file, of which --page makes a page.",
 )
 @click.option(
     "--key", type=READABLE_FILE, help="For --export: the private key of deniable remote keygen."
 )
+@click.option(
+    "--page",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Make the public page of the export in a new folder.",
+)
+@click.option(
+    "--from",
+    "signed",
+    type=READABLE_FILE,
+    metavar="FILE",
+    help="For --page: an export that was written earlier, instead of METRIC and a server.",
+)
+@click.option(
+    "--public-key",
+    metavar="BASE64",
+    help="For --from: the publisher's public key, from somewhere else than the export.",
+)
 @candidates_option
 @options_of(EstimateQuery, "since", "until", "segment", "version", "without_key")
-@source_options
+@optional_source_options
+@click.pass_context
 def publish(
+    context: click.Context,
     metrics: tuple[str, ...],
     minimum: int,
     reports_minimum: int,
@@ -97,9 +117,12 @@ def publish(
     output: Path,
     export: Path | None,
     key: Path | None,
+    page: Path | None,
+    signed: Path | None,
+    public_key: str | None,
     query: EstimateQuery,
     candidates: tuple[str, ...],
-    source: HttpSource,
+    ask: Callable[[], HttpSource],
 ) -> None:
     """Makes the table of each METRIC that can be handed to the press, a board or a regulator.
 
@@ -124,6 +147,13 @@ def publish(
     --export FILE --key KEY writes all tables with the versions of the metrics and the history of
     the registry into one file with an Ed25519 signature.
 
+    --page FOLDER makes a static page of the export, without a script, for any web server. Whoever
+    has the export and the same version of Deniable makes the same files, byte for byte, on any
+    machine and day: --from EXPORT --page FOLDER asks no server. An export that was changed is
+    refused, and so is one that states something else of a version of a metric than the version's
+    own text. With --public-key, so is one that somebody else signed; without it, nobody has checked
+    who did. The digest that is printed is one for all files, to compare with those of others.
+
     \b
     Exit status:
         0   written
@@ -135,21 +165,34 @@ def publish(
         deniable publish theme --minimum 500 --since -4w --until yesterday -o theme.html
         deniable publish emoji --candidates list:emoji --format csv
         deniable publish theme browser --export export.json --key private.pem
-        deniable public-page export.json site --public-key BASE64
+        deniable publish --from export.json --page site --public-key BASE64
+        cd site && find . -type f -printf '%P\\n' | xargs sha256sum | LC_ALL=C sort | sha256sum
     """  # noqa: D301  click reads the backslash as a sign
-    from deniable_aggregator.publication.notes import presence_warnings
-    from deniable_aggregator.publication.population import read_population
-    from deniable_aggregator.publication.publish import publish as make_publication
+    if signed is not None:
+        if page is None or _others_given(context):
+            raise click.UsageError("--from is given with --page, --public-key and nothing else")
+        from deniable_aggregator.publication.export import open_export
 
-    if (export is None) != (key is None):
-        raise click.UsageError("--export and --key are given together: an export is signed")
-    if export is not None and (form is not None or output != STDOUT):
-        raise click.UsageError("--export is instead of --format and --output")
+        opened = open_export(signed.read_bytes(), public_key)
+        _write_page(opened, page)
+        if public_key is not None:
+            click.echo("The export is whole, and signed by the key that was given.")
+        else:
+            click.echo(
+                f"The export is whole, and signed by the key {opened.public_key}. Whose key that "
+                "is was not checked: give --public-key as the publisher announces it.",
+                err=True,
+            )
+        return
+    _check_options(context.params)
     form = form or format_of(output, NAMES, "md")
-    if len(set(metrics)) != len(metrics):
-        raise click.UsageError(f"METRIC must be different ones, got {', '.join(metrics)}")
+    from deniable_aggregator.publication.notes import presence_warnings
+    from deniable_aggregator.publication.publish import publish as make_publication
+    from deniable_aggregator.publication.selection import read_population
+
     people = {} if population is None else read_population(population)
     policy = Policy(minimum, reports_minimum, people)
+    source = ask()
     made = [make_publication(source, name, query, candidates, policy) for name in metrics]
     if people and not any(row.people for each in made for row in each.rows):
         raise click.UsageError(f"--population {population} has none of the values that are shown")
@@ -157,7 +200,9 @@ def publish(
     if unused := [visible(value) for value in people if value not in shown]:
         click.echo(f"--population: not among the values shown: {', '.join(unused)}", err=True)
     if export is not None and key is not None:
-        _write_export(made, source, export, key)
+        opened = _write_export(made, source, export, key)
+        if page is not None:
+            _write_page(opened, page)
     else:
         _write(made, form, output)
     if form != "csv" and (export is not None or output != STDOUT):
@@ -165,6 +210,32 @@ def publish(
     if found := list(_found(made)):
         click.echo("\n".join([*found, _LOOK]), err=True)
         raise click.exceptions.Exit(SUSPICIOUS)
+
+
+def _check_options(given: Mapping[str, Any]) -> None:
+    """Refuses options that make no sense together, where a server is asked."""
+    metrics, export = given["metrics"], given["export"]
+    if not metrics:
+        raise click.UsageError("give a METRIC, or --from with an export")
+    if len(set(metrics)) != len(metrics):
+        raise click.UsageError(f"METRIC must be different ones, got {', '.join(metrics)}")
+    if given["public_key"] is not None:
+        raise click.UsageError("--public-key is for --from: it says who must have signed that")
+    if (export is None) != (given["key"] is None):
+        raise click.UsageError("--export and --key are given together: an export is signed")
+    if given["page"] is not None and export is None:
+        raise click.UsageError("--page is made of an export: give --export and --key, or --from")
+    if export is not None and (given["form"] is not None or given["output"] != STDOUT):
+        raise click.UsageError("--export is instead of --format and --output")
+
+
+def _others_given(context: click.Context) -> bool:
+    """Whether an option was given that says what is asked, or how it is written."""
+    return any(
+        context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        for name in context.params
+        if name not in ("signed", "page", "public_key")
+    )
 
 
 def _found(made: list[Publication]) -> Iterator[str]:
@@ -191,19 +262,31 @@ def _write(made: list[Publication], form: str, output: Path) -> None:
         _say(made, lambda each: [*each.cautions, *version_notes(each), *each.reading, *each.notes])
 
 
-def _write_export(made: list[Publication], source: HttpSource, path: Path, key: Path) -> None:
+def _write_export(
+    made: list[Publication], source: HttpSource, path: Path, key: Path
+) -> OpenedExport:
     from deniable_aggregator.cli.support.signing import load_private_key
-    from deniable_aggregator.publication.export import compile_export, sign_export
+    from deniable_aggregator.publication.export import compile_export, open_export, sign_export
     from deniable_aggregator.telling.wording import counted
 
     private = load_private_key(key)
     export = compile_export(made, source.ask(REGISTRY_HISTORY))
+    document = sign_export(export, private)
     with new_file(path) as file:
-        file.write(sign_export(export, private))
+        file.write(document)
     click.echo(
         f"wrote {path}: {counted(len(made), 'metric')}, and the history of all metrics that "
         f"were ever registered ({counted(len(export.history.entries), 'entry', 'entries')})"
     )
+    return open_export(document)
+
+
+def _write_page(opened: OpenedExport, folder: Path) -> None:
+    from deniable_aggregator.publication.folder import digest_of_folder, folder_files, write_folder
+
+    contents = folder_files(opened)
+    write_folder(contents, folder)
+    click.echo(f"wrote {folder}: {len(contents):,} files, digest {digest_of_folder(contents)}")
 
 
 def _say(made: list[Publication], told: Callable[[Publication], Iterable[str]]) -> None:

@@ -50,7 +50,7 @@ def keygen(out: Path) -> None:
     """Makes a private key, and prints its public key as the table that goes into the registry.
 
     For signing exports (deniable publish --key) make a key of its own: its public key is what
-    readers give to deniable public-page.
+    readers give to deniable publish --from.
     """
     private = Ed25519PrivateKey.generate()
     content = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Final
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from deniable_aggregator.report.document import Item, ReportDocument, Section
-    from deniable_aggregator.telling.document import Table
+    from deniable_aggregator.telling.document import Document, Table
 
 _MARKUP: Final = re.compile(
     r"[\\`*_\[\]{}<>|#~&$!]|(?<=:)//|(?<=www)\.|^[-+=](?=\s|$)|^\d+[.)](?=\s|$)"
@@ -35,6 +35,20 @@ def section_markdown(section: Section) -> str:
         section: of a document.
     """
     return "\n".join(_section(section)).rstrip("\n") + "\n"
+
+
+def document_markdown(document: Document) -> str:
+    """A document with its tables, and what stands below them as a list.
+
+    Args:
+        document: about one metric.
+    """
+    lines = [*_above(document.title, document.metric, document.cautions)]
+    if document.basis:
+        lines += [f"*{_shown(document.basis)}*", ""]
+    for table in document.tables:
+        lines += table_markdown(table)
+    return "\n".join([*lines, *(f"- {_shown(text)}" for text in document.below), ""])
 
 
 def escaped(text: str) -> str:
@@ -93,17 +107,22 @@ def _item(item: Item) -> str:
 
 
 def _section(section: Section) -> Iterator[str]:
-    yield from (f"## {_shown(section.title)}", "")
-    if section.metric != section.title:
-        yield from (f"Metric {_shown(section.metric)}.", "")
-    for text in section.cautions:
-        yield from (f"**Careful:** {_shown(text)}", "")
+    yield from _above(section.title, section.metric, section.cautions)
     for text in section.sentences:
         yield from (_shown(text), "")
     if section.basis:
         yield from (f"*{_shown(' '.join(section.basis))}*", "")
     for table in section.tables:
         yield from table_markdown(table)
+
+
+def _above(title: str, metric: str, cautions: Iterable[str]) -> Iterator[str]:
+    """What stands above everything that is said of a metric."""
+    yield from (f"## {_shown(title)}", "")
+    if metric != title:
+        yield from (f"Metric {_shown(metric)}.", "")
+    for text in cautions:
+        yield from (f"**Careful:** {_shown(text)}", "")
 
 
 def table_markdown(table: Table) -> Iterator[str]:

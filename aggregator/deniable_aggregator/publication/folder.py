@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from deniable_aggregator.media.pictures.svg import svg
-from deniable_aggregator.publication.figures import figure_of
-from deniable_aggregator.publication.formats import csv_text, json_text
-from deniable_aggregator.publication.page import page, stylesheet
+from deniable_aggregator.publication.document import document_of
+from deniable_aggregator.publication.formats import csv_text, json_text, page, style_sheet
 from deniable_shared import __version__
 from deniable_shared.errors import ParameterError
 from deniable_shared.installed import digest_of
@@ -39,17 +38,17 @@ def folder_files(opened: OpenedExport) -> Mapping[str, bytes]:
     Args:
         opened: the export.
     """
-    texts = {"index.html": page(opened, __version__), "style.css": stylesheet()}
-    for each in opened.export.metrics:
-        texts[f"data/{each.metric}.csv"] = csv_text([each])
-        texts[f"data/{each.metric}.json"] = json_text([each])
-        figure = figure_of(each)
+    texts = {"index.html": page(opened, __version__), "style.css": style_sheet()}
+    for made in opened.export.metrics:
+        texts[f"data/{made.metric}.csv"] = csv_text([made])
+        texts[f"data/{made.metric}.json"] = json_text([made])
+        figure = document_of(made).figure
         if figure is not None:
-            texts[f"pictures/{each.metric}.svg"] = svg(figure)
+            texts[f"pictures/{made.metric}.svg"] = svg(figure)
     history: Any = msgspec.to_builtins(opened.export.history)
     texts[HISTORY] = json.dumps(history, indent=2) + "\n"
-    found = {name: text.encode() for name, text in texts.items()}
-    return dict(sorted({**found, EXPORT: opened.document}.items()))
+    files = {name: text.encode() for name, text in texts.items()}
+    return dict(sorted({**files, EXPORT: opened.document}.items()))
 
 
 def digest_of_folder(contents: Mapping[str, bytes]) -> str:

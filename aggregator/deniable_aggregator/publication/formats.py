@@ -1,25 +1,37 @@
-"""Publications as text: CSV, JSON, Markdown and HTML."""
+"""Publications as text: CSV, JSON, Markdown and HTML, and the page of a public folder."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+from dataclasses import dataclass
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from deniable_aggregator.media.html import environment, own_policy, stylesheet
+from deniable_aggregator.media.markdown import document_markdown
+from deniable_aggregator.media.pictures.svg import PHONE_WIDTH, svg
 from deniable_aggregator.media.row_formats import spreadsheet_safe
-from deniable_aggregator.publication.cells import table_of, title_of
-from deniable_aggregator.publication.notes import version_notes
-from deniable_aggregator.report.markdown import escaped, table_markdown
+from deniable_aggregator.publication.document import (
+    document_of,
+    everything_registered,
+    metric_history,
+    question_in_words,
+    registered_on,
+)
+from deniable_aggregator.telling.wording import counted, days_between
 from deniable_shared.characters import visible, visible_json
+from deniable_shared.planning.disclosure_figures import most_certain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from deniable_aggregator.publication.publication import Publication, PublishedRow
-    from deniable_aggregator.publication.rounding import Rounded
+    from deniable_aggregator.publication.export import Export, OpenedExport
+    from deniable_aggregator.publication.publication import Publication, PublishedRow, Rounded
+    from deniable_aggregator.telling.document import Document, Table
 
 COLUMNS: Final = (
     "application", "metric", "segment", "segment_low", "segment_high", "since", "until", "measure",
@@ -43,9 +55,9 @@ def csv_text(publications: Iterable[Publication]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for each in publications:
-        for row in each.rows:
-            writer.writerow(map(_cell, _csv_row(each, row)))
+    for made in publications:
+        for row in made.rows:
+            writer.writerow(map(_cell, _csv_row(made, row)))
     return out.getvalue()
 
 
@@ -67,8 +79,8 @@ def _csv_row(made: Publication, row: PublishedRow) -> list[object]:
         row.presence,
         made.level,
         made.minimum,
-        f"{max(each.epsilon for each in made.versions):.6g}",
-        " ".join(each.version for each in made.versions),
+        f"{max(version.epsilon for version in made.versions):.6g}",
+        " ".join(version.version for version in made.versions),
         made.reports_left_out,
     ]
 
@@ -77,8 +89,8 @@ def _three(number: Rounded | None) -> list[object]:
     """A number and its interval; whole ones without a point."""
     if number is None:
         return [None] * 3
-    ends = (number.estimate, number.low, number.high)
-    return [int(each) if each is not None and each.is_integer() else each for each in ends]
+    three = (number.estimate, number.low, number.high)
+    return [int(end) if end is not None and end.is_integer() else end for end in three]
 
 
 def _cell(value: object) -> object:
@@ -101,35 +113,138 @@ def markdown_text(publications: Iterable[Publication]) -> str:
     Args:
         publications: in their order.
     """
-    return "\n".join("\n".join(_markdown(each)) for each in publications)
+    return "\n".join(document_markdown(document_of(made)) for made in publications)
 
 
-def _markdown(made: Publication) -> list[str]:
-    lines = [f"## {escaped(title_of(made))}", ""]
-    if title_of(made) != made.metric:
-        lines += [f"Metric {escaped(made.metric)}.", ""]
-    for caution in made.cautions:
-        lines += [f"**Careful:** {escaped(visible(caution))}", ""]
-    lines += table_markdown(table_of(made))
-    below = [*version_notes(made), *made.reading, *made.notes]
-    return [*lines, *(f"- {escaped(visible(note))}" for note in below), ""]
+@dataclass(frozen=True)
+class Section:
+    """What a page says of one metric.
+
+    Attributes:
+        document: its table and what stands above it.
+        shares: whether the numbers are shares.
+        wide: whether the table has so many columns that it stands below the picture.
+        picture: as SVG; empty if there is nothing to draw.
+        asks: what devices are asked, by the newest version.
+        gives_away: what a device gives away, by version, as far as these differ.
+        notes: how to read the table, beside what is true of all metrics of the page.
+        versions: whose reports were counted: how many, the id, the day on which it was registered
+            last (empty without a history), and the text whose digest the id is.
+        registered: all versions that were ever registered.
+    """
+
+    document: Document
+    shares: bool
+    wide: bool
+    picture: str
+    asks: str
+    gives_away: Sequence[str]
+    notes: Sequence[str]
+    versions: Sequence[tuple[str, str, str, str]]
+    registered: Table | None
 
 
-def html_text(publications: Sequence[Publication]) -> str:
-    """One HTML file for all of them, with pictures and without scripts.
+def sheet(publications: Sequence[Publication]) -> str:
+    """One HTML file without scripts that loads nothing.
 
     Args:
         publications: in their order.
     """
-    from deniable_aggregator.publication.page import sheet
+    style = style_sheet()
+    return _rendered("sheet", publications, None, policy=own_policy(style), style=style)
 
-    return sheet(publications)
+
+def page(opened: OpenedExport, version: str) -> str:
+    """The page of a public folder; it needs the style sheet beside it.
+
+    Args:
+        opened: the export that it is made of.
+        version: of Deniable.
+    """
+    export = opened.export
+    return _rendered(
+        "page",
+        export.metrics,
+        export,
+        policy="default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'",
+        application=export.application,
+        registered=everything_registered(export),
+        head=export.history.head,
+        entries=counted(len(export.history.entries), "entry", "entries"),
+        public_key=opened.public_key,
+        made_with=export.made_with,
+        version=version,
+        digest=sha256(opened.document).hexdigest(),
+    )
+
+
+def style_sheet() -> str:
+    """The style of both: that of reports, and what they do not have."""
+    return stylesheet("style.css", "report/report.css", "publication/publication.css")
+
+
+def _rendered(
+    name: str, publications: Sequence[Publication], export: Export | None, **more: Any
+) -> str:
+    """A template with the metrics' sections, and what stands before them once for all."""
+    since = min(made.since for made in publications)
+    until = max(made.until for made in publications)
+    days = days_between(since, until)
+    epsilon = max(version.epsilon for made in publications for version in made.versions)
+    first, *others = publications
+    reading = [  # of several metrics, as far as it is the same for all
+        text for text in first.reading if others and all(text in made.reading for made in others)
+    ]
+    return (
+        environment()
+        .get_template(f"publication/{name}.html.jinja")
+        .render(
+            title=f"{first.application}: what its telemetry says, {days}",
+            epsilon=f"{epsilon:.4g}",
+            certain=most_certain(epsilon),
+            reading=reading,
+            sections=[_section(made, export, reading) for made in publications],
+            **more,
+        )
+    )
+
+
+def _section(made: Publication, export: Export | None, said: Sequence[str]) -> Section:
+    document = document_of(made)
+    figure = document.figure
+    return Section(
+        document=document,
+        shares=any(row.items for row in made.rows),
+        wide=any(row.people is not None for row in made.rows),
+        picture="" if figure is None else svg(figure, PHONE_WIDTH, "page", heading=False),
+        asks=question_in_words(made.versions[0]),
+        gives_away=_gives_away(made),
+        notes=[*(text for text in made.reading if text not in said), *made.notes],
+        versions=[
+            (
+                counted(version.reports, "report"),
+                version.version,
+                "" if export is None else registered_on(export, version.version),
+                version.canonical,
+            )
+            for version in made.versions
+        ],
+        registered=None if export is None else metric_history(made, export),
+    )
+
+
+def _gives_away(made: Publication) -> list[str]:
+    """What a report gives away; by version where versions differ."""
+    texts = list(dict.fromkeys(version.gives_away for version in made.versions))
+    if len(texts) == 1:
+        return texts
+    return [f"Version {version.version[:12]}: {version.gives_away}" for version in made.versions]
 
 
 FORMATS: Final[Mapping[str, Callable[[Sequence[Publication]], str]]] = {
     "csv": csv_text,
     "json": json_text,
     "md": markdown_text,
-    "html": html_text,
+    "html": sheet,
 }
 """What a table can be written as, by the names of files."""

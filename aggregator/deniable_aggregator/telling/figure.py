@@ -36,6 +36,7 @@ class Interval:
         core_high: its upper end.
         told: whether it is told from zero; of a change, whether it is a clear one.
         limits: what a number can be, such as the range of its metric; None if that is not known.
+        step: to which all of these were rounded before; None if they are as they were computed.
     """
 
     estimate: float | None
@@ -45,6 +46,7 @@ class Interval:
     core_high: float
     told: bool = True
     limits: Limits | None = None
+    step: float | None = None
 
 
 def interval_of(
@@ -56,6 +58,7 @@ def interval_of(
     standard_error: float | None = None,
     told: bool = True,
     limits: Limits | None = None,
+    step: float | None = None,
 ) -> Interval:
     """An interval with its inner half.
 
@@ -71,16 +74,17 @@ def interval_of(
         standard_error: of the estimate, where the answer has it.
         told: whether it is told from zero.
         limits: what a number can be, if that is known.
+        step: to which all of these were rounded before, if they were.
     """
     if estimate is None:  # nothing says where in the interval its middle is
-        return Interval(None, low, high, low, low, told, limits)
+        return Interval(None, low, high, low, low, told, limits, step)
     of_core, of_whole = (NormalDist().inv_cdf((1 + each) / 2) for each in (CORE_LEVEL, level))
     below, above = (
         max(0.0, side) * min(1.0, of_core / of_whole) for side in (estimate - low, high - estimate)
     )
     if standard_error is not None:
         below, above = (min(side, of_core * standard_error) for side in (below, above))
-    return Interval(estimate, low, high, estimate - below, estimate + above, told, limits)
+    return Interval(estimate, low, high, estimate - below, estimate + above, told, limits, step)
 
 
 def shown_part(interval: Interval, unit: Unit) -> Interval:

@@ -65,7 +65,12 @@ def range_in_words(interval: Interval, unit: Unit) -> str:
         unit: of its number.
     """
     words = ranges.interval_in_words(
-        unit, interval.low, interval.high, told=interval.told, limits=interval.limits
+        unit,
+        interval.low,
+        interval.high,
+        told=interval.told,
+        limits=interval.limits,
+        step=interval.step,
     )
     return words + ranges.ENDINGS.get(unit, "")
 
@@ -79,7 +84,7 @@ def number_in_words(number: float, interval: Interval, unit: Unit) -> str:
         unit: of the number.
     """
     words = ranges.estimate_in_words(
-        unit, number, interval.low, interval.high, limits=interval.limits
+        unit, number, interval.low, interval.high, limits=interval.limits, step=interval.step
     )
     return words + ranges.ENDINGS.get(unit, "")
 

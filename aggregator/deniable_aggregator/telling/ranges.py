@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_aggregator.decimals import EXACT, decimal_of
 from deniable_aggregator.limits import cut
@@ -43,8 +43,66 @@ _FARTHEST: Final = 1e300
 """Where an interval without an end is said to end."""
 
 
+class Outward(NamedTuple):
+    """An interval whose ends were rounded outward.
+
+    Attributes:
+        low: the lower end; of a share above zero it keeps a first digit that is finer than the
+            step.
+        high: the upper end.
+        step: the power of ten to which they are rounded, and an estimate beside them.
+    """
+
+    low: float
+    high: float
+    step: float
+
+
+def outward(unit: Unit, low: float, high: float, limits: Limits | None = None) -> Outward:
+    """An interval as words and tables have it, as numbers; not cut at what is possible.
+
+    With `step`, the words of this interval are those of the one that it was made from.
+
+    Args:
+        unit: of the number: a share, or a number.
+        low: the lower end.
+        high: the upper end, at least `low`.
+        limits: what a number can be, if that is known; the step goes by the part within.
+
+    Raises:
+        ValueError: if the ends are in the wrong order or not numbers.
+    """
+    percent = unit == "share"
+    low, high = _reached(low), _reached(high)
+    first, last = _ends(low, high, percent=percent)
+    step = _step(first, last)
+    if limits is not None:
+        step = _step(*_ends(*_cut_ends(low, high, limits)))
+    bottom, top = _outward(first, last, step)
+    if percent and first > 0:
+        bottom = _above_zero(first, step)
+    back = -2 if percent else 0
+    return Outward(*(float(end.scaleb(back, EXACT)) + 0.0 for end in (bottom, top, step)))  # no -0
+
+
+def to_step(number: float, step: float) -> float:
+    """The multiple of a step that is nearest to a number.
+
+    Args:
+        number: finite.
+        step: a power of ten.
+    """
+    return float(_round(decimal_of(number), _given(step), ROUND_HALF_EVEN)) + 0.0  # no -0
+
+
 def interval_in_words(
-    unit: Unit, low: float, high: float, *, told: bool = True, limits: Limits | None = None
+    unit: Unit,
+    low: float,
+    high: float,
+    *,
+    told: bool = True,
+    limits: Limits | None = None,
+    step: float | None = None,
 ) -> str:
     """An interval as it stands in a table, beside a mark or in a sentence.
 
@@ -57,24 +115,31 @@ def interval_in_words(
         high: the upper end, at least `low`.
         told: whether a share is told from zero; of one that is not, zero is within the range.
         limits: what a number can be, if that is known.
+        step: to which a share or a number was rounded already, as of `outward`.
 
     Raises:
         ValueError: if the ends are in the wrong order or not numbers.
     """
     low, high = _reached(low), _reached(high)
     if unit == "share":
-        return range_in_words(low if told else min(low, 0.0), high)
+        return range_in_words(low if told else min(low, 0.0), high, step)
     if unit == "points":
         return _from_to(*point_ends(low, high))
     if unit == "difference":
         return _from_to(*difference_ends(low, high))
     if unit == "ratio":
         return _from_to(*number_ends(max(low, 0.0), max(high, 0.0)))
-    return number_range_in_words(low, high, limits)
+    return number_range_in_words(low, high, limits, step)
 
 
 def estimate_in_words(
-    unit: Unit, value: float | None, low: float, high: float, *, limits: Limits | None = None
+    unit: Unit,
+    value: float | None,
+    low: float,
+    high: float,
+    *,
+    limits: Limits | None = None,
+    step: float | None = None,
 ) -> str:
     """An estimate as it stands beside its interval, rounded to the digits of that.
 
@@ -85,6 +150,7 @@ def estimate_in_words(
         low: the lower end of the interval.
         high: the upper end, at least `low`.
         limits: what a number can be, if that is known.
+        step: to which a share or a number was rounded already, as of `outward`.
 
     Raises:
         ValueError: if the ends are in the wrong order or not numbers.
@@ -93,7 +159,7 @@ def estimate_in_words(
         return NOT_PLACED
     value, low, high = _reached(value), _reached(low), _reached(high)
     if unit == "share":
-        return share_in_words(value, low, high)
+        return share_in_words(value, low, high, step)
     if unit == "points":
         return point_in_words(value, low, high)
     if unit == "difference":
@@ -101,7 +167,7 @@ def estimate_in_words(
         return _signed(_round(decimal_of(value), step, ROUND_HALF_EVEN))
     if unit == "ratio":
         return number_in_words(max(value, 0.0), max(low, 0.0), max(high, 0.0))
-    return number_in_words(value, low, high, limits)
+    return number_in_words(value, low, high, limits, step)
 
 
 def level_in_words(
@@ -143,7 +209,7 @@ def bound_in_words(unit: Unit, bound: float) -> str:
     return f"{_written(number)}%" if unit == "share" else _written(number)
 
 
-def range_in_words(low: float, high: float) -> str:
+def range_in_words(low: float, high: float, step: float | None = None) -> str:
     """A share's interval, such as "44 to 46%" or "below 0.6%".
 
     The digits follow the width of the interval. An interval that begins at zero or below is a
@@ -152,6 +218,7 @@ def range_in_words(low: float, high: float) -> str:
     Args:
         low: the lower end, as a fraction.
         high: the upper end, at least `low`.
+        step: to which they were rounded already, as a fraction.
 
     Raises:
         ValueError: if they are not finite or in the wrong order.
@@ -159,15 +226,15 @@ def range_in_words(low: float, high: float) -> str:
     first, last = _ends(low, high, percent=True)
     if first == last:
         return f"{_written(min(max(first, Decimal(0)), _HUNDRED))}%"
-    step = _step(first, last)
+    digits = _step(first, last) if step is None else _given(step, percent=True)
     first, last = cut(first, last, _PERCENT)
     if first <= 0:
-        top = _round(last, step, ROUND_CEILING)
+        top = _round(last, digits, ROUND_CEILING)
         return f"below {_written(top)}%" if top < _HUNDRED else f"{_ANYTHING} 0 to 100%"
-    bottom = _above_zero(first, step)
+    bottom = _above_zero(first, digits)
     if last >= _HUNDRED:
         return f"above {_written(bottom)}%"
-    return f"{_written(bottom)} to {_written(_round(last, step, ROUND_CEILING))}%"
+    return f"{_written(bottom)} to {_written(_round(last, digits, ROUND_CEILING))}%"
 
 
 def points_in_words(low: float, high: float) -> str:
@@ -200,7 +267,9 @@ def difference_in_words(low: float, high: float) -> str:
     return _difference(*_ends(low, high), "")
 
 
-def number_range_in_words(low: float, high: float, limits: Limits | None = None) -> str:
+def number_range_in_words(
+    low: float, high: float, limits: Limits | None = None, step: float | None = None
+) -> str:
     """The interval of a number, such as "1.74 to 1.82" or "12,300 to 12,500".
 
     Args:
@@ -208,13 +277,15 @@ def number_range_in_words(low: float, high: float, limits: Limits | None = None)
         high: the upper end, at least `low`.
         limits: what the number can be, if that is known: the words are cut there, and say
             "anything from 60 to 100" where nothing within is excluded.
+        step: to which they were rounded already.
 
     Raises:
         ValueError: if they are not finite or in the wrong order.
     """
+    ends = _ends(*((low, high) if limits is None else _cut_ends(low, high, limits)))
+    first, last = _outward(*ends, None if step is None else _given(step))
     if limits is None:
-        return _from_to(*number_ends(low, high))
-    first, last = _outward(*_ends(*_cut_ends(low, high, limits)))
+        return _from_to(_written(first), _written(last))
     least, greatest = (decimal_of(limit).normalize(EXACT) for limit in limits)
     if first <= least and last >= greatest:
         return f"{_ANYTHING} {_written(least)} to {_written(greatest)}"
@@ -289,20 +360,28 @@ def number_ends(low: float, high: float) -> tuple[str, str]:
     return _written(first), _written(last)
 
 
-def share_in_words(share: float, low: float, high: float) -> str:
+def share_in_words(share: float, low: float, high: float, step: float | None = None) -> str:
     """An estimated share, such as "45%", to the digits that its interval supports.
 
     Args:
         share: the estimate, as a fraction; outside 0 to 1 it is shown as the nearer end.
         low: the lower end of the interval.
         high: the upper end, at least `low`.
+        step: to which they were rounded already, as a fraction.
     """
-    step = _step(*_ends(low, high, percent=True))
+    ends = _ends(low, high, percent=True)
+    digits = _step(*ends) if step is None else _given(step, percent=True)
     inside = min(max(decimal_of(share, percent=True), Decimal(0)), _HUNDRED)
-    return f"{_written(_round(inside, step, ROUND_HALF_EVEN))}%"
+    return f"{_written(_round(inside, digits, ROUND_HALF_EVEN))}%"
 
 
-def number_in_words(number: float, low: float, high: float, limits: Limits | None = None) -> str:
+def number_in_words(
+    number: float,
+    low: float,
+    high: float,
+    limits: Limits | None = None,
+    step: float | None = None,
+) -> str:
     """An estimated number, to the digits that its interval supports.
 
     Args:
@@ -310,12 +389,15 @@ def number_in_words(number: float, low: float, high: float, limits: Limits | Non
         low: the lower end of the interval.
         high: the upper end, at least `low`.
         limits: what the number can be, if that is known; outside it is shown as the nearer one.
+        step: to which they were rounded already.
     """
+    ends = _ends(*((low, high) if limits is None else _cut_ends(low, high, limits)))
+    digits = _step(*ends) if step is None else _given(step)
+    rounded = _round(decimal_of(number), digits, ROUND_HALF_EVEN)
     if limits is None:
-        return _written(_round(decimal_of(number), _step(*_ends(low, high)), ROUND_HALF_EVEN))
+        return _written(rounded)
     least, greatest = (decimal_of(limit).normalize(EXACT) for limit in limits)
-    step = _step(*_ends(*_cut_ends(low, high, limits)))
-    return _written(min(max(_round(decimal_of(number), step, ROUND_HALF_EVEN), least), greatest))
+    return _written(min(max(rounded, least), greatest))
 
 
 def point_in_words(change: float, low: float, high: float) -> str:
@@ -356,8 +438,13 @@ def _cut_ends(low: float, high: float, limits: Limits) -> Limits:
     return cut(low, high, limits)
 
 
-def _outward(first: Decimal, last: Decimal) -> tuple[Decimal, Decimal]:
-    step = _step(first, last)
+def _given(step: float, *, percent: bool = False) -> Decimal:
+    """A step as a power of ten: numbers are rounded to its exponent."""
+    return decimal_of(step, percent=percent).normalize(EXACT)
+
+
+def _outward(first: Decimal, last: Decimal, step: Decimal | None = None) -> tuple[Decimal, Decimal]:
+    step = _step(first, last) if step is None else step
     return _round(first, step, ROUND_FLOOR), _round(last, step, ROUND_CEILING)
 
 

@@ -140,13 +140,9 @@ COMMANDS: Final = {
         "deniable_aggregator.cli.profiles:profiles",
         "Keeps servers and tokens under names, for --profile.",
     ),
-    "public-page": Command(
-        "deniable_aggregator.cli.public_page:public_page",
-        "Makes a public page from a signed export.",
-    ),
     "publish": Command(
         "deniable_aggregator.cli.publish:publish",
-        "Makes tables of metrics for the public, and a signed export.",
+        "Makes tables of metrics for the public, a signed export and a page of it.",
     ),
     "remote": Command(
         "deniable_aggregator.cli.remote:remote",
