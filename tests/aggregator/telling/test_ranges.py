@@ -14,13 +14,12 @@ from deniable_aggregator.telling.ranges import (
     level_in_words,
     number_in_words,
     number_range_in_words,
-    outward,
     point_ends,
     points_in_words,
     range_in_words,
     share_in_words,
-    to_step,
 )
+from deniable_aggregator.telling.rounding import outward, to_step
 
 NUMBER = r"-?[\d,]+(?:\.\d+)?(?:e[+-]?\d+)?"
 shares = st.floats(-0.5, 1.5)
