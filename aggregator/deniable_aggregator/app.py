@@ -4,65 +4,39 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from flask import Flask
 
-from deniable_aggregator.annotations import AnnotationKeeper
-from deniable_aggregator.api import (
-    admin_routes,
-    annotation_routes,
-    estimate_routes,
-    openapi,
-    query_service,
-    registry_history,
-    remote_configuration,
-    status,
-    trend_routes,
-)
-from deniable_aggregator.api.discoveries.asking import DiscoveryAsker
-from deniable_aggregator.api.discoveries.reader import DiscoveryReader
-from deniable_aggregator.api.discoveries.routes import blueprint as discovery_routes
+from deniable_aggregator.api import building as api
+from deniable_aggregator.api import openapi
 from deniable_aggregator.api.discoveries.runs import DiscoveryRuns
-from deniable_aggregator.api.discoveries.service import DiscoveryService
-from deniable_aggregator.api.estimate_table.routes import blueprint as estimate_table_routes
-from deniable_aggregator.api.estimate_table.runs import EstimateTableRuns, period_lengths
-from deniable_aggregator.api.kept_answers import KeptAnswers
-from deniable_aggregator.api.operations import OperationsReader, ServerParts
-from deniable_aggregator.api.readiness import Readiness
-from deniable_aggregator.api.readiness import blueprint as health_routes
-from deniable_aggregator.api.saved_lists import blueprint as saved_list_routes
-from deniable_aggregator.api.service_source import ServiceSource
-from deniable_aggregator.catalog import MetricCatalog
+from deniable_aggregator.api.estimate_table.runs import EstimateTableRuns
 from deniable_aggregator.config.settings import Settings
 from deniable_aggregator.http import problems
 from deniable_aggregator.http.browsers import UploadOrigins, forbid_sniffing
-from deniable_aggregator.ingest.disk_reserve import DiskReserve
+from deniable_aggregator.ingest import building as ingest
 from deniable_aggregator.ingest.flask_route import add_upload_route
-from deniable_aggregator.ingest.group_commit import GroupCommitWriter
-from deniable_aggregator.ingest.rate_limit import RateLimiter
-from deniable_aggregator.ingest.receiver import UploadReceiver
-from deniable_aggregator.operations.background import LOOK_SECONDS, BackgroundWorker
+from deniable_aggregator.operations import building as operations
 from deniable_aggregator.operations.clock import GuardedClock
-from deniable_aggregator.operations.fold import InboxFold
-from deniable_aggregator.operations.maintenance import Maintenance
-from deniable_aggregator.operations.roll_up import RollUp
+from deniable_aggregator.pages import routes as pages
 from deniable_aggregator.pages.errors import install_error_pages
-from deniable_aggregator.pages.keys.acts import KeyActs
-from deniable_aggregator.pages.page_parts import PageParts
-from deniable_aggregator.pages.routes import answer_pages, open_pages, server_pages
-from deniable_aggregator.pages.session_cookie import SessionCookie
-from deniable_aggregator.saved_lists import SavedListKeeper
-from deniable_aggregator.security.key_intake import KeyIntake
-from deniable_aggregator.security.key_verifier import KeyVerifier
-from deniable_aggregator.security.sessions import SessionKeeper
+from deniable_aggregator.parts import Parts
 from deniable_aggregator.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from deniable_aggregator.answers.words import LongPeriod
+    from deniable_aggregator.api.operations import OperationsReader
+    from deniable_aggregator.api.readiness import Readiness
+    from deniable_aggregator.ingest.group_commit import GroupCommitWriter
+    from deniable_aggregator.ingest.receiver import UploadReceiver
+    from deniable_aggregator.operations.background import BackgroundWorker
+    from deniable_aggregator.operations.fold import InboxFold
+    from deniable_aggregator.operations.maintenance import Maintenance
+    from deniable_aggregator.pages.page_parts import PageParts
+    from deniable_aggregator.security.key_verifier import KeyVerifier
 
 EXTENSION: Final = "deniable"
 
@@ -79,7 +53,6 @@ class Aggregator:
         writer: commits uploads.
         key_verifier: verifies tokens.
         pages: what pages are made with; None if they are not served.
-        rate_limiter: limits the uploads of each key.
         receiver: checks and counts uploads.
         readiness: whether the server should be given work.
         operations: how it is doing.
@@ -95,7 +68,6 @@ class Aggregator:
     writer: GroupCommitWriter
     key_verifier: KeyVerifier
     pages: PageParts | None
-    rate_limiter: RateLimiter
     receiver: UploadReceiver
     readiness: Readiness
     operations: OperationsReader
@@ -135,124 +107,39 @@ def create_app(
     Raises:
         StoreRefusedError: if this version cannot work with what the path holds.
     """
-    settings = Settings() if settings is None else settings
     opened = store if isinstance(store, Store) else Store(store)
-    verifier = KeyVerifier(opened, clock=clock)
+    parts = Parts(opened, Settings() if settings is None else settings, clock)
     guarded_clock = GuardedClock(opened, clock, monotonic)
-    catalogue = MetricCatalog(opened)
-    inbox_fold = InboxFold(
-        opened,
-        catalogue,
-        patience_seconds=settings.fold_seconds,
-        keep_reports=settings.archive_days > 0,
-    )
-    intake = KeyIntake(opened, most_bytes=settings.key_bytes_per_day, clock=clock)
-    writer = GroupCommitWriter(
-        opened,
-        queue_uploads=settings.queue_uploads,
-        queue_bytes=settings.queue_bytes,
-        queue_seconds=settings.queue_seconds,
-        on_stored=lambda upload: intake.add(upload.sender.key_id, upload.stored_bytes),
-    )
-    rate_limiter = RateLimiter(settings.rate_limit, settings.rate_limit_store)
-    receiver = UploadReceiver(
-        verifier=verifier,
-        catalogue=catalogue,
-        writer=writer,
-        rate_limiter=rate_limiter,
-        disk_reserve=DiskReserve(opened.free_bytes, settings.min_free_bytes),
-        intake=intake,
-        settings=settings,
-        clock=clock,
-        days_ahead=guarded_clock.days_ahead,
-    )
-    estimate_runs = EstimateTableRuns(opened, settings)
-    maintenance = Maintenance(
-        opened,
-        accept_days=settings.accept_days,
-        retain_days=settings.retention_days or None,
-        archive_days=settings.archive_days,
-        clock=guarded_clock,
-        catalogue=catalogue,
-        verifier=verifier,
-        intake=intake,
-        roll_up=RollUp(opened, catalogue, cast("LongPeriod", settings.roll_up_by)),
-        roll_up_days=settings.roll_up_days or None,
-        write_estimates=estimate_runs.look,
-    )
-    background = BackgroundWorker(
-        inbox_fold, maintenance, look_seconds=min(settings.fold_seconds, LOOK_SECONDS)
-    )
-
-    readiness = Readiness(
-        store=opened,
-        lag_seconds=inbox_fold.lag_seconds,
-        settings=settings,
-        days_ahead=guarded_clock.days_ahead,
-    )
-
-    discovery_runs = DiscoveryRuns(opened, settings, clock)
+    takes = ingest.build(parts, guarded_clock.days_ahead)
+    estimate_runs = EstimateTableRuns(opened, parts.settings)
+    background = operations.build(parts, guarded_clock, takes.intake, estimate_runs.look)
+    discovery_runs = DiscoveryRuns(opened, parts.settings, clock)
     discovery_runs.resume()
-    asker = DiscoveryAsker(opened, catalogue, settings, clock)
-    reader = DiscoveryReader(opened, asker)
-    discoveries = DiscoveryService(opened, asker, reader, discovery_runs)
-    lists = SavedListKeeper(opened, settings)
-    annotator = AnnotationKeeper(opened)
-    status_reader = status.StatusReader(opened, catalogue, receiver, settings, clock)
-    operations = OperationsReader(
-        ServerParts(
-            store=opened,
-            status=status_reader,
-            readiness=readiness,
-            inbox_fold=inbox_fold,
-            maintenance=maintenance,
-            writer=writer,
-        ),
-        settings,
-        clock,
-    )
 
-    app = _flask(settings)
+    app = _flask(parts.settings)
     add_upload_route(
         app,
-        receiver,
-        origins=UploadOrigins(settings.browser_origins),
-        max_body_bytes=settings.max_body_bytes,
+        takes.receiver,
+        origins=UploadOrigins(parts.settings.browser_origins),
+        max_body_bytes=parts.settings.max_body_bytes,
     )
-    pages = _add_questions(app, opened, catalogue, verifier, settings, clock)
-    if pages is not None:
-        app.register_blueprint(
-            server_pages(
-                pages,
-                keeper=lists,
-                annotator=annotator,
-                discover=discoveries.ask,
-                operations=operations.operations,
-                key_acts=KeyActs(opened, catalogue, clock),
-            )
-        )
-        app.register_blueprint(open_pages(pages))
-    app.register_blueprint(discovery_routes(discoveries, verifier, settings))
-    app.register_blueprint(annotation_routes.blueprint(annotator, verifier, clock))
-    app.register_blueprint(registry_history.blueprint(opened, verifier))
-    app.register_blueprint(saved_list_routes(lists, verifier, settings, clock))
-    app.register_blueprint(status.blueprint(status_reader, verifier))
-    app.register_blueprint(admin_routes.blueprint(opened, catalogue, verifier, clock))
-    app.register_blueprint(remote_configuration.blueprint(opened, verifier, clock))
-    app.register_blueprint(health_routes(readiness))
+    made_with = _add_questions(app, parts, discovery_runs.wake)
+    monitoring = api.add_administration(app, parts, takes, background, guarded_clock.days_ahead)
+    if made_with is not None:
+        app.register_blueprint(pages.server_pages(made_with, monitoring.operations.operations))
+        app.register_blueprint(pages.open_pages(made_with))
     openapi.install(app)
     app.extensions[EXTENSION] = Aggregator(
         store=opened,
-        inbox_fold=inbox_fold,
-        maintenance=maintenance,
-        background=background,
-        writer=writer,
-        key_verifier=verifier,
-        pages=pages,
-        rate_limiter=rate_limiter,
-        receiver=receiver,
-        readiness=readiness,
-        operations=operations,
+        inbox_fold=background.inbox_fold,
+        maintenance=background.maintenance,
+        background=background.thread,
+        writer=takes.writer,
+        key_verifier=parts.verifier,
+        pages=made_with,
+        receiver=takes.receiver,
+        readiness=monitoring.readiness,
+        operations=monitoring.operations,
         discovery_runs=discovery_runs,
         estimate_runs=estimate_runs,
         owns_store=opened is not store,
@@ -272,10 +159,8 @@ def create_question_app(
         settings: limits.
         clock: seconds since 1970; only its day is used.
     """
-    catalogue = MetricCatalog(store)
     app = _flask(settings)
-    verifier = KeyVerifier(store, clock=clock)
-    _add_questions(app, store, catalogue, verifier, settings, clock)
+    _add_questions(app, Parts(store, settings, clock))
     return app
 
 
@@ -294,40 +179,12 @@ def _flask(settings: Settings) -> Flask:
 
 
 def _add_questions(
-    app: Flask,
-    store: Store,
-    catalogue: MetricCatalog,
-    verifier: KeyVerifier,
-    settings: Settings,
-    clock: Callable[[], float],
+    app: Flask, parts: Parts, wake: Callable[[], None] | None = None
 ) -> PageParts | None:
     """Adds what answers questions; returns what pages are made with, if they are served."""
-    queries = query_service.QueryService(
-        store=store,
-        catalogue=catalogue,
-        settings=settings,
-        clock=clock,
-    )
-    app.register_blueprint(estimate_routes.blueprint(queries, verifier, settings))
-    app.register_blueprint(trend_routes.blueprint(queries, verifier, settings))
-    app.register_blueprint(estimate_table_routes(store, catalogue, verifier))
-    if not settings.serves_pages:
+    source_of = api.add_questions(app, parts, wake)
+    if not parts.settings.serves_pages:
         return None
-    kept = KeptAnswers()
-    pages = PageParts(
-        source_of=lambda application: ServiceSource(
-            queries, store, catalogue, settings, clock, application, kept
-        ),
-        verifier=verifier,
-        sessions=SessionKeeper(store, verifier, clock),
-        cookie=SessionCookie(settings.port),
-        clock=clock,
-        longest_form=settings.max_body_bytes,
-        weekly="week" in period_lengths(settings.estimate_periods),
-    )
-    app.register_blueprint(
-        answer_pages(
-            pages, settings=settings, last_entry=lambda: next(iter(store.audit.last(1)), None)
-        )
-    )
-    return pages
+    made_with = pages.page_parts(parts, source_of)
+    app.register_blueprint(pages.answer_pages(made_with))
+    return made_with

@@ -6,13 +6,13 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
-from deniable_aggregator.answers.estimate_table import EstimateTableQuery
-from deniable_aggregator.answers.questions import DaysQuery
 from deniable_aggregator.asking.dates import utc_today
 from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.questions import METRICS
 from deniable_analysis.display import shown_progress
+from deniable_analysis.methods import ProjectQuestions
 from deniable_analysis.metric import Metric
-from deniable_analysis.overviews import EstimateTable, HealthOverview, MetricList, WrittenReport
+from deniable_analysis.overviews import MetricList, WrittenReport
 from deniable_analysis.questions import as_days, as_texts
 from deniable_shared.characters import visible
 from deniable_shared.nearest import did_you_mean
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import date
 
-    from deniable_aggregator.answers.words import PeriodLength
     from deniable_aggregator.asking.source import Source
     from deniable_analysis.questions import Day, Period, Some
 
@@ -32,7 +31,7 @@ WEEK_DAYS: Final = 7
 """Of a report, if nothing says another first day."""
 
 
-class Project:
+class Project(ProjectQuestions):
     """The metrics of one application, by their names: ``p["theme"]``.
 
     Args:
@@ -54,7 +53,7 @@ class Project:
     @property
     def metrics(self) -> MetricList:
         """The registered metrics, as they are now."""
-        found = MetricList(self._source.metrics())
+        found = MetricList(self._source.ask(METRICS))
         self._known = {each.name: each.description for each in found}
         return found
 
@@ -89,66 +88,6 @@ class Project:
     def _ipython_key_completions_(self) -> list[str]:
         """What Jupyter and IPython offer after ``p["``."""
         return list(self._names())
-
-    def health(
-        self,
-        *,
-        since: Day | None = None,
-        until: Day | None = None,
-        days: Period | None = None,
-        without_key: Some = (),
-    ) -> HealthOverview:
-        """Whether the reports of all metrics look like those of devices.
-
-        Args:
-            since: the first day; left out for the first with reports.
-            until: the last day; left out for the last with reports.
-            days: instead of these, both, such as "-7d/".
-            without_key: keys whose reports are left out, by their labels or ids.
-
-        Raises:
-            AskingError: if there is no answer.
-            ParameterError: if something is no day.
-        """
-        query = DaysQuery(
-            **as_days(since, until, days, self._today()),
-            without_key=as_texts(without_key, "without_key"),
-        )
-        return HealthOverview(self._source.health_overview(query))
-
-    def estimates(
-        self,
-        *,
-        period: PeriodLength = "day",
-        since: Day | None = None,
-        until: Day | None = None,
-        days: Period | None = None,
-        metrics: Some = (),
-        measures: Some = (),
-    ) -> EstimateTable:
-        """The estimates of closed days, weeks or months of all metrics, made beforehand.
-
-        These are the rows of the SQL table `estimates`, which the server writes when a day closes.
-
-        Args:
-            period: how long periods are; weeks begin on Monday.
-            since: periods that begin before this day are left out.
-            until: periods that end after this day are left out.
-            days: instead of these, both, such as "-1m/".
-            metrics: only these.
-            measures: only these, such as "share" or "mean".
-
-        Raises:
-            AskingError: if there is no answer.
-            ParameterError: if something is no day.
-        """
-        query = EstimateTableQuery(
-            **as_days(since, until, days, self._today()),
-            period=period,
-            metric=as_texts(metrics, "metrics"),
-            measure=as_texts(measures, "measures"),
-        )
-        return EstimateTable(self._source.estimates(query))
 
     def report(
         self,

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypedDict
-
-from msgspec import UNSET
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from deniable_aggregator import lists
-from deniable_aggregator.answers.questions import ValueLists
 from deniable_aggregator.asking.dates import parse_day, parse_period
 from deniable_aggregator.dates import DayRange
 from deniable_shared.errors import ParameterError
@@ -91,27 +88,3 @@ def as_values(texts: Some, name: str) -> tuple[str, ...]:
     if isinstance(texts, str) and texts.startswith(_LIST):
         return lists.load(texts.removeprefix(_LIST))
     return as_texts(texts, name)
-
-
-def as_lists(
-    candidates: Some | None, combined: Some | None, between: tuple[str, str] | None = None
-) -> ValueLists:
-    """The values that a question is about.
-
-    Args:
-        candidates: values to look for, or a shipped list such as "list:emoji".
-        combined: values whose share together is asked for.
-        between: the first and the last of them.
-
-    Raises:
-        ParameterError: if a list is empty or has no texts.
-    """
-    fields: dict[str, Any] = {"candidates": candidates, "combined": combined}
-    for name, values in fields.items():
-        if values is not None:
-            fields[name] = as_values(values, name)
-            if not fields[name]:
-                raise ParameterError(name, "at least one value", values)
-    if between is not None:
-        fields["range"] = as_texts(between, "range")
-    return ValueLists(**{name: UNSET if each is None else each for name, each in fields.items()})

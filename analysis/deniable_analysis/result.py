@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from deniable_aggregator.telling.findings import sentence
 from deniable_aggregator.telling.tell import tell
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.answer import Answer, Period
     from deniable_aggregator.answers.common import Notice
-    from deniable_aggregator.answers.measured import Measured
+    from deniable_aggregator.answers.measured import Measure, Measured
     from deniable_aggregator.answers.row import Row
     from deniable_aggregator.answers.segments import SegmentCloseness
     from deniable_aggregator.answers.words import Verdict
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 30
 """Rows of a table in a notebook; the frame has all."""
 
-_OF_VALUES = ("share", "difference in share")
+_OF_VALUES: Final[tuple[Measure, ...]] = ("share", "difference in share")
 
 
 @dataclass(frozen=True, repr=False)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from deniable_aggregator.api.query_service import QueryService
-from deniable_aggregator.api.service_source import ServiceSource
+from deniable_aggregator.api.answers import Answerer
+from deniable_aggregator.api.local_source import LocalSource
 from deniable_aggregator.asking.dates import parse_day, utc_today
 from deniable_aggregator.asking.errors import AskingError
-from deniable_aggregator.catalog import MetricCatalog
-from deniable_aggregator.config.settings import Settings
 from deniable_aggregator.dates import epoch_of
+from deniable_aggregator.parts import Parts
 from deniable_aggregator.store import Store
 from deniable_shared.characters import visible
 from deniable_shared.nearest import did_you_mean
@@ -48,7 +47,7 @@ def open_source(
         raise
 
 
-class StoreSource(ServiceSource):
+class StoreSource(LocalSource):
     """Answers questions from an open store, as a server that has it would.
 
     Args:
@@ -65,11 +64,10 @@ class StoreSource(ServiceSource):
 
     def __init__(self, store: Store, application: str | None, today: date | None) -> None:
         self._today = today
-        settings, catalogue = Settings(), MetricCatalog(store)
-        known = {each.spec.application for each in catalogue.entries()}
-        service = QueryService(store=store, catalogue=catalogue, settings=settings, clock=self._now)
-        chosen = _chosen(application, known)
-        super().__init__(service, store, catalogue, settings, self._now, chosen)
+        self._store = store
+        parts = Parts(store, clock=self._now)
+        known = {each.spec.application for each in parts.catalogue.entries()}
+        super().__init__(Answerer(parts), _chosen(application, known))
 
     def __repr__(self) -> str:
         return f"StoreSource({self._store.name!r}, {self.application!r})"

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from deniable_aggregator.answers.answer import Answer, Asked, Head, Period
+from deniable_aggregator.answers.answer import Answer, AskedQuestion, Head, Period
 from deniable_aggregator.answers.common import IntegritySummary, ordered_notices
 from deniable_aggregator.answers.days import Days
 
@@ -51,7 +51,7 @@ def answer(result: Any, covered: Days = DAYS) -> Answer:
         head = msgspec.structs.replace(head, periods=[period])
     return Answer(
         head=head,
-        question=Asked(name="series" if series else "estimate"),
+        question=AskedQuestion(name="series" if series else "estimate"),
         numbers=list(result.numbers()),
         checks=result.checks(covered) if series else [],
         notices=ordered_notices(result.notices),
@@ -68,7 +68,7 @@ def change_answer(change: Any, *days: Any) -> Answer:
     head = change.head(HEAD, days, (DAYS, DAYS), (HEALTH, HEALTH))
     return Answer(
         head=msgspec.structs.replace(head, days=None, health=None),
-        question=Asked(name="change"),
+        question=AskedQuestion(name="change"),
         numbers=change.numbers(),
         notices=ordered_notices(change.notices),
     )

@@ -103,7 +103,7 @@ def test_a_result_is_a_sequence_of_what_it_is_about(connected):
     assert {"light", "dark"} <= {each.value for each in change.clear}
     series = connected["battery"].series(by="week")
     assert [period.reports > 0 for period in series] == [True] * len(series)
-    numbers = connected["startup_seconds"].estimate(quantiles=[0.5])
+    numbers = connected["startup_seconds"].estimate(quantile=[0.5])
     assert isinstance(numbers, da.Distribution)
     assert (len(numbers.quantiles), len(numbers.bins)) == (1, 20)
     assert numbers.mean.low < numbers.mean.estimate

@@ -42,7 +42,7 @@ with da.connect("staging") as p:
     assert_type(change, da.Change)
     assert_type(change.clear, list[trends.Difference])
     assert_type(change.answer, trends.Change)
-    series = p["startup_seconds"].series(by="week", quantiles=[0.5, 0.9])
+    series = p["startup_seconds"].series(by="week", quantile=[0.5, 0.9])
     assert_type([period.reports for period in series], list[int])
     p["emoji"].estimate(candidates=da.lists.emoji, top=20)
     assert_type(da.lists.emoji, tuple[str, ...])

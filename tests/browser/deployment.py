@@ -12,9 +12,7 @@ import numpy as np
 
 from deniable.randomizers import randomizer_for
 from deniable_aggregator import Settings
-from deniable_aggregator.api.estimate_table.runs import period_lengths
 from deniable_aggregator.api.estimate_table.writing import TableWriter
-from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.dates import day_of
 from deniable_aggregator.saved_lists import SavedListKeeper
 from deniable_aggregator.security.keys import create_key
@@ -94,8 +92,7 @@ def build(folder: Path) -> Deployment:
         number = service.ask(DISCOVERIES, method="POST").get_json()["id"]
         TableWriter(
             service.store,
-            MetricCatalog(service.store),
-            lengths=period_lengths("week"),
+            lengths=("week",),
             accept_days=settings.accept_days,
             retain_days=None,
             today=TODAY,

@@ -46,7 +46,7 @@ CheckName = Literal["bounds", "groups", "levels", "pairs", "seeds", "sizes", "su
 series to the next."""
 
 
-class Asked(Struct, frozen=True, kw_only=True):
+class AskedQuestion(Struct, frozen=True, kw_only=True):
     """What was asked.
 
     Attributes:
@@ -273,7 +273,7 @@ class Answer(Struct, kw_only=True, omit_defaults=True):
     """
 
     head: Head
-    question: Asked
+    question: AskedQuestion
     numbers: list[Measured]
     checks: list[Check] = []
     notices: list[Notice] = []

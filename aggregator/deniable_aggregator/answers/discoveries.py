@@ -49,6 +49,15 @@ class DiscoveryLists(Struct, frozen=True, forbid_unknown_fields=True):
     hints: Annotated[tuple[Line, ...], Meta(max_length=MOST_HINTS)] = ()
     deny: Annotated[tuple[Line, ...], Meta(max_length=MOST_DENIED)] = ()
 
+    def __post_init__(self) -> None:
+        """Checks what is denied.
+
+        Raises:
+            ValueError: if it has an empty text, which fits every string.
+        """
+        if not all(line.strip() for line in self.deny):
+            raise ValueError("deny must hold no empty text")
+
 
 class Discovery(Struct, kw_only=True, omit_defaults=True):
     """A question about strings that nobody listed, and how far its answer is.

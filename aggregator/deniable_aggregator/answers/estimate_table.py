@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from deniable_aggregator.answers.questions import check_days
 from deniable_aggregator.answers.row import Row
-from deniable_aggregator.answers.words import PeriodLength, Top
+from deniable_aggregator.answers.words import MetricName, PeriodLength, Top
 
 KEPT_COLUMNS: Final = (
     "until",
@@ -60,7 +60,7 @@ class EstimateTableQuery(Struct, frozen=True, kw_only=True, forbid_unknown_field
     since: date | None = None
     until: date | None = None
     period: PeriodLength = "day"
-    metric: tuple[str, ...] = ()
+    metric: tuple[MetricName, ...] = ()
     measure: tuple[str, ...] = ()
     value: tuple[str, ...] = ()
     top: Top | None = None

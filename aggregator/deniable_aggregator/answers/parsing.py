@@ -6,16 +6,19 @@ import re
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
-from msgspec import inspect
 
+from deniable_aggregator.answers.fields import fields_of
 from deniable_aggregator.answers.words import VERSION_START
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from deniable_aggregator.answers.fields import Field
+
 Query = TypeVar("Query", bound=msgspec.Struct)
 
 LONGEST_QUOTE: Final = 100
+_TEXTS: Final = ("text", "days")
 _FIELD: Final = re.compile(r"`\$\.([a-z_]+)")
 
 
@@ -34,13 +37,13 @@ def parse_query(kind: type[Query], parameters: Iterable[tuple[str, str]]) -> Que
     Raises:
         MalformedQueryError: if a parameter is unknown, comes twice, or breaks its constraint.
     """
-    fields = {field.name: field.type for field in _fields(kind)}
+    fields = fields_of(kind)
     found: dict[str, Any] = {}
     for name, value in parameters:
         if name not in fields:
             known = ", ".join(sorted(fields))
             raise MalformedQueryError(f"parameter must be one of {known}, got {_quoted(name)}")
-        if isinstance(fields[name], inspect.VarTupleType):
+        if fields[name].several:
             found.setdefault(name, []).append(value)
         elif name in found:
             raise MalformedQueryError(f"{name} must be given once, got {_quoted(value)} too")
@@ -48,8 +51,8 @@ def parse_query(kind: type[Query], parameters: Iterable[tuple[str, str]]) -> Que
             found[name] = value
     for name, value in found.items():
         # In its lax mode, msgspec takes the text "null" for None.
-        if isinstance(value, str) and value.lower() == "null" and not _is_text(fields[name]):
-            raise _malformed(name, fields[name], value)
+        if isinstance(value, str) and value.lower() == "null" and fields[name].kind not in _TEXTS:
+            raise _malformed(fields[name], value)
     try:
         return msgspec.convert(found, kind, strict=False)
     except msgspec.ValidationError as error:
@@ -58,51 +61,58 @@ def parse_query(kind: type[Query], parameters: Iterable[tuple[str, str]]) -> Que
         place = _FIELD.search(str(error))
         if place is not None:
             name = place.group(1)
-            raise _malformed(name, fields[name], found[name]) from None
-        missing = [field.name for field in _fields(kind) if field.required]
-        absent = next((name for name in missing if name not in found), None)
+            raise _malformed(fields[name], found[name]) from None
+        required = (each for each in fields.values() if each.required)
+        absent = next((each for each in required if each.name not in found), None)
         if absent is not None:
-            raise _malformed(absent, fields[absent], None) from None
+            raise _malformed(absent, None) from None
         raise MalformedQueryError(str(error)) from None
 
 
-def _fields(kind: type[msgspec.Struct]) -> tuple[inspect.Field, ...]:
-    struct = inspect.type_info(kind)
-    assert isinstance(struct, inspect.StructType)
-    return struct.fields
+def query_parameters(query: Any) -> list[tuple[str, str]]:
+    """A query as the parameters of an address; fields that have their defaults are left out.
+
+    Args:
+        query: a struct that `parse_query` reads.
+    """
+    given: list[tuple[str, str]] = []
+    for field in msgspec.structs.fields(query):
+        value: Any = getattr(query, field.name)
+        if value == field.default:
+            continue
+        values = value if isinstance(value, tuple) else (value,)
+        given += [(field.name, _as_text(each)) for each in values]
+    return given
 
 
-def _alternatives(kind: inspect.Type) -> list[inspect.Type]:
-    alternatives = kind.types if isinstance(kind, inspect.UnionType) else (kind,)
-    return [each for each in alternatives if not isinstance(each, inspect.NoneType)]
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _is_text(kind: inspect.Type) -> bool:
-    return any(isinstance(each, inspect.StrType) for each in _alternatives(kind))
+def _malformed(field: Field, value: object) -> MalformedQueryError:
+    return MalformedQueryError(f"{field.name} must be {_constraint(field)}, got {_quoted(value)}")
 
 
-def _malformed(name: str, kind: inspect.Type, value: object) -> MalformedQueryError:
-    return MalformedQueryError(f"{name} must be {_constraint(kind)}, got {_quoted(value)}")
-
-
-def _constraint(kind: inspect.Type) -> str:
-    """What a parameter of this type must be, in words."""
-    (kind, *_) = _alternatives(kind)
-    if isinstance(kind, inspect.VarTupleType) and isinstance(kind.item_type, inspect.FloatType):
-        return f"at most {kind.max_length} numbers between 0 and 1"
-    if isinstance(kind, inspect.LiteralType):
-        return f"one of {', '.join(map(str, kind.values))}"
-    if isinstance(kind, inspect.BoolType):
-        return "true or false"
-    if isinstance(kind, inspect.IntType):
-        return f"an integer in [{kind.ge:,}, {kind.le:,}]"
-    if isinstance(kind, inspect.DateType):
-        return "a date such as 2026-01-31"
-    if isinstance(kind, inspect.StrType) and kind.pattern == VERSION_START:
+def _constraint(field: Field) -> str:
+    """What a parameter must be, in words."""
+    if field.kind == "number" and field.several:
+        return f"at most {field.most_values} numbers between 0 and 1"
+    if field.kind == "choice":
+        return f"one of {', '.join(field.choices)}"
+    if field.kind == "integer":
+        return f"an integer in [{field.least:,}, {field.most:,}]"
+    if field.pattern == VERSION_START:
         return "the id of a version, or at least its first 4 letters"
-    if isinstance(kind, inspect.StrType) and kind.pattern is not None:
-        return "two days such as 2026-01-01..2026-01-31"
-    return "text"
+    return _KINDS[field.kind]
+
+
+_KINDS: Final = {
+    "flag": "true or false",
+    "day": "a date such as 2026-01-31",
+    "days": "two days such as 2026-01-01..2026-01-31",
+    "number": "a number between 0 and 1",
+    "text": "text",
+}
 
 
 def _quoted(value: object) -> str:

@@ -6,19 +6,23 @@ from datetime import date
 from typing import Any, ClassVar
 
 from msgspec import UNSET, Struct, UnsetType, to_builtins
-from msgspec.structs import fields
+from msgspec.structs import fields, replace
 
 from deniable_aggregator.answers.words import (
     DayPair,
     FalseFinds,
     Fraction,
     IntervalKind,
+    KeyName,
+    KnownValues,
     Margin,
     PeriodLength,
     Postprocess,
     QuantileShares,
     Reconstruction,
+    SegmentName,
     Top,
+    ValueName,
     Values,
     VersionStart,
 )
@@ -37,7 +41,7 @@ class DaysQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     since: date | None = None
     until: date | None = None
-    without_key: tuple[str, ...] = ()
+    without_key: tuple[KeyName, ...] = ()
 
     def __post_init__(self) -> None:
         """Checks the days, see `check_days`."""
@@ -74,8 +78,10 @@ class EstimateOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     Attributes:
         top: only so many values, those with the largest shares.
         detected: only values that are told from zero.
-        margin: what errors and intervals allow for.
-        interval: what intervals cover; left out for "picked" with top or detected, else "one".
+        margin: what errors and intervals allow for: the noise of the devices that reported, or
+            also that these are a sample.
+        interval: what intervals cover: one value at a time, all together, or those that are left
+            after picking; left out for "picked" with top or detected, else "one".
         false_finds: how many false ones there may be among the detected values.
         postprocess: adjusted shares beside the raw ones; left out for norm-sub where a whole
             category or a combined share is asked for, else none.
@@ -105,16 +111,17 @@ class EstimateQuery(EstimateOptions, frozen=True, kw_only=True, forbid_unknown_f
             left out for 0.5.
         ordered: the values are in an order, that of the registry, so that the distance is the earth
             mover's.
-        version: one version of the metric only: its id, or the first letters of it.
+        version: one version of the metric only: its id, or the first letters of it, see metrics
+            show.
         per_version: each version by itself, too.
     """
 
     since: date | None = None
     until: date | None = None
-    without_key: tuple[str, ...] = ()
+    without_key: tuple[KeyName, ...] = ()
     reconstruction: Reconstruction = "em"
     quantile: QuantileShares = ()
-    segment: str | None = None
+    segment: SegmentName | None = None
     closeness: Fraction | None = None
     ordered: bool = False
     version: VersionStart | None = None
@@ -138,25 +145,27 @@ class SeriesQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     Attributes:
         value: one of the values to estimate; may come several times. Left out for all.
         by: how long a period is; weeks begin on Monday.
-        margin: what errors and intervals allow for.
-        interval: what intervals cover, over all periods; left out for "picked" with top, else
-            "one".
+        margin: what errors and intervals allow for: the noise of the devices that reported, or
+            also that these are a sample.
+        interval: what intervals cover over all periods: one value at a time, all together, or those
+            that are left after picking; left out for "picked" with top, else "one".
         top: only so many values, those with the largest shares over all of the days.
         segment: shares among the devices of this segment only.
         quantile: of a distribution, the share of devices below the value that is wanted, such as
             0.95; may come several times. Left out for the median.
         alarm: also test whether the whole distribution has changed, each period against the one
             before.
-        version: one version of the metric only: its id, or the first letters of it.
+        version: one version of the metric only: its id, or the first letters of it, see metrics
+            show.
     """
 
-    value: tuple[str, ...] = ()
+    value: tuple[ValueName, ...] = ()
     quantile: QuantileShares = ()
     by: PeriodLength = "day"
     margin: Margin = "noise"
     interval: IntervalKind | None = None
     top: Top | None = None
-    segment: str | None = None
+    segment: SegmentName | None = None
     alarm: bool = False
     version: VersionStart | None = None
 
@@ -168,8 +177,10 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         before: the days of the first period, such as 2026-01-01..2026-01-31.
         after: the days of the second; the two must not overlap.
         value: one of the values to compare; may come several times. Left out for all.
-        margin: what errors, intervals and tests allow for.
-        interval: what intervals cover; left out for "picked" with top, else "one".
+        margin: what errors, intervals and tests allow for: the noise of the devices that reported,
+            or also that these are a sample.
+        interval: what intervals cover: one value at a time, all together, or those that are left
+            after picking; left out for "picked" with top, else "one".
         false_finds: how many false ones there may be among the clear changes.
         top: only so many values, those that changed most.
         segment: shares among the devices of this segment only.
@@ -177,19 +188,20 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             0.95; may come several times. Left out for 0.25, 0.5, 0.75 and 0.95.
         without_key: a key whose reports are left out: its id, the first letters of its id, or its
             label. May come several times.
-        version: one version of the metric only: its id, or the first letters of it.
+        version: one version of the metric only: its id, or the first letters of it, see metrics
+            show.
     """
 
     before: DayPair
     after: DayPair
-    value: tuple[str, ...] = ()
+    value: tuple[ValueName, ...] = ()
     margin: Margin = "noise"
     interval: IntervalKind | None = None
     false_finds: FalseFinds = "few"
     top: Top | None = None
-    segment: str | None = None
+    segment: SegmentName | None = None
     quantile: QuantileShares = ()
-    without_key: tuple[str, ...] = ()
+    without_key: tuple[KeyName, ...] = ()
     version: VersionStart | None = None
 
     def __post_init__(self) -> None:
@@ -223,8 +235,9 @@ class ValueLists(Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         candidates: values to look for.
-        combined: values whose share together is asked for.
-        range: instead of these the first and the last of them, in the order of the registry.
+        combined: values whose share together is asked for, too.
+        range: instead of combined, the first and the last of its values, in the order of the
+            registry.
     """
 
     openapi: ClassVar[dict[str, Any]] = {
@@ -233,5 +246,17 @@ class ValueLists(Struct, frozen=True, forbid_unknown_fields=True):
     }
 
     candidates: Values | UnsetType = UNSET
-    combined: Values | UnsetType = UNSET
-    range: tuple[str, str] | UnsetType = UNSET
+    combined: KnownValues | UnsetType = UNSET
+    range: tuple[ValueName, ValueName] | UnsetType = UNSET
+
+    def with_values_of(self, query: object) -> ValueLists:
+        """The same, with those that a query names as `value` among the candidates.
+
+        Args:
+            query: of the same question.
+        """
+        values: tuple[str, ...] = getattr(query, "value", ())
+        if not values:
+            return self
+        listed = dict.fromkeys((*values, *(self.candidates or ())))
+        return replace(self, candidates=tuple(listed))

@@ -76,13 +76,26 @@ QuantileShare = Annotated[float, Meta(gt=0, lt=1)]
 QuantileShares = Annotated[tuple[QuantileShare, ...], Meta(max_length=MOST_QUANTILES)]
 """The shares of devices that are below the quantiles asked for."""
 
+Known = Literal["metrics", "values", "segments", "versions", "keys"]
+"""What a server knows of a metric, so that its words can be completed and chosen."""
+
+KNOWN: Final = "known"
+"""Under this name a type says which of them its words are."""
+
 Values = Annotated[tuple[str, ...], Meta(min_length=1)]
 VersionId = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 """SHA-256 of a version of a metric, in hex."""
 
 VERSION_START: Final = "^[0-9a-f]{4,64}$"
-VersionStart = Annotated[str, Meta(pattern=VERSION_START)]
+VersionStart = Annotated[str, Meta(pattern=VERSION_START, extra={KNOWN: "versions"})]
 """The first letters of the id of a version of a metric, or all of them."""
 
-DayPair = Annotated[str, Meta(pattern=r"^\d{4}-\d\d-\d\d(\.\.\d{4}-\d\d-\d\d)?$")]
+ValueName = Annotated[str, Meta(extra={KNOWN: "values"})]
+KnownValues = Annotated[tuple[ValueName, ...], Meta(min_length=1)]
+SegmentName = Annotated[str, Meta(extra={KNOWN: "segments"})]
+KeyName = Annotated[str, Meta(extra={KNOWN: "keys"})]
+MetricName = Annotated[str, Meta(extra={KNOWN: "metrics"})]
+
+DAY_PAIR: Final = r"^\d{4}-\d\d-\d\d(\.\.\d{4}-\d\d-\d\d)?$"
+DayPair = Annotated[str, Meta(pattern=DAY_PAIR)]
 """The first and the last day of a period, such as 2026-01-01..2026-01-31, or a single day."""

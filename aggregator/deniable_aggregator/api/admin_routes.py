@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from flask import Blueprint, request
+from flask import request
 from msgspec import UNSET, Struct
 
 from deniable_aggregator.answers.administration import (
@@ -15,6 +15,7 @@ from deniable_aggregator.answers.administration import (
     Keys,
     NoFields,
     OneKey,
+    Registered,
     RemovedMetric,
     RotateKey,
 )
@@ -23,8 +24,8 @@ from deniable_aggregator.api.metric_reader import unknown_metric
 from deniable_aggregator.api.parameters import read_body
 from deniable_aggregator.catalog import registered
 from deniable_aggregator.dates import epoch_of
-from deniable_aggregator.http.authorization import require_admin
 from deniable_aggregator.http.json import json_response
+from deniable_aggregator.http.operation import ADMIN, Body, Operation, Operations
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.security.key_administration import (
     KeyAdministrator,
@@ -34,49 +35,33 @@ from deniable_aggregator.security.key_administration import (
 )
 from deniable_shared import registry
 from deniable_shared.errors import ParameterError, RegistryError
-from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from flask import Response
 
-    from deniable_aggregator.catalog import MetricCatalog
-    from deniable_aggregator.security.key_verifier import KeyVerifier
+    from deniable_aggregator.parts import Parts
     from deniable_aggregator.security.keys import IssuedKey
-    from deniable_aggregator.store import Store, StoredKey
+    from deniable_aggregator.security.keys import Key as RequestKey
+    from deniable_aggregator.store import StoredKey
 
 MAX_REGISTRY_BYTES: Final = 4 << 20
 MAX_REQUEST_BYTES: Final = 16 << 10
 
-Body = TypeVar("Body", bound=Struct)
+Sent = TypeVar("Sent", bound=Struct)
 
 
 class AdminApi:
     """Answers administrators, each for the application of their key.
 
     Args:
-        store: the store.
-        catalogue: the registered metrics.
-        verifier: verifies tokens.
-        clock: seconds since 1970; only its day is used.
+        parts: the store, and what is made over it.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        catalogue: MetricCatalog,
-        verifier: KeyVerifier,
-        clock: Callable[[], float],
-    ) -> None:
-        self._store = store
-        self._catalogue = catalogue
-        self._verifier = verifier
-        self._clock = clock
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
 
-    def register(self) -> Response:
+    def register(self, key: RequestKey) -> Response:
         """``POST /v1/metrics``."""
-        key = require_admin(self._verifier)
         request.max_content_length = MAX_REGISTRY_BYTES
         try:
             parsed = registry.parse(request.get_data(cache=False).decode())
@@ -92,33 +77,33 @@ class AdminApi:
                 f"This key is for {key.application}, the registry for {parsed.application}.",
             )
         try:
-            new = self._catalogue.register(parsed.metrics.values(), self._today(), key.id)
+            new = self._parts.catalogue.register(parsed.metrics.values(), self._parts.today, key.id)
         except RegistryError as error:
             raise _registry_refused(error, "Nothing was registered.") from None
         return json_response(registered(parsed, new))
 
-    def remove(self, name: str) -> Response:
+    def remove(self, key: RequestKey, name: str) -> Response:
         """``DELETE /v1/metrics/NAME``."""
-        key = require_admin(self._verifier)
-        removal = self._catalogue.remove(key.application, name, self._today(), key.id)
+        removal = self._parts.catalogue.remove(key.application, name, self._parts.today, key.id)
         if removal is None:
-            raise unknown_metric(name, key.application, self._catalogue.names(key.application))
+            raise unknown_metric(
+                name, key.application, self._parts.catalogue.names(key.application)
+            )
         versions = [digest.hex() for digest in removal.digests]
         return json_response(RemovedMetric(key.application, name, versions, removal.reports))
 
-    def keys(self) -> Response:
+    def keys(self, key: RequestKey) -> Response:
         """``GET /v1/keys``."""
-        application, keys = self._administrator()
-        return json_response(Keys(application, [self._public(key) for key in keys.all()]))
+        keys = [self._public(each) for each in self._administrator(key).all()]
+        return json_response(Keys(key.application, keys))
 
-    def create(self) -> Response:
+    def create(self, key: RequestKey) -> Response:
         """``POST /v1/keys``."""
-        application, keys = self._administrator()
         body = _read(CreateKey)
         try:
-            issued = keys.create(
+            issued = self._administrator(key).create(
                 scope=body.scope,
-                application=application,
+                application=key.application,
                 label=body.label or "",
                 expires=None if body.expires is None else epoch_of(body.expires),
             )
@@ -126,13 +111,12 @@ class AdminApi:
             raise _malformed(error) from None
         return self._created(issued)
 
-    def rotate(self, key_id: str) -> Response:
+    def rotate(self, key: RequestKey, key_id: str) -> Response:
         """``POST /v1/keys/ID/rotate``."""
-        _, keys = self._administrator()
         body = _read(RotateKey) if _has_body() else RotateKey()
         days = body.overlap_days
         try:
-            rotated = keys.rotate(
+            rotated = self._administrator(key).rotate(
                 key_id,
                 overlap_days=DEFAULT_OVERLAP_DAYS if days is None else days,
                 expires=None if body.expires is None else epoch_of(body.expires),
@@ -143,24 +127,25 @@ class AdminApi:
             raise _refused(error) from None
         return self._created(rotated.issued, rotated.old)
 
-    def change_key(self, key_id: str, action: str) -> Response:
+    def change_key(self, key: RequestKey, key_id: str, action: str) -> Response:
         """``POST /v1/keys/ID/revoke``, ``exclude`` or ``include``."""
-        _, keys = self._administrator()
+        keys = self._administrator(key)
         if _has_body():
             _read(NoFields)
         actions = {"revoke": keys.revoke, "exclude": keys.exclude, "include": keys.include}
         try:
-            key = actions[action](key_id)
+            changed = actions[action](key_id)
         except (NoSuchKeyError, KeyStateError) as error:
             raise _refused(error) from None
-        return json_response(OneKey(self._public(key)))
+        return json_response(OneKey(self._public(changed)))
 
-    def _administrator(self) -> tuple[str, KeyAdministrator]:
-        key = require_admin(self._verifier)
-        keys = KeyAdministrator(
-            self._store, actor=key.id, today=self._today(), application=key.application
+    def _administrator(self, key: StoredKey) -> KeyAdministrator:
+        return KeyAdministrator(
+            self._parts.store,
+            actor=key.id,
+            today=self._parts.today,
+            application=key.application,
         )
-        return key.application, keys
 
     def _created(self, issued: IssuedKey, old: StoredKey | None = None) -> Response:
         key = self._public(issued.key)
@@ -169,34 +154,90 @@ class AdminApi:
         return json_response(answer, status=201, headers={"Cache-Control": "no-store"})
 
     def _public(self, key: StoredKey) -> Key:
-        return public_key(key, self._today())
-
-    def _today(self) -> int:
-        return epoch_at(self._clock())
+        return public_key(key, self._parts.today)
 
 
-def blueprint(
-    store: Store, catalogue: MetricCatalog, verifier: KeyVerifier, clock: Callable[[], float]
-) -> Blueprint:
+def blueprint(parts: Parts) -> Operations:
     """The routes."""
-    routes = Blueprint("administration", __name__)
-    administration = AdminApi(store, catalogue, verifier, clock)
-    post = {"methods": ["POST"]}
-    routes.add_url_rule("/v1/metrics", view_func=administration.register, **post)
-    routes.add_url_rule("/v1/metrics/<name>", view_func=administration.remove, methods=["DELETE"])
-    routes.add_url_rule("/v1/keys", view_func=administration.keys)
-    routes.add_url_rule("/v1/keys", view_func=administration.create, **post)
-    routes.add_url_rule("/v1/keys/<key_id>/rotate", view_func=administration.rotate, **post)
-    path = f"/v1/keys/<key_id>/<any({', '.join(KEY_ACTIONS)}):action>"
-    routes.add_url_rule(path, view_func=administration.change_key, **post)
+    api = AdminApi(parts)
+    routes = Operations("administration", parts.verifier)
+    for operation, view in (
+        (_REGISTER, api.register),
+        (_REMOVE, api.remove),
+        (_LIST_KEYS, api.keys),
+        (_CREATE_KEY, api.create),
+        (_ROTATE_KEY, api.rotate),
+        (_ACT_ON_KEY, api.change_key),
+    ):
+        routes.add(operation, view)
     return routes
+
+
+_REGISTER: Final = Operation(
+    "POST",
+    "/v1/metrics",
+    "registerMetrics",
+    "Registers the metrics of a registry file.",
+    Registered,
+    scopes=ADMIN,
+    body=Body(str, "application/toml"),
+    problems=("registry_refused",),
+)
+_REMOVE: Final = Operation(
+    "DELETE",
+    "/v1/metrics/<name>",
+    "removeMetric",
+    "Removes a metric: all of its versions, and all that was reported of it.",
+    RemovedMetric,
+    scopes=ADMIN,
+    problems=("unknown_metric",),
+)
+_LIST_KEYS: Final = Operation(
+    "GET",
+    "/v1/keys",
+    "listKeys",
+    "All keys of the application, without their tokens.",
+    Keys,
+    scopes=ADMIN,
+)
+_CREATE_KEY: Final = Operation(
+    "POST",
+    "/v1/keys",
+    "createKey",
+    "Makes a key; its token is shown only now.",
+    CreatedKey,
+    scopes=ADMIN,
+    body=Body(CreateKey),
+    status=201,
+)
+_ROTATE_KEY: Final = Operation(
+    "POST",
+    "/v1/keys/<key_id>/rotate",
+    "rotateKey",
+    "Makes a key that replaces another, which ends after an overlap.",
+    CreatedKey,
+    scopes=ADMIN,
+    body=Body(RotateKey, required=False),
+    status=201,
+    problems=("no_such_key", "key_refused"),
+)
+_ACT_ON_KEY: Final = Operation(
+    "POST",
+    f"/v1/keys/<key_id>/<any({', '.join(KEY_ACTIONS)}):action>",
+    "actOnKey",
+    "Revokes a key for good, or leaves its reports out of estimates, or takes them back.",
+    OneKey,
+    scopes=ADMIN,
+    body=Body(NoFields, required=False),
+    problems=("no_such_key", "key_refused"),
+)
 
 
 def _has_body() -> bool:
     return bool(request.content_length or request.headers.get("Transfer-Encoding"))
 
 
-def _read(kind: type[Body]) -> Body:
+def _read(kind: type[Sent]) -> Sent:
     """The body of a request, which is a JSON object.
 
     Raises:

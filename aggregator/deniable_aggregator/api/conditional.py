@@ -10,20 +10,15 @@ import hashlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
-from flask import Response, request
 
 from deniable_aggregator.answers.questions import SeriesQuery
-from deniable_aggregator.api.formats import VARY, asked_format
+from deniable_aggregator.api.formats import VARY
 from deniable_aggregator.dates import epoch_of
-from deniable_aggregator.http.json import json_response
-from deniable_aggregator.http.tables import table_response
-from deniable_aggregator.media.rows import rows_of
 from deniable_shared import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
-    from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.questions import ValueLists
     from deniable_aggregator.api.metric_reader import AskedMetric
     from deniable_aggregator.dates import DayRange
@@ -112,34 +107,3 @@ def validity_of(
     )
     tag = hashlib.blake2b(repr(depends_on).encode(), digest_size=_TAG_BYTES).hexdigest()
     return Validity(tag, closed)
-
-
-def answered(
-    validity: Callable[[], Validity], answer: Callable[[], Answer], ending: str = ""
-) -> Response:
-    """The answer to the current request, or 304 where the client has it.
-
-    Args:
-        validity: works out how long the answer stays right.
-        answer: works out the answer.
-        ending: the format, as the address has it; empty where it has none.
-
-    Raises:
-        ProblemError: if the answer cannot be written in the format that is asked for.
-    """
-    name = asked_format(ending)
-    if request.method == "POST":  # nobody keeps an answer to what is in a body
-        return _written(answer(), name, {"Vary": VARY})
-    stays = validity()
-    if name is not None:
-        stays = stays._replace(tag=f"{stays.tag}-{name}")
-    if stays.tag in request.if_none_match.as_set(include_weak=True):
-        return Response(status=304, headers=stays.headers())
-    return _written(answer(), name, stays.headers())
-
-
-def _written(answer: Answer, name: str | None, headers: Mapping[str, str]) -> Response:
-    if name is None:
-        return json_response(answer, headers=headers)
-    question = request.path.rpartition("/")[2].partition(".")[0]
-    return table_response(rows_of(answer), name, f"{answer.head.metric}-{question}", headers)

@@ -17,19 +17,15 @@ from deniable_aggregator.answers.operations import (
 )
 from deniable_aggregator.operations.probe import SharedProbe
 from deniable_aggregator.security.key_administration import public_key
-from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from deniable_aggregator.api.readiness import Readiness
     from deniable_aggregator.api.status import StatusReader
-    from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.ingest.group_commit import GroupCommitWriter
     from deniable_aggregator.operations.fold import InboxFold
     from deniable_aggregator.operations.maintenance import Maintenance
+    from deniable_aggregator.parts import Parts
     from deniable_aggregator.security.keys import Key
-    from deniable_aggregator.store import Store
 
 PATIENCE_SECONDS: Final = 3.0
 """A store that does not answer for so long is waited for no longer."""
@@ -54,7 +50,6 @@ class ServerParts:
     """The parts of a server that know how it is doing.
 
     Attributes:
-        store: the store.
         status: reads the status of an application.
         readiness: whether the server should be given work.
         inbox_fold: adds reports to sums.
@@ -62,7 +57,6 @@ class ServerParts:
         writer: commits uploads.
     """
 
-    store: Store
     status: StatusReader
     readiness: Readiness
     inbox_fold: InboxFold
@@ -74,19 +68,18 @@ class OperationsReader:
     """Reads how the server is doing.
 
     Args:
-        parts: of the server.
-        settings: limits.
-        clock: seconds since 1970.
+        parts: the store, and what is made over it.
+        server: its parts.
 
     Attributes:
         questions: the processes that answer questions; None if the server does so itself.
     """
 
-    def __init__(self, parts: ServerParts, settings: Settings, clock: Callable[[], float]) -> None:
+    def __init__(self, parts: Parts, server: ServerParts) -> None:
         self.questions: QuestionLoad | None = None
         self._parts = parts
-        self._settings = settings
-        self._clock = clock
+        self._server = server
+        self._settings = parts.settings
         self._usage = SharedProbe(lambda: parts.store.usage(), "deniable-operations")
 
     def operations(self, key: Key) -> Operations:
@@ -101,15 +94,15 @@ class OperationsReader:
         """
         administers = key.scope == "admin"
         return Operations(
-            status=self._parts.status.status(key.application),
-            checks=dict(self._parts.readiness.checks()),
+            status=self._server.status.status(key.application),
+            checks=dict(self._server.readiness.checks()),
             key_bytes_per_day=self._settings.key_bytes_per_day,
             keys=self._keys(key.application) if administers else [],
             machine=self._machine() if administers else None,
         )
 
     def _keys(self, application: str) -> list[KeyUse]:
-        today = epoch_at(self._clock())
+        today = self._parts.today
         return [
             KeyUse(
                 key=public_key(key, today),
@@ -120,28 +113,28 @@ class OperationsReader:
         ]
 
     def _machine(self) -> Machine:
-        settings, parts = self._settings, self._parts
+        settings, server = self._settings, self._server
         usage = self._usage.result(timeout_seconds=PATIENCE_SECONDS)
         try:
-            free = parts.store.free_bytes()
+            free = self._parts.store.free_bytes()
         except OSError:  # the directory is gone, as readiness says
             free = None
         return Machine(
-            lag_seconds=parts.inbox_fold.lag_seconds(),
+            lag_seconds=server.inbox_fold.lag_seconds(),
             lag_limit=settings.max_fold_lag_seconds + settings.fold_seconds,
             free_bytes=free,
             min_free_bytes=settings.min_free_bytes,
             store_bytes=usage.size_bytes,
             inbox_rows=usage.inbox_rows,
             rows_set_aside=usage.set_aside_rows,
-            queue_uploads=parts.writer.load().queued_uploads,
+            queue_uploads=server.writer.load().queued_uploads,
             queue_limit=settings.queue_uploads,
-            commits_failed=parts.writer.commits_failed,
+            commits_failed=server.writer.commits_failed,
             background_failed={
                 work: number
                 for work, number in {
-                    "fold": parts.inbox_fold.failures,
-                    **parts.maintenance.failures,
+                    "fold": server.inbox_fold.failures,
+                    **server.maintenance.failures,
                 }.items()
                 if number
             },

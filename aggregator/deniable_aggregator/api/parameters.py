@@ -5,18 +5,20 @@ Each function raises `ProblemError` where the request is malformed or too large.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
 from flask import request
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
+from deniable_aggregator.answers.discoveries import DiscoveryLists
 from deniable_aggregator.answers.parsing import MalformedQueryError, parse_query
 from deniable_aggregator.answers.questions import ValueLists
 from deniable_aggregator.estimation.unknown_names import UnknownNameError
 from deniable_aggregator.http.problems import ProblemError
 
 if TYPE_CHECKING:
+    from deniable_aggregator.asking.questions import Question
     from deniable_aggregator.config.settings import Settings
     from deniable_shared.errors import ParameterError
 
@@ -28,6 +30,10 @@ _LISTS: Final = (
     'Send JSON: {"candidates": ["...", ...]}, with or without {"combined": ["...", ...]} or '
     '{"range": ["first", "last"]}.'
 )
+_NO_VALUE: Final = 'Send JSON: {"candidates": ["...", ...]}, and no value in the query.'
+_STRINGS: Final = (
+    'Send JSON: {"hints": ["...", ...], "deny": ["...", ...]}, either or none of them.'
+)
 
 
 def read_query(kind: type[Query]) -> Query:
@@ -38,10 +44,25 @@ def read_query(kind: type[Query]) -> Query:
         raise ProblemError("malformed_question", f"{error}.") from None
 
 
-def read_lists(settings: Settings) -> ValueLists:
-    """The lists of values in the body of a POST; of a GET, none."""
+def read_lists(
+    question: Question[Any, Any], query: Any, settings: Settings
+) -> ValueLists | DiscoveryLists:
+    """The lists of values in the body of a POST; of a GET, none.
+
+    Args:
+        question: which lists there may be.
+        query: of the request, which may list values as well.
+        settings: limits.
+    """
+    if question.lists is DiscoveryLists:
+        if not request.content_length:
+            return DiscoveryLists()
+        limit = settings.max_body_bytes
+        return read_body(DiscoveryLists, _STRINGS, limit, code="malformed_question")
     if request.method != "POST":
         return ValueLists()
+    if getattr(query, "value", ()):
+        raise ProblemError("malformed_question", _NO_VALUE)
     lists = read_body(ValueLists, _LISTS, settings.max_candidates_bytes, code="malformed_question")
     given = {name: values for name in lists.__struct_fields__ if (values := getattr(lists, name))}
     if not given or (lists.range and lists.combined):

@@ -6,10 +6,9 @@ import logging
 import time
 from typing import TYPE_CHECKING, Final
 
-from flask import Blueprint
-
 from deniable_aggregator.answers.service import Alive, Ready
 from deniable_aggregator.http.json import json_response
+from deniable_aggregator.http.operation import Operation, Operations
 from deniable_aggregator.http.problems import RETRY_SECONDS, ProblemError
 from deniable_aggregator.operations.probe import ProbeTimeoutError, SharedProbe
 from deniable_aggregator.store import StoreMovedError, StoreRefusedError, StoreUnavailableError
@@ -130,9 +129,15 @@ class Readiness:
         return f"it is {days:,} days ahead of the newest report, and in doubt" if days else OK
 
 
-def blueprint(health: Readiness) -> Blueprint:
+_ALIVE: Final = Operation("GET", "/healthz", "healthz", "The process answers.", Alive)
+_READY: Final = Operation(
+    "GET", "/readyz", "readyz", "The server can do its work.", Ready, problems=("not_ready",)
+)
+
+
+def blueprint(health: Readiness) -> Operations:
     """The routes."""
-    routes = Blueprint("health", __name__)
+    routes = Operations("health")
 
     def alive() -> Response:
         return json_response(Alive())
@@ -150,6 +155,6 @@ def blueprint(health: Readiness) -> Blueprint:
             )
         return json_response(Ready("ok", dict(checks)))
 
-    routes.add_url_rule("/healthz", view_func=alive)
-    routes.add_url_rule("/readyz", view_func=ready)
+    routes.add(_ALIVE, alive)
+    routes.add(_READY, ready)
     return routes

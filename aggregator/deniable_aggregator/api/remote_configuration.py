@@ -7,33 +7,50 @@ controls the server can withhold a configuration, but cannot make one.
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from flask import Blueprint, Response, request
+from flask import Response, request
 
-from deniable_aggregator.answers.administration import Published
+from deniable_aggregator.answers.administration import Published, SignedDocument
 from deniable_aggregator.answers.words import SCOPES
 from deniable_aggregator.audit import AuditAction, AuditRecord
-from deniable_aggregator.http.authorization import authenticate, require_admin
 from deniable_aggregator.http.json import MEDIA_TYPE, json_response
+from deniable_aggregator.http.operation import ADMIN, Body, Operation, Operations
 from deniable_aggregator.http.problems import ProblemError
 from deniable_shared.errors import ParameterError
-from deniable_shared.periods import epoch_at
 from deniable_shared.remote import MAX_DOCUMENT_BYTES, PATH, RemoteConfiguration, parse, unseal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from deniable_aggregator.security.key_verifier import KeyVerifier
-    from deniable_aggregator.store import Store
+    from deniable_aggregator.parts import Parts
+    from deniable_aggregator.security.keys import Key
 
 
-def blueprint(store: Store, verifier: KeyVerifier, clock: Callable[[], float]) -> Blueprint:
+_HAND_OUT: Final = Operation(
+    "GET",
+    PATH,
+    "remoteConfiguration",
+    "The signed remote configuration of the application.",
+    SignedDocument,
+    scopes=SCOPES,
+    problems=("not_found",),
+)
+_PUBLISH: Final = Operation(
+    "PUT",
+    PATH,
+    "publishRemoteConfiguration",
+    "Publishes a signed remote configuration.",
+    Published,
+    scopes=ADMIN,
+    body=Body(SignedDocument),
+    problems=("remote_refused",),
+)
+
+
+def blueprint(parts: Parts) -> Operations:
     """The routes."""
-    routes = Blueprint("remote", __name__)
+    routes, store = Operations("remote", parts.verifier), parts.store
 
-    def hand_out() -> Response:
-        key = authenticate(verifier, request.headers.get("Authorization", ""), *SCOPES)
+    def hand_out(key: Key) -> Response:
         document = store.remote.find(key.application)
         if document is None:
             raise ProblemError(
@@ -42,8 +59,7 @@ def blueprint(store: Store, verifier: KeyVerifier, clock: Callable[[], float]) -
             )
         return Response(document, content_type=MEDIA_TYPE)
 
-    def publish() -> Response:
-        key = require_admin(verifier)
+    def publish(key: Key) -> Response:
         request.max_content_length = MAX_DOCUMENT_BYTES
         document = request.get_data(cache=False)
         configuration = _read(document)
@@ -66,12 +82,12 @@ def blueprint(store: Store, verifier: KeyVerifier, clock: Callable[[], float]) -
             "serial": configuration.serial,
             "sha256": hashlib.sha256(document).hexdigest(),
         }
-        record = AuditRecord(epoch_at(clock()), key.id, AuditAction.REMOTE_PUBLISH, details)
+        record = AuditRecord(parts.today, key.id, AuditAction.REMOTE_PUBLISH, details)
         store.remote.replace(key.application, document.decode(), check, record)
         return json_response(Published(configuration.application, configuration.serial))
 
-    routes.add_url_rule(PATH, view_func=hand_out, methods=["GET"])
-    routes.add_url_rule(PATH, view_func=publish, methods=["PUT"])
+    routes.add(_HAND_OUT, hand_out)
+    routes.add(_PUBLISH, publish)
     return routes
 
 

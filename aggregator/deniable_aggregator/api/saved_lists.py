@@ -1,83 +1,65 @@
-"""Routes of saved lists."""
+"""Operations on saved lists: saving and deleting one."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from flask import Blueprint, Response
+from flask import Response
 
-from deniable_aggregator.answers.saved_lists import SaveList
+from deniable_aggregator.answers.saved_lists import SavedListHead, SaveList
+from deniable_aggregator.api.answers import no_such_list
 from deniable_aggregator.api.parameters import read_body
-from deniable_aggregator.http.authorization import require_reader
 from deniable_aggregator.http.json import json_response
+from deniable_aggregator.http.operation import READ, Body, Operation, Operations
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.saved_lists import NoSuchListError
 from deniable_shared.characters import visible
 from deniable_shared.errors import ParameterError
-from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from deniable_aggregator.parts import Parts
+    from deniable_aggregator.security.keys import Key
 
-    from deniable_aggregator.config.settings import Settings
-    from deniable_aggregator.saved_lists import SavedListKeeper
-    from deniable_aggregator.security.key_verifier import KeyVerifier
-
-PATH: Final = "/v1/lists"
 _WANTED: Final = 'Send JSON: {"values": ["...", ...]}.'
+_SAVE: Final = Operation(
+    "PUT",
+    "/v1/lists/<name>",
+    "saveList",
+    "Saves a list of values, in place of one of the same name.",
+    SavedListHead,
+    scopes=READ,
+    body=Body(SaveList),
+)
+_DELETE: Final = Operation(
+    "DELETE",
+    "/v1/lists/<name>",
+    "deleteList",
+    "Deletes a list of values.",
+    scopes=READ,
+    status=204,
+)
 
 
-def blueprint(
-    keeper: SavedListKeeper,
-    verifier: KeyVerifier,
-    settings: Settings,
-    clock: Callable[[], float],
-) -> Blueprint:
+def blueprint(parts: Parts) -> Operations:
     """The routes."""
-    routes = Blueprint("saved lists", __name__)
+    routes = Operations("saved lists", parts.verifier)
+    keeper, limit = parts.lists, parts.settings.max_body_bytes
 
-    def list_() -> Response:
-        return json_response(keeper.all(require_reader(verifier).application))
-
-    def find(name: str) -> Response:
-        application = require_reader(verifier).application
+    def save(key: Key, name: str) -> Response:
+        body = read_body(SaveList, _WANTED, limit, code="malformed_request")
         try:
-            return json_response(keeper.find(application, name))
-        except NoSuchListError:
-            raise no_such_list(name) from None
-
-    def save(name: str) -> Response:
-        key = require_reader(verifier)
-        body = read_body(SaveList, _WANTED, settings.max_body_bytes, code="malformed_request")
-        try:
-            saved = keeper.save(
-                key.application, name, body.values, today=epoch_at(clock()), actor=key.id
-            )
+            saved = keeper.save(key.application, name, body.values, today=parts.today, actor=key.id)
         except ParameterError as error:
             raise ProblemError("malformed_request", visible(f"{error}.")) from None
         return json_response(saved)
 
-    def delete(name: str) -> Response:
-        key = require_reader(verifier)
+    def delete(key: Key, name: str) -> Response:
         try:
-            keeper.delete(key.application, name, today=epoch_at(clock()), actor=key.id)
+            keeper.delete(key.application, name, today=parts.today, actor=key.id)
         except NoSuchListError:
             raise no_such_list(name) from None
         return Response(status=204)
 
-    routes.add_url_rule(PATH, "list", list_)
-    routes.add_url_rule(f"{PATH}/<name>", "find", find)
-    routes.add_url_rule(f"{PATH}/<name>", "save", save, methods=["PUT"])
-    routes.add_url_rule(f"{PATH}/<name>", "delete", delete, methods=["DELETE"])
+    routes.add(_SAVE, save)
+    routes.add(_DELETE, delete)
     return routes
-
-
-def no_such_list(name: str) -> ProblemError:
-    """The problem of a list that is not there.
-
-    Args:
-        name: as it was asked for.
-    """
-    return ProblemError(
-        "not_found", visible(f"There is no saved list {name[:100]!r}. GET {PATH} lists them.")
-    )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from deniable_aggregator.http.problems import ProblemError, store_unavailable
 from deniable_aggregator.slices.rolled import ChangedError, DaysRolledUpError
@@ -14,52 +13,35 @@ if TYPE_CHECKING:
 MOST_READS: Final = 3
 """Days become one seldom, never so often while one question is answered."""
 
-Rest = ParamSpec("Rest")
 Answer = TypeVar("Answer")
 
 
-class RolledUp(Protocol):
-    """What answers questions about metrics."""
-
-    def rolled_stamp(self, application: str, name: str) -> object:
-        """What changes whenever days of a metric become one."""
-
-
-Service = TypeVar("Service", bound=RolledUp)
-
-
-def reads_steadily(
-    answer: Callable[Concatenate[Service, str, str, Rest], Answer],
-) -> Callable[Concatenate[Service, str, str, Rest], Answer]:
-    """Makes an answer one about the days as they are at one moment: apart or as one, never both.
+def read_steadily(stamp: Callable[[], object], answer: Callable[[], Answer]) -> Answer:
+    """An answer about the days as they are at one moment: apart or as one, never both.
 
     Args:
-        answer: works out the answer; called with an application and the name of a metric first.
+        stamp: returns what changes whenever days of the metric become one.
+        answer: works out the answer.
+
+    Raises:
+        ProblemError: if the answer has one, or days become one again and again meanwhile.
     """
-
-    @wraps(answer)
-    def steady(
-        service: Service, application: str, name: str, /, *rest: Rest.args, **more: Rest.kwargs
-    ) -> Answer:
-        for _ in range(MOST_READS):
-            before = service.rolled_stamp(application, name)
-            found: Any = None
-            problem: ProblemError | None = None
-            try:
-                found = answer(service, application, name, *rest, **more)
-            except ChangedError:
-                continue
-            except DaysRolledUpError as error:
-                problem = days_rolled_up(error)
-            except ProblemError as error:
-                problem = error
-            if service.rolled_stamp(application, name) == before:
-                if problem is not None:
-                    raise problem
-                return found  # type: ignore[no-any-return]
-        raise store_unavailable()
-
-    return steady
+    for _ in range(MOST_READS):
+        before = stamp()
+        problem: ProblemError | None = None
+        try:
+            found = answer()
+        except ChangedError:
+            continue
+        except DaysRolledUpError as error:
+            problem = days_rolled_up(error)
+        except ProblemError as error:
+            problem = error
+        if stamp() == before:
+            if problem is not None:
+                raise problem
+            return found
+    raise store_unavailable()
 
 
 def days_rolled_up(error: DaysRolledUpError) -> ProblemError:

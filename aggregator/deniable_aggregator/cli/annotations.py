@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from rich.table import Column
 
+from deniable_aggregator.asking.questions import ANNOTATIONS
 from deniable_aggregator.cli.support.days import complete_day
 from deniable_aggregator.cli.support.days import day as parse_day
-from deniable_aggregator.cli.support.output import json_option, print_json
+from deniable_aggregator.cli.support.output import json_option, print_json, print_rows
 from deniable_aggregator.cli.support.server_options import source_options
-from deniable_aggregator.media.console import close_table, literal_text, print_table
 
 if TYPE_CHECKING:
     from datetime import date
@@ -42,16 +41,14 @@ def annotations_group() -> None:
 @source_options
 def list_(as_json: bool, source: HttpSource) -> None:
     """Lists what happened on which day, the newest first."""
-    found = source.annotations()
+    found = source.ask(ANNOTATIONS)
     if as_json:
         print_json(found)
     elif not found.annotations:
         click.echo('No day is annotated; deniable annotations add today "Version 3.2" does that.')
     else:
-        table = close_table(Column("day", no_wrap=True), Column("what happened", overflow="fold"))
-        for each in found.annotations:
-            table.add_row(str(each.day), literal_text(each.text))
-        print_table(table)
+        rows = [(str(each.day), each.text) for each in found.annotations]
+        print_rows(("day", "what happened"), rows)
 
 
 @annotations_group.command(short_help="Says what happened on a day.")

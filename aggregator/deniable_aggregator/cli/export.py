@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 import click
 from msgspec import UNSET
+from msgspec.structs import asdict
 
 from deniable_aggregator.answers.discoveries import DiscoveryQuery
-from deniable_aggregator.answers.questions import EstimateQuery, SeriesQuery, ValueLists
+from deniable_aggregator.answers.questions import DaysQuery, EstimateQuery, SeriesQuery, ValueLists
 from deniable_aggregator.answers.words import PERIOD_LENGTHS
 from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.questions import ESTIMATE, METRIC, METRICS, SERIES
 from deniable_aggregator.cli.support.completion import complete_metric
 from deniable_aggregator.cli.support.files import (
     STDOUT,
@@ -20,12 +22,10 @@ from deniable_aggregator.cli.support.files import (
     new_file,
     output_option,
 )
-from deniable_aggregator.cli.support.listed_values import candidates_option
 from deniable_aggregator.cli.support.progress import progress_bar
 from deniable_aggregator.cli.support.question_options import (
-    days_options,
-    question,
-    without_key_option,
+    candidates_option,
+    options_of,
 )
 from deniable_aggregator.cli.support.server_options import source_options
 from deniable_aggregator.media.row_formats import FORMATS, encode
@@ -35,7 +35,6 @@ from deniable_shared.characters import visible, visible_lines
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from contextlib import AbstractContextManager
-    from datetime import date
     from pathlib import Path
 
     from deniable_aggregator.answers.answer import Answer
@@ -62,24 +61,21 @@ NO_LIST: Final = (
     type=click.Choice(list(FORMATS)),
     help="What is written; left out to go by the name of the file. csv where it is printed.",
 )
-@days_options
+@options_of(DaysQuery, "since", "until", "without_key")
 @click.option(
     "--by",
     type=click.Choice(PERIOD_LENGTHS),
     help="One period after the other; left out for all days together.",
 )
 @candidates_option
-@without_key_option
 @source_options
 def export(
     metrics: tuple[str, ...],
     output: Path,
     form: str | None,
-    since: date | None,
-    until: date | None,
+    query: DaysQuery,
     by: PeriodLength | None,
     candidates: Sequence[str],
-    without_key: tuple[str, ...],
     source: HttpSource,
 ) -> None:
     """Writes the numbers of each METRIC, or of all, as one long table.
@@ -106,10 +102,10 @@ def export(
     printed = output == STDOUT
     if printed and form in BINARY and sys.stdout.isatty():
         raise click.UsageError(f"{form} is not for a terminal: give --output, or --format csv")
-    fields = {"since": since, "until": until, "without_key": without_key}
-    asked = question(SeriesQuery, by=by, **fields) if by else question(EstimateQuery, **fields)
+    days = asdict(query)
+    asked = SeriesQuery(by=by, **days) if by else EstimateQuery(**days)
     lists = ValueLists(candidates=tuple(candidates) or UNSET)
-    types = {each.name: each.type for each in source.metrics().metrics}
+    types = {each.name: each.type for each in source.ask(METRICS).metrics}
     left_out: dict[str, str] = {}
     failed: list[str] = []
 
@@ -149,14 +145,14 @@ def _answer(
 ) -> Answer | None:
     """The answer about one metric; None if it needs a list of values."""
     if types.get(name) == "string" and not lists.candidates:
-        if not source.metric(name).discovers:
+        if not source.ask(METRIC.of(name)).discovers:
             return None
         days = DiscoveryQuery(since=asked.since, until=asked.until, without_key=asked.without_key)
         return source.discover(name, days)
     given = lists if types.get(name) == "string" else ValueLists()
     if isinstance(asked, SeriesQuery):
-        return source.series(name, asked, given)
-    found: Answer = source.estimate(name, asked, given)
+        return source.ask(SERIES.of(name), asked, given)
+    found: Answer = source.ask(ESTIMATE.of(name), asked, given)
     return found
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import click
-from rich.table import Column
 
 from deniable_aggregator import lists as shipped
+from deniable_aggregator.asking.questions import SAVED_LIST, SAVED_LISTS
 from deniable_aggregator.cli.support.listed_values import SAVED, values_option
-from deniable_aggregator.cli.support.output import json_option, print_json
+from deniable_aggregator.cli.support.output import json_option, print_json, print_rows
 from deniable_aggregator.cli.support.server_options import optional_source_options
-from deniable_aggregator.media.console import close_table, literal_text, print_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -76,7 +75,7 @@ def lists(
         source.delete_list(own)
         click.echo(f"Deleted {SAVED}{own}.")
     else:
-        _print(source.saved_list(own).values, as_json=as_json)
+        _print(source.ask(SAVED_LIST.of(own)).values, as_json=as_json)
 
 
 def _shipped() -> dict[str, tuple[int, str]]:
@@ -86,7 +85,7 @@ def _shipped() -> dict[str, tuple[int, str]]:
 
 
 def _saved(source: HttpSource) -> dict[str, tuple[int, str]]:
-    found = source.saved_lists().lists
+    found = source.ask(SAVED_LISTS).lists
     return {f"{SAVED}{each.name}": (each.values, f"saved on {each.saved}") for each in found}
 
 
@@ -98,11 +97,8 @@ def _show(found: dict[str, tuple[int, str]], *, as_json: bool) -> None:
     if not found:
         click.echo(f"No list is saved; deniable lists {SAVED}NAME --save FILE saves one.")
         return
-    columns = Column("list", no_wrap=True), Column("values", justify="right", no_wrap=True)
-    table = close_table(*columns, Column("what it holds", overflow="fold"))
-    for each, (size, what) in found.items():
-        table.add_row(literal_text(each), f"{size:,}", what)
-    print_table(table)
+    rows = [(name, f"{size:,}", what) for name, (size, what) in found.items()]
+    print_rows(("list", "values", "what it holds"), rows, numbers=("values",))
 
 
 def _print(values: Sequence[str], *, as_json: bool) -> None:

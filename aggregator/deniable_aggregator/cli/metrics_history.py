@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from deniable_aggregator.answers.registry_history import RegistryHistory
+from deniable_aggregator.asking.questions import REGISTRY_HISTORY
 from deniable_aggregator.cli.support.files import READABLE_FILE
 from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.server_options import optional_source_options
@@ -104,7 +105,7 @@ def history(
         assert store is not None
         found = _in_store(store, application, shipped)
     else:
-        found = ask().registry_history()
+        found = ask().ask(REGISTRY_HISTORY)
     if application is not None and application != found.application:
         raise click.UsageError(
             f"--application must be {visible(found.application)}, whose history this is, got "
@@ -170,16 +171,14 @@ def _compared_json(history: RegistryHistory, compared: Sequence[Compared]) -> di
 
 
 def _print(history: RegistryHistory, compared: Sequence[Compared] | None) -> None:
-    from deniable_aggregator.cli.render.metrics.history_table import (
-        comparison_table,
-        history_table,
-    )
-    from deniable_aggregator.media.console import literal_console, print_lines, print_table
-    from deniable_aggregator.sentences.wording import counted
+    from deniable_aggregator.media.console import print_lines
+    from deniable_aggregator.media.terminal import print_table
+    from deniable_aggregator.telling.administration import comparison_table, history_table
+    from deniable_aggregator.telling.wording import counted
 
     if compared is None:
         if history.entries:
-            print_table(history_table(history, literal_console().width))
+            print_table(history_table(history))
         else:
             print_lines([f"Nothing was ever registered for {history.application}."])
     else:

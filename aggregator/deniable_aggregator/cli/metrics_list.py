@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
-from deniable_aggregator.answers.administration import Metrics
-from deniable_aggregator.cli.support.output import json_option, print_answer
-from deniable_aggregator.cli.support.server_options import source_options
+from deniable_aggregator.asking.questions import METRICS
+from deniable_aggregator.cli.support.question_options import question_command
 
 if TYPE_CHECKING:
-    from deniable_aggregator.asking import HttpSource
+    from deniable_aggregator.answers.administration import Metrics
 
 
-@click.command()
-@json_option
-@source_options
-def list_metrics(as_json: bool, source: HttpSource) -> None:
+@question_command(METRICS)
+def list_metrics(answer: Metrics) -> None:
     """Lists the metrics of a server, with what was reported of each.
 
     A metric has one line, whatever the number of its versions: type, reports, from when to when,
@@ -31,10 +26,7 @@ def list_metrics(as_json: bool, source: HttpSource) -> None:
 
     Whether the reports look honest says deniable health.
     """  # noqa: D301  click reads the backslash as a sign
-    answered = source.ask_about_all("metrics")
-    if as_json:
-        print_answer(answered.content)
-        return
-    from deniable_aggregator.cli.render.metrics.metric_tables import print_metrics
+    from deniable_aggregator.media.terminal import print_document
+    from deniable_aggregator.telling.administration import metrics_document
 
-    print_metrics(answered.decode(Metrics))
+    print_document(metrics_document(answer))

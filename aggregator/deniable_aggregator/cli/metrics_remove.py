@@ -11,7 +11,7 @@ from deniable_aggregator.answers.administration import Metrics, RemovedMetric
 from deniable_aggregator.cli.support.completion import complete_metric
 from deniable_aggregator.cli.support.output import json_option, print_json
 from deniable_aggregator.cli.support.server_options import connection_options
-from deniable_aggregator.sentences.wording import counted
+from deniable_aggregator.telling.wording import counted
 
 if TYPE_CHECKING:
     from deniable_aggregator.asking.connection import Connection

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from deniable_aggregator.asking.questions import METRICS
 from deniable_aggregator.cli.support.output import json_option, print_json
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def add(name: str, server: str) -> None:
         token = Token(_read_token())
     except ParameterError as error:
         raise click.UsageError(str(error)) from None
-    answer = HttpSource(address, token).metrics()
+    answer = HttpSource(address, token).ask(METRICS)
     _append(path, f"[{name}]\nserver = {json.dumps(address)}\ntoken = {json.dumps(token.reveal())}")
     metrics = {metric.name for metric in answer.metrics}
     click.echo(f"added {name} to {path}: {visible(answer.application)}, {len(metrics):,} metrics")

@@ -10,7 +10,8 @@ import click
 from click.core import ParameterSource
 
 from deniable_aggregator.answers.questions import EstimateQuery
-from deniable_aggregator.cli.support.completion import complete_metric, complete_segment
+from deniable_aggregator.asking.questions import REGISTRY_HISTORY
+from deniable_aggregator.cli.support.completion import complete_metric
 from deniable_aggregator.cli.support.files import (
     READABLE_FILE,
     STDOUT,
@@ -18,22 +19,14 @@ from deniable_aggregator.cli.support.files import (
     new_file,
     output_option,
 )
-from deniable_aggregator.cli.support.listed_values import candidates_option
 from deniable_aggregator.cli.support.numbers import IntegerIn
-from deniable_aggregator.cli.support.question_options import (
-    SEGMENT_HELP,
-    days_options,
-    question,
-    version_option,
-    without_key_option,
-)
+from deniable_aggregator.cli.support.question_options import candidates_option, options_of
 from deniable_aggregator.cli.support.server_options import optional_source_options
 from deniable_aggregator.publication.selection import MINIMUM, REPORTS_MINIMUM, Policy
 from deniable_shared.characters import visible, visible_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from datetime import date
 
     from deniable_aggregator.asking import HttpSource
     from deniable_aggregator.publication.export import OpenedExport
@@ -110,11 +103,8 @@ _LOOK: Final = "Look at deniable health METRIC, and at --without-key, before han
     metavar="BASE64",
     help="For --from: the publisher's public key, from somewhere else than the export.",
 )
-@days_options
 @candidates_option
-@click.option("--segment", help=SEGMENT_HELP, shell_complete=complete_segment)
-@version_option
-@without_key_option
+@options_of(EstimateQuery, "since", "until", "segment", "version", "without_key")
 @optional_source_options
 @click.pass_context
 def publish(
@@ -130,12 +120,8 @@ def publish(
     page: Path | None,
     signed: Path | None,
     public_key: str | None,
-    since: date | None,
-    until: date | None,
+    query: EstimateQuery,
     candidates: tuple[str, ...],
-    segment: str | None,
-    version: str | None,
-    without_key: tuple[str, ...],
     ask: Callable[[], HttpSource],
 ) -> None:
     """Makes the table of each METRIC that can be handed to the press, a board or a regulator.
@@ -206,14 +192,6 @@ def publish(
 
     people = {} if population is None else read_population(population)
     policy = Policy(minimum, reports_minimum, people)
-    query = question(
-        EstimateQuery,
-        since=since,
-        until=until,
-        segment=segment,
-        version=version,
-        without_key=without_key,
-    )
     source = ask()
     made = [make_publication(source, name, query, candidates, policy) for name in metrics]
     if people and not any(row.people for each in made for row in each.rows):
@@ -292,7 +270,7 @@ def _write_export(
     from deniable_aggregator.telling.wording import counted
 
     private = load_private_key(key)
-    export = compile_export(made, source.registry_history())
+    export = compile_export(made, source.ask(REGISTRY_HISTORY))
     document = sign_export(export, private)
     with new_file(path) as file:
         file.write(document)

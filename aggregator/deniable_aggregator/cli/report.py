@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from deniable_aggregator.answers.questions import DaysQuery
 from deniable_aggregator.asking.dates import utc_today
 from deniable_aggregator.cli.support.completion import complete_metric
 from deniable_aggregator.cli.support.days import complete_day, day
 from deniable_aggregator.cli.support.progress import progress_bar
-from deniable_aggregator.cli.support.question_options import without_key_option
+from deniable_aggregator.cli.support.question_options import options_of
 from deniable_aggregator.cli.support.server_options import source_options
 from deniable_shared.characters import visible
 
@@ -65,7 +66,7 @@ DAYS: Final = 7
     show_default=True,
     help="With what these days are compared: with as many days before them.",
 )
-@without_key_option
+@options_of(DaysQuery, "without_key")
 @source_options
 def report(
     out: Path,
@@ -74,7 +75,7 @@ def report(
     metrics: tuple[str, ...],
     form: Form | None,
     compare: str,
-    without_key: tuple[str, ...],
+    query: DaysQuery,
     source: HttpSource,
 ) -> None:
     """Writes a report of all metrics into the file OUT: warnings, changes, and all numbers.
@@ -116,7 +117,7 @@ def report(
             until=until,
             metrics=metrics,
             compare=compare == "previous",
-            without_key=without_key,
+            without_key=query.without_key,
             form=form,
             on_progress=show,
         )

@@ -52,9 +52,7 @@ def write_estimates(store: str, *, rebuild: bool, as_json: bool) -> None:
 
 
 def _write(store: Store, progress: ShowProgress, *, rebuild: bool) -> Written:
-    from deniable_aggregator.api.estimate_table.runs import period_lengths
     from deniable_aggregator.api.estimate_table.writing import TableWriter
-    from deniable_aggregator.catalog import MetricCatalog
     from deniable_aggregator.store import InUseError
 
     file = os.environ.get(FILE_VARIABLE)
@@ -63,8 +61,7 @@ def _write(store: Store, progress: ShowProgress, *, rebuild: bool) -> Written:
     kept = store.audit.newest_details(AuditAction.RETENTION_SET) or {}
     writer = TableWriter(
         store,
-        MetricCatalog(store),
-        lengths=period_lengths(settings.estimate_periods),
+        lengths=settings.period_lengths,
         accept_days=kept.get("accept_days", settings.accept_days),
         retain_days=kept.get("retain_days", settings.retention_days or None),
         today=today(),

@@ -7,7 +7,7 @@ its check and its help all come from this field.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from deniable_aggregator.config.constraints import Constraint
 from deniable_aggregator.config.redaction import redact
@@ -16,6 +16,8 @@ from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from deniable_aggregator.answers.words import PeriodLength
 
 MAX_SECONDS: Final = 10_000_000
 """Longer times overflow in the system calls that threads wait with."""
@@ -350,6 +352,13 @@ class Settings:
         if self.pages == "auto":
             return is_this_machine(self._host_in_addresses)
         return self.pages == "on"
+
+    @property
+    def period_lengths(self) -> tuple[PeriodLength, ...]:
+        """How long the periods of the SQL table of estimates are."""
+        return cast(
+            "tuple[PeriodLength, ...]", tuple(filter(None, self.estimate_periods.split(",")))
+        )
 
     @property
     def _host_in_addresses(self) -> str:

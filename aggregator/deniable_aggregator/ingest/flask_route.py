@@ -7,20 +7,53 @@ where the Flask application runs on its own, as in tests.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from flask import Response, request
 
-from deniable_aggregator.http.problems import ProblemError, body_cut_off
-from deniable_aggregator.ingest.receiver import NO_APPLICATION, OUTCOME_NAMES, PATH
+from deniable_aggregator.http.operation import Body, Operation, describe
+from deniable_aggregator.http.problems import body_cut_off
+from deniable_aggregator.ingest.admission import admit, at_once
+from deniable_aggregator.ingest.receiver import PATH
+from deniable_shared import wire
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from wsgiref.types import WSGIEnvironment
 
     from flask import Flask
 
     from deniable_aggregator.http.browsers import UploadOrigins
     from deniable_aggregator.ingest.receiver import UploadReceiver
+    from deniable_aggregator.security.keys import Key
+    from deniable_aggregator.store import Outcome
+    from deniable_shared.wire import Upload
+
+Result = TypeVar("Result")
+
+_SEND: Final = Operation(
+    "POST",
+    PATH,
+    "sendReports",
+    "Stores an upload once; it is durable when this is answered.",
+    scopes=("write",),
+    body=Body(bytes, wire.CONTENT_TYPE),
+    status=204,
+    problems=(
+        "malformed_upload",
+        "unknown_digest",
+        "epoch_future",
+        "metric_removed",
+        "epoch_closed",
+        "clock_doubted",
+        "server_outdated",
+        "unsupported_media_type",
+        "malformed_report",
+        "rate_limited",
+        "daily_limit",
+        "storage_full",
+    ),
+)
 
 
 def add_upload_route(
@@ -36,11 +69,12 @@ def add_upload_route(
     """
 
     def reports() -> tuple[str, int]:
-        receive(receiver, request.environ, max_body_bytes=max_body_bytes)
+        at_once(admit(receiver, _WsgiDoor(receiver, request.environ, max_body_bytes)))
         return "", 204
 
     # Where pages may send uploads, OPTIONS is answered below instead of by Flask.
     automatic = False if origins else None
+    describe(app, _SEND)
     app.add_url_rule(PATH, view_func=reports, methods=["POST"], provide_automatic_options=automatic)
     if not origins:
         return
@@ -59,30 +93,30 @@ def add_upload_route(
     app.after_request(allow_origin)
 
 
-def receive(receiver: UploadReceiver, environ: WSGIEnvironment, *, max_body_bytes: int) -> None:
-    """Takes the upload of a WSGI request; it is durable when this returns.
+class _WsgiDoor:
+    """The request of a WSGI server, whose thread waits."""
 
-    Raises:
-        ProblemError: if the upload is refused; nothing was stored, and the refusal was counted.
-    """
-    application = NO_APPLICATION
-    try:
-        key = receiver.authenticate(environ.get("HTTP_AUTHORIZATION", ""))
-        application = key.application
-        receiver.check_headers(
-            key,
-            content_type=environ.get("CONTENT_TYPE", ""),
-            content_encoding=environ.get("HTTP_CONTENT_ENCODING", ""),
-            length=_content_length(environ),
-        )
-        body = read_body(environ, max_body_bytes)
-        if body is None:
-            raise receiver.too_large()
-        outcome = receiver.store(receiver.decode_and_check(application, body), key)
-    except ProblemError as problem:
-        receiver.record_outcome(application, problem.code)
-        raise
-    receiver.record_outcome(application, OUTCOME_NAMES[outcome])
+    whole = True
+
+    def __init__(self, receiver: UploadReceiver, environ: WSGIEnvironment, limit: int) -> None:
+        self.length = _content_length(environ)
+        self._receiver = receiver
+        self._environ = environ
+        self._limit = limit
+
+    def header(self, name: str) -> str:
+        key = name.upper().replace("-", "_")
+        found: str = self._environ.get(key if key == "CONTENT_TYPE" else f"HTTP_{key}", "")
+        return found
+
+    async def aside(self, function: Callable[..., Result], *arguments: Any) -> Result:
+        return function(*arguments)
+
+    async def read(self) -> bytes | None:
+        return read_body(self._environ, self._limit)
+
+    async def store(self, upload: Upload, key: Key) -> Outcome:
+        return self._receiver.store(upload, key)
 
 
 def read_body(environ: WSGIEnvironment, limit: int) -> bytes | None:

@@ -1,7 +1,7 @@
 """``POST /v1/reports``: uploads of devices and relays, each accepted whole or refused whole.
 
-This module decides what becomes of an upload. Its bytes are read by `server.upload_handler`, or by
-`flask_route`.
+This module decides what becomes of an upload, in the steps of `admission`. Its bytes are read by
+`server.upload_handler`, or by `flask_route`.
 """
 
 from __future__ import annotations
@@ -92,6 +92,11 @@ class UploadReceiver:
         self._lock = threading.Lock()
         self._counts: Counter[tuple[str, str]] = Counter()
         self.seconds = Histogram(SECONDS)
+
+    @property
+    def limiter_waits(self) -> bool:
+        """Whether counting the uploads of a key asks another server."""
+        return self._rate_limiter.is_remote
 
     def outcome_counts(self, application: str) -> Mapping[str, int]:
         """How many uploads of an application had each outcome; see `record_outcome`."""

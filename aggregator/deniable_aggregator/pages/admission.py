@@ -17,7 +17,6 @@ from deniable_aggregator.pages.forms import (
 )
 from deniable_aggregator.pages.rendering import HEADERS
 from deniable_aggregator.pages.visit import Visit
-from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
     from flask import Blueprint, Response
@@ -26,30 +25,30 @@ if TYPE_CHECKING:
     from deniable_aggregator.security.sessions import Session
 
 
-def admit_visitors(routes: Blueprint, parts: PageParts) -> None:
+def admit_visitors(routes: Blueprint, pages: PageParts) -> None:
     """Lets nobody see the pages of a blueprint, or send their forms, without a session.
 
     Args:
         routes: the pages.
-        parts: what they are made with.
+        pages: what they are made with.
     """
 
     def admit() -> None:
         host = request.headers.get("Host", "")
-        cookie = parts.cookie.read(request.headers.get("Cookie", ""), host)
-        session = parts.sessions.verify(cookie)
+        cookie = pages.cookie.read(request.headers.get("Cookie", ""), host)
+        session = pages.sessions.verify(cookie)
         if session is None:
             raise SignedOutError
         if request.method not in ("GET", "HEAD"):
-            _require_own_form(session, parts.longest_form)
+            _require_own_form(session, pages.parts.settings.max_body_bytes)
         name = request.values.get("application", session.keys[0].application)
         key = next((each for each in session.keys if each.application == name), session.keys[0])
         g.visit = Visit(
             application=key.application,
             applications=tuple(sorted(each.application for each in session.keys)),
             key=key,
-            source=parts.source_of(key.application),
-            today=day_of(epoch_at(parts.clock())),
+            source=pages.source_of(key.application),
+            today=day_of(pages.parts.today),
             form_token=session.form_token,
         )
         if name != key.application:  # whether there is such an application or not

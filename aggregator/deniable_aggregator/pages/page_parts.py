@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.asking.source import Source
     from deniable_aggregator.pages.session_cookie import SessionCookie
-    from deniable_aggregator.security.key_verifier import KeyVerifier
+    from deniable_aggregator.parts import Parts
     from deniable_aggregator.security.sessions import SessionKeeper
 
 
@@ -19,19 +19,13 @@ class PageParts:
     """What pages are made with.
 
     Attributes:
+        parts: the store, and what is made over it.
         source_of: answers questions about an application's metrics.
-        verifier: verifies tokens.
         sessions: knows who has signed in.
         cookie: what a browser keeps of a session.
-        clock: seconds since 1970.
-        longest_form: how many bytes a form with a list of values may have.
-        weekly: whether the table of estimates has weeks.
     """
 
+    parts: Parts
     source_of: Callable[[str], Source]
-    verifier: KeyVerifier
     sessions: SessionKeeper
     cookie: SessionCookie
-    clock: Callable[[], float]
-    longest_form: int
-    weekly: bool

@@ -10,7 +10,7 @@ from deniable_aggregator.pages.addresses import changed
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deniable_aggregator.telling.document import Badge, Column, Link
+    from deniable_aggregator.telling.document import Badge, Column, Link, Table
     from deniable_aggregator.telling.figure import Figure
 
 NoticeKind = Literal["warning", "error", "done", "note"]
@@ -46,6 +46,44 @@ class Sorting:
         other = {"descending": "", "ascending": "-"}
         sign = other.get(self.order_of(column), "" if column.words else "-")
         return changed(self.address, sort=sign + column.key) + f"#{self.table}"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A drawing.
+
+    Attributes:
+        figure: what is drawn.
+        caption: what it is; empty if the title of its part says it.
+        broad: whether it fills the page.
+    """
+
+    figure: Figure
+    caption: str = ""
+    broad: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a page: pictures and tables under a title.
+
+    Attributes:
+        name: of the part within the page: letters and hyphens.
+        title: may be empty.
+        texts: what is said before them, in small lines.
+        pictures: side by side where there is room.
+        tables: below them.
+        folded: parts that open.
+        sorting: how its tables of values are sorted; None if they are not.
+    """
+
+    name: str
+    title: str = ""
+    texts: Sequence[str] = ()
+    pictures: Sequence[Picture] = ()
+    tables: Sequence[Table] = ()
+    folded: Sequence[Part] = ()
+    sorting: Sorting | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -40,6 +40,7 @@ PAGES: Final = (
 )
 """Paths and titles of the pages that every page leads to."""
 
+
 def page(template: str, *, status: int = 200, **shown: Any) -> Response:
     """A page.
 
@@ -49,7 +50,9 @@ def page(template: str, *, status: int = 200, **shown: Any) -> Response:
         **shown: what the template shows, beside ``visit``, which is None before signing in, and
             ``path``.
     """
-    text = _ENVIRONMENT.get_template(f"pages/{template}").render(visit=_visit(), path=_path(), **shown)
+    text = _ENVIRONMENT.get_template(f"pages/{template}").render(
+        visit=_visit(), path=_path(), **shown
+    )
     return Response(text, status, HEADERS, content_type="text/html; charset=utf-8")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from deniable_aggregator.pages.parts import State
 from deniable_aggregator.telling.document import Link
-from deniable_aggregator.sentences import counted
+from deniable_aggregator.telling.wording import counted
 
 if TYPE_CHECKING:
     from datetime import date

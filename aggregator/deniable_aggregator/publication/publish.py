@@ -9,6 +9,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
+from deniable_aggregator.asking.questions import ESTIMATE, METRIC
 from deniable_aggregator.publication.notes import cautions_of, notes_of, reading_of
 from deniable_aggregator.publication.publication import (
     Publication,
@@ -71,7 +72,7 @@ def publish(
     policy = policy or Policy()
     query = query or EstimateQuery()
     for _ in range(_ATTEMPTS):
-        details = source.metric(metric)
+        details = source.ask(METRIC.of(metric))
         lists = ValueLists(candidates=(details.candidates and tuple(candidates)) or UNSET)
         query_of_answer, answer = _ask(source, details, query, lists)
         reports = answer.head.reports
@@ -100,9 +101,9 @@ def _ask(
     """
     at_once = replace(query, interval="all")
     first = query if any(version.type in NUMBERS for version in details.versions) else at_once
-    answer = source.estimate(details.name, first, lists)
+    answer = source.ask(ESTIMATE.of(details.name), first, lists)
     if first is query and answer.head.kind == "shares":
-        return at_once, source.estimate(details.name, at_once, lists)
+        return at_once, source.ask(ESTIMATE.of(details.name), at_once, lists)
     return first, answer
 
 
@@ -178,7 +179,7 @@ def _together(
 ) -> Measured | None:
     """The share of the merged values together; None if other reports were counted."""
     values = tuple(share.value or "" for share in chosen.merged)
-    again = source.estimate(answer.head.metric, query, ValueLists(combined=values))
+    again = source.ask(ESTIMATE.of(answer.head.metric), query, ValueLists(combined=values))
     combined, before, after = again.one("combined"), answer.head.days, again.head.days
     if combined is None or before is None or after is None:
         raise NotPublishedError(f"the values of {answer.head.metric} cannot be added up")

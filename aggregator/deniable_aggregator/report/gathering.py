@@ -15,6 +15,7 @@ from deniable_aggregator.answers.questions import (
 )
 from deniable_aggregator.answers.versions import versions_by_name, whole_metric
 from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.questions import CHANGE, ESTIMATE, HEALTH_OVERVIEW, METRICS, SERIES
 from deniable_aggregator.dates import DayRange, calendar_period
 from deniable_aggregator.telling.clear_changes import at_report_level
 from deniable_shared.errors import ParameterError
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.health_overview import HealthOverview, MetricHealth
     from deniable_aggregator.answers.words import PeriodLength
+    from deniable_aggregator.asking.questions import Question
     from deniable_aggregator.asking.source import Source
 
     OnProgress = Callable[[int, int, str], None]
@@ -48,6 +50,7 @@ NOT_LISTED: Final = (
 )
 
 Answered = TypeVar("Answered")
+Query = TypeVar("Query")
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,7 @@ def gather(
         AskingError: if not even the metrics are answered.
         ParameterError: if one of the metrics is not registered.
     """
-    registered = source.metrics()
+    registered = source.ask(METRICS)
     versions = versions_by_name(registered.metrics)
     for name in metrics:
         if name not in versions:
@@ -218,7 +221,7 @@ class _Asking:
             answers.not_asked = NOT_LISTED
             return answers
         estimate = EstimateQuery(since=days.since, until=days.until, without_key=self._without_key)
-        answers.estimate = self._try(answers, "estimate", lambda: source.estimate(name, estimate))
+        answers.estimate = self._ask(answers, ESTIMATE.of(name), estimate)
         if self._before is not None:
             change = ChangeQuery(
                 before=f"{self._before.since}..{self._before.until}",
@@ -226,9 +229,9 @@ class _Asking:
                 margin="noise-and-sampling",  # not what other devices are by chance
                 without_key=self._without_key,
             )
-            answers.change = self._try(answers, "change", lambda: source.change(name, change))
+            answers.change = self._ask(answers, CHANGE.of(name), change)
         series = _trend(days, metric.first_day or days.since, self._without_key)
-        answers.series = self._try(answers, "series", lambda: source.series(name, series))
+        answers.series = self._ask(answers, SERIES.of(name), series)
         return answers
 
     def overview(self) -> tuple[HealthOverview | None, list[Failure]]:
@@ -238,11 +241,16 @@ class _Asking:
         )
         self._tell("all metrics: health")
         try:
-            found = self._source.health_overview(query)
+            found = self._source.ask(HEALTH_OVERVIEW, query)
         except AskingError as error:
             return None, [Failure("all metrics", "health", str(error), expected=False)]
         self._done += 1
         return found, []
+
+    def _ask(
+        self, answers: MetricAnswers, question: Question[Query, Answered], query: Query
+    ) -> Answered | None:
+        return self._try(answers, question.name, lambda: self._source.ask(question, query))
 
     def _try(
         self, answers: MetricAnswers, question: str, ask: Callable[[], Answered]

@@ -6,13 +6,15 @@ pages that ask, which may take seconds of a processor, go to processes of their 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from werkzeug.exceptions import NotFound
 
+from deniable_aggregator.answers.questions import ValueLists
 from deniable_aggregator.answers.words import SCOPES
 from deniable_aggregator.api.readiness import PATHS as HEALTH_PATHS
 from deniable_aggregator.app import EXTENSION
+from deniable_aggregator.asking.questions import question_at
 from deniable_aggregator.http.authorization import authenticate
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.ingest.rate_limit import RateLimiter
@@ -37,21 +39,10 @@ from deniable_aggregator.server.wsgi_call import Request, Response, call_wsgi
 if TYPE_CHECKING:
     from flask import Flask
 
+    from deniable_aggregator.asking.questions import Question
     from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.pages.page_parts import PageParts
     from deniable_aggregator.server.granian_adapter import Headers, HTTPProtocol, Scope
-
-METRICS_PATH: Final = "/v1/metrics"
-HEALTH_PATH: Final = "/v1/health"
-ESTIMATES_PATH: Final = "/v1/estimates"
-LIST_PATHS: Final = ("/estimate", "/series", "/change")
-"""How the paths of questions end whose bodies may be lists of candidates, and so much longer than
-others."""
-
-QUESTION_PATHS: Final = (*LIST_PATHS, "/health")
-DISCOVERIES: Final = "discoveries"
-"""A part of the paths of questions about unlisted strings. Their answers are in the store, and runs
-have processes of their own."""
 
 QUESTION_SCOPES: Final = ("read", "admin")
 """Keys that may ask; write keys ship with applications."""
@@ -107,7 +98,7 @@ class FlaskBridge:
                 if scope.path.startswith("//"):
                     raise NotFound
                 await self._checks.run(self._admit_visitor, self._pages, scope.headers)
-            elif is_question(scope.method, scope.path) or is_discovery(scope.path):
+            elif (question := asked(scope.method, scope.path)) is not None and question.limited:
                 await self._checks.run(self._admit_reader, scope.headers.get("authorization", ""))
             data = await self._read(body, scope, protocol)
             response, content = await self._answer(Request.from_scope(scope), data)
@@ -144,10 +135,11 @@ class FlaskBridge:
         self._limiter.hit(key.id)
 
     async def _answer(self, request: Request, data: bytes) -> tuple[Response, AnswerBody]:
-        asks = is_question(request.method, request.path) or (
+        question = asked(request.method, request.path)
+        computed = (question is not None and question.computed) or (
             self._pages is not None and is_shown(request.method, request.path)
         )
-        if self.questions is not None and asks:
+        if self.questions is not None and computed:
             return await self.questions.answer(request, data)
         threads = self._threads
         if request.path in HEALTH_PATHS:
@@ -167,7 +159,8 @@ class FlaskBridge:
         if self._pages is not None and takes_forms(scope.path):
             return await self._read_form(body, scope, protocol, length)
         limit, scopes = self._settings.max_body_bytes, SCOPES
-        if _without_format(scope.path).endswith(LIST_PATHS):
+        question = asked(scope.method, scope.path)
+        if question is not None and question.lists is ValueLists:  # long lists of candidates
             limit, scopes = self._settings.max_candidates_bytes, QUESTION_SCOPES
         # No body is read for a request without a key.
         authorization = scope.headers.get("authorization", "")
@@ -201,15 +194,10 @@ class FlaskBridge:
             self.questions.close()
 
 
-def is_question(method: str, path: str) -> bool:
-    """Whether a request is a question about metrics, which only keys that may read can ask."""
-    path = _without_format(path)
-    if method in ("GET", "HEAD"):
-        if path in (METRICS_PATH, HEALTH_PATH, ESTIMATES_PATH):
-            return True
-        below = path.removeprefix(f"{METRICS_PATH}/")
-        return below != path and ("/" not in below or below.endswith(QUESTION_PATHS))
-    return method == "POST" and path.startswith(METRICS_PATH) and path.endswith(LIST_PATHS)
+def asked(method: str, path: str) -> Question[Any, Any] | None:
+    """The question that a request asks, whatever the format of the answer; None if it asks none."""
+    plain, _, name = path.rpartition(".")
+    return question_at(method, plain if name in FORMATS else path)
 
 
 def is_shown(method: str, path: str) -> bool:
@@ -220,14 +208,3 @@ def is_shown(method: str, path: str) -> bool:
 def _without_stray_slash(path: str) -> str:
     """A path as the application reads it, which takes several slashes at its beginning for one."""
     return "/" + path.lstrip("/")
-
-
-def _without_format(path: str) -> str:
-    """A path without the name of a format at its end."""
-    plain, _, name = path.rpartition(".")
-    return plain if name in FORMATS else path
-
-
-def is_discovery(path: str) -> bool:
-    """Whether a request is about strings that nobody listed."""
-    return path.startswith(METRICS_PATH) and DISCOVERIES in path.split("/")[4:5]

@@ -11,13 +11,12 @@ import asyncio
 import time
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from deniable_aggregator.http.authorization import unknown_key
 from deniable_aggregator.http.browsers import NO_SNIFFING, UploadOrigins
-from deniable_aggregator.http.problems import ProblemError, body_cut_off, overloaded
+from deniable_aggregator.http.problems import ProblemError, overloaded
+from deniable_aggregator.ingest.admission import admit
 from deniable_aggregator.ingest.group_commit import OverloadedError, PendingUpload
-from deniable_aggregator.ingest.receiver import NO_APPLICATION, OUTCOME_NAMES
 from deniable_aggregator.server.deadlines import Deadlines
 from deniable_aggregator.server.request_body import MAX_WHOLE_BYTES, MemoryBudget, RequestBody
 from deniable_aggregator.server.rsgi_messages import content_length, respond_problem
@@ -34,9 +33,6 @@ if TYPE_CHECKING:
     from deniable_aggregator.store import Outcome
     from deniable_shared.wire import Upload
 
-MAX_LOOP_BYTES: Final = 256 << 10
-"""Larger bodies are checked in a thread, as other requests would have to wait for them."""
-
 
 class UploadHandler:
     """Answers uploads.
@@ -47,6 +43,7 @@ class UploadHandler:
         checks: threads for what may take long.
 
     Attributes:
+        checks: threads for what may take long.
         memory: what the bodies of uploads take now.
         origins: those whose pages may send uploads.
     """
@@ -57,8 +54,7 @@ class UploadHandler:
         self._receiver = aggregator.receiver
         self._writer = aggregator.writer
         self._settings = settings
-        self._checks = checks
-        self._limiter_waits = aggregator.rate_limiter.is_remote
+        self.checks = checks
         self.origins = UploadOrigins(settings.browser_origins)
         self.memory = MemoryBudget(settings.in_flight_bytes)
         self._body_deadlines = Deadlines(settings.body_seconds)
@@ -70,7 +66,7 @@ class UploadHandler:
         body = RequestBody(self.memory)
         too_large = False
         try:
-            await self._receive(headers, body, protocol)
+            await admit(self._receiver, _LoopDoor(self, headers, body, protocol))
         except Exception as error:  # noqa: BLE001  every failure has its problem document
             respond_problem(protocol, error, self._for_browsers(headers))
             too_large = isinstance(error, ProblemError) and error.code == "upload_too_large"
@@ -95,46 +91,10 @@ class UploadHandler:
     def _for_browsers(self, headers: Headers) -> list[tuple[str, str]]:
         return self.origins.answer_headers(headers.get("origin", ""))
 
-    async def _receive(self, headers: Headers, body: RequestBody, protocol: HTTPProtocol) -> None:
-        application = NO_APPLICATION
-        try:
-            key = await self._authenticate(headers.get("authorization", ""))
-            application = key.application
-            length = content_length(headers)
-            check = partial(
-                self._receiver.check_headers,
-                key,
-                content_type=headers.get("content-type", ""),
-                content_encoding=headers.get("content-encoding", ""),
-                length=length,
-            )
-            if self._limiter_waits:
-                await self._checks.run(check)
-            else:
-                check()
-            data = await self._read(body, protocol, length)
-            try:
-                upload = await self._decode_and_check(application, data)
-            except ProblemError as problem:
-                # Granian ends a chunked body that was cut off as if it were complete.
-                if length is None and problem.code == "malformed_upload":
-                    raise body_cut_off() from None
-                raise
-            outcome = await self._store(upload, key)
-        except ProblemError as problem:
-            self._receiver.record_outcome(application, problem.code)
-            raise
-        self._receiver.record_outcome(application, OUTCOME_NAMES[outcome])
-
-    async def _authenticate(self, authorization: str) -> Key:
-        key = self._receiver.cached_key(authorization)
-        if key is not None:
-            return key
-        if self._receiver.lacks_valid_key(authorization):
-            raise unknown_key()
-        return await self._checks.run(self._receiver.authenticate, authorization)
-
-    async def _read(self, body: RequestBody, protocol: HTTPProtocol, length: int | None) -> bytes:
+    async def read(
+        self, body: RequestBody, protocol: HTTPProtocol, length: int | None
+    ) -> bytes | None:
+        """Reads a body, unless the writer would refuse the upload before any work goes into it."""
         # Refuse a large body before it is sent. A small one has arrived already, and a client
         # whose body was read is surer to read the answer.
         if length is None or length > MAX_WHOLE_BYTES:
@@ -145,28 +105,15 @@ class UploadHandler:
             limit=self._settings.max_body_bytes,
             deadlines=self._body_deadlines,
         )
-        if data is None:
-            raise self._receiver.too_large()
-        self._require_queue_room(len(data))
+        if data is not None:
+            self._require_queue_room(len(data))
         return data
 
     def _require_queue_room(self, size: int) -> None:
-        """Refuses an upload that the writer would refuse, before any work goes into it."""
         if not self._writer.has_room(size):
             raise overloaded()
 
-    async def _decode_and_check(self, application: str, data: bytes) -> Upload:
-        receiver = self._receiver
-        if len(data) > MAX_LOOP_BYTES:
-            return await self._checks.run(receiver.decode_and_check, application, data)
-        upload = receiver.decode(data)
-        if receiver.metrics_are_cached(upload):
-            receiver.check(application, upload)
-        else:
-            await self._checks.run(receiver.check, application, upload)
-        return upload
-
-    async def _store(self, upload: Upload, key: Key) -> Outcome:
+    async def store(self, upload: Upload, key: Key) -> Outcome:
         """Hands an upload to the writer and waits, for at most `queue_seconds`, for its commit."""
         loop = asyncio.get_running_loop()
         committed: asyncio.Future[None] = loop.create_future()
@@ -183,6 +130,30 @@ class UploadHandler:
             pending.abandoned = True
             deadline.cancel()
         return self._receiver.outcome_or_problem(pending.outcome)
+
+
+class _LoopDoor:
+    """A request in the event loop."""
+
+    # Granian ends a chunked body that was cut off as if it were complete.
+    whole = False
+
+    def __init__(
+        self, handler: UploadHandler, headers: Headers, body: RequestBody, protocol: HTTPProtocol
+    ) -> None:
+        self.length = content_length(headers)
+        self.aside = handler.checks.run
+        self.store = handler.store
+        self._handler = handler
+        self._headers = headers
+        self._body = body
+        self._protocol = protocol
+
+    def header(self, name: str) -> str:
+        return self._headers.get(name, "")
+
+    async def read(self) -> bytes | None:
+        return await self._handler.read(self._body, self._protocol, self.length)
 
 
 def _wake_loop(pendings: Sequence[PendingUpload]) -> None:

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.telling.numbers import contrast_in_words, is_contrast
-from deniable_aggregator.telling.wording import counted, days_shortly, key_in_words, listed
+from deniable_aggregator.telling.wording import (
+    as_sentence,
+    counted,
+    days_shortly,
+    key_in_words,
+    listed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from datetime import date
 
     from deniable_aggregator.answers.answer import Answer, Check, CheckName
     from deniable_aggregator.answers.common import NamedKey
@@ -117,6 +125,77 @@ def failed_checks(answer: Answer) -> Iterator[str]:
         yield f"{days}: {name}: {worst.finding}."
 
 
+@dataclass(slots=True, kw_only=True)
+class KeyFinding:
+    """What the checks say of the reports of one key.
+
+    Attributes:
+        key: its id; empty for reports that were stored before reports were kept by key.
+        name: as people know it.
+        reports: how many it brought.
+        failing: the days on which they fail a check.
+        contrast: how far they are from those of all others; None if there are too few to tell.
+        where: in what they differ most; empty without a contrast.
+    """
+
+    key: str
+    name: str
+    reports: int = 0
+    failing: set[date] = field(default_factory=set)
+    contrast: Measured | None = None
+    where: str = ""
+
+    @property
+    def stands_out(self) -> bool:
+        """Whether its reports fail a check."""
+        return bool(self.failing)
+
+    @property
+    def differs(self) -> bool:
+        """Whether its devices answer differently from the others."""
+        return self.contrast is not None and bool(self.contrast.told)
+
+    @property
+    def text(self) -> str:
+        """What is odd about it, in a sentence or two; empty if nothing is."""
+        parts = []
+        if self.failing:
+            parts.append(f"its reports fail a check on {counted(len(self.failing), 'day')}")
+        if self.differs:
+            parts.append(f"its devices answer differently from the others, most in {self.where}")
+        if not parts:
+            return ""
+        text = as_sentence("; ".join(parts))
+        return f"{text} It brought {counted(self.reports, 'report')}." if self.reports else text
+
+
+def key_findings(answer: Answer) -> list[KeyFinding]:
+    """What the checks say of each key, those with most failing days first, then uneven ones.
+
+    Args:
+        answer: the health of a metric.
+    """
+    keys: dict[str, KeyFinding] = {}
+
+    def of(key: str, label: str | None = None) -> KeyFinding:
+        finding = keys.setdefault(key, KeyFinding(key=key, name=key))
+        if label is not None:
+            finding.name = key_in_words(key, label)
+        return finding
+
+    for check in key_verdicts(answer):
+        of(check.key or "", check.label or "").reports += check.reports
+    for check in day_verdicts(answer):
+        for key in check.stand_out:
+            of(key).failing.add(check.day)
+    for number in contrasts(answer):
+        finding = of(number.key or "", number.label or "")
+        if finding.contrast is None or (number.told and not finding.contrast.told):
+            finding.contrast = number
+            finding.where = contrast_in_words(number, answer.head.limits)
+    return sorted(keys.values(), key=lambda each: (-len(each.failing), not each.differs))
+
+
 def uneven_keys(answer: Answer) -> Iterator[str]:
     """Where the keys that answer unlike the others differ most, a sentence each.
 
@@ -140,10 +219,21 @@ def health_lines(answer: Answer) -> Iterator[str]:
     not_checked = sum(days.not_checked for days in answer.head.covered)
     if not_checked:
         yield f"{not_checked:,} earlier days were not checked: ask about fewer days to see them."
-    if answer.head.checks is not None:
-        made = answer.head.checks.made
-        were = "was" if made == 1 else "were"
-        yield f"{counted(made, 'check')} {were} made. {NO_CHECK_SEES_LIES}"
+    made = checks_made(answer)
+    if made:
+        yield made
+
+
+def checks_made(answer: Answer) -> str:
+    """How many checks were made, and what none can see; empty of an answer without checks.
+
+    Args:
+        answer: the health of a metric.
+    """
+    if answer.head.checks is None:
+        return ""
+    made = answer.head.checks.made
+    return f"{counted(made, 'check')} {'was' if made == 1 else 'were'} made. {NO_CHECK_SEES_LIES}"
 
 
 def checks_explained(answer: Answer) -> Iterator[str]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from deniable_aggregator.answers.measured import Unit
     from deniable_aggregator.telling.figure import Figure, Interval
@@ -14,6 +14,15 @@ if TYPE_CHECKING:
 Way = Literal["risen", "fallen", "changed", "unchanged", "untold"]
 """What has become of a number: a clear rise, a clear fall, a clear change that is neither, no clear
 change; or that it cannot be told from zero. Media that have signs give each its own."""
+
+WAY_WORDS: Final[Mapping[Way, str]] = {
+    "risen": "clear rise",
+    "fallen": "clear fall",
+    "changed": "clear change",
+    "unchanged": "no clear change",
+    "untold": "can't tell from zero",
+}
+"""What has become of a number, in words."""
 
 
 class Link(str):

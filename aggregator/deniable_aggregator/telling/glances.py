@@ -8,10 +8,14 @@ from deniable_aggregator.telling.changes import at_most, how_far, reach, way_of
 from deniable_aggregator.telling.findings import (
     MOST_NAMED,
     contenders,
+    is_flag,
     lift_in_words,
 )
 from deniable_aggregator.telling.numbers import (
     PAIR,
+    UNTOLD,
+    estimate_of,
+    limits_of,
     named,
     range_of,
     range_of_all,
@@ -29,6 +33,9 @@ if TYPE_CHECKING:
 
 MOST_CLEAR: Final = 2
 """Of the clear changes of a metric, so many are named."""
+
+WIDE: Final = 0.5
+"""The interval of a share that is as wide says next to nothing."""
 
 _MEDIAN: Final = 0.5
 _HIGH: Final = (0.9, 0.95)
@@ -51,6 +58,37 @@ class Glance(NamedTuple):
     of: str
     more: str
     number: Measured
+
+
+class Headline(NamedTuple):
+    """The one number of an answer, as it stands by itself.
+
+    Attributes:
+        range: its range in words.
+        of: what it is the number of, and the estimate.
+    """
+
+    range: str
+    of: str
+
+
+def headline(answer: Answer) -> Headline | None:
+    """The one number of a flag or a mean; None of an answer with several.
+
+    Args:
+        answer: an estimate.
+    """
+    shares, mean = answer.of("share"), answer.one("mean")
+    level = f"{answer.head.level:.0%} interval"
+    if answer.head.kind == "mean" and mean is not None:
+        limits = limits_of(answer)
+        where = range_of(mean, limits)
+        said = f"{verb_of(where)} the mean; estimate {estimate_of(mean, limits)}, {level}"
+        return Headline(where, said)
+    if not is_flag(shares):
+        return None
+    estimate = f"estimate {estimate_of(shares[0])}" if shares[0].told else UNTOLD
+    return Headline(range_of(shares[0]), f"of reports; {estimate}, {level}")
 
 
 def glance(
@@ -138,6 +176,31 @@ def _association(numbers: Sequence[Measured]) -> str:
         and number.p_value is not None
     ]
     return lift_in_words(min(lifts, key=lambda pair: pair[0])[1]) if lifts else ""
+
+
+def says_little(number: Measured) -> bool:
+    """Whether the interval of a share is so wide that it says next to nothing.
+
+    Args:
+        number: any.
+    """
+    if number.measure != "share" or number.low is None or number.high is None:
+        return False
+    return number.high - number.low >= WIDE
+
+
+def clearness(numbers: Sequence[Measured]) -> float:
+    """How clear the clearest change of one metric is, in standard errors; 0 if none is clear.
+
+    Args:
+        numbers: of what has changed.
+    """
+    errors = [
+        abs(number.estimate) / number.standard_error
+        for number in clear_numbers(numbers)
+        if number.estimate is not None and number.standard_error
+    ]
+    return max(errors, default=1.0 if changes_at_a_glance(numbers) else 0.0)
 
 
 def clear_numbers(numbers: Sequence[Measured]) -> list[Measured]:

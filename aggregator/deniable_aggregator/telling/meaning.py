@@ -15,6 +15,8 @@ from deniable_aggregator.telling.wording import (
     shown_value,
     with_full_stop,
 )
+from deniable_shared.mechanisms import mechanism_from_description
+from deniable_shared.planning.disclosure_figures import detectable_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -252,6 +254,28 @@ def largest_shift(answer: Answer) -> str:
         return "anywhere"
     unit = "points" if numbers[0].unit in ("share", "points") else numbers[0].unit
     return bound_in_words(unit, max(bounds))
+
+
+def cost_of_asking(answer: Answer) -> str:
+    """How many strings were asked for at once, and from which share on so many reports show one.
+
+    Args:
+        answer: an estimate of the shares of listed strings.
+    """
+    head = answer.head
+    asked = head.values_asked or 0
+    line = f"{counted(asked, 'value')} asked for at once"
+    if len(head.versions) != 1 or not head.reports:
+        return f"{line}: the more, the larger a share must be to be told from zero."
+    mechanism = mechanism_from_description(head.versions[0].mechanism)
+    share = detectable_share(mechanism, head.reports, asked)
+    if share is None:
+        return f"{line}: {counted(head.reports, 'report')} cannot show any of them."
+    line += f": visible from about {bound_in_words('share', share)} of reports"
+    alone = detectable_share(mechanism, head.reports)
+    if asked > 1 and alone is not None:
+        line += f"; one value alone from {bound_in_words('share', alone)}"
+    return f"{line}."
 
 
 def possible_shift(answer: Answer) -> str:

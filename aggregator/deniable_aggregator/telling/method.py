@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from deniable_aggregator.telling.wording import counted
+from deniable_aggregator.telling.document import text_table
+from deniable_aggregator.telling.wording import SHOWN_OF_IDS, counted
 from deniable_shared.periods import most_periods
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR
 from deniable_shared.planning.disclosure_figures import most_certain
 from deniable_shared.planning.upper_bounds import upper_power
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from deniable_aggregator.answers.metrics import MetricDetails
+    from deniable_aggregator.telling.document import Table
 
 
 class Passage(NamedTuple):
@@ -145,3 +152,50 @@ def every_in_words(every: str) -> str:
         every: as a registry says it.
     """
     return f"at most once a {every}" if every != "once" else "once ever"
+
+
+def given_away(details: MetricDetails) -> list[str]:
+    """What devices give away for a metric, as its newest version asks, a line each.
+
+    Args:
+        details: of the metric.
+    """
+    newest = details.versions[0]
+    return [
+        f"A device reports {every_in_words(newest.every)}, in "
+        f"{counted(newest.report_bytes, 'byte')}.",
+        what_devices_give_away(
+            newest.every,
+            newest.epsilon,
+            newest.epsilon_permanent,
+            newest.epsilon_total,
+            newest.delta,
+        ),
+        "The server keeps sums of reports. It cannot say what any device or person holds; "
+        "deniable show, on the device, shows what was sent.",
+    ]
+
+
+def versions_table(details: MetricDetails, reports: Mapping[str, int]) -> Table:
+    """The versions of a metric.
+
+    Args:
+        details: of the metric.
+        reports: how many of the days that are shown were counted, by the id of the version.
+    """
+    return text_table(
+        "versions",
+        "Versions of the metric",
+        ("version", "mechanism", "epsilon", "first day", "last day", "reports of these days"),
+        [
+            (
+                each.version[:SHOWN_OF_IDS],
+                each.mechanism,
+                f"{each.epsilon:.4g}",
+                str(each.first_day or ""),
+                str(each.last_day or ""),
+                f"{reports.get(each.version, 0):,}",
+            )
+            for each in details.versions
+        ],
+    )

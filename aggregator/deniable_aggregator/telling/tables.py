@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from deniable_aggregator.telling.document import Column, Row, Table
 from deniable_aggregator.telling.figure import interval_of
-from deniable_aggregator.telling.numbers import beside, estimate_of, name_of, range_of
+from deniable_aggregator.telling.numbers import (
+    beside,
+    estimate_of,
+    limits_of,
+    name_of,
+    range_of,
+)
 from deniable_aggregator.telling.ranges import range_in_words, share_ends, share_in_words
 from deniable_aggregator.telling.wording import (
     MARK_WORDS,
@@ -97,48 +103,6 @@ def tables_of(
     return [*shown, *_version_tables(answer)]
 
 
-def value_tables(
-    answer: Answer, change: Answer | None, rows: Sequence[Measured], *, left_out: str = ""
-) -> Table:
-    """Shares of values, with how they changed beside them.
-
-    Args:
-        answer: an estimate of shares.
-        change: of the same values; None if nothing is compared.
-        rows: the shares that are shown, in their order.
-        left_out: what is said of others.
-    """
-    table = _table(answer, "values", rows, left_out=left_out)
-    if change is None:
-        return table
-    moved = {
-        each.value: each for each in change.of("difference in share", "difference in combined")
-    }
-    columns = [
-        *table.columns,
-        Column(heading="change", key="change"),
-        Column(heading="estimate", minor=True),
-        Column(heading="clear change?", words=True),
-    ]
-    joined = [
-        Row(
-            cells=(*row.cells, *_moved(moved.get(number.value))),
-            interval=row.interval,
-            way=way_of(moved[number.value]) if number.value in moved else None,
-        )
-        for row, number in zip(table.rows, rows, strict=True)
-    ]
-    return Table(
-        name="values",
-        caption=f"{table.caption}; change in points",
-        columns=columns,
-        rows=joined,
-        left_out=left_out,
-        unit=table.unit,
-        way=len(columns) - 1,
-    )
-
-
 def ordered(numbers: Sequence[Measured], order: Order) -> list[Measured]:
     """Numbers in the order in which they are read.
 
@@ -200,136 +164,22 @@ def interval_heading(what: str, interval: IntervalNote | None) -> str:
     return f"{what}, {interval.level:.0%} interval{covered}".removeprefix(", ")
 
 
-def _estimate_tables(
-    answer: Answer, order: Order, most: int | None, *, fold: bool
-) -> Iterator[Table]:
-    if answer.head.kind == "mean":
-        yield _table(answer, "mean", answer.of("mean"))
-        return
-    if answer.head.kind == "distribution":
-        yield _table(answer, "bins", answer.of("bin"))
-        yield _table(answer, "numbers", answer.of("quantile", "mean"))
-        return
-    shares, lifts = answer.of("share"), answer.of("lift")
-    pairs = [each for each in shares if lifts and PAIR in (each.value or "")]
-    single = ordered([each for each in shares if each not in pairs] if pairs else shares, order)
-    together = answer.of("combined", "rest")
-    yield from _folded(answer, [*together, *single], most, fold=fold)
-    if lifts:
-        yield _table(answer, "lifts", ordered(lifts, order)[:most])
-    if pairs:
-        rows = ordered(pairs, order)
-        yield _table(answer, "pairs", rows[:most], "Every two together", _more(rows, most))
-    sizes = answer.of("segment size")
-    if sizes:
-        yield _table(answer, "segments", sizes)
-
-
-def _folded(
-    answer: Answer, rows: Sequence[Measured], most: int | None, *, fold: bool
-) -> Iterator[Table]:
-    """Shares of values; those that can't be told from zero in a table of their own, if wanted."""
-    shown = list(rows[:most])
-    untold = [each for each in shown if fold and each.told is False]
-    if len(untold) < LEAST_FOLDED:
-        untold = []
-    told = [each for each in shown if each not in untold]
-    if told or not untold:
-        yield _table(answer, "values", told, left_out=_more(rows, most))
-    if untold:
-        yield _table(answer, "untold", untold, "Values that can't be told from zero")
-
-
-def _version_tables(answer: Answer) -> Iterator[Table]:
-    for version in answer.head.versions:
-        numbers = answer.of_version(version.version)
-        if numbers:
-            days = (
-                ""
-                if version.first_day is None or version.last_day is None
-                else (f", {days_between(version.first_day, version.last_day)}")
-            )
-            caption = (
-                f"Version {version.version[:SHORT_ID]} alone{days}, "
-                f"{counted(version.reports, 'report')}"
-            )
-            yield _table(answer, f"version-{version.version[:SHORT_ID]}", numbers, caption)
-
-
-def _series_table(answer: Answer) -> Table:
-    periods = list(answer.periods())
-    rows: list[tuple[Period, Measured | None]] = []
-    for period, of_period in periods:
-        shown = [each for each in of_period if each.measure != "segment size"]
-        rows += [(period, number) for number in shown] or [(period, None)]
-    numbers = [number for _, number in rows if number is not None]
-    marks = [_marks(period) for period, _ in rows]
-    columns = [
-        Column(heading="period", words=True, once=True),
-        Column(heading="reports", once=True),
-    ]
-    leading: list[list[str]] = [
-        [days_between(period.since, period.until) for period, _ in rows],
-        [f"{period.reports:,}" for period, _ in rows],
-    ]
-    if any(marks):
-        columns.append(Column(heading="marks", words=True, once=True))
-        leading.append(marks)
-    inner = _columns(answer, numbers)
-    empty = [""] * len(inner)
-    cells = [
-        [column.cell(number) for column in inner] if number is not None else empty
-        for _, number in rows
-    ]
-    ends = [here is not there for (here, _), (there, _) in itertools.pairwise(rows)] + [True]
-    several = len(rows) > len(periods)
-    limits = answer.head.limits if numbers and numbers[0].unit == "number" else None
-    return Table(
-        name="series",
-        caption=f"By {answer.head.by}",
-        columns=[*columns, *(each.column for each in inner)],
-        rows=[
-            Row(
-                cells=(*before, *own),
-                interval=None if number is None else bar_of(number, answer.head.level, limits),
-                way=None if number is None else way_of(number),
-                group_ends=several and ends_here,
-            )
-            for *before, own, (_, number), ends_here in zip(
-                *leading, cells, rows, ends, strict=True
-            )
-        ],
-        unit=numbers[0].unit if numbers else None,
-        zero=0.0 if not numbers or numbers[0].unit == "share" else None,
-        ends=() if not numbers or numbers[0].unit != "share" else (0.0,),
-    )
-
-
-def _change_table(answer: Answer, order: Order, most: int | None) -> Table:
-    values = ordered(answer.of("difference in share", "difference in mean"), order)
-    others = answer.of("difference in quantile")
-    rows = [*values[:most], *answer.of("difference in combined"), *others]
-    return _table(answer, "changes", rows, left_out=_more(values, most))
-
-
-def _found_tables(answer: Answer, most: int | None) -> Iterator[Table]:
-    strings, prefixes = answer.strings, answer.prefixes
-    if strings:
-        caption = "Strings that were found"
-        yield _table(answer, "strings", strings[:most], caption, _more(strings, most, "string"))
-    if prefixes:
-        caption = "Longer strings, of which the first letters were found"
-        more = _more(prefixes, most, "beginning")
-        yield _table(answer, "prefixes", prefixes[:most], caption, more)
-
-
-def _table(
+def numbers_table(
     answer: Answer, name: str, rows: Sequence[Measured], caption: str = "", left_out: str = ""
 ) -> Table:
+    """A table of some numbers of an answer.
+
+    Args:
+        answer: that they are of.
+        name: of the table within its document.
+        rows: the numbers, in their order.
+        caption: what it is; left out for what numbers like the first are.
+        left_out: what is said of others.
+    """
     columns = _columns(answer, rows)
     first = rows[0].measure if rows else "share"
     unit: Unit | None = rows[0].unit if rows else None
-    limits = answer.head.limits if unit == "number" else None
+    limits = limits_of(answer) if unit == "number" else None
     ends = _ends_of_groups(answer, rows)
     told = [place for place, each in enumerate(columns) if each.column.heading == _CHANGED[0]]
     if not caption:
@@ -359,6 +209,153 @@ def _table(
     )
 
 
+def more_line(rows: Sequence[Measured], most: int | None, what: str = "value") -> str:
+    """What is said of rows that are not shown; empty if all are.
+
+    Args:
+        rows: all of them, in their order.
+        most: so many are shown; None for all.
+        what: one of them.
+    """
+    hidden = [] if most is None else rows[most:]
+    if not hidden:
+        return ""
+    text = counted(len(hidden), f"more {what}")
+    highest = max((each for each in hidden if each.high is not None), key=_high, default=None)
+    if highest is None or highest.unit != "share":
+        return f"{text}."
+    return f"{text}, each {range_in_words(0.0, max(highest.high or 0.0, 0.0))}."
+
+
+def _estimate_tables(
+    answer: Answer, order: Order, most: int | None, *, fold: bool
+) -> Iterator[Table]:
+    if answer.head.kind == "mean":
+        yield numbers_table(answer, "mean", answer.of("mean"))
+        return
+    if answer.head.kind == "distribution":
+        yield numbers_table(answer, "bins", answer.of("bin"))
+        yield numbers_table(answer, "numbers", answer.of("quantile", "mean"))
+        return
+    shares, lifts = answer.of("share"), answer.of("lift")
+    pairs = [each for each in shares if lifts and PAIR in (each.value or "")]
+    single = ordered([each for each in shares if each not in pairs] if pairs else shares, order)
+    together = answer.of("combined", "rest")
+    yield from _folded(answer, [*together, *single], most, fold=fold)
+    if lifts:
+        rows = ordered(lifts, order)
+        left_out = more_line(lifts, most, "pair")
+        yield numbers_table(answer, "lifts", rows[:most], left_out=left_out)
+    if pairs:
+        rows = ordered(pairs, order)
+        yield numbers_table(
+            answer, "pairs", rows[:most], "Every two together", more_line(rows, most)
+        )
+    sizes = answer.of("segment size")
+    if sizes:
+        yield numbers_table(answer, "segments", sizes)
+
+
+def _folded(
+    answer: Answer, rows: Sequence[Measured], most: int | None, *, fold: bool
+) -> Iterator[Table]:
+    """Shares of values; those that can't be told from zero in a table of their own, if wanted."""
+    shown = list(rows[:most])
+    untold = [each for each in shown if fold and each.told is False]
+    if len(untold) < LEAST_FOLDED:
+        untold = []
+    told = [each for each in shown if each not in untold]
+    if told or not untold:
+        yield numbers_table(answer, "values", told, left_out=more_line(rows, most))
+    if untold:
+        yield numbers_table(answer, "untold", untold, "Values that can't be told from zero")
+
+
+def _version_tables(answer: Answer) -> Iterator[Table]:
+    for version in answer.head.versions:
+        numbers = answer.of_version(version.version)
+        if numbers:
+            days = (
+                ""
+                if version.first_day is None or version.last_day is None
+                else (f", {days_between(version.first_day, version.last_day)}")
+            )
+            caption = (
+                f"Version {version.version[:SHORT_ID]} alone{days}, "
+                f"{counted(version.reports, 'report')}"
+            )
+            yield numbers_table(answer, f"version-{version.version[:SHORT_ID]}", numbers, caption)
+
+
+def _series_table(answer: Answer) -> Table:
+    periods = list(answer.periods())
+    rows: list[tuple[Period, Measured | None]] = []
+    for period, of_period in periods:
+        shown = [each for each in of_period if each.measure != "segment size"]
+        rows += [(period, number) for number in shown] or [(period, None)]
+    numbers = [number for _, number in rows if number is not None]
+    marks = [_marks(period) for period, _ in rows]
+    columns = [
+        Column(heading="period", words=True, once=True),
+        Column(heading="reports", once=True),
+    ]
+    leading: list[list[str]] = [
+        [days_between(period.since, period.until) for period, _ in rows],
+        [f"{period.reports:,}" for period, _ in rows],
+    ]
+    if any(marks):
+        columns.append(Column(heading="marks", words=True, once=True))
+        leading.append(marks)
+    inner = _columns(answer, numbers)
+    empty = [""] * len(inner)
+    cells = [
+        [column.cell(number) for column in inner] if number is not None else empty
+        for _, number in rows
+    ]
+    ends = [here is not there for (here, _), (there, _) in itertools.pairwise(rows)] + [True]
+    several = len(rows) > len(periods)
+    limits = limits_of(answer) if numbers and numbers[0].unit == "number" else None
+    return Table(
+        name="series",
+        caption=f"By {answer.head.by}",
+        columns=[*columns, *(each.column for each in inner)],
+        rows=[
+            Row(
+                cells=(*before, *own),
+                interval=None if number is None else bar_of(number, answer.head.level, limits),
+                way=None if number is None else way_of(number),
+                group_ends=several and ends_here,
+            )
+            for *before, own, (_, number), ends_here in zip(
+                *leading, cells, rows, ends, strict=True
+            )
+        ],
+        unit=numbers[0].unit if numbers else None,
+        zero=0.0 if not numbers or numbers[0].unit == "share" else None,
+        ends=() if not numbers or numbers[0].unit != "share" else (0.0,),
+    )
+
+
+def _change_table(answer: Answer, order: Order, most: int | None) -> Table:
+    values = ordered(answer.of("difference in share", "difference in mean"), order)
+    others = answer.of("difference in quantile")
+    rows = [*values[:most], *answer.of("difference in combined"), *others]
+    return numbers_table(answer, "changes", rows, left_out=more_line(values, most))
+
+
+def _found_tables(answer: Answer, most: int | None) -> Iterator[Table]:
+    strings, prefixes = answer.strings, answer.prefixes
+    if strings:
+        caption = "Strings that were found"
+        yield numbers_table(
+            answer, "strings", strings[:most], caption, more_line(strings, most, "string")
+        )
+    if prefixes:
+        caption = "Longer strings, of which the first letters were found"
+        more = more_line(prefixes, most, "beginning")
+        yield numbers_table(answer, "prefixes", prefixes[:most], caption, more)
+
+
 class _Cells(NamedTuple):
     """A column, and what stands in it."""
 
@@ -368,7 +365,7 @@ class _Cells(NamedTuple):
 
 def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
     """The columns that say something of these numbers; the first two are always there."""
-    head, limits = answer.head, answer.head.limits
+    head, limits = answer.head, limits_of(answer)
     first = rows[0].measure if rows else "share"
     name, number = _HEADINGS.get(first, ("value", "share"))
     reports = {place: period.reports for place, period in enumerate(head.periods)}
@@ -462,27 +459,6 @@ def _p_value(number: Measured) -> str:
         return ""
     p_value = number.p_value if number.adjusted_p_value is None else number.adjusted_p_value
     return "" if p_value is None else p_value_in_words(p_value)
-
-
-def _moved(number: Measured | None) -> tuple[str, str, str]:
-    """Between how many points a share changed, the estimate of that, and whether it is clear."""
-    if number is None:
-        return "", "", "not compared"
-    words = {"risen": "clear rise", "fallen": "clear fall"}
-    said = words.get(way_of(number) or "", "no clear change")
-    return range_of(number), estimate_of(number), said
-
-
-def _more(rows: Sequence[Measured], most: int | None, what: str = "value") -> str:
-    """What is said of rows that are not shown."""
-    hidden = [] if most is None else rows[most:]
-    if not hidden:
-        return ""
-    text = counted(len(hidden), f"more {what}")
-    highest = max((each for each in hidden if each.high is not None), key=_high, default=None)
-    if highest is None or highest.unit != "share":
-        return f"{text}."
-    return f"{text}, each {range_in_words(0.0, max(highest.high or 0.0, 0.0))}."
 
 
 def _high(number: Measured) -> float:

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from deniable_aggregator import Settings, Store
-from deniable_aggregator.api import query_service
+from deniable_aggregator.api import answering
 from deniable_aggregator.api.conditional import validity_of
 from deniable_aggregator.app import create_question_app
 from deniable_aggregator.audit import COMMAND_LINE
@@ -203,7 +203,7 @@ def a_tag_forgets(name, empty):
             parts = {each: getattr(store, each) for each in ("keys", "tallies", "rolled", "inbox")}
             return validity_of(SimpleNamespace(**{**parts, name: empty}), asked, *rest, **options)
 
-        monkeypatch.setattr(query_service, "validity_of", forgetful)
+        monkeypatch.setattr(answering, "validity_of", forgetful)
 
     return mutate
 

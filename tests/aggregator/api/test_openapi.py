@@ -7,10 +7,10 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from deniable_aggregator import create_app
 from deniable_aggregator.api.openapi import PATH, document
-from deniable_aggregator.api.openapi.document import routes
-from deniable_aggregator.api.openapi.operations import OPERATIONS
+from deniable_aggregator.api.openapi.operation import codes_of, path_of
 from deniable_aggregator.app import EXTENSION
 from deniable_aggregator.export_openapi import text
+from deniable_aggregator.http.operation import operations_of
 from deniable_aggregator.http.problems import CODES
 
 STORED = Path(__file__).parents[3] / "docs" / "reference" / "openapi.json"
@@ -28,8 +28,19 @@ def described(app):
     return document(app)
 
 
-def test_every_route_is_described_and_nothing_else_is(app):
-    assert routes(app) == set(OPERATIONS)
+def test_every_route_that_is_no_page_is_described_and_nothing_else_is(app):
+    routes = [
+        (method, rule.rule)
+        for rule in app.url_map.iter_rules()
+        if not rule.endpoint.startswith("pages")
+        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
+    ]
+    assert sorted(routes) == sorted((each.method, each.rule) for each in operations_of(app))
+
+
+def test_operations_have_different_names(app):
+    names = [each.id for each in operations_of(app)]
+    assert len(set(names)) == len(names)
 
 
 def test_it_is_served_without_a_key_and_valid(app):
@@ -44,17 +55,16 @@ def test_the_document_of_the_documentation_is_the_one_that_is_served():
     )
 
 
-@pytest.mark.parametrize(("method", "path"), OPERATIONS, ids=lambda word: word.strip("/"))
-def test_an_operation_names_problems_that_exist_and_says_so_for_each(described, method, path):
-    operation = OPERATIONS[method, path]
-    assert set(operation.problems) <= set(CODES)
-    answers = described["paths"][path][method.lower()]["responses"]
-    for code in operation.codes():
-        name = answers[str(CODES[code][0])]["$ref"].rpartition("/")[2]
-        said = described["components"]["responses"][name]
-        (content,) = said["content"].values()
-        assert code in content["schema"]["allOf"][1]["properties"]["code"]["enum"]
-        assert CODES[code][1] in said["description"]
+def test_an_operation_names_problems_that_exist_and_says_so_for_each(app, described):
+    for operation in operations_of(app):
+        assert set(operation.problems) <= set(CODES)
+        answers = described["paths"][path_of(operation)][operation.method.lower()]["responses"]
+        for code in codes_of(operation):
+            name = answers[str(CODES[code][0])]["$ref"].rpartition("/")[2]
+            said = described["components"]["responses"][name]
+            (content,) = said["content"].values()
+            assert code in content["schema"]["allOf"][1]["properties"]["code"]["enum"]
+            assert CODES[code][1] in said["description"]
 
 
 def test_every_field_of_an_answer_and_every_parameter_is_described(described):
@@ -68,7 +78,7 @@ def test_every_field_of_an_answer_and_every_parameter_is_described(described):
                 assert parameter["in"] == "path" or "description" in parameter, parameter["name"]
 
 
-def test_every_code_is_that_of_some_operation_or_of_none_at_all():
-    said = {code for operation in OPERATIONS.values() for code in operation.codes()}
+def test_every_code_is_that_of_some_operation_or_of_none_at_all(app):
+    said = {code for operation in operations_of(app) for code in codes_of(operation)}
     # What is answered where there is no operation.
     assert set(CODES) - said == {"method_not_allowed", "request_refused"}

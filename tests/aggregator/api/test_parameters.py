@@ -5,11 +5,22 @@ from __future__ import annotations
 import pytest
 
 from deniable_aggregator.answers.words import LARGEST_TOP
-from deniable_aggregator.api.openapi.operation import CLOSED_QUERY
-from deniable_aggregator.api.openapi.operations import OPERATIONS
+from deniable_aggregator.api.openapi.operation import (
+    CLOSED_QUERY,
+    object_of,
+    parameters_of,
+    path_of,
+)
+from deniable_aggregator.api.question_routes import operations
+from deniable_aggregator.asking.questions import QUESTIONS
 from tests.aggregator.service import problem, serving, upload
 
-ASKING = {key: operation for key, operation in OPERATIONS.items() if operation.query is not None}
+ASKING = {
+    (operation.method, path_of(operation)): operation
+    for question in QUESTIONS
+    if question.query is not None
+    for operation in operations(question)
+}
 GETTING = [path for method, path in ASKING if method == "GET"]
 ESTIMATE = "/v1/metrics/{name}/estimate"
 CHANGE = "/v1/metrics/{name}/change"
@@ -33,7 +44,7 @@ def ask(service, path, query, method="GET"):
 def test_a_misspelt_parameter_is_refused_by_name_and_not_ignored(service, method, path):
     service.send(upload())
     told = problem(ask(service, path, {"untill": "2024-01-01"}, method), 400, "malformed_question")
-    known = set(ASKING[method, path].parameters())
+    known = set(parameters_of(ASKING[method, path]))
     assert told["detail"].endswith(", got 'untill'.")
     assert known <= set(told["detail"].replace(",", "").split())
 
@@ -43,15 +54,15 @@ def test_what_openapi_names_is_what_a_query_may_have(service, path):
     service.send(upload())
     operation = ASKING["GET", path]
     told = problem(ask(service, path, {"foo": "bar"}), 400, "malformed_question")["detail"]
-    known = ", ".join(sorted(operation.parameters()))
+    known = ", ".join(sorted(parameters_of(operation)))
     assert told == f"parameter must be one of {known}, got 'foo'."
-    assert operation.object()["description"] == CLOSED_QUERY
+    assert object_of(operation)["description"] == CLOSED_QUERY
 
 
 @pytest.mark.parametrize("path", GETTING)
 def test_a_parameter_that_comes_twice_is_refused_unless_it_is_a_list(service, path):
     service.send(upload())
-    for name, schema in ASKING["GET", path].parameters().items():
+    for name, schema in parameters_of(ASKING["GET", path]).items():
         answer = ask(service, path, [(name, "x"), (name, "y")])
         if schema.get("type") == "array":
             assert b"must be given once" not in answer.data

@@ -21,6 +21,15 @@ from deniable_aggregator.answers.questions import (
 )
 from deniable_aggregator.asking import AskingError, HttpSource, http_source
 from deniable_aggregator.asking.http_source import query_parameters
+from deniable_aggregator.asking.questions import (
+    CHANGE,
+    ESTIMATE,
+    HEALTH,
+    HEALTH_OVERVIEW,
+    METRIC,
+    METRICS,
+    SERIES,
+)
 from tests.aggregator.listening import listening
 from tests.aggregator.service import TODAY, serving, upload
 
@@ -48,13 +57,17 @@ def served(service, path, **more):
 def test_answers_are_those_of_the_server(asked):
     source, service = asked
     same = [
-        (source.estimate("theme"), served(service, "estimate")),
+        (source.ask(ESTIMATE.of("theme")), served(service, "estimate")),
         (
-            source.estimate("theme", EstimateQuery(top=2, since=TODAY_DATE, per_version=True)),
+            source.ask(
+                ESTIMATE.of("theme"), EstimateQuery(top=2, since=TODAY_DATE, per_version=True)
+            ),
             served(service, f"estimate?top=2&since={TODAY_DATE}&per_version=true"),
         ),
         (
-            source.estimate("theme", lists=ValueLists(("dark", "light"), ("dark", "light"))),
+            source.ask(
+                ESTIMATE.of("theme"), lists=ValueLists(("dark", "light"), ("dark", "light"))
+            ),
             served(
                 service,
                 "estimate",
@@ -63,18 +76,18 @@ def test_answers_are_those_of_the_server(asked):
             ),
         ),
         (
-            source.series("theme", SeriesQuery(value=("dark", "light"), by="week")),
+            source.ask(SERIES.of("theme"), SeriesQuery(value=("dark", "light"), by="week")),
             served(service, "series?by=week&value=dark&value=light"),
         ),
-        (source.health("theme"), served(service, "health")),
-        (source.metric("theme"), service.ask("/v1/metrics/theme").get_json()),
-        (source.health_overview(), service.ask("/v1/health").get_json()),
-        (source.metrics(), service.ask("/v1/metrics").get_json()),
+        (source.ask(HEALTH.of("theme")), served(service, "health")),
+        (source.ask(METRIC.of("theme")), service.ask("/v1/metrics/theme").get_json()),
+        (source.ask(HEALTH_OVERVIEW), service.ask("/v1/health").get_json()),
+        (source.ask(METRICS), service.ask("/v1/metrics").get_json()),
     ]
     days = f"{date.fromordinal(TODAY_DATE.toordinal() - 1)}", f"{TODAY_DATE}"
     same.append(
         (
-            source.change("theme", ChangeQuery(before=days[0], after=days[1])),
+            source.ask(CHANGE.of("theme"), ChangeQuery(before=days[0], after=days[1])),
             served(service, f"change?before={days[0]}&after={days[1]}"),
         )
     )
@@ -85,11 +98,11 @@ def test_answers_are_those_of_the_server(asked):
 def test_a_problem_has_its_code_and_what_to_do(asked):
     source, _ = asked
     with pytest.raises(AskingError, match="has no reports in these days") as told:
-        source.estimate("late")
+        source.ask(ESTIMATE.of("late"))
     assert told.value.code == "no_reports"
     assert pickle.loads(pickle.dumps(told.value)).code == "no_reports"
     with pytest.raises(AskingError) as told:
-        HttpSource(source.server, "deniable_nonsense").metrics()
+        HttpSource(source.server, "deniable_nonsense").ask(METRICS)
     assert (told.value.code, "nonsense" in str(told.value)) == ("unknown_key", False)
 
 
@@ -97,14 +110,14 @@ def test_a_problem_has_its_code_and_what_to_do(asked):
 def test_a_metric_that_is_not_there_is_told(asked, typed):
     source, _ = asked
     with pytest.raises(AskingError) as error:
-        source.estimate(typed)
+        source.ask(ESTIMATE.of(typed))
     assert error.value.code in ("unknown_metric", "not_found")
     assert typed != "thme" or "Did you mean 'theme'?" in str(error.value)
 
 
 def test_a_server_that_is_not_there_or_is_none_is_told():
     with pytest.raises(AskingError, match="Is deniable serve running there") as told:
-        HttpSource("http://127.0.0.1:1", "deniable_hunter2").metrics()
+        HttpSource("http://127.0.0.1:1", "deniable_hunter2").ask(METRICS)
     assert (told.value.code, "hunter2" in str(told.value)) == ("unreachable", False)
 
     def page(_environ, start):
@@ -112,7 +125,7 @@ def test_a_server_that_is_not_there_or_is_none_is_told():
         return [b"<h1>Oops"]
 
     with listening(page) as url, pytest.raises(AskingError, match="500, not as an agg") as told:
-        HttpSource(url, "t").metrics()
+        HttpSource(url, "t").ask(METRICS)
     assert told.value.code == "not_an_aggregator"
 
 

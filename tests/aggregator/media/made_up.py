@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from msgspec import inspect
 from msgspec.structs import replace
 
-from deniable_aggregator.answers.answer import Answer, Asked, Check, Period, QuestionName
+from deniable_aggregator.answers.answer import Answer, AskedQuestion, Check, Period, QuestionName
 from deniable_aggregator.answers.common import MetricVersion
 from deniable_aggregator.answers.measured import Measured
 
@@ -38,7 +38,7 @@ class MadeUp:
         """An answer with as many periods as the question has."""
         answer: Answer = self._of(inspect.type_info(Answer))
         periods = {"change": 2, "series": self._random.randrange(1, 4)}.get(question, 1)
-        answer.question = Asked(name=question)
+        answer.question = AskedQuestion(name=question)
         answer.head.versions = [replace(self._a(MetricVersion), version=each) for each in VERSIONS]
         answer.head.periods = [self._a(Period) for _ in range(periods)]
         answer.numbers = [self._in_one_of(periods) for _ in range(self._random.randrange(6))]

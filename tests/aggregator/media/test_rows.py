@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniable_aggregator.answers.answer import Answer, Asked, Check, Head, Period
+from deniable_aggregator.answers.answer import Answer, AskedQuestion, Check, Head, Period
 from deniable_aggregator.answers.common import IntegritySummary, IntervalNote, MetricVersion
 from deniable_aggregator.answers.days import Days, Release, Run
 from deniable_aggregator.answers.found import EarlierWindow, FoundNote, HiddenStrings
@@ -158,7 +158,7 @@ def answered(question: Any, numbers: list[Measured], *periods: Period, **more: A
     }
     checks = fields.pop("checks", [])
     return Answer(
-        head=Head(**fields), question=Asked(name=question), numbers=numbers, checks=checks
+        head=Head(**fields), question=AskedQuestion(name=question), numbers=numbers, checks=checks
     )
 
 

@@ -49,7 +49,7 @@ def shared(tmp_path_factory):
         return pages
 
     with pytest.MonkeyPatch.context() as patching:
-        patching.setattr("deniable_aggregator.app.server_pages", with_more)
+        patching.setattr(routes, "server_pages", with_more)
         with serving(tmp_path_factory.mktemp("admission") / "store.db") as running:
             running.register()
             yield running

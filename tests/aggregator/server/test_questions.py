@@ -12,8 +12,7 @@ import pytest
 
 from deniable_aggregator.config.settings import Settings
 from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.server import answer_body, questions
-from deniable_aggregator.server.flask_bridge import is_question
+from deniable_aggregator.server import answer_body, flask_bridge, questions
 from deniable_aggregator.server.questions import QuestionProcesses
 from deniable_aggregator.server.wsgi_call import Request
 
@@ -225,4 +224,5 @@ def test_a_process_that_ends_with_a_question_says_that_it_is_not_answered():
     ],
 )
 def test_what_only_reads_metrics_is_answered_beside_uploads(method, path, asked):
-    assert is_question(method, path) == asked
+    question = flask_bridge.asked(method, path)
+    assert (question is not None and question.computed) == asked

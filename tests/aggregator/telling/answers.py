@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from deniable_aggregator.answers.answer import (
     Answer,
-    Asked,
+    AskedQuestion,
     Check,
     ChecksNote,
     Head,
@@ -99,7 +99,7 @@ def difference(
 
 def asked(name: Any, *numbers: Measured, **head: Any) -> Answer:
     """An answer to a question, whose head has some fields."""
-    return Answer(head=replace(HEAD, **head), question=Asked(name=name), numbers=list(numbers))
+    return Answer(head=replace(HEAD, **head), question=AskedQuestion(name=name), numbers=list(numbers))
 
 
 def shares(*numbers: Measured, **head: Any) -> Answer:

@@ -18,17 +18,16 @@ from deniable_aggregator.slices.rolled import DaysRolledUpError, read_rolled, wi
 from deniable_aggregator.store import NewDiscovery
 from deniable_shared import __version__
 from deniable_shared.errors import ParameterError
-from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from deniable_aggregator.answers.discoveries import DiscoveryLists
     from deniable_aggregator.api.metric_reader import AskedMetric
-    from deniable_aggregator.catalog import CatalogEntry, MetricCatalog
-    from deniable_aggregator.config.settings import Settings
+    from deniable_aggregator.catalog import CatalogEntry
+    from deniable_aggregator.parts import Parts
     from deniable_aggregator.slices.rolled import RolledSums
-    from deniable_aggregator.store import Store, StoredDiscovery, StoredKey
+    from deniable_aggregator.store import StoredDiscovery, StoredKey
 
 METHOD: Final = 1
 """Another number whenever the same reports may give another result."""
@@ -74,23 +73,14 @@ class DiscoveryAsker:
     """Makes questions that can be stored, and tells whether their results still hold.
 
     Args:
-        store: the store.
-        catalogue: the registered metrics.
-        settings: limits, and the server's deny list.
-        clock: seconds since 1970; only its day is used.
+        parts: the store, and what is made over it; its settings name the server's deny list.
     """
 
-    def __init__(
-        self,
-        store: Store,
-        catalogue: MetricCatalog,
-        settings: Settings,
-        clock: Callable[[], float],
-    ) -> None:
-        self._store = store
-        self._settings = settings
-        self._clock = clock
-        self._reader = MetricReader(store, catalogue)
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._store = parts.store
+        self._settings = parts.settings
+        self._reader = MetricReader(parts.store, parts.catalogue)
 
     def ask(
         self, application: str, name: str, query: DiscoveryQuery, lists: DiscoveryLists
@@ -116,7 +106,7 @@ class DiscoveryAsker:
             name,
             since,
             until,
-            epoch_at(self._clock()),
+            self._parts.today,
             msgspec.json.encode(asked).decode(),
             msgspec.json.encode({"hints": lists.hints, "deny": [*lists.deny, *denied]}),
         )
@@ -174,7 +164,7 @@ class DiscoveryAsker:
             raise no_reports(name)
         since, until = min(each[0] for each in spans), max(each[1] for each in spans)
         earlier = self._store.discoveries.before(application, name, since)
-        today, open_days = epoch_at(self._clock()), self._settings.accept_days
+        today, open_days = self._parts.today, self._settings.accept_days
         depends_on = (
             METHOD,
             __version__,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from msgspec.structs import replace
 
-from deniable_aggregator.answers.answer import Answer, Asked, Head
+from deniable_aggregator.answers.answer import Answer, AskedQuestion, Head
 from deniable_aggregator.answers.common import DetectionNote, FakesNote, IntervalNote
 from deniable_aggregator.answers.found import FoundNote, HiddenStrings, SmallestShare
 from deniable_aggregator.answers.measured import Measured
@@ -53,7 +53,7 @@ FAKES: Final = (
 
 def found_strings(
     head: Head,
-    asked: Asked,
+    asked: AskedQuestion,
     notices: list[Notice],
     entry: CatalogEntry,
     tally: TrieTally,

@@ -54,7 +54,7 @@ def outcome_of(job: Job, on_progress: Callable[[str, float], None]) -> Failed | 
     try:
         with closing(Store(job.store)) as store:
             work = DiscoveryWork(store, MetricCatalog(store), job, on_progress)
-            found = work.find(job.application, job.metric)
+            found = work.find()
             return Finished(msgspec.Raw(msgspec.json.encode(found)))
     except ProblemError as error:
         return Failed(error.document.detail)

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
+import msgspec
+
+from deniable_aggregator.answers.answer import Answer
+from deniable_aggregator.answers.discoveries import (
+    Discoveries,
+    Discovery,
+    DiscoveryState,
+)
+from deniable_aggregator.api.discoveries.asking import AskedDiscovery, DiscoveryAsker
+from deniable_aggregator.api.discoveries.deny_list import DenyList
+from deniable_aggregator.api.discoveries.found import still_shown
+from deniable_aggregator.dates import day_of
 from deniable_aggregator.http.problems import RETRY_SECONDS, ProblemError
 
 if TYPE_CHECKING:
-    from deniable_aggregator.answers.discoveries import (
-        Discoveries,
-        Discovery,
-        DiscoveryLists,
-        DiscoveryQuery,
-    )
-    from deniable_aggregator.api.discoveries.asking import DiscoveryAsker
-    from deniable_aggregator.api.discoveries.reader import DiscoveryReader
-    from deniable_aggregator.api.discoveries.runs import DiscoveryRuns
-    from deniable_aggregator.store import Store
+    from collections.abc import Callable
 
+    from deniable_aggregator.answers.discoveries import DiscoveryLists, DiscoveryQuery
+    from deniable_aggregator.parts import Parts
+    from deniable_aggregator.store import StoredDiscovery
+
+MOST_LISTED: Final = 100
 MOST_WAITING: Final = 8
 """So many questions of an application may wait: each may hold a request full of hints."""
 
@@ -26,19 +34,14 @@ class DiscoveryService:
     """Answers about unlisted strings, and has runs that wait worked on.
 
     Args:
-        store: has the questions and their results.
-        asker: makes questions.
-        reader: reads answers.
-        runs: works on questions.
+        parts: the store with the questions and their results, and what is made over it.
+        wake: has what waits worked on; None where nobody does.
     """
 
-    def __init__(
-        self, store: Store, asker: DiscoveryAsker, reader: DiscoveryReader, runs: DiscoveryRuns
-    ) -> None:
-        self._store = store
-        self._asker = asker
-        self._reader = reader
-        self._runs = runs
+    def __init__(self, parts: Parts, wake: Callable[[], None] | None = None) -> None:
+        self._store = parts.store
+        self._asker = DiscoveryAsker(parts)
+        self._wake = wake
 
     def ask(
         self, application: str, name: str, query: DiscoveryQuery, lists: DiscoveryLists
@@ -64,22 +67,82 @@ class DiscoveryService:
                 headers={"Retry-After": str(RETRY_SECONDS)},
             )
         stored = discoveries.ask(new)
-        self._runs.wake()
-        return self._reader.answer(stored)
+        if self._wake is not None:
+            self._wake()
+        return self._answer(stored)
 
     def find(self, application: str, name: str, number: int) -> Discovery:
-        """See `DiscoveryReader.find`."""
-        answer = self._reader.find(application, name, number)
+        """How far an earlier question is, and its result as what must not be shown is named today.
+
+        Args:
+            application: whose metric it is.
+            name: of the metric.
+            number: of the question.
+
+        Raises:
+            ProblemError: if there is no such question.
+        """
+        stored = self._store.discoveries.find(application, name, number)
+        if stored is None:
+            raise ProblemError(
+                "not_found",
+                f"{name} has no discovery {number}, or a newer one has taken its place. GET "
+                f"/v1/metrics/{name}/discoveries lists them.",
+            )
+        answer = self._answer(stored)
         self._wake_for(answer)
         return answer
 
     def list(self, application: str, name: str) -> Discoveries:
-        """See `DiscoveryReader.list`."""
-        answer = self._reader.list(application, name)
+        """The questions about a metric, newest first, without their results.
+
+        Args:
+            application: whose metric it is.
+            name: of the metric.
+        """
+        found = self._store.discoveries.newest(application, name, MOST_LISTED)
+        answer = Discoveries(name, application, [_described(each) for each in found])
         self._wake_for(*answer.discoveries)
         return answer
 
     def _wake_for(self, *answers: Discovery) -> None:
         """Lets somebody work on what is not answered, if the server that was asked has ended."""
-        if any(each.state in ("waiting", "running") for each in answers):
-            self._runs.wake()
+        unanswered = any(each.state in ("waiting", "running") for each in answers)
+        if unanswered and self._wake is not None:
+            self._wake()
+
+    def _answer(self, stored: StoredDiscovery) -> Discovery:
+        answer = _described(stored)
+        if stored.state == "done":
+            answer.current = self._asker.is_current(stored)
+            encoded = self._store.discoveries.result(stored.number)
+            try:
+                found = msgspec.json.decode(encoded or b"", type=Answer)
+                # The server's list may have grown since, and the least number of devices.
+                deny = DenyList(self._asker.deny_list())
+                minimum = self._asker.minimum_devices(stored.application, stored.metric)
+                answer.result = still_shown(found, deny, minimum)
+            except msgspec.DecodeError:
+                answer.state, answer.current = "failed", None
+                answer.failure = "The result is one of another version of the server. Ask again."
+        return answer
+
+
+def _described(stored: StoredDiscovery) -> Discovery:
+    asked = msgspec.json.decode(stored.question, type=AskedDiscovery).query
+    answer = Discovery(
+        id=stored.number,
+        metric=stored.metric,
+        application=stored.application,
+        asked=day_of(stored.asked),
+        since=day_of(stored.since),
+        until=day_of(stored.until),
+        state=cast("DiscoveryState", stored.state),
+        stage=stored.stage,
+        progress=stored.progress,
+        without_key=list(asked.without_key),
+        version=asked.version,
+    )
+    if stored.failure is not None:
+        answer.failure = stored.failure
+    return answer

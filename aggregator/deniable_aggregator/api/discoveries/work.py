@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from deniable_aggregator.answers.answer import Asked
+from deniable_aggregator.answers.answer import AskedQuestion
 from deniable_aggregator.answers.common import Notice, ordered_notices
 from deniable_aggregator.answers.questions import given_parameters
 from deniable_aggregator.api.asked_versions import SHORT
@@ -16,7 +16,7 @@ from deniable_aggregator.api.metric_list import newest_first
 from deniable_aggregator.api.metric_reader import AskedMetric, MetricReader
 from deniable_aggregator.api.parameters import estimate_refused
 from deniable_aggregator.api.review import HEALTH_CELLS, Reviewer, pending_notices
-from deniable_aggregator.api.steady_reading import reads_steadily
+from deniable_aggregator.api.steady_reading import read_steadily
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange
 from deniable_aggregator.discovery.discover import discover
 from deniable_shared.errors import ParameterError
@@ -66,7 +66,6 @@ class DiscoveryWork:
         on_progress: Callable[[str, float], None],
     ) -> None:
         self._store = store
-        self._catalogue = catalogue
         self._job = job
         self._on_progress = on_progress
         self._reader = MetricReader(store, catalogue)
@@ -74,23 +73,16 @@ class DiscoveryWork:
         noon = (job.today + 0.5) * SECONDS_PER_EPOCH
         self._reviewer = Reviewer(store, job.accept_days, lambda: noon)
 
-    def rolled_stamp(self, application: str, name: str) -> object:
-        """What changes whenever days of the metric become one."""
-        entries = self._catalogue.for_application(application)
-        digests = [entry.spec.digest for entry in entries if entry.spec.name == name]
-        return self._store.rolled.stamp(digests)
-
-    @reads_steadily
-    def find(self, application: str, name: str) -> Answer:
+    def find(self) -> Answer:
         """What was found.
-
-        Args:
-            application: whose metric it is.
-            name: of the metric.
 
         Raises:
             ProblemError: if the metric is unknown, has no reports or cannot be asked this.
         """
+        of = self._job.application, self._job.metric
+        return read_steadily(lambda: self._reader.rolled_stamp(*of), lambda: self._find(*of))
+
+    def _find(self, application: str, name: str) -> Answer:
         query = self._job.query
         asked = self._reader.asked_metric(application, name, query.without_key, query.version)
         asked = AskedMetric(application, name, require_discoverable(asked), asked.without)
@@ -126,7 +118,7 @@ class DiscoveryWork:
         pending = self._reader.pending(asked)
         return found_strings(
             review.head(application, pending),
-            Asked(name="discovery", parameters=given_parameters(query)),
+            AskedQuestion(name="discovery", parameters=given_parameters(query)),
             ordered_notices(review.notices, pending_notices(pending), notices),
             entry,
             tally,

@@ -16,7 +16,6 @@ import msgspec
 
 from deniable_aggregator.api.estimate_table.messages import Busy, Failed, Finished, Job, Message
 from deniable_aggregator.api.estimate_table.writing import TableWriter
-from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.operations.child_process import begin_job, limit_memory
 from deniable_aggregator.store import InUseError, Store, StoreError
@@ -39,7 +38,6 @@ def _outcome(job: Job) -> Message:
         with closing(Store(job.store)) as store:
             writer = TableWriter(
                 store,
-                MetricCatalog(store),
                 lengths=job.lengths,
                 accept_days=job.accept_days,
                 retain_days=job.retain_days,

@@ -13,26 +13,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deniable_aggregator.answers.estimate_table import EstimateTableQuery
-    from deniable_aggregator.catalog import MetricCatalog
-    from deniable_aggregator.store import Store
+    from deniable_aggregator.parts import Parts
 
 
-def read_rows(
-    store: Store, catalogue: MetricCatalog, application: str, query: EstimateTableQuery
-) -> Iterator[Row]:
+def read_rows(parts: Parts, application: str, query: EstimateTableQuery) -> Iterator[Row]:
     """The rows that a question is about, with whole identifiers of versions.
 
     Args:
-        store: holds the table.
-        catalogue: of its metrics.
+        parts: the store that holds the table, and its metrics.
         application: whose rows are read.
         query: which of them.
     """
-    specs = [entry.spec for entry in catalogue.for_application(application)]
+    specs = [entry.spec for entry in parts.catalogue.for_application(application)]
     names = {spec.name for spec in specs}
     ids = {spec.digest.hex()[:SHORT]: spec.digest.hex() for spec in specs}
     whole = lru_cache(lambda short: " ".join(ids.get(each, each) for each in short.split()))
-    for row in store.estimates.read(
+    for row in parts.store.estimates.read(
         application,
         query.period,
         since=query.since or FIRST_DAY,

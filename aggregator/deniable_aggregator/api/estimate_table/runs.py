@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -17,7 +17,6 @@ from deniable_aggregator.store import StoreUnavailableError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from deniable_aggregator.answers.words import PeriodLength
     from deniable_aggregator.config.settings import Settings
     from deniable_aggregator.store import Store
 
@@ -63,7 +62,7 @@ class EstimateTableRuns:
     ) -> None:
         self._store = store
         self._settings = settings
-        self._lengths = period_lengths(settings.estimate_periods)
+        self._lengths = settings.period_lengths
         self._monotonic = monotonic
         self._command = command
         self._closed = threading.Event()
@@ -175,12 +174,3 @@ class EstimateTableRuns:
             self._lengths,
         )
         return msgspec.json.encode(job)
-
-
-def period_lengths(setting: str) -> tuple[PeriodLength, ...]:
-    """Which periods the table has.
-
-    Args:
-        setting: the setting `estimate_periods`, such as "day,week,month".
-    """
-    return cast("tuple[PeriodLength, ...]", tuple(filter(None, setting.split(","))))

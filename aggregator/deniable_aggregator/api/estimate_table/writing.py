@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import time
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from deniable_aggregator.answers.estimate_table import KEPT_COLUMNS
 from deniable_aggregator.answers.questions import ChangeQuery, DaysQuery, EstimateQuery
+from deniable_aggregator.api.answers import Answerer
 from deniable_aggregator.api.asked_versions import SHORT
 from deniable_aggregator.api.estimate_table.due import what_is_due
-from deniable_aggregator.api.query_service import QueryService
+from deniable_aggregator.asking import questions
 from deniable_aggregator.config.settings import Settings
-from deniable_aggregator.estimation.inputs import NO_LISTS
 from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.media.rows import reports_row, rows_of
+from deniable_aggregator.parts import Parts
 from deniable_aggregator.store import PeriodRows
 from deniable_shared.periods import SECONDS_PER_EPOCH
 
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.row import Row
     from deniable_aggregator.answers.words import PeriodLength
     from deniable_aggregator.api.estimate_table.due import Due, DuePeriod
-    from deniable_aggregator.catalog import MetricCatalog
-    from deniable_aggregator.store import Store
+    from deniable_aggregator.asking.questions import Question
+    from deniable_aggregator.store import PeriodName, Store
+
+Query = TypeVar("Query")
+Answer = TypeVar("Answer")
 
 MOST_ROWS: Final = 1_000
 """Of a metric and period with more numbers, those with the largest estimates are written, and of
@@ -62,7 +66,6 @@ class TableWriter:
 
     Args:
         store: the store.
-        catalogue: the registered metrics.
         lengths: how long periods are; none to delete all that was written.
         accept_days: for how many days a day stays open for reports.
         retain_days: after so many days reports are deleted at the latest; None for never.
@@ -72,7 +75,6 @@ class TableWriter:
     def __init__(
         self,
         store: Store,
-        catalogue: MetricCatalog,
         *,
         lengths: Sequence[PeriodLength],
         accept_days: int,
@@ -80,22 +82,16 @@ class TableWriter:
         today: int,
     ) -> None:
         self._store = store
-        self._catalogue = catalogue
         self._lengths = lengths
         self._today = today
         self._accept_days = accept_days
         self._retain_days = retain_days
         # Only the day of this clock matters: it is noon.
         noon = (today + 0.5) * SECONDS_PER_EPOCH
-        self._service = QueryService(
-            store=store,
-            catalogue=catalogue,
-            settings=Settings(accept_days=accept_days),
-            clock=lambda: noon,
-        )
+        self._answerer = Answerer(Parts(store, Settings(accept_days=accept_days), lambda: noon))
         self._segments = {
             (entry.spec.application, entry.spec.name, entry.spec.segments.by.values)
-            for entry in catalogue.entries()
+            for entry in self._answerer.parts.catalogue.entries()
             if entry.spec.segments is not None
         }
 
@@ -134,7 +130,7 @@ class TableWriter:
     def _due(self, *, anew: bool = False) -> Due:
         written = self._store.estimates.written()
         return what_is_due(
-            self._catalogue,
+            self._answerer.parts.catalogue,
             self._store.counted_days.versions(self._today),
             dict.fromkeys(written, (b"", -1)) if anew else written,
             self._lengths,
@@ -190,7 +186,7 @@ class TableWriter:
         days, name = period.days, period.name
         query = EstimateQuery(since=days.since, until=days.until, segment=segment)
         try:
-            answer = self._service.estimate(name.application, name.metric, query, NO_LISTS)
+            answer = self._ask(questions.ESTIMATE, name, query)
         except ProblemError as error:
             if error.code not in _LASTING:
                 raise
@@ -199,12 +195,17 @@ class TableWriter:
             return
         yield from rows_of(answer)
 
+    def _ask(self, question: Question[Query, Answer], name: PeriodName, query: Query) -> Answer:
+        question = question.of(name.metric)
+        asked = self._answerer.asked(name.application, question, query)
+        return self._answerer.answer(question, asked)
+
     def _reports(self, period: DuePeriod) -> Iterator[Row]:
         """How many reports a metric has whose values need a list, and whether they look honest."""
         days, name = period.days, period.name
         query = DaysQuery(since=days.since, until=days.until)
         try:
-            answer = self._service.health(name.application, name.metric, query)
+            answer = self._ask(questions.HEALTH, name, query)
         except ProblemError as error:
             if error.code not in _LASTING:
                 raise
@@ -220,7 +221,7 @@ class TableWriter:
             before=f"{before.since}..{before.until}", after=f"{days.since}..{days.until}"
         )
         try:
-            answer = self._service.change(name.application, name.metric, query, NO_LISTS)
+            answer = self._ask(questions.CHANGE, name, query)
         except ProblemError as error:
             if error.code not in _LASTING:
                 raise

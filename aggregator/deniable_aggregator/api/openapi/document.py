@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 from flask import Response
 
 from deniable_aggregator.answers.service import Problem
-from deniable_aggregator.api.openapi.operation import refusal
-from deniable_aggregator.api.openapi.operations import OPERATIONS
+from deniable_aggregator.api.openapi.operation import (
+    kinds_of,
+    object_of,
+    path_of,
+    refusal,
+    refusals_of,
+)
 from deniable_aggregator.api.openapi.schemas import components
 from deniable_aggregator.http.json import MEDIA_TYPE
+from deniable_aggregator.http.operation import Operation, describe, operations_of
 from deniable_shared import __version__
 
 if TYPE_CHECKING:
@@ -21,27 +26,21 @@ if TYPE_CHECKING:
 PATH: Final = "/openapi.json"
 VERSION: Final = "3.1.0"
 
-_PARAMETER: Final = re.compile(r"<(?:[a-z]+(?:\([^)]*\))?:)?([a-z_]+)>")
-_METHODS: Final = {"GET", "POST", "PUT", "DELETE", "PATCH"}
-
 
 def document(app: Flask) -> dict[str, Any]:
     """The OpenAPI document of an application.
 
     Args:
         app: the application, with all its routes.
-
-    Raises:
-        KeyError: if a route is not described.
     """
     paths: dict[str, dict[str, Any]] = {}
     refusals: dict[str, dict[str, Any]] = {}
     kinds: list[Any] = [Problem]
-    for method, path in sorted(routes(app), key=lambda each: (each[1], each[0])):
-        operation = OPERATIONS[method, path]
-        kinds += operation.kinds()
-        paths.setdefault(path, {})[method.lower()] = operation.object()
-        refusals |= {name: refusal(codes) for name, codes in operation.refusals().items()}
+    for operation in sorted(operations_of(app), key=lambda each: (path_of(each), each.method)):
+        kinds += kinds_of(operation)
+        described = paths.setdefault(path_of(operation), {})
+        described[operation.method.lower()] = object_of(operation)
+        refusals |= {name: refusal(codes) for name, codes in refusals_of(operation).items()}
     return {
         "openapi": VERSION,
         "info": {
@@ -67,23 +66,6 @@ def document(app: Flask) -> dict[str, Any]:
     }
 
 
-_PAGES: Final = "pages"
-"""The names of blueprints whose answers are for people begin so."""
-
-
-def routes(app: Flask) -> set[tuple[str, str]]:
-    """Every method and path that programs may ask, paths as OpenAPI writes them.
-
-    Pages are for people, and are left out.
-    """
-    return {
-        (method, _PARAMETER.sub(r"{\1}", rule.rule))
-        for rule in app.url_map.iter_rules()
-        if not rule.endpoint.startswith(_PAGES)
-        for method in _METHODS & (rule.methods or set())
-    }
-
-
 def install(app: Flask) -> None:
     """Adds the route; to be called after all others."""
     made: list[bytes] = []
@@ -94,3 +76,4 @@ def install(app: Flask) -> None:
         return Response(made[0], content_type=MEDIA_TYPE)
 
     app.add_url_rule(PATH, view_func=openapi)
+    describe(app, Operation("GET", PATH, "openapi", "This document.", dict[str, Any]))

@@ -5,10 +5,11 @@ Descriptions are those of the structs' docstrings, and of their sections ``Attri
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+
+from deniable_aggregator.answers.fields import described_attributes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 Schema = dict[str, Any]
 
 REFERENCE: Final = "#/components/schemas/{name}"
-_ATTRIBUTE: Final = re.compile(r"^ {4,8}(\w+): ", re.MULTILINE)
 
 
 def schema_of(kind: Any) -> Schema:
@@ -68,22 +68,12 @@ def _describe(schema: Schema, struct: type[msgspec.Struct]) -> None:
     """Replaces the docstring of a struct by its first paragraph, and describes the fields."""
     text = struct.__doc__ or ""
     schema["description"] = " ".join(text.split("\n\n")[0].split())
-    inherited = [each.__doc__ or "" for each in reversed(struct.__mro__)]
-    described = {name: words for each in inherited for name, words in _attributes(each).items()}
+    described = described_attributes(struct)
     for field in msgspec.structs.fields(struct):
         if field.name in described:
             place = schema["properties"][field.encode_name]
             if "$ref" not in place:
                 place["description"] = described[field.name]
-
-
-def _attributes(docstring: str) -> dict[str, str]:
-    """What the section ``Attributes:`` of a docstring says of each attribute."""
-    section = docstring.partition("Attributes:\n")[2]
-    parts = _ATTRIBUTE.split(section)[1:]
-    return {
-        name: " ".join(words.split()) for name, words in zip(parts[::2], parts[1::2], strict=True)
-    }
 
 
 def _subclasses(kind: type[msgspec.Struct]) -> Iterable[type[msgspec.Struct]]:

@@ -7,6 +7,7 @@ nothing and fails in silence. It does without httpx, whose import alone would be
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import msgspec
@@ -14,76 +15,64 @@ import msgspec
 from deniable_aggregator.cli.support.server_options import OPTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Mapping
 
     import click
     from click.shell_completion import CompletionItem
 
     from deniable_aggregator.answers.metrics import MetricDetails
+    from deniable_aggregator.answers.words import Known
+    from deniable_aggregator.asking.questions import Question
 
 SECONDS: Final = 0.5
 """The longest that a shell waits."""
 
-_SHORT: Final = 12
 _MOST_BYTES: Final = 4 << 20
 
-Kind = TypeVar("Kind")
+Answer = TypeVar("Answer")
+
+
+Completer = Callable[["click.Context", "click.Parameter", str], "list[CompletionItem]"]
 
 
 def complete_metric(
     context: click.Context, _parameter: click.Parameter, current: str
 ) -> list[CompletionItem]:
     """The metrics of the server, each with its description."""
-    from deniable_aggregator.answers.administration import Metrics
+    from deniable_aggregator.asking.questions import METRICS
 
-    answer = _ask(context, "/v1/metrics", Metrics)
+    answer = _ask(context, METRICS)
     described = {} if answer is None else {each.name: each.description for each in answer.metrics}
-    return _items(described.items(), current)
+    return _items(described, current)
 
 
-def complete_value(
-    context: click.Context, _parameter: click.Parameter, current: str
-) -> list[CompletionItem]:
-    """The values of the metric; after a comma the next of several."""
-    given, comma, last = current.rpartition(",")
-    values = dict.fromkeys(value for each in _versions(context) for value in _values(each))
-    for value in given.split(","):
-        values.pop(value, None)
-    return _items(((f"{given}{comma}{value}", "") for value in values), f"{given}{comma}{last}")
+def complete(known: Known) -> Completer:
+    """What completes words of a kind.
+
+    Args:
+        known: of what a server knows such words; of several values, after a comma, the next one.
+    """
+    if known == "metrics":
+        return complete_metric
+
+    def completed(
+        context: click.Context, _parameter: click.Parameter, current: str
+    ) -> list[CompletionItem]:
+        from deniable_aggregator.asking.known_words import known_words
+
+        details = _details(context)
+        words = {} if details is None else known_words(known, details)
+        if known != "values":
+            return _items(words, current)
+        given, comma, last = current.rpartition(",")
+        others = words.keys() - given.split(",")
+        following = {f"{given}{comma}{word}": words[word] for word in words if word in others}
+        return _items(following, f"{given}{comma}{last}")
+
+    return completed
 
 
-def complete_segment(
-    context: click.Context, _parameter: click.Parameter, current: str
-) -> list[CompletionItem]:
-    """The segments of the metric."""
-    found = {
-        value: each.segments.name
-        for each in _versions(context)
-        if each.segments
-        for value in each.segments.values
-    }
-    return _items(found.items(), current)
-
-
-def complete_version(
-    context: click.Context, _parameter: click.Parameter, current: str
-) -> list[CompletionItem]:
-    """The versions of the metric, the newest first."""
-    found = {each.version[:_SHORT]: f"since {each.registered}" for each in _versions(context)}
-    return _items(found.items(), current)
-
-
-def complete_key(
-    context: click.Context, _parameter: click.Parameter, current: str
-) -> list[CompletionItem]:
-    """The keys that brought reports of the metric, by their labels."""
-    details = _details(context)
-    keys = [] if details is None else details.keys
-    named = {each.label or each.key: f"{each.reports:,} reports" for each in keys}
-    return _items(named.items(), current)
-
-
-def _items(words: Any, current: str) -> list[CompletionItem]:
+def _items(words: Mapping[str, str], current: str) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem
 
     from deniable_shared.characters import visible
@@ -91,46 +80,33 @@ def _items(words: Any, current: str) -> list[CompletionItem]:
     # A word that a terminal would not show as it is cannot be completed as it is.
     return [
         CompletionItem(word, help=visible(meaning))
-        for word, meaning in words
+        for word, meaning in words.items()
         if word.startswith(current) and word == visible(word)
     ]
 
 
-def _values(version: Any) -> Iterator[str]:
-    yield from version.values
-    for each in version.attributes or ():
-        values = ["true"] if each.type == "boolean" else each.values
-        yield from (f"{each.name}={value}" for value in values)
-
-
-def _versions(context: click.Context) -> list[Any]:
-    details = _details(context)
-    return [] if details is None else details.versions
-
-
 def _details(context: click.Context) -> MetricDetails | None:
-    from urllib.parse import quote
-
-    from deniable_aggregator.answers.metrics import MetricDetails
+    from deniable_aggregator.asking.questions import METRIC
 
     # click reads no arguments where the value of an option is missing, and leaves them unread.
     metric = context.params.get("metric") or next(iter(context.args), None)
     if not metric:
         return None
-    return _ask(context, f"/v1/metrics/{quote(metric, safe='')}", MetricDetails)
+    return _ask(context, METRIC.of(metric))
 
 
-def _ask(context: click.Context, path: str, kind: type[Kind]) -> Kind | None:
+def _ask(context: click.Context, question: Question[None, Answer]) -> Answer | None:
     """What a server answers in time; None if it does not, or there is no token."""
     found: list[bytes] = []
     options = {name: context.params.get(name) for name in OPTIONS}
+    path = question.address()
     # A name may take the system long to look up, whatever the time-out of the connection is.
     asking = threading.Thread(target=_quietly, args=(lambda: _get(options, path), found.append))
     asking.daemon = True
     asking.start()
     asking.join(SECONDS)
     try:
-        return msgspec.json.decode(found[0], type=kind) if found else None
+        return msgspec.json.decode(found[0], type=question.answer) if found else None
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 

@@ -12,6 +12,7 @@ from click.shell_completion import CompletionItem
 
 from deniable_aggregator import lists
 from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.questions import SAVED_LIST
 from deniable_aggregator.cli.support.server_options import OPTIONS, source_of
 from deniable_aggregator.lists.reading import read_values as read_text
 from deniable_shared.characters import visible
@@ -20,6 +21,11 @@ from deniable_shared.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+GIVEN_AS: Final = (
+    "A file with one per line, - for standard input, list:NAME for a list that comes with "
+    "Deniable, such as list:emoji (deniable lists), or saved:NAME for one that the server keeps "
+    "(deniable lists --saved). May come several times."
+)
 _LIST: Final = "list:"
 SAVED: Final = "saved:"
 """Before the name of a list that the server keeps."""
@@ -76,7 +82,7 @@ def values_option(name: str, help_text: str) -> Callable[[Any], Any]:
         def ask_saved(list_name: str) -> Sequence[str]:
             # Options of the server are read before all others.
             source = source_of(**{each: context.params.get(each) for each in OPTIONS})
-            return source.saved_list(list_name).values
+            return source.ask(SAVED_LIST.of(list_name)).values
 
         every = (read_values(each, ask_saved) for each in given)
         return tuple(dict.fromkeys(itertools.chain.from_iterable(every)))
@@ -99,11 +105,3 @@ def _completed(
         named = [(f"{_LIST}{name}", holds) for name, holds in lists.DESCRIPTIONS.items()]
         return [CompletionItem(each, help=holds) for each, holds in named if each.startswith(typed)]
     return [CompletionItem(typed, type="file")]
-
-
-candidates_option = values_option(
-    "--candidates",
-    "Values to look for: a file with one per line, - for standard input, list:NAME for a list that "
-    "comes with Deniable, such as list:emoji (deniable lists), or saved:NAME for one that the "
-    "server keeps (deniable lists --saved); may be given several times.",
-)

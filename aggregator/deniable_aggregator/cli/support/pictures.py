@@ -9,11 +9,11 @@ import click
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.telling.figure import Figure
-    from deniable_aggregator.telling.figures import Drawn
 
 
-def draw(answer: Drawn, path: Path) -> None:
+def draw(answer: Answer, path: Path) -> None:
     """Draws an answer into a file, and says on the standard error what it could not draw.
 
     Args:

@@ -1,32 +1,189 @@
-"""Options that questions have in common."""
+"""The options of questions, from their rows: a field of a query's struct is an option of a command.
+
+Its name, type, range, default, help and completion come from the field.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+import functools
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import click
-from msgspec import UNSET, Struct
+from msgspec import Struct
 
-from deniable_aggregator.answers.questions import ValueLists
-from deniable_aggregator.answers.words import INTERVAL_KINDS, MARGINS
-from deniable_aggregator.cli.support.completion import (
-    complete_key,
-    complete_segment,
-    complete_value,
-    complete_version,
-)
-from deniable_aggregator.cli.support.days import complete_day, day
-from deniable_aggregator.cli.support.listed_values import candidates_option
+from deniable_aggregator.answers.fields import Field, fields_of, in_order
+from deniable_aggregator.cli.support import completion
+from deniable_aggregator.cli.support.days import complete_day, day, period
+from deniable_aggregator.cli.support.listed_values import GIVEN_AS, values_option
 from deniable_aggregator.cli.support.numbers import IntegerIn, NumberIn
-from deniable_aggregator.cli.support.output import json_option
+from deniable_aggregator.cli.support.output import (
+    explain_option,
+    json_option,
+    picture_option,
+    print_answer,
+)
+from deniable_aggregator.cli.support.pictures import draw
+from deniable_aggregator.cli.support.server_options import source_options
+from deniable_aggregator.dates import DayRange
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
+    from pathlib import Path
 
-Query = TypeVar("Query", bound=Struct)
+    from deniable_aggregator.asking.connection import ServerAnswer
+    from deniable_aggregator.asking.http_source import HttpSource
+    from deniable_aggregator.asking.questions import Question
+
+    Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+Query = TypeVar("Query")
+Answer = TypeVar("Answer")
+QueryStruct = TypeVar("QueryStruct", bound=Struct)
 
 
-def question(kind: type[Query], **fields: Any) -> Query:
+@dataclass(frozen=True)
+class Asked(Generic[Query, Answer]):
+    """A question of the command line.
+
+    Attributes:
+        source: the server.
+        question: a row of the table, with the metric.
+        query: its options.
+        lists: the values that it is about.
+        explain: whether to say what the numbers mean.
+        as_json: whether the answer is printed as it came.
+        picture: where it is drawn, too.
+    """
+
+    source: HttpSource
+    question: Question[Query, Answer]
+    query: Query
+    lists: Any
+    explain: bool
+    as_json: bool
+    picture: Path | None
+
+    def fetch(self) -> ServerAnswer:
+        """The server's answer, as it came."""
+        return self.source.fetch(self.question, self.query, self.lists)
+
+    def show(self, came: ServerAnswer, tell: Callable[[Answer], None] | None = None) -> None:
+        """Prints an answer, and draws it.
+
+        Args:
+            came: as it came.
+            tell: prints it for people; None to print its document.
+        """
+        if self.as_json:
+            print_answer(came.content)
+        elif tell is not None:
+            tell(came.decode(self.question.answer))
+        else:
+            from deniable_aggregator.media.terminal import print_document
+            from deniable_aggregator.telling.tell import tell as document_of
+
+            print_document(document_of(came.decode(self.question.answer)), explain=self.explain)
+        if self.picture is not None:
+            draw(came.decode(self.question.answer), self.picture)
+
+
+def question_command(question: Question[Any, Any], *more: Decorator) -> Decorator:
+    """Makes a command that asks a question, of the function that prints its answer.
+
+    Args:
+        question: a row of the table.
+        more: further options, which the function gets; it gets `explain` if the question has it.
+    """
+
+    def decorate(tell: Callable[..., None]) -> click.Command:
+        @functools.wraps(tell)
+        def command(asked: Asked[Any, Any], **rest: Any) -> None:
+            if is_measured(question):
+                rest["explain"] = asked.explain
+            asked.show(asked.fetch(), functools.partial(tell, **rest))
+
+        return click.command()(question_options(question, *more)(command))
+
+    return decorate
+
+
+def question_options(
+    question: Question[Any, Any], *more: Decorator, of_all: Question[Any, Any] | None = None
+) -> Decorator:
+    """Adds what a question needs: METRIC, its options, those of the output and of the server.
+
+    The command gets `asked`, an `Asked`.
+
+    Args:
+        question: a row of the table.
+        more: further options, which the command gets.
+        of_all: the same question about all metrics, which is asked where METRIC is left out.
+    """
+    about_metric = "<name>" in question.path
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def wrapped(**given: Any) -> Any:
+            metric = given.pop("metric", None)
+            row = question
+            if about_metric:
+                row = question.of(metric) if of_all is None or metric is not None else of_all
+            query = None if question.query is None else _read(question.query, given)
+            asked = Asked(
+                given.pop("source"),
+                row,
+                query,
+                _read(question.lists, given) if question.lists is not None else _no_lists(),
+                *(given.pop(name, None) for name in ("explain", "as_json", "picture")),
+            )
+            return command(asked=asked, **given)
+
+        added = source_options(wrapped)
+        output = (json_option, explain_option, picture_option)
+        for option in output if is_measured(question) else (json_option,):
+            added = option(added)
+        fields = [] if question.query is None else in_order(fields_of(question.query).values())
+        lists = {} if question.lists is None else fields_of(question.lists)
+        own = [*map(_list_option, lists.values()), *map(_option, fields), *more]
+        for option in reversed(own):
+            added = option(added)
+        if about_metric:
+            complete, required = completion.complete_metric, of_all is None
+            added = click.argument("metric", required=required, shell_complete=complete)(added)
+        return added
+
+    return decorate
+
+
+def is_measured(question: Question[Any, Any]) -> bool:
+    """Whether the answers are numbers of a metric, which are drawn and explained."""
+    return "<name>" in question.path and (question.formats or bool(question.accepted))
+
+
+def options_of(kind: type[QueryStruct], *names: str) -> Decorator:
+    """Adds some options of a question; the command gets `query`, the struct with these.
+
+    Args:
+        kind: the struct of the query.
+        names: of its fields.
+    """
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def wrapped(**given: Any) -> Any:
+            chosen = {name: given.pop(name) for name in names}
+            return command(query=_read(kind, chosen), **given)
+
+        added: Callable[..., Any] = wrapped
+        for name in reversed(names):
+            added = _option(fields_of(kind)[name])(added)
+        return added
+
+    return decorate
+
+
+def question(kind: type[QueryStruct], **fields: Any) -> QueryStruct:
     """How something is asked.
 
     Args:
@@ -42,128 +199,94 @@ def question(kind: type[Query], **fields: Any) -> Query:
         raise click.UsageError(str(error)) from None
 
 
-def days_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds ``--since`` and ``--until``, passed on as dates, or None."""
-    since = click.option(
-        "--since",
-        type=day,
-        shell_complete=complete_day,
-        metavar="DAY",
-        help="The first day, such as 2026-01-31, yesterday, -7d (7 days ago), -4w or -3m.",
+def candidates_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds ``--candidates``, passed on as different values."""
+    from deniable_aggregator.answers.questions import ValueLists
+
+    return _list_option(fields_of(ValueLists)["candidates"])(command)
+
+
+def _read(kind: type[QueryStruct], given: dict[str, Any]) -> QueryStruct:
+    """Takes the fields of a struct out of what was given."""
+    values: dict[str, Any] = {}
+    for name in fields_of(kind):
+        value = given.pop(name, None)
+        if isinstance(value, DayRange):
+            values[name] = f"{value.since}..{value.until}"
+        elif value is not None and value != ():
+            values[name] = value
+    return question(kind, **values)
+
+
+def _no_lists() -> Struct:
+    from deniable_aggregator.asking.source import NO_LISTS
+
+    return NO_LISTS
+
+
+def _option(field: Field) -> Decorator:
+    """The option of a field of a query."""
+    words, kind = f"{field.words[:1].upper()}{field.words[1:]}", field.kind
+    more: dict[str, Any] = {}
+    if kind == "flag":
+        more = {"is_flag": True}
+    elif kind == "choice":
+        more = {"type": click.Choice(field.choices)}
+        if not field.required and field.default is not None:
+            more |= {"default": field.default, "show_default": True}
+    elif kind == "day":
+        words += " Such as 2026-01-31, yesterday, -7d (7 days ago), -4w or -3m."
+        more = {"type": day, "metavar": "DAY", "shell_complete": complete_day}
+    elif kind == "days":
+        words += " Days may also be such as -14d..-8d, or -7d.. for until today."
+        more = {"type": period, "metavar": "FIRST..LAST"}
+    elif kind == "integer":
+        more = {"type": IntegerIn(int(field.least or 0)), "metavar": "N"}
+    elif kind == "number":
+        bounds = {"min_open": True, "max_open": True} if field.open else {}
+        more = {"type": NumberIn(field.least, field.most, **bounds), "metavar": "NUMBER"}
+    elif field.known:
+        more = {
+            "metavar": field.known.removesuffix("s").upper(),
+            "shell_complete": completion.complete(field.known),
+        }
+    return click.option(
+        _name(field),
+        field.name,
+        multiple=field.several,
+        required=field.required,
+        help=words,
+        **more,
     )
-    until = click.option(
-        "--until",
-        type=day,
-        shell_complete=complete_day,
-        metavar="DAY",
-        help="The last day, likewise.",
-    )
-    return since(until(command))
 
 
-without_key_option = click.option(
-    "--without-key",
-    "without_key",
-    multiple=True,
-    metavar="KEY",
-    shell_complete=complete_key,
-    help="Leave out the reports of a key: its label, its id or the first letters of that; may be "
-    "given several times. Nobody else's answers change.",
-)
-
-version_option = click.option(
-    "--version",
-    "version",
-    metavar="ID",
-    shell_complete=complete_version,
-    help="One version of the metric only: its id, or the first letters of it. deniable metrics "
-    "show METRIC says the ids.",
-)
-
-
-quantile_option = click.option(
-    "--quantile",
-    "quantiles",
-    type=NumberIn(0, 1, min_open=True, max_open=True),
-    multiple=True,
-    metavar="SHARE",
-    help="Of a distribution: the value that this share of devices is below, such as 0.95; may be "
-    "given several times.",
-)
-
-margin_option = click.option(
-    "--margin",
-    type=click.Choice(MARGINS),
-    default=MARGINS[0],
-    show_default=True,
-    help="What errors and intervals allow for: the noise of the devices that reported, or also "
-    "that these are a sample.",
-)
-
-SEGMENT_HELP: Final = "Shares among the devices of this segment of the metric."
-
-interval_option = click.option(
-    "--interval",
-    type=click.Choice(INTERVAL_KINDS),
-    help="What intervals cover: one value at a time (the default), all together, or those left "
-    "after picking the top (the default with --top).",
-)
-
-combined_option = click.option(
-    "--combined",
-    metavar="A,B,...",
-    shell_complete=complete_value,
-    multiple=True,
-    help="Also the share of all of these values together; may be given several times.",
-)
-
-
-def time_options(command: Callable[..., Any], *, chosen: str) -> Callable[..., Any]:
-    """Adds the options that series and change have in common.
-
-    Args:
-        command: gets these options.
-        chosen: what --top means.
-    """
-    value = click.option(
-        "--value",
-        "values",
+def _list_option(field: Field) -> Decorator:
+    """The option of a field of lists: known words, a pair of them, or a file of values."""
+    words = f"{field.words[:1].upper()}{field.words[1:]}"
+    if not field.known:
+        return values_option(_name(field), f"{words} {GIVEN_AS}")
+    complete = completion.complete(field.known)
+    if field.pair:
+        return click.option(
+            _name(field),
+            field.name,
+            nargs=2,
+            metavar="FIRST LAST",
+            shell_complete=complete,
+            help=words,
+        )
+    return click.option(
+        _name(field),
+        field.name,
         multiple=True,
-        shell_complete=complete_value,
-        help="One of its values; may be given several times.",
+        metavar="A,B,...",
+        callback=lambda _context, _parameter, texts: tuple(
+            value for text in texts for value in text.split(",")
+        ),
+        shell_complete=complete,
+        help=f"{words} May come several times.",
     )
-    top = click.option("--top", type=IntegerIn(1), help=chosen, metavar="N")
-    segment = click.option("--segment", help=SEGMENT_HELP, shell_complete=complete_segment)
-    for option in (
-        json_option,
-        interval_option,
-        margin_option,
-        segment,
-        quantile_option,
-        top,
-        combined_option,
-        candidates_option,
-        value,
-    ):
-        command = option(command)
-    return command
 
 
-def value_lists(
-    values: Sequence[str],
-    candidates: Sequence[str],
-    combined: Sequence[str],
-    ends: tuple[str, str] | None = None,
-) -> ValueLists:
-    """The values that a question is about.
-
-    Args:
-        values: those of ``--value``.
-        candidates: those of ``--candidates``.
-        combined: each of ``--combined``, such as "A,B".
-        ends: the two of ``--range``.
-    """
-    together = tuple(value for text in combined for value in text.split(","))
-    return ValueLists(
-        tuple(dict.fromkeys([*values, *candidates])) or UNSET, together or UNSET, ends or UNSET
-    )
+def _name(field: Field) -> str:
+    return f"--{field.name.replace('_', '-')}"

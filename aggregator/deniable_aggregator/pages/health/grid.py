@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from deniable_aggregator.answers.silence import QUIET_DAYS, stopped_since
 from deniable_aggregator.answers.versions import versions_by_name, whole_metric
+from deniable_aggregator.telling.checks import day_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from deniable_aggregator.answers.administration import Metric
-    from deniable_aggregator.answers.estimate_table import TableRow
-    from deniable_aggregator.answers.integrity import Health
+    from deniable_aggregator.answers.answer import Answer
+    from deniable_aggregator.answers.row import Row
     from deniable_aggregator.dates import DayRange
 
 CellKind = Literal["ok", "suspicious", "uneven", "missing", "rest", "open", "unknown", "before"]
@@ -76,7 +77,7 @@ def days_of(asked: DayRange) -> list[date]:
     return [asked.since + timedelta(n) for n in range((asked.until - asked.since).days + 1)]
 
 
-def not_in_table(metrics: Iterable[Metric], rows: Iterable[TableRow], asked: DayRange) -> list[str]:
+def not_in_table(metrics: Iterable[Metric], rows: Iterable[Row], asked: DayRange) -> list[str]:
     """Names of metrics with reports of these days, of which the table of estimates has no row.
 
     Args:
@@ -100,8 +101,8 @@ def not_in_table(metrics: Iterable[Metric], rows: Iterable[TableRow], asked: Day
 
 def metric_days(
     metrics: Sequence[Metric],
-    rows: Iterable[TableRow],
-    looked_at: Mapping[str, Health],
+    rows: Iterable[Row],
+    looked_at: Mapping[str, Answer],
     asked: DayRange,
     today: date,
 ) -> list[MetricDays]:
@@ -114,7 +115,7 @@ def metric_days(
         asked: the days.
         today: the server's day.
     """
-    by_metric: dict[str, dict[date, TableRow]] = {}
+    by_metric: dict[str, dict[date, Row]] = {}
     for row in rows:
         by_metric.setdefault(row.metric, {})[row.since] = row
     written = max((day for found in by_metric.values() for day in found), default=None)
@@ -150,7 +151,7 @@ class _Cells:
         self.known_until = known_until
 
 
-def _cells_of_table(rows: Mapping[date, TableRow], written: date | None) -> _Cells:
+def _cells_of_table(rows: Mapping[date, Row], written: date | None) -> _Cells:
     by_day: dict[date, CellKind] = {}
     for day, row in rows.items():
         marks = (row.marks or "").split()
@@ -164,16 +165,16 @@ def _cells_of_table(rows: Mapping[date, TableRow], written: date | None) -> _Cel
     return _Cells(by_day, written if rows else None)
 
 
-def _cells_of_checks(health: Health) -> _Cells:
+def _cells_of_checks(health: Answer) -> _Cells:
     by_day: dict[date, CellKind] = {}
-    for day in health.by_day:
-        known = by_day.get(day.day)
-        verdict: CellKind = day.verdict
-        by_day[day.day] = "suspicious" if "suspicious" in (known, verdict) else verdict
-    for uneven in health.days.uneven:
-        if by_day.get(uneven) != "suspicious":
-            by_day[uneven] = "uneven"
-    return _Cells(by_day, health.days.until)
+    for check in day_verdicts(health):
+        if by_day.get(check.day) != "suspicious":
+            by_day[check.day] = check.verdict
+    for days in health.head.covered:
+        for uneven in days.uneven:
+            if by_day.get(uneven) != "suspicious":
+                by_day[uneven] = "uneven"
+    return _Cells(by_day, max((days.until for days in health.head.covered), default=None))
 
 
 def _metric_days(
@@ -181,7 +182,7 @@ def _metric_days(
     cells: _Cells,
     asked: DayRange,
     today: date,
-    rows: Mapping[date, TableRow],
+    rows: Mapping[date, Row],
 ) -> MetricDays:
     first, last = metric.first_day, metric.last_day
 

@@ -1,4 +1,4 @@
-"""What the page about the health of one metric shows."""
+"""What the pages about health show of one metric: what failed, whose reports, and what to do."""
 
 from __future__ import annotations
 
@@ -7,31 +7,114 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec.structs import replace
 
-from deniable_aggregator.answers.days import days_in_words, key_in_words
-from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.pages.addresses import address
-from deniable_aggregator.pages.health.look import metric_look
+from deniable_aggregator.telling.checks import checks_made, failed_checks, key_findings
 from deniable_aggregator.telling.document import Badge, Column, Link, text_table
-from deniable_aggregator.sentences import cautions, counted, shown_value
-from deniable_aggregator.sentences.checks import (
-    NO_CHECK_SEES_LIES,
-    checks_explained,
-    contrast_in_words,
-)
+from deniable_aggregator.telling.figures import figure_of
+from deniable_aggregator.telling.tell import tell
+from deniable_aggregator.telling.wording import counted, key_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deniable_aggregator.answers.integrity import Health
-    from deniable_aggregator.answers.metrics import MetricDetails
-    from deniable_aggregator.charts.figure import Figure
+    from deniable_aggregator.answers.answer import Answer
+    from deniable_aggregator.answers.metrics import KeyReports, MetricDetails
     from deniable_aggregator.dates import DayRange
-    from deniable_aggregator.pages.health.look import MetricLook
+    from deniable_aggregator.telling.checks import KeyFinding
+    from deniable_aggregator.telling.document import Document, Table
+    from deniable_aggregator.telling.figure import Figure
 
-_SAID_ANYWAY: Final = ("suspicious_reports", "uneven_key")
+MOST_FAILED: Final = 4
+"""So many failed checks and keys are named; a page about the metric alone names all of them."""
 
 MOST_KEYS: Final = 20
 """So many keys are drawn."""
+
+_SAID_ANYWAY: Final = ("suspicious_reports", "uneven_key")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyLook:
+    """A key that stands out, or answers unlike the others.
+
+    Attributes:
+        name: the key, as people know it.
+        finding: how it stands out, in a sentence.
+        without: the address of the metric's numbers without it.
+        checked_without: that of its checks without it.
+        exclude: where an administrator leaves it out of all answers; empty if that cannot be.
+    """
+
+    name: str
+    finding: str
+    without: str
+    checked_without: str
+    exclude: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricLook:
+    """A closer look at a metric.
+
+    Attributes:
+        metric: its name.
+        title: what it is for, or its name.
+        verdict: of all checks.
+        finding: what they found, in a sentence.
+        failed: what failed, a sentence each.
+        more: how many sentences are left out.
+        keys: those that stand out.
+        address: of the page about the health of this metric alone.
+    """
+
+    metric: str
+    title: str
+    verdict: str
+    finding: str
+    failed: Sequence[str]
+    more: int
+    keys: Sequence[KeyLook]
+    address: str
+
+
+def metric_look(
+    health: Answer, description: str, days: DayRange, most: int | None = MOST_FAILED
+) -> MetricLook:
+    """What there is to say about a metric's reports.
+
+    Args:
+        health: of the metric, on these days.
+        description: what it is for; may be empty.
+        days: as they were asked for.
+        most: so many failed checks and keys are named; None for all.
+    """
+    failed, metric = list(failed_checks(health)), health.head.metric
+    odd = [each for each in key_findings(health) if each.text]
+    return MetricLook(
+        metric=metric,
+        title=description or metric,
+        verdict=health.head.verdict,
+        finding=tell(health).finding,
+        failed=failed[:most],
+        more=len(failed[most:]) if most is not None else 0,
+        keys=[_key_look(metric, each, _span(days)) for each in odd[:most]],
+        address=address("health", metric=metric, **_span(days)),
+    )
+
+
+def _span(days: DayRange) -> dict[str, str]:
+    return {"since": str(days.since), "until": str(days.until)}
+
+
+def _key_look(metric: str, found: KeyFinding, span: dict[str, str]) -> KeyLook:
+    key = found.key
+    return KeyLook(
+        name=found.name,
+        finding=found.text,
+        without=address("metric", metric, without_key=key, **span) if key else "",
+        checked_without=address("health", metric=metric, without_key=key, **span) if key else "",
+        exclude=address("keys", key, "exclude", metric=metric) if key else "",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +126,12 @@ class MetricHealthView:
         name: what it is called in registries.
         numbers: the address of its numbers of these days.
         all_metrics: that of the health of all metrics.
-        days: the days that are covered, in a line.
-        cautions: what to know first.
-        look: what was found; None if its reports cannot be looked at.
+        told: what is said of its reports; None if they cannot be looked at.
+        look: what was found.
         figure: the verdicts by key and day.
         keys: the keys that brought reports, with what can be done about each.
         choices: values and texts of the field that leaves a key out.
-        made: how many checks were made, and what none sees.
-        explained: what the checks are.
+        made: what was checked, and what no check sees.
         command: the same in a terminal.
     """
 
@@ -58,19 +139,17 @@ class MetricHealthView:
     name: str
     numbers: str
     all_metrics: str
-    days: str
-    cautions: Sequence[str]
+    told: Document | None
     look: MetricLook | None
     figure: Figure | None
     keys: Table
     choices: Sequence[tuple[str, str]]
     made: str
-    explained: Sequence[str]
     command: str
 
 
 def metric_health_view(
-    details: MetricDetails, health: Health | None, days: DayRange, without: str
+    details: MetricDetails, health: Answer | None, days: DayRange, without: str
 ) -> MetricHealthView:
     """What the page shows.
 
@@ -80,83 +159,68 @@ def metric_health_view(
         days: as they were asked for.
         without: the key that is left out, or empty.
     """
-    span = {"since": str(days.since), "until": str(days.until)}
     command = f"deniable health {details.name} --since {days.since} --until {days.until}"
     return MetricHealthView(
         title=details.description or details.name,
         name=details.name,
-        numbers=address("metric", details.name, without_key=without, **span),
-        all_metrics=address("health", **span),
-        days="" if health is None else days_in_words(health.days),
-        cautions=[] if health is None else _other_cautions(health),
+        numbers=address("metric", details.name, without_key=without, **_span(days)),
+        all_metrics=address("health", **_span(days)),
+        told=None if health is None else tell(_without_notices(health)),
         look=None if health is None else metric_look(health, details.description, days, None),
         figure=None if health is None else figure_of(health, most=MOST_KEYS),
-        keys=_keys(details, health, span),
+        keys=_keys(details, health, days),
         choices=[
             ("", "none"),
             *((key.key, key_in_words(key.key, key.label)) for key in details.keys if key.key),
         ],
-        made=""
-        if health is None
-        else f"{counted(health.checks_made, 'check')} made. {NO_CHECK_SEES_LIES}",
-        explained=[] if health is None else list(checks_explained(health)),
+        made="" if health is None else checks_made(health),
         command=command + (f" --without-key {without}" if without else ""),
     )
 
 
-def _other_cautions(health: Health) -> list[str]:
-    """What to know first beside what the page is about."""
+def _without_notices(health: Answer) -> Answer:
+    """The same without those that say what the page is about."""
     others = [each for each in health.notices if each.code not in _SAID_ANYWAY]
-    return cautions(replace(health, notices=others))
+    return replace(health, notices=others)
 
 
-def _keys(details: MetricDetails, health: Health | None, span: dict[str, str]) -> Table:
-    odd: dict[str, int] = {}
-    contrasts = {}
-    brought: dict[str, int] = {}
-    if health is not None:
-        for day in health.by_day:
-            for of in day.keys:
-                brought[of.key] = brought.get(of.key, 0) + of.reports
-            for each in day.stand_out:
-                odd[each] = odd.get(each, 0) + 1
-        contrasts = {each.key: each for each in reversed(health.key_contrasts)}
+def _keys(details: MetricDetails, health: Answer | None, days: DayRange) -> Table:
+    found = {} if health is None else {each.key: each for each in key_findings(health)}
+    checked = health is not None and health.head.verdict != "unknown"
     rows = []
     for key in details.keys:
-        contrast = contrasts.get(key.key)
-        if key.excluded:
-            badge = Badge("excluded from all answers", "stopped")
-        elif key.key in odd:
-            badge = Badge(f"a check fails on {counted(odd[key.key], 'day')}", "suspicious")
-        elif contrast is not None and contrast.verdict == "uneven":
-            badge = Badge("answers unlike the others", "uneven")
-        else:
-            known = health is not None and health.verdict != "unknown"
-            badge = Badge("no check fails", "ok") if known else Badge("not checked", "unknown")
-        differs = ""
-        if contrast is not None:
-            differs = contrast_in_words(contrast, shown_value(contrast.value or ""))
-        place = address("metric", details.name, without_key=key.key, **span)
+        of_key = found.get(key.key)
+        without = address("metric", details.name, without_key=key.key, **_span(days))
         rows.append(
             (
                 key_in_words(key.key, key.label),
-                badge,
-                f"{brought.get(key.key, 0):,}",
+                _badge(key, of_key, checked=checked),
+                f"{of_key.reports if of_key else 0:,}",
                 f"{key.reports:,}",
-                differs,
-                Link("numbers without it", place) if key.key and not key.excluded else "",
+                of_key.where if of_key else "",
+                Link("numbers without it", without) if key.key and not key.excluded else "",
             )
         )
     return text_table(
-        name="keys",
-        caption="Keys that brought reports",
-        columns=(
-            Column(heading="Key", words=True),
-            Column(heading="State", words=True),
-            Column(heading="Reports of these days"),
+        "keys",
+        "Keys that brought reports",
+        (
+            Column(heading="key", words=True),
+            Column(heading="state", words=True),
+            Column(heading="reports of these days"),
             Column(heading="of all days"),
-            Column(heading="Differs most in", words=True),
-            Column(heading="Compare", words=True),
+            Column(heading="differs most in", words=True),
+            Column(heading="compare", words=True),
         ),
-        rows=rows,
+        rows,
     )
+
+
+def _badge(key: KeyReports, found: KeyFinding | None, *, checked: bool) -> Badge:
+    if key.excluded:
+        return Badge("excluded from all answers", "stopped")
+    if found is not None and found.failing:
+        return Badge(f"a check fails on {counted(len(found.failing), 'day')}", "suspicious")
+    if found is not None and found.differs:
+        return Badge("answers unlike the others", "uneven")
+    return Badge("no check fails", "ok") if checked else Badge("not checked", "unknown")

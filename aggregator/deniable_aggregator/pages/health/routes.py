@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from flask import request
 
 from deniable_aggregator.answers.estimate_table import EstimateTableQuery
 from deniable_aggregator.answers.questions import DaysQuery
+from deniable_aggregator.asking.dates import parse_day, parse_period
 from deniable_aggregator.asking.errors import AskingError
-from deniable_aggregator.pages.health.asked import read_days
+from deniable_aggregator.asking.questions import ESTIMATES, HEALTH, METRIC, METRICS
+from deniable_aggregator.dates import DayRange
 from deniable_aggregator.pages.health.grid import metric_days, not_in_table
-from deniable_aggregator.pages.health.look import metric_look
-from deniable_aggregator.pages.health.metric_view import metric_health_view
+from deniable_aggregator.pages.health.metric_view import metric_health_view, metric_look
 from deniable_aggregator.pages.health.view import health_view
 from deniable_aggregator.pages.rendering import page
 from deniable_aggregator.pages.states import failed, no_metrics
 from deniable_aggregator.pages.visit import current_visit
+from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+    from datetime import date
 
     from flask import Blueprint, Response
 
-    from deniable_aggregator.answers.integrity import Health
+    from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.asking.source import Source
-    from deniable_aggregator.dates import DayRange
+
+DEFAULT_SINCE: Final = "-28d"
+MOST_DAYS: Final = 92
+"""So many columns a grid has at most."""
 
 MOST_LOOKS: Final = 2
 """Of so many metrics with failed checks it is said at once what failed. Those that count strings
@@ -54,7 +61,7 @@ def _of_all() -> Response:
     source = visit.source
     asked = read_days(request.args, visit.today)
     days = asked.days
-    metrics = source.metrics().metrics
+    metrics = source.ask(METRICS).metrics
     if not metrics:
         return page(
             "health/health.html.jinja",
@@ -62,7 +69,9 @@ def _of_all() -> Response:
             health=None,
             empty=no_metrics(visit.application),
         )
-    rows = source.estimates(EstimateTableQuery(since=days.since, until=days.until, brief=True)).rows
+    rows = source.ask(
+        ESTIMATES, EstimateTableQuery(since=days.since, until=days.until, brief=True)
+    ).rows
     missing = not_in_table(metrics, rows, days)
     looked_at = _looked_at(source, missing[:MOST_CHECKED], days)
     found = metric_days(metrics, rows, looked_at, days, visit.today)
@@ -86,12 +95,12 @@ def _of_all() -> Response:
     return page("health/health.html.jinja", asked=asked, health=view, empty=None)
 
 
-def _looked_at(source: Source, names: Iterable[str], days: DayRange) -> dict[str, Health]:
+def _looked_at(source: Source, names: Iterable[str], days: DayRange) -> dict[str, Answer]:
     """The health of metrics that can be looked at, by name."""
     found = {}
     for name in names:
         try:
-            found[name] = source.health(name, DaysQuery(since=days.since, until=days.until))
+            found[name] = source.ask(HEALTH.of(name), DaysQuery(since=days.since, until=days.until))
         except AskingError:  # no reports of these days that count, or this server cannot read them
             continue
     return found
@@ -101,14 +110,14 @@ def _of_metric(name: str) -> Response:
     visit = current_visit()
     asked = read_days(request.args, visit.today, MOST_DAYS_OF_ONE)
     without = request.args.get("without_key", "")
-    details = visit.source.metric(name)
+    details = visit.source.ask(METRIC.of(name))
     query = DaysQuery(
         since=asked.days.since,
         until=asked.days.until,
         without_key=(without,) if without else (),
     )
     try:
-        health, problem = visit.source.health(name, query), None
+        health, problem = visit.source.ask(HEALTH.of(name), query), None
     except AskingError as error:
         health, problem = None, failed(str(error))
     return page(
@@ -118,3 +127,48 @@ def _of_metric(name: str) -> Response:
         health=metric_health_view(details, health, asked.days, without),
         problem=problem,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class AskedDays:
+    """The days of a page.
+
+    Attributes:
+        since: the first, as it was typed.
+        until: the last, as it was typed; may be empty.
+        days: both, read; those of a page that says nothing where they cannot be.
+        error: what is wrong with them, or empty.
+    """
+
+    since: str
+    until: str
+    days: DayRange
+    error: str
+
+
+def read_days(given: Mapping[str, str], today: date, most: int = MOST_DAYS) -> AskedDays:
+    """The days that an address asks for.
+
+    Args:
+        given: its parameters; ``since`` may be a period such as "2026-09-01..2026-09-30".
+        today: the server's day.
+        most: so many days may be asked for.
+    """
+    since = given.get("since", "").strip() or DEFAULT_SINCE
+    until = given.get("until", "").strip()
+    usual = DayRange(parse_day(DEFAULT_SINCE, today), today)
+    try:
+        if ".." in since:
+            days = parse_period(since, today, name="since")
+        else:
+            last = parse_day(until, today, name="until") if until else today
+            days = DayRange(parse_day(since, today, name="since"), last)
+    except ParameterError as error:
+        return AskedDays(since, until, usual, f"{error}.")
+    if days.since > days.until:
+        return AskedDays(since, until, usual, f"{days.since} is after {days.until}.")
+    length = (days.until - days.since).days + 1
+    if length > most:
+        too_many = f"These are {length:,} days: ask for at most {most}."
+        return AskedDays(since, until, usual, too_many)
+    return AskedDays(since, until, days, "")

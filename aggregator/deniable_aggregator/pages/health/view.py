@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.pages.health.grid import CELL_WORDS, days_of
 from deniable_aggregator.telling.document import Badge, Link
-from deniable_aggregator.sentences import counted, days_between
-from deniable_aggregator.sentences.wording import listed
+from deniable_aggregator.telling.wording import counted, days_between, listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.dates import DayRange
     from deniable_aggregator.pages.health.grid import CellKind, MetricDays
-    from deniable_aggregator.pages.health.look import MetricLook
-    from deniable_aggregator.pages.parts import BadgeKind
+    from deniable_aggregator.pages.health.metric_view import MetricLook
 
 MOST_NAMED: Final = 3
 """Of metrics in the sentence at the top."""
@@ -28,7 +26,7 @@ OLD_DAYS: Final = 7
 OLDER_DAYS: Final = 15
 """Days of so long ago are not shown in narrow windows."""
 
-_BADGES: Final[dict[str, tuple[BadgeKind, str]]] = {
+_BADGES: Final[dict[str, tuple[str, str]]] = {
     "suspicious": ("suspicious", "a check fails"),
     "uneven": ("uneven", "keys differ"),
     "stopped": ("stopped", "stopped"),

@@ -11,32 +11,35 @@ from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.pages.keys.view import key_act_view
 from deniable_aggregator.pages.rendering import go_to, here, page
 from deniable_aggregator.pages.visit import require_administrator
-from deniable_aggregator.security.key_administration import KeyStateError, NoSuchKeyError
+from deniable_aggregator.security.key_administration import (
+    KeyAdministrator,
+    KeyStateError,
+    NoSuchKeyError,
+)
 
 if TYPE_CHECKING:
     from flask import Blueprint, Response
 
-    from deniable_aggregator.pages.keys.acts import KeyActs
     from deniable_aggregator.pages.visit import Visit
-    from deniable_aggregator.security.key_administration import KeyAdministrator
+    from deniable_aggregator.parts import Parts
 
 
-def add_keys(routes: Blueprint, acts: KeyActs) -> None:
+def add_keys(routes: Blueprint, parts: Parts) -> None:
     """Adds ``/keys/ID/exclude`` and ``/keys/ID/include``.
 
     Args:
         routes: pages of the server's own process.
-        acts: what is done to keys.
+        parts: the store with the keys, and what is made over it.
     """
-    pages = _Keys(acts)
+    pages = _Keys(parts)
     path = "/keys/<key_id>/<any(exclude, include):act>"
     routes.add_url_rule(path, "ask about key", pages.ask)
     routes.add_url_rule(path, "change key", pages.change, methods=["POST"])
 
 
 class _Keys:
-    def __init__(self, acts: KeyActs) -> None:
-        self._acts = acts
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
 
     def ask(self, key_id: str, act: str) -> Response:
         """Says what would change, or what has changed."""
@@ -47,7 +50,7 @@ class _Keys:
         view = key_act_view(
             key,
             act,
-            reports=self._acts.reports_of(visit.application, key_id),
+            reports=self._reports_of(visit.application, key_id),
             last_mixed_day=administrator.last_mixed_day(),
             metric=request.args.get("metric", ""),
         )
@@ -67,4 +70,16 @@ class _Keys:
 
     def _administrator(self) -> tuple[Visit, KeyAdministrator]:
         visit = require_administrator()
-        return visit, self._acts.administrator(visit.key)
+        administrator = KeyAdministrator(
+            self._parts.store,
+            actor=visit.key.id,
+            today=self._parts.today,
+            application=visit.key.application,
+        )
+        return visit, administrator
+
+    def _reports_of(self, application: str, key_id: str) -> int:
+        """How many counted reports a key has brought, of all metrics."""
+        entries = self._parts.catalogue.for_application(application)
+        brought = self._parts.store.tallies.reports_by_key([entry.tally for entry in entries])
+        return brought.get(key_id, 0)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deniable_aggregator.answers.days import key_in_words
 from deniable_aggregator.dates import format_day
 from deniable_aggregator.pages.addresses import address
-from deniable_aggregator.sentences import counted
+from deniable_aggregator.telling.wording import counted, key_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from flask import Response, request
 
+from deniable_aggregator.asking.questions import SAVED_LIST
 from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.lists.reading import read_values
 from deniable_aggregator.pages.addresses import address
@@ -53,12 +54,12 @@ class _Lists:
 
     def show_one(self, name: str) -> Response:
         """The values of one list."""
-        found = current_visit().source.saved_list(name)
+        found = current_visit().source.ask(SAVED_LIST.of(name))
         return page("lists/one.html.jinja", list=one_list_view(found))
 
     def file(self, name: str) -> Response:
         """The values of one list as a text file, which can be uploaded again."""
-        found = current_visit().source.saved_list(name)
+        found = current_visit().source.ask(SAVED_LIST.of(name))
         response = Response("".join(f"{each}\n" for each in found.values), mimetype="text/plain")
         response.headers.set("Content-Disposition", "attachment", filename=f"{name}.txt")
         return response

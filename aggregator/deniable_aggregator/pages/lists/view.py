@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from deniable_aggregator import lists as shipped
 from deniable_aggregator.pages.addresses import address
-from deniable_aggregator.sentences import counted
+from deniable_aggregator.telling.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,27 +1,29 @@
-"""Asks all that the page shows; what has no answer is part of it."""
+"""The questions of a page about a metric, and their answers; what has no answer is part of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery, SeriesQuery
 from deniable_aggregator.answers.versions import versions_by_name, whole_metric
 from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.questions import ANNOTATIONS, CHANGE, ESTIMATE, METRICS, SERIES
 from deniable_aggregator.asking.source import NO_LISTS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from deniable_aggregator.answers.annotations import Annotation
-    from deniable_aggregator.answers.estimates import Estimate
+    from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.answers.questions import ValueLists
-    from deniable_aggregator.answers.trends import Change, Series
     from deniable_aggregator.asking.source import Source
     from deniable_aggregator.dates import DayRange
     from deniable_aggregator.pages.metric.choices import Choices
-    from deniable_aggregator.pages.metric.strings import Strings
+    from deniable_aggregator.pages.metric.values import Strings
+
+    Query = EstimateQuery | ChangeQuery | SeriesQuery
 
 MOST_FOLLOWED: Final = 4
 """Values that are followed over time, if the metric has many."""
@@ -38,8 +40,6 @@ days, and not followed period by period, which takes as many times longer."""
 
 MOST_OF_LONG_LIST: Final = 100
 """Rows of a page; the file has all."""
-
-Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +65,24 @@ class Questions:
         """Whether the values are a long list."""
         return is_long(self.lists)
 
+    def ask(self, source: Source, name: str) -> Answer | None:
+        """The answer to one of them; None if nothing is compared.
+
+        Args:
+            source: answers it.
+            name: "estimate", "change" or "series".
+
+        Raises:
+            AskingError: if there is no answer.
+        """
+        if name == "series":
+            return source.ask(SERIES.of(self.metric), self.series, self.lists)
+        if name == "estimate":
+            return source.ask(ESTIMATE.of(self.metric), self.estimate, self.lists)
+        if self.change is None:
+            return None
+        return source.ask(CHANGE.of(self.metric), self.change, self.lists)
+
 
 @dataclass
 class Answers:
@@ -84,22 +102,28 @@ class Answers:
 
     details: MetricDetails
     questions: Questions
-    estimate: Estimate | None = None
-    change: Change | None = None
-    series: Series | None = None
+    estimate: Answer | None = None
+    change: Answer | None = None
+    series: Answer | None = None
     strings: Strings | None = None
     annotations: Sequence[Annotation] = ()
     needed: int | None = None
     failures: dict[str, AskingError] = field(default_factory=dict)
 
+    def each(self) -> Iterator[tuple[str, Query, Answer]]:
+        """The questions that have an answer, with it."""
+        questions = self.questions
+        if self.estimate is not None:
+            yield "estimate", questions.estimate, self.estimate
+        if self.change is not None and questions.change is not None:
+            yield "change", questions.change, self.change
+        if self.series is not None:
+            yield "series", questions.series, self.series
+
 
 def is_long(lists: ValueLists) -> bool:
-    """Whether the values are more than `LONG_LIST`.
-
-    Args:
-        lists: the values that are asked about.
-    """
-    return bool(lists.candidates) and len(lists.candidates or ()) > LONG_LIST
+    """Whether the values are more than `LONG_LIST`."""
+    return len(lists.candidates or ()) > LONG_LIST
 
 
 def questions(
@@ -183,32 +207,27 @@ def ask(
         asked: the questions.
         strings: what is looked for in a metric of strings.
     """
-    notes = source.annotations().annotations
+    notes = source.ask(ANNOTATIONS).annotations
     answers = Answers(details, asked, strings=strings, annotations=notes)
     if strings is not None and not strings.chosen.any:
         return answers
 
-    def answer(question: str, ask_it: Callable[[], Answer]) -> Answer | None:
+    def answer(name: str) -> Answer | None:
         try:
-            return ask_it()
+            return asked.ask(source, name)
         except AskingError as error:
-            answers.failures[question] = error
+            answers.failures[name] = error
             return None
 
-    metric, change = asked.metric, asked.change
-    answers.estimate = answer(
-        "estimate", lambda: source.estimate(metric, asked.estimate, asked.lists)
-    )
+    answers.estimate = answer("estimate")
     if answers.estimate is None:
         if all(each.first_day is None for each in details.versions):
-            every = source.metrics().metrics
-            newest = whole_metric(versions_by_name(every)[metric])
+            newest = whole_metric(versions_by_name(source.ask(METRICS).metrics)[asked.metric])
             answers.needed = newest.reports_for_one_percent
         return answers
-    if change is not None:
-        answers.change = answer("change", lambda: source.change(metric, change, asked.lists))
+    answers.change = answer("change")
     if not asked.long and not details.discovers:
-        answers.series = answer("series", lambda: source.series(metric, asked.series, asked.lists))
+        answers.series = answer("series")
     return answers
 
 

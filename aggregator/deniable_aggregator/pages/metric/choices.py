@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast, get_args
 
-from deniable_aggregator.answers.days import key_in_words
 from deniable_aggregator.answers.words import PERIOD_LENGTHS
 from deniable_aggregator.pages.metric.periods import (
     DEFAULT_COMPARISON,
@@ -18,6 +17,7 @@ from deniable_aggregator.pages.metric.periods import (
     followed,
     length_for,
 )
+from deniable_aggregator.telling.wording import key_in_words
 from deniable_shared.errors import ParameterError
 from deniable_shared.nearest import did_you_mean
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.answers.days import SHOWN_OF_IDS, key_in_words
 from deniable_aggregator.answers.words import PERIOD_LENGTHS
 from deniable_aggregator.pages.metric.choices import DEFAULT_SORT, DEFAULT_TOP, TOPS, segments_of
 from deniable_aggregator.pages.metric.periods import COMPARISONS, PERIODS, SINCE
+from deniable_aggregator.telling.wording import SHOWN_OF_IDS, key_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The routes of a metric: its page, and files of its answers."""
+"""The routes of a metric: its page, files of its answers, and looking for strings."""
 
 from __future__ import annotations
 
@@ -7,30 +7,42 @@ from urllib.parse import urlencode
 
 from flask import request
 
+from deniable_aggregator.answers.discoveries import DiscoveryQuery
+from deniable_aggregator.answers.parsing import MalformedQueryError, parse_query
 from deniable_aggregator.asking.errors import AskingError
-from deniable_aggregator.pages.addresses import address
+from deniable_aggregator.asking.questions import DISCOVER, DISCOVERY, METRIC, METRICS
+from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.http.tables import table_response
+from deniable_aggregator.media.rows import rows_of
+from deniable_aggregator.pages.addresses import address, changed
 from deniable_aggregator.pages.metric.answering import ask, questions
 from deniable_aggregator.pages.metric.choices import read_choices
+from deniable_aggregator.pages.metric.discovered import SHOWN
 from deniable_aggregator.pages.metric.files import export
-from deniable_aggregator.pages.metric.strings import lists_of, strings_of
+from deniable_aggregator.pages.metric.values import lists_of, strings_of
 from deniable_aggregator.pages.metric.view import metric_view
 from deniable_aggregator.pages.parts import State
-from deniable_aggregator.telling.document import Link
-from deniable_aggregator.pages.rendering import page
+from deniable_aggregator.pages.rendering import HEADERS, go_to, here, page
 from deniable_aggregator.pages.visit import current_visit
-from deniable_aggregator.sentences import shown_value
+from deniable_aggregator.telling.document import Link
+from deniable_aggregator.telling.wording import shown_value
 from deniable_shared.nearest import nearest
 
 if TYPE_CHECKING:
     from flask import Blueprint, Response
 
+FOUND_FILE = "csv"
+FIELDS = DiscoveryQuery.__struct_fields__
+
 
 def add_metric(routes: Blueprint) -> None:
-    """Adds ``/metric/NAME`` and what is below it.
+    """Adds ``/metric/NAME`` and the files below it.
 
     Args:
         routes: pages that ask.
     """
+    found = f"/metric/<name>/discoveries/<int(max={(1 << 63) - 1}):number>.{FOUND_FILE}"
+    routes.add_url_rule(found, "found strings", found_strings)
     routes.add_url_rule("/metric/<name>", "metric", metric)
     routes.add_url_rule("/metric/<name>/export.<ending>", "metric export", export)
 
@@ -39,11 +51,11 @@ def metric(name: str) -> Response:
     """The page of a metric; 400 where a choice is wrong, with an answer all the same."""
     visit = current_visit()
     try:
-        details = visit.source.metric(name)
+        details = visit.source.ask(METRIC.of(name))
     except AskingError as error:
         if error.code != "unknown_metric":
             raise
-        return _unknown(name, [each.name for each in visit.source.metrics().metrics])
+        return _unknown(name, [each.name for each in visit.source.ask(METRICS).metrics])
     choices = read_choices(request.args, details, visit.today)
     strings = strings_of(visit.source, details, choices, request.args)
     answers = ask(visit.source, details, questions(details, choices, lists_of(strings)), strings)
@@ -65,3 +77,32 @@ def _address(name: str) -> str:
     """Where the page is, with all that was chosen."""
     chosen = [each for each in request.args.items(multi=True) if each[1]]
     return f"{address('metric', name)}{'?' if chosen else ''}{urlencode(chosen)}"
+
+
+def found_strings(name: str, number: int) -> Response:
+    """What was found of strings that nobody listed, as a file."""
+    found = current_visit().source.ask(DISCOVERY.of(name, number))
+    if found.result is None:
+        raise ProblemError("no_result", f"Discovery {number} is {found.state}.")
+    rows = rows_of(found.result)
+    return table_response(rows, FOUND_FILE, f"{name}-discovery-{number}", HEADERS)
+
+
+def add_discovering(routes: Blueprint) -> None:
+    """Adds ``POST /metric/NAME/discover``.
+
+    Args:
+        routes: pages of the server's own process, which runs what is started.
+    """
+
+    def start(name: str) -> Response:
+        given = [each for each in request.form.items(multi=True) if each[0] in FIELDS]
+        try:
+            query = parse_query(DiscoveryQuery, given)
+        except MalformedQueryError as error:
+            raise ProblemError("malformed_question", f"{error}.") from None
+        current_visit().source.ask(DISCOVER.of(name), query)
+        shown = changed(f"{address('metric', name)}?{request.form.get(SHOWN, '')}")
+        return go_to(here(f"{shown}#discovered"))
+
+    routes.add_url_rule("/metric/<name>/discover", "discover", start, methods=["POST"])

@@ -2,70 +2,110 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from msgspec import UNSET
-from msgspec.structs import replace
+from msgspec.structs import replace as with_fields
 
-from deniable_aggregator.answers.estimates import Distribution, Mean, SegmentShares, Shares
 from deniable_aggregator.answers.silence import stopped_since
-from deniable_aggregator.charts.figure_of import figure_of
 from deniable_aggregator.pages import states
 from deniable_aggregator.pages.addresses import address as address_of
 from deniable_aggregator.pages.addresses import changed
 from deniable_aggregator.pages.metric.answering import LONG_LIST
 from deniable_aggregator.pages.metric.controls import Controls, controls
 from deniable_aggregator.pages.metric.details import Detail, details, key_links
-from deniable_aggregator.pages.metric.exporting import Export, exports
-from deniable_aggregator.pages.metric.findings import Sentence, found, moved
-from deniable_aggregator.pages.metric.headline import Headline, headline
-from deniable_aggregator.pages.metric.rows import ValueTables, mean_table, value_tables
-from deniable_aggregator.pages.numbers.view import DistributionView, distribution_view
-from deniable_aggregator.pages.pairs.view import PairsView, pairs_view
-from deniable_aggregator.pages.parts import Badge, Link, State
-from deniable_aggregator.report.numbers import estimate_tables, segments_table
-from deniable_aggregator.sentences import (
-    as_sentence,
-    basis,
-    cautions,
-    closeness_in_words,
-    finding,
-    unclear_changes,
-)
+from deniable_aggregator.pages.metric.discovered import discovered_view
+from deniable_aggregator.pages.metric.files import Export, exports
+from deniable_aggregator.pages.metric.values import MOST_TYPED, list_options
+from deniable_aggregator.pages.parts import Part, Picture, Sorting, State
+from deniable_aggregator.telling.document import WAY_WORDS, Badge, Link
+from deniable_aggregator.telling.figure_panels import LIFTS_HEADING, PAIRS_HEADING
+from deniable_aggregator.telling.figures import figure_of
+from deniable_aggregator.telling.findings import finding
+from deniable_aggregator.telling.glances import headline
+from deniable_aggregator.telling.lines import not_placed
+from deniable_aggregator.telling.meaning import cost_of_asking
+from deniable_aggregator.telling.numbers import named
+from deniable_aggregator.telling.tell import tell
+from deniable_aggregator.telling.value_tables import lift_matrix, value_tables
+from deniable_aggregator.telling.wording import as_sentence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from deniable_aggregator.answers.estimates import Estimate
-    from deniable_aggregator.answers.trends import Series
-    from deniable_aggregator.charts.figure import Figure
-    from deniable_aggregator.charts.figure_of import Drawn
+    from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.pages.metric.answering import Answers
     from deniable_aggregator.pages.metric.choices import Choices
-    from deniable_aggregator.pages.parts import Table as SortedTable
-    from deniable_aggregator.pages.strings.discovered import DiscoveredView
-    from deniable_aggregator.pages.strings.values import ValuesView
-    from deniable_aggregator.report.document import Table
+    from deniable_aggregator.pages.metric.discovered import DiscoveredView
+    from deniable_aggregator.pages.metric.values import ListOption, Strings
+    from deniable_aggregator.telling.document import Document
+    from deniable_aggregator.telling.glances import Headline
 
 MOST_DRAWN: Final = 12
 """Values of a picture; the table has more."""
 
 LEAST_DRAWN: Final = 3
 
+MOST_PAIRS: Final = 50
+"""Of a table; the file has all."""
+
+
+class Sentence(NamedTuple):
+    """A sentence that may begin with a value, which stands out."""
+
+    value: str
+    rest: str
+
 
 @dataclass(frozen=True, kw_only=True)
-class Picture:
-    """A drawing.
+class ValuesView:
+    """The fields by which values of a metric of strings are chosen.
 
     Attributes:
-        figure: what is drawn.
-        caption: what it is.
+        options: lists to choose from.
+        typed: what was typed.
+        most_typed: so many characters may be.
+        problems: what cannot be looked for, and why.
+        chosen: what is looked for, in a few words; empty if nothing is.
+        open: whether the fields are seen at first.
     """
 
-    figure: Figure
-    caption: str
+    options: Sequence[ListOption]
+    typed: str
+    most_typed: int = MOST_TYPED
+    problems: Sequence[str]
+    chosen: str
+    open: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """The answer, as the page shows it.
+
+    Attributes:
+        warnings: what must be known before the numbers.
+        keys: leads to the page without keys that stand out.
+        headline: the one number of a flag or a mean.
+        finding: what is there, where it is not one number.
+        changes: what has clearly changed, each with its sign.
+        unchanged: what has not, and how far it can have moved.
+        asides: which reports that is based on, and what else is to be known.
+        parts: pictures and tables.
+        details: parts that open.
+        exports: files of the answers.
+    """
+
+    warnings: Sequence[str]
+    keys: Sequence[Link]
+    headline: Headline | None
+    finding: Sentence
+    changes: Sequence[tuple[Badge, Sentence]]
+    unchanged: Sequence[str]
+    asides: Sequence[str]
+    parts: Sequence[Part]
+    details: Sequence[Detail]
+    exports: Sequence[Export]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,57 +114,23 @@ class MetricView:
 
     Attributes:
         name: of the metric.
-        values: what can be looked for in a metric of strings; None of all others.
-        discovered: strings that nobody listed; None of metrics that cannot find any.
         title: what it is for, or its name.
         address: of the page, with its choices.
         controls: the form.
-        state: why there is no answer; None if there is one.
-        warnings: what must be known before the numbers.
-        keys: leads to the page without keys that stand out.
-        finding: what is there, in a sentence; its first value stands out.
-        changes: what has clearly changed, a line each, with its way.
-        unchanged: what has not, and how far it can have moved.
-        basis: which reports that is based on.
-        closeness: how far the chosen segment is from all devices; empty without one.
-        asides: what else was not answered, and why.
-        headline: the one number of a flag or a mean.
-        pictures: of the answer.
-        tables: of values.
-        numbers: other tables.
-        trend: over time.
-        trend_sentence: the same in words, if it is of one number; several are a broad picture.
-        details: parts that open.
-        exports: files of the answers.
-        distribution: of numbers; None of all other metrics.
-        pairs: which attributes go together; None of all other metrics.
+        values: what can be looked for in a metric of strings; None of all others.
+        discovered: strings that nobody listed; None of metrics that cannot find any.
+        state: why there is no answer, where one was asked for.
+        answer: None if there is none.
     """
 
     name: str
     title: str
     address: str
     controls: Controls
-    values: ValuesView | None = None
-    discovered: DiscoveredView | None = None
-    state: State | None = None
-    warnings: Sequence[str] = ()
-    keys: Sequence[Link] = ()
-    finding: Sentence | None = None
-    changes: Sequence[tuple[Badge, Sentence]] = ()
-    unchanged: Sequence[str] = ()
-    basis: str = ""
-    closeness: str = ""
-    asides: Sequence[str] = ()
-    headline: Headline | None = None
-    pictures: Sequence[Picture] = ()
-    tables: ValueTables | None = None
-    numbers: Sequence[Table | SortedTable] = ()
-    trend: Picture | None = None
-    trend_sentence: str = ""
-    details: Sequence[Detail] = ()
-    exports: Sequence[Export] = ()
-    distribution: DistributionView | None = None
-    pairs: PairsView | None = None
+    values: ValuesView | None
+    discovered: DiscoveredView | None
+    state: State | None
+    answer: Shown | None
 
 
 def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
@@ -135,88 +141,94 @@ def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
         choices: of the visitor.
         address: of the page, with its choices.
     """
-    metric = answers.details
-    form = controls(metric, choices, answers.annotations)
-    title = metric.description.strip() or metric.name
-    strings = answers.strings
-    values = None if strings is None else strings.values(answers.estimate)
-    discovered = None if strings is None else strings.discovered(address)
-    if answers.estimate is None:
-        return MetricView(
-            name=metric.name,
-            title=title,
-            address=address,
-            controls=form,
-            values=values,
-            discovered=discovered,
-            state=_state(answers, choices, address) if answers.failures else None,
-        )
-    estimate, change, series = answers.estimate, answers.change, answers.series
-    pairs = pairs_view(estimate) if isinstance(estimate, Shares) else None
-    one = headline(estimate)
-    drawn = series is not None and _says_something(series, estimate)
+    metric, strings = answers.details, answers.strings
     return MetricView(
         name=metric.name,
-        title=title,
+        title=metric.description.strip() or metric.name,
         address=address,
-        controls=form,
-        values=values,
-        discovered=discovered,
-        warnings=list(_warnings(answers)),
-        keys=list(key_links(answers, choices, address)),
-        finding=None if one is not None else found(estimate),
-        changes=list(moved(change)) if change is not None else [],
-        unchanged=[as_sentence(each) for each in unclear_changes(change)]
-        if change is not None
-        else [],
-        basis=basis(change if change is not None else estimate),
-        closeness=closeness_in_words(estimate),
-        asides=list(_asides(answers)),
-        headline=one,
-        pictures=[] if one is not None else list(_pictures(answers, pairs)),
-        tables=value_tables(estimate, change, choices, address)
-        if isinstance(estimate, Shares | SegmentShares)
-        else None,
-        numbers=list(_numbers(answers)),
-        trend=_picture(series, "Over time") if series is not None and drawn else None,
-        trend_sentence=finding(series) if series is not None and drawn and one else "",
-        details=list(details(answers, choices, address)),
-        exports=list(exports(answers, address)),
-        distribution=distribution_view(estimate, change)
-        if isinstance(estimate, Distribution)
-        else None,
-        pairs=pairs,
+        controls=controls(metric, choices, answers.annotations),
+        values=None if strings is None else _values(strings),
+        discovered=None
+        if strings is None or strings.looked is None
+        else discovered_view(strings.looked, strings.asked, address),
+        state=_state(answers, choices, address) if "estimate" in answers.failures else None,
+        answer=None
+        if answers.estimate is None
+        else _shown(answers, _without_adjusted(answers.estimate), choices, address),
     )
 
 
-def _warnings(answers: Answers) -> Iterator[str]:
-    """Of all answers, each once."""
-    said: list[str] = []
-    for answer in (answers.estimate, answers.change):
-        if answer is not None:
-            for text in cautions(answer):
-                plain = text.removeprefix("Before: ").removeprefix("After: ")
-                if plain not in said:
-                    said.append(plain if text.startswith("After: ") else text)
-    yield from dict.fromkeys(said)
+def _values(strings: Strings) -> ValuesView:
+    chosen = strings.chosen
+    return ValuesView(
+        options=list_options(chosen, strings.saved, strings.found),
+        typed=chosen.typed,
+        problems=chosen.problems,
+        chosen=chosen.words,
+        open=bool(chosen.problems) or (strings.found is None and not chosen.any),
+    )
 
 
-def _says_something(series: Series, estimate: Estimate) -> bool:
-    """Whether there are several periods, and something to follow is told from zero."""
-    told = True
-    if isinstance(estimate, Shares | SegmentShares):
-        told = any(row.detected for row in estimate.estimates)
-    return len(series.periods) > 1 and told
+def _without_adjusted(answer: Answer) -> Answer:
+    """The same without adjusted shares, of which the page says nothing."""
+    numbers = [with_fields(each, adjusted=None) for each in answer.numbers]
+    head = with_fields(answer.head, postprocess=None)
+    return with_fields(answer, head=head, numbers=numbers)
 
 
-def _asides(answers: Answers) -> Iterator[str]:
+def _shown(answers: Answers, estimate: Answer, choices: Choices, address: str) -> Shown:
+    change = answers.change
+    told = [tell(estimate, order="largest", most=MOST_PAIRS)]
+    told += [tell(change, order="largest")] if change is not None else []
+    one, (first, *_), last = headline(estimate), told, told[-1]
+    values = [named(each) for each in estimate.of("share")]
+    return Shown(
+        warnings=list(_warnings(told)),
+        keys=list(key_links(answers, choices, address)),
+        headline=one,
+        finding=_sentence("" if one is not None else first.finding, values),
+        changes=[
+            (Badge(WAY_WORDS[each.way], each.way), _sentence(as_sentence(each.text), values))
+            for each in last.changes
+        ],
+        unchanged=[as_sentence(each) for each in last.unchanged],
+        asides=[
+            last.basis,
+            *dict.fromkeys(
+                text for document in told for text in (*document.notes, *document.asides)
+            ),
+            *([cost_of_asking(estimate)] if answers.strings is not None else ()),
+            *_not_answered(answers),
+        ],
+        parts=[*_parts(answers, estimate, told, choices, address)],
+        details=list(details(answers, told, choices, address)),
+        exports=list(exports(answers, address)),
+    )
+
+
+def _sentence(text: str, values: Iterable[str]) -> Sentence:
+    value = max((each for each in values if text.startswith(f"{each} ")), key=len, default="")
+    return Sentence(value, text[len(value) :])
+
+
+def _warnings(told: Sequence[Document]) -> Iterator[str]:
+    """Of all answers, each once: what is true of the days that are shown does not say so."""
+    said: set[str] = set()
+    for text in (text for document in told for text in document.cautions):
+        plain = text.removeprefix("Before: ").removeprefix("After: ")
+        if plain not in said:
+            said |= {plain, text}
+            yield plain if text.startswith("After: ") else text
+
+
+def _not_answered(answers: Answers) -> Iterator[str]:
     """Why nothing is compared, or no series is drawn."""
     if answers.questions.long:
         yield (
             f"A list of more than {LONG_LIST:,} values is looked for in these days alone. Name a "
             "few of its values to compare them with other days and to follow them over time."
         )
-    elif answers.details.discovers and answers.estimate is not None:
+    elif answers.details.discovers:
         yield (
             "Strings of this metric are not followed over time here, as each period takes a "
             "while: the command deniable series does."
@@ -226,38 +238,103 @@ def _asides(answers: Answers) -> Iterator[str]:
             yield f"{what}. {answers.failures[question]}"
 
 
-def _pictures(answers: Answers, pairs: PairsView | None) -> Iterator[Picture]:
+def _parts(
+    answers: Answers,
+    estimate: Answer,
+    told: Sequence[Document],
+    choices: Choices,
+    address: str,
+) -> Iterator[Part]:
+    """Pictures and tables, with the numbers over time between them."""
+    change, one = answers.change, headline(estimate)
+    tables = {each.name: each for document in told for each in document.tables}
+    if estimate.head.kind == "distribution":
+        yield Part(
+            "spread",
+            "How the values are spread",
+            texts=list(not_placed(estimate)),
+            pictures=[Picture(figure_of(estimate))],
+            tables=[tables[name] for name in ("numbers", "changes") if name in tables],
+        )
+    elif estimate.of("lift"):
+        yield from _of_pairs(estimate, told[0])
+    elif one is None:
+        yield Part("shares", pictures=list(_pictures(estimate, change)))
+    series = answers.series
+    if series is not None and _says_something(series, estimate):
+        # The line of one number is said in a sentence; several are a broad picture.
+        yield Part(
+            "trend",
+            "Over time",
+            texts=[finding(series)] if one is not None else [],
+            pictures=[Picture(figure_of(series, most=MOST_DRAWN), broad=one is None)],
+        )
+    if estimate.head.kind == "shares":
+        values, *folded = value_tables(
+            estimate,
+            change,
+            sort=choices.sort,
+            descending=choices.descending,
+            most=choices.top,
+        )
+        by = ("-" if choices.descending else "") + choices.sort
+        sizes = [tables["segments"]] if "segments" in tables and not estimate.head.segment else []
+        yield Part(
+            "all-values",
+            "All values",
+            tables=[*([values] if values.rows or not folded else ()), *sizes],
+            folded=[Part("untold", each.caption, tables=[each]) for each in folded],
+            sorting=Sorting(table="values", address=address, by=by),
+        )
+    elif estimate.head.kind == "mean":
+        yield Part("numbers", tables=[tables["mean" if change is None else "changes"]])
+
+
+def _of_pairs(estimate: Answer, told: Document) -> Iterator[Part]:
+    """Attributes by themselves, and which of them go together."""
+    figure = figure_of(estimate)
+    of_pairs = (LIFTS_HEADING, PAIRS_HEADING)
+    single = [panel for panel in figure.panels if panel.heading not in of_pairs]
+    lifts, both = (
+        [
+            Picture(replace(figure, panels=(panel,)))
+            for panel in figure.panels
+            if panel.heading == of
+        ]
+        for of in of_pairs
+    )
+    yield Part("shares", pictures=[Picture(replace(figure, panels=tuple(single)))])
+    matrix = lift_matrix(estimate)
+    table = next(each for each in told.tables if each.name == "lifts")
+    yield Part(
+        "pairs",
+        "Which go together",
+        pictures=lifts,
+        tables=[matrix] if matrix is not None else [],
+        folded=[
+            Part("lifts", table.caption, tables=[table]),
+            *([Part("both", "How many have both of a pair", pictures=both)] if both else ()),
+        ],
+    )
+
+
+def _pictures(estimate: Answer, change: Answer | None) -> Iterator[Picture]:
     """Shares, and clear changes; the table has those that are not clear."""
-    estimate, change = answers.estimate, answers.change
-    if pairs is not None:
-        yield Picture(figure=pairs.single, caption="Share of reports")
-    elif isinstance(estimate, Shares | SegmentShares):
-        told = sum(row.detected for row in estimate.estimates)
+
+    def drawn(answer: Answer, caption: str) -> Picture:
+        told = sum(bool(each.told) for each in answer.of("share", "difference in share"))
         most = max(LEAST_DRAWN, min(MOST_DRAWN, told))
-        yield _picture(_raw(estimate), "Share of reports", most)
-        clear = sum(row.changed for row in change.changes) if change is not None else 0
-        if change is not None and clear:
-            yield _picture(change, "Change in points", max(LEAST_DRAWN, min(MOST_DRAWN, clear)))
+        return Picture(figure_of(answer, most=most), caption)
+
+    yield drawn(estimate, "Share of reports")
+    if change is not None and any(each.told for each in change.of("difference in share")):
+        yield drawn(change, "Change in points")
 
 
-def _raw(estimate: Shares | SegmentShares) -> Shares | SegmentShares:
-    """The same without adjusted shares, of which the page says nothing else."""
-    rows = [replace(row, adjusted=UNSET) for row in estimate.estimates]
-    return replace(estimate, estimates=rows)
-
-
-def _picture(answer: Drawn, caption: str, most: int = MOST_DRAWN) -> Picture:
-    return Picture(figure=figure_of(answer, most=most), caption=caption)
-
-
-def _numbers(answers: Answers) -> Iterator[Table | SortedTable]:
-    if isinstance(answers.estimate, Mean):
-        if answers.change is None:
-            yield from estimate_tables(answers.estimate)
-        if answers.change is not None:
-            yield mean_table(answers.change)
-    elif isinstance(answers.estimate, Shares) and answers.estimate.segments:
-        yield segments_table(answers.estimate)
+def _says_something(series: Answer, estimate: Answer) -> bool:
+    """Whether there are several periods, and something to follow is told from zero."""
+    told = estimate.head.kind != "shares" or any(each.told for each in estimate.of("share"))
+    return len(series.head.periods) > 1 and told
 
 
 def _state(answers: Answers, choices: Choices, address: str) -> State:
@@ -280,6 +357,5 @@ def _state(answers: Answers, choices: Choices, address: str) -> State:
     )
     since_then = stopped_since(metric.versions[0].every, metric.expires, last, known.today)
     if since_then is not None and last < days.since:
-        stopped = states.stopped(since_then)
-        return State(stopped.title, stopped.text, stopped.commands, link, stopped.kind)
+        return replace(states.stopped(since_then), link=link)
     return State("No reports in these days", str(error), link=link)

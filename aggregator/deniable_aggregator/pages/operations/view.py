@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.answers.days import key_in_words
 from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.telling.document import Badge, Column, Link, text_table
-from deniable_aggregator.sentences import counted
-from deniable_aggregator.sentences.refusals import OTHER, REFUSALS
+from deniable_aggregator.telling.refusals import OTHER, REFUSALS
+from deniable_aggregator.telling.wording import counted, key_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -252,7 +251,7 @@ def _keys(keys: Sequence[KeyUse], most: int) -> Table:
         else:
             badge = Badge(f"valid until {key.expires}" if key.expires else "valid", "ok")
         today = in_bytes(use.bytes_today) if key.scope == "write" else ""
-        act: Cell = ""
+        act = ""
         if key.scope == "write":
             name = "exclude" if key.excluded is None else "include"
             act = Link(f"{name}…", address("keys", key.id, name))

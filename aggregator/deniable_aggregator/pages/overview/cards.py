@@ -7,27 +7,26 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Literal
 
 from deniable_aggregator.answers.silence import stopped_since
-from deniable_aggregator.charts.making.trends import trend_figure
 from deniable_aggregator.dates import calendar_period
 from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.pages.parts import Card
 from deniable_aggregator.telling.document import Badge
-from deniable_aggregator.sentences import counted, days_between
-from deniable_aggregator.sentences.glances import (
+from deniable_aggregator.telling.figures import trend_figure
+from deniable_aggregator.telling.glances import (
     changes_at_a_glance,
-    clear_rows,
+    clearness,
     found_at_a_glance,
     no_change_at_a_glance,
+    says_little,
 )
+from deniable_aggregator.telling.wording import counted, days_between
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import date
 
     from deniable_aggregator.pages.overview.reading import MetricWeek, Weeks
-
-WIDE: Final = 0.5
-"""An interval of a share that is as wide says next to nothing."""
+    from deniable_aggregator.telling.figure import Figure
 
 _WEEK_DAYS: Final = 7
 
@@ -74,11 +73,9 @@ def metric_card(of: MetricWeek, weeks: Weeks, today: date) -> MetricCard:
         title=metric.description or metric.name,
         name=metric.name,
         address=address("metric", metric.name),
-        headline="" if seen is None else seen.number,
+        headline="" if seen is None else seen.range,
         of="" if seen is None else seen.of,
-        figure=trend_figure(metric.name, "week", weeks.drawn, of.trend, of.limits)
-        if of.trend
-        else None,
+        figure=_trend(of, weeks) if of.trend else None,
         badges=[*([change] if change else ()), *_badges(of, health, stopped)],
         more="" if seen is None else seen.more,
         asides=list(_asides(of, weeks, today)),
@@ -87,11 +84,21 @@ def metric_card(of: MetricWeek, weeks: Weeks, today: date) -> MetricCard:
         card=card,
         name=metric.name,
         health=health,
-        clear=_clearness(of),
+        clear=clearness(of.changes),
         has_number=seen is not None,
         change=change,
         news=next(iter(_clear_changes(of)), ""),
     )
+
+
+def _trend(of: MetricWeek, weeks: Weeks) -> Figure:
+    """Its first number, week by week."""
+    by_week = {row.since: row for row in of.trend}
+    periods = []
+    for days in weeks.drawn:
+        row = by_week.get(days.since)
+        periods.append((days, row, (row.marks or "").split() if row is not None else []))
+    return trend_figure(of.metric.name, "week", periods, of.limits)
 
 
 def _health(of: MetricWeek, *, stopped: bool) -> HealthKind:
@@ -134,16 +141,7 @@ def _change(of: MetricWeek, weeks: Weeks) -> Badge | None:
 
 
 def _clear_changes(of: MetricWeek) -> list[str]:
-    return changes_at_a_glance(of.changes, None if of.glance is None else of.glance.row)
-
-
-def _clearness(of: MetricWeek) -> float:
-    errors = [
-        abs(row.estimate) / row.standard_error
-        for row in clear_rows(of.changes)
-        if row.estimate is not None and row.standard_error
-    ]
-    return max(errors, default=1.0 if _clear_changes(of) else 0.0)
+    return changes_at_a_glance(of.changes, None if of.glance is None else of.glance.number)
 
 
 def _asides(of: MetricWeek, weeks: Weeks, today: date) -> Iterator[str]:
@@ -151,10 +149,11 @@ def _asides(of: MetricWeek, weeks: Weeks, today: date) -> Iterator[str]:
     if not metric.reports:
         yield from _without_reports(of)
         return
-    if of.glance is not None and _says_nothing(of):
+    if of.glance is not None and says_little(of.glance.number):
         yield "Too few reports yet: the range covers more than half of all that is possible."
     if of.found is not None:
-        days = days_between(of.found.days.since, of.found.days.until)
+        period = of.found.head.periods[0]
+        days = days_between(period.since, period.until)
         if not of.found.strings:
             yield f"No whole string was found in reports of {days}."
         else:
@@ -183,13 +182,6 @@ def _without_reports(of: MetricWeek) -> Iterator[str]:
         if metric.reports_for_one_percent is not None:
             needed = counted(metric.reports_for_one_percent, "report")
             yield f"A value that 1% have needs about {needed} to be seen."
-
-
-def _says_nothing(of: MetricWeek) -> bool:
-    row = None if of.glance is None else of.glance.row
-    if row is None or row.measure != "share" or row.low is None or row.high is None:
-        return False
-    return row.high - row.low >= WIDE
 
 
 def _not_in_a_week(first: date | None, weeks: Weeks, today: date) -> str:

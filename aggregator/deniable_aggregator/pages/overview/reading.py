@@ -7,15 +7,20 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from msgspec import UNSET
-
 from deniable_aggregator.answers.estimate_table import EstimateTableQuery
 from deniable_aggregator.answers.versions import versions_by_name, whole_metric
 from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.questions import (
+    ANNOTATIONS,
+    DISCOVERIES,
+    DISCOVERY,
+    ESTIMATES,
+    METRICS,
+)
 from deniable_aggregator.dates import DayRange, calendar_period
 from deniable_aggregator.limits import widest
-from deniable_aggregator.report.clear_changes import rows_at_report_level
-from deniable_aggregator.sentences.glances import glance
+from deniable_aggregator.telling.clear_changes import numbers_at_report_level
+from deniable_aggregator.telling.glances import glance
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,11 +28,12 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.administration import Metric
     from deniable_aggregator.answers.annotations import Annotation
-    from deniable_aggregator.answers.discoveries import FoundStrings
-    from deniable_aggregator.answers.estimate_table import TableRow
+    from deniable_aggregator.answers.answer import Answer
+    from deniable_aggregator.answers.measured import Measured
+    from deniable_aggregator.answers.row import Row
     from deniable_aggregator.asking.source import Source
     from deniable_aggregator.limits import Limits
-    from deniable_aggregator.sentences.glances import Glance
+    from deniable_aggregator.telling.glances import Glance
 
 WEEKS: Final = 12
 """So many are drawn."""
@@ -59,12 +65,12 @@ class MetricWeek:
     """
 
     metric: Metric
-    rows: Sequence[TableRow] = ()
+    rows: Sequence[Row] = ()
     glance: Glance | None = None
-    changes: Sequence[TableRow] = ()
-    trend: Sequence[TableRow] = ()
+    changes: Sequence[Row] = ()
+    trend: Sequence[Row] = ()
     limits: Limits | None = None
-    found: FoundStrings | None = None
+    found: Answer | None = None
 
     @property
     def marks(self) -> frozenset[str]:
@@ -106,7 +112,7 @@ def read_weeks(source: Source, today: date) -> Weeks:
         DayRange(week.since - timedelta(7 * ago), week.until - timedelta(7 * ago))
         for ago in reversed(range(WEEKS))
     ]
-    versions = versions_by_name(source.metrics().metrics)
+    versions = versions_by_name(source.ask(METRICS).metrics)
     metrics = [whole_metric(versions[name]) for name in sorted(versions)]
     newest = _by_metric(_ask(source, week.since, week, (*NUMBERS, *CHANGES)))
     changes = clear_changes(newest)
@@ -117,8 +123,7 @@ def read_weeks(source: Source, today: date) -> Weeks:
         )
         newest |= {name: _of_last_week(rows) for name, rows in older.items()}
     limits = {
-        name: widest([each.range for each in some if each.range is not UNSET])
-        for name, some in versions.items()
+        name: widest([each.range for each in some if each.range]) for name, some in versions.items()
     }
     glances = {
         each.name: glance(
@@ -128,7 +133,7 @@ def read_weeks(source: Source, today: date) -> Weeks:
         )
         for each in metrics
     }
-    first_numbers = {name: seen.row for name, seen in glances.items() if seen and seen.row}
+    first_numbers = {name: seen.number for name, seen in glances.items() if seen}
     trends = _trends(source, drawn, week, first_numbers)
     first = min((row.since for rows in trends.values() for row in rows), default=week.since)
     return Weeks(
@@ -148,15 +153,15 @@ def read_weeks(source: Source, today: date) -> Weeks:
         ],
         happened=[
             each
-            for each in reversed(source.annotations().annotations)
+            for each in reversed(source.ask(ANNOTATIONS).annotations)
             if week.since <= each.day <= today
         ],
     )
 
 
 def clear_changes(
-    newest: Mapping[str, Sequence[TableRow]],
-) -> dict[str, list[TableRow]]:
+    newest: Mapping[str, Sequence[Row]],
+) -> dict[str, list[Row]]:
     """What has changed in metrics that can be relied on, clear at the level of all of them.
 
     Args:
@@ -165,7 +170,7 @@ def clear_changes(
     compared = {
         name: [row for row in rows if row.measure in CHANGES] for name, rows in newest.items()
     }
-    return rows_at_report_level(
+    return numbers_at_report_level(
         {
             name: rows
             for name, rows in compared.items()
@@ -183,7 +188,7 @@ def _ask(
     metric: tuple[str, ...] = (),
     value: tuple[str, ...] = (),
     top: int | None = None,
-) -> list[TableRow]:
+) -> list[Row]:
     query = EstimateTableQuery(
         period="week",
         since=since,
@@ -193,53 +198,53 @@ def _ask(
         value=value,
         top=top,
     )
-    return source.estimates(query).rows
+    return source.ask(ESTIMATES, query).rows
 
 
-def _by_metric(rows: Iterable[TableRow]) -> dict[str, list[TableRow]]:
-    found: defaultdict[str, list[TableRow]] = defaultdict(list)
+def _by_metric(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    found: defaultdict[str, list[Row]] = defaultdict(list)
     for row in rows:
         if row.segment is None:
             found[row.metric].append(row)
     return dict(found)
 
 
-def _numbers(rows: Sequence[TableRow]) -> list[TableRow]:
+def _numbers(rows: Sequence[Row]) -> list[Row]:
     return [row for row in rows if row.measure in NUMBERS]
 
 
-def _of_last_week(rows: Sequence[TableRow]) -> list[TableRow]:
+def _of_last_week(rows: Sequence[Row]) -> list[Row]:
     last = max(row.since for row in rows)
     return [row for row in rows if row.since == last]
 
 
 def _trends(
-    source: Source, drawn: Sequence[DayRange], week: DayRange, rows: Mapping[str, TableRow]
-) -> dict[str, list[TableRow]]:
+    source: Source, drawn: Sequence[DayRange], week: DayRange, numbers: Mapping[str, Measured]
+) -> dict[str, list[Row]]:
     """The same numbers in all weeks that are drawn."""
-    if not rows:
+    if not numbers:
         return {}
-    values = tuple(sorted({row.value for row in rows.values() if row.value is not None}))
-    found: defaultdict[str, list[TableRow]] = defaultdict(list)
-    asked = _ask(source, drawn[0].since, week, NUMBERS[:3], value=values)
-    for each in asked:
-        row = rows.get(each.metric)
-        if row is not None and each.segment is None and _key(each) == _key(row):
-            found[each.metric].append(each)
+    values = tuple(sorted({each.value for each in numbers.values() if each.value is not None}))
+    found: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in _ask(source, drawn[0].since, week, NUMBERS[:3], value=values):
+        number = numbers.get(row.metric)
+        if number is not None and row.segment is None and _key(row) == _key(number):
+            found[row.metric].append(row)
     return dict(found)
 
 
-def _key(row: TableRow) -> tuple[object, ...]:
-    return row.measure, row.value, row.quantile
+def _key(number: Measured) -> tuple[object, ...]:
+    return number.measure, number.value, number.quantile
 
 
-def _found(source: Source, metric: Metric) -> FoundStrings | None:
+def _found(source: Source, metric: Metric) -> Answer | None:
     """What was found last, if anybody has asked."""
     try:
         done = [
-            each for each in source.discoveries(metric.name).discoveries if each.state == "done"
+            each
+            for each in source.ask(DISCOVERIES.of(metric.name)).discoveries
+            if each.state == "done"
         ]
-        result = source.discovery(metric.name, done[0].id).result if done else UNSET
+        return source.ask(DISCOVERY.of(metric.name, done[0].id)).result if done else None
     except AskingError:  # it was removed meanwhile, or nothing can be asked about it any more
         return None
-    return result or None

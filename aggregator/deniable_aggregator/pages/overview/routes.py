@@ -15,14 +15,17 @@ from deniable_aggregator.pages.visit import current_visit
 if TYPE_CHECKING:
     from flask import Blueprint, Response
 
+    from deniable_aggregator.config.settings import Settings
 
-def add_overview(routes: Blueprint, *, weekly: bool) -> None:
+
+def add_overview(routes: Blueprint, settings: Settings) -> None:
     """Adds ``/``.
 
     Args:
         routes: to which it is added.
-        weekly: whether the server writes weeks into the table of estimates.
+        settings: say which periods the server writes into the table of estimates.
     """
+    weekly = "week" in settings.period_lengths
 
     def overview() -> Response:
         """A card for each metric."""

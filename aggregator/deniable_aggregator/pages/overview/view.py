@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.pages.addresses import address
 from deniable_aggregator.pages.overview.cards import metric_card
 from deniable_aggregator.pages.parts import State
-from deniable_aggregator.telling.document import Badge, Column, Link, text_table
 from deniable_aggregator.pages.states import all_excluded, no_reports
-from deniable_aggregator.sentences import counted, days_between
-from deniable_aggregator.sentences.wording import listed
+from deniable_aggregator.telling.document import Badge, Column, Link, text_table
+from deniable_aggregator.telling.wording import counted, days_between, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

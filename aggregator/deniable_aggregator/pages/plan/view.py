@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from deniable_aggregator.charts.plan_figures import plan_figure
 from deniable_aggregator.pages.plan.form import PERCENT, command_of
+from deniable_aggregator.telling.curves import plan_figure
 from deniable_aggregator.telling.document import text_table
 from deniable_shared.commands.example_text import example_sentences, example_table
 from deniable_shared.commands.plan_text import HARDLY_ANYBODY, plan_rows
@@ -18,8 +18,9 @@ from deniable_shared.planning.one_metric import plan_one_metric
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from deniable_aggregator.charts.figure import Figure
     from deniable_aggregator.pages.plan.form import Filled
+    from deniable_aggregator.telling.document import Table
+    from deniable_aggregator.telling.figure import Figure
     from deniable_shared.planning.one_metric import AskedMetric
     from deniable_shared.planning.result import Plan
 

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from deniable_aggregator.asking.questions import METRIC, METRICS
 from deniable_aggregator.pages.privacy.view import Keeping, privacy_view
 from deniable_aggregator.pages.rendering import page
 from deniable_aggregator.pages.states import no_metrics
 from deniable_aggregator.pages.visit import current_visit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from flask import Blueprint, Response
 
-    from deniable_aggregator.audit import AuditEntry
-    from deniable_aggregator.config.settings import Settings
+    from deniable_aggregator.parts import Parts
 
 
-def add_privacy(
-    routes: Blueprint, settings: Settings, last_entry: Callable[[], AuditEntry | None]
-) -> None:
+def add_privacy(routes: Blueprint, parts: Parts) -> None:
     """Adds ``/privacy``.
 
     Args:
         routes: the pages.
-        settings: say for how long the server keeps what.
-        last_entry: returns the last entry of the audit log.
+        parts: the store with the audit log, and settings, which say for how long it keeps what.
     """
+    settings = parts.settings
     keeping = Keeping(
         accept_days=settings.accept_days,
         retention_days=settings.retention_days,
@@ -38,11 +34,11 @@ def add_privacy(
 
     def privacy() -> Response:
         visit = current_visit()
-        source, last = visit.source, last_entry()
-        names = sorted({each.name for each in source.metrics().metrics})
+        source, last = visit.source, next(iter(parts.store.audit.last(1)), None)
+        names = sorted({each.name for each in source.ask(METRICS).metrics})
         view = privacy_view(
             visit.application,
-            [source.metric(name) for name in names],
+            [source.ask(METRIC.of(name)) for name in names],
             keeping,
             "" if last is None else last.hash.hex(),
             visit.today,

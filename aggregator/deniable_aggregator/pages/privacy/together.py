@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.telling.document import Column, text_table
-from deniable_aggregator.sentences import counted
+from deniable_aggregator.telling.wording import counted
 from deniable_shared.periods import period
 from deniable_shared.registry import DEFAULT_DEVICES
 from deniable_shared.review import FEWEST_DEVICES, bits_of, records_of, together
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deniable_aggregator.answers.metrics import MetricDetails, VersionDetails
+    from deniable_aggregator.telling.document import Table
     from deniable_shared.periods import Every
     from deniable_shared.review import MetricBits
 

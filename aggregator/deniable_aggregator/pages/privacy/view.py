@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.telling.document import Column, text_table
 from deniable_aggregator.pages.privacy.together import TogetherView, together_view
-from deniable_aggregator.sentences import counted
-from deniable_aggregator.sentences.privacy import every_in_words, what_devices_give_away
-from deniable_aggregator.sentences.wording import listed, shown_value
+from deniable_aggregator.telling.document import Column, text_table
+from deniable_aggregator.telling.method import every_in_words, what_devices_give_away
+from deniable_aggregator.telling.wording import counted, listed, shown_value
 from deniable_shared.planning.budget import epsilon_of_day
 from deniable_shared.planning.disclosure_figures import most_certain
 
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from deniable_aggregator.answers.metrics import Domain, MetricDetails, VersionDetails
+    from deniable_aggregator.telling.document import Table
 
 MOST_VALUES: Final = 12
 """Of a category are named; a page of its own has all of them."""

@@ -52,10 +52,10 @@ class SignIn:
         parts: what pages are made with.
     """
 
-    def __init__(self, parts: PageParts) -> None:
-        self._verifier = parts.verifier
-        self._sessions = parts.sessions
-        self._cookie = parts.cookie
+    def __init__(self, pages: PageParts) -> None:
+        self._verifier = pages.parts.verifier
+        self._sessions = pages.sessions
+        self._cookie = pages.cookie
         self._wrong = Budget(*WRONG_TOKENS, time.monotonic)
         self._of_key: dict[str, Budget] = {}
 
@@ -134,9 +134,9 @@ class SignIn:
         return page("sign_in/sign_in.html.jinja", status=status, sign_in=shown)
 
 
-def add_sign_in(routes: Blueprint, parts: PageParts) -> None:
+def add_sign_in(routes: Blueprint, pages: PageParts) -> None:
     """Adds ``/sign-in`` and ``/sign-out``."""
-    sign_in = SignIn(parts)
+    sign_in = SignIn(pages)
     routes.add_url_rule(SIGN_IN, "sign in", sign_in.show)
     routes.add_url_rule(SIGN_IN, "enter", sign_in.enter, methods=["POST"])
     routes.add_url_rule(SIGN_OUT, "sign out", sign_in.leave, methods=["POST"])

@@ -11,7 +11,6 @@ from deniable_aggregator.api.estimate_table.writing import (
     Written,
     short_versions,
 )
-from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.dates import FIRST_DAY
 from tests.aggregator.service import TODAY
 
@@ -41,7 +40,6 @@ def write(
     """Writes what is due, as the process does that a server starts."""
     writer = TableWriter(
         store,
-        MetricCatalog(store),
         lengths=cast("Any", lengths),
         accept_days=ACCEPT_DAYS,
         retain_days=keep,

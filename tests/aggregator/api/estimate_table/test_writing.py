@@ -10,12 +10,13 @@ import pytest
 
 from deniable_aggregator import Settings, Store
 from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery
-from deniable_aggregator.api.query_service import QueryService
-from deniable_aggregator.catalog import MetricCatalog
+from deniable_aggregator.api.answers import Answerer
+from deniable_aggregator.api.local_source import LocalSource
+from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.questions import CHANGE, ESTIMATE
 from deniable_aggregator.dates import calendar_period, epoch_of
-from deniable_aggregator.estimation.inputs import NO_LISTS
-from deniable_aggregator.http.problems import ProblemError
 from deniable_aggregator.media.rows import rows_of
+from deniable_aggregator.parts import Parts
 from deniable_aggregator.store import InUseError
 from deniable_shared import registry
 from deniable_shared.periods import SECONDS_PER_EPOCH
@@ -70,12 +71,8 @@ def store(target):
 def answered(store: Store, metric: str = "theme", today: int = TODAY) -> dict[str, list[object]]:
     """All rows that the table should have of a metric, as questions are answered now."""
     noon = (today + 0.5) * SECONDS_PER_EPOCH
-    service = QueryService(
-        store=store,
-        catalogue=MetricCatalog(store),
-        settings=Settings(accept_days=ACCEPT_DAYS),
-        clock=lambda: noon,
-    )
+    parts = Parts(store, Settings(accept_days=ACCEPT_DAYS), lambda: noon)
+    source = LocalSource(Answerer(parts), APPLICATION)
     found = {}
     for length in LENGTHS:
         periods = {calendar_period(length, day(epoch)): None for epoch in range(FIRST, today)}
@@ -84,27 +81,27 @@ def answered(store: Store, metric: str = "theme", today: int = TODAY) -> dict[st
             if epoch_of(period.until) >= today:
                 continue
             query = EstimateQuery(since=period.since, until=period.until)
-            with contextlib.suppress(ProblemError):
-                answer = service.estimate(APPLICATION, metric, query, NO_LISTS)
+            with contextlib.suppress(AskingError):
+                answer = source.ask(ESTIMATE.of(metric), query)
                 final = epoch_of(period.until) < today - ACCEPT_DAYS
                 expected = [*rows_of(answer)]
                 if length != "day":
-                    expected += differences(service, metric, period, length)
+                    expected += differences(source, metric, period, length)
                 named = in_table(expected, period.until, final=final)
                 found[length] += [{**row, "since": period.since} for row in named]
     return found
 
 
 def differences(
-    service: QueryService, metric: str, period: DayRange, length: PeriodLength
+    source: LocalSource, metric: str, period: DayRange, length: PeriodLength
 ) -> list[Row]:
     """The rows of the change against the period before; none if that has no reports."""
     before = calendar_period(length, period.since - timedelta(1))
     query = ChangeQuery(
         before=f"{before.since}..{before.until}", after=f"{period.since}..{period.until}"
     )
-    with contextlib.suppress(ProblemError):
-        return [*rows_of(service.change(APPLICATION, metric, query, NO_LISTS))]
+    with contextlib.suppress(AskingError):
+        return [*rows_of(source.ask(CHANGE.of(metric), query))]
     return []
 
 

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 from msgspec.structs import replace
 
-from deniable_aggregator.answers.answer import Answer, Asked, Head, Period
+from deniable_aggregator.answers.answer import Answer, AskedQuestion, Head, Period
 from deniable_aggregator.answers.common import IntegritySummary, IntervalNote, MetricVersion
 from deniable_aggregator.answers.days import Days, Release, Run
 from deniable_aggregator.answers.measured import Measured
@@ -51,7 +51,7 @@ HEAD = Head(
 def answer_of(*numbers, question="estimate", notices=(), checks=(), **head):
     """An answer with some numbers; what else is given belongs to its head."""
     return Answer(
-        head=replace(HEAD, **head), question=Asked(name=question), numbers=list(numbers),
+        head=replace(HEAD, **head), question=AskedQuestion(name=question), numbers=list(numbers),
         notices=list(notices), checks=list(checks),
     )  # fmt: skip
 

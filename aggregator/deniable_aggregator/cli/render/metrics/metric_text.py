@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.answers.days import key_in_words
+from deniable_aggregator.telling.wording import key_in_words
 from deniable_shared.characters import visible
 from deniable_shared.commands.text import labelled_lines, report_limit
 

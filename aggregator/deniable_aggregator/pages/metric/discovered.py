@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.charts.figure_of import figure_of
+from deniable_aggregator.asking.questions import DISCOVERIES, DISCOVERY
 from deniable_aggregator.pages.addresses import address
-from deniable_aggregator.report.numbers import found_tables
-from deniable_aggregator.sentences import basis, cautions, days_between, finding
-from deniable_aggregator.sentences.discoveries import (
-    discovery_explanation,
-    evidence_in_words,
-    hidden_strings,
-    missing_strings,
-    planted_strings,
-    smallest_shares,
-)
+from deniable_aggregator.telling.figures import figure_of
+from deniable_aggregator.telling.lines import missing_strings
+from deniable_aggregator.telling.tell import tell
+from deniable_aggregator.telling.wording import days_between
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import date
 
-    from deniable_aggregator.answers.discoveries import Discovery, FoundStrings
+    from deniable_aggregator.answers.answer import Answer
+    from deniable_aggregator.answers.discoveries import Discovery
     from deniable_aggregator.asking.source import Source
-    from deniable_aggregator.charts.figure import Figure
-    from deniable_aggregator.report.document import Table
+    from deniable_aggregator.telling.document import Document
+    from deniable_aggregator.telling.figure import Figure
 
 MOST_ROWS: Final = 100
 """Of a table; the file has all strings."""
@@ -92,6 +87,11 @@ class Looked:
     found: Discovery | None
     fits: bool
 
+    @property
+    def result(self) -> Answer | None:
+        """What was found."""
+        return None if self.found is None else self.found.result
+
 
 def look(source: Source, asked: AskedStrings) -> Looked:
     """Looks for a run and a result; starts nothing.
@@ -100,7 +100,9 @@ def look(source: Source, asked: AskedStrings) -> Looked:
         source: answers questions.
         asked: the question.
     """
-    every = [each for each in source.discoveries(asked.metric).discoveries if asked.alike(each)]
+    every = [
+        each for each in source.ask(DISCOVERIES.of(asked.metric)).discoveries if asked.alike(each)
+    ]
     fitting = [each for each in every if asked.fits(each)]
     newest = fitting[0] if fitting else None
     run = next((each for each in fitting if each.state in GOING_ON), None)
@@ -112,26 +114,10 @@ def look(source: Source, asked: AskedStrings) -> Looked:
         best = max(done, key=lambda each: (each.until - each.since, each.id))
     else:
         best = next((each for each in every if each.state == "done"), None)
-    found: Discovery | None
-    found = None if best is None else source.discovery(asked.metric, best.id)
+    found = None if best is None else source.ask(DISCOVERY.of(asked.metric, best.id))
     if found is not None and found.state == "failed":  # one of another version of the server
         run, found = run or found, None
     return Looked(run, found, bool(done))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunView:
-    """A run that goes on.
-
-    Attributes:
-        percent: how much is done.
-        stage: what is being done.
-        again_seconds: after so long the page is asked for again.
-    """
-
-    percent: int
-    stage: str
-    again_seconds: int = AGAIN_SECONDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,17 +129,15 @@ class DiscoveredView:
         hidden: what that form carries unseen, by name.
         button: its words.
         here: the address of the page; with a fragment, browsers would only scroll.
-        run: how far a run is; None if none goes on.
+        percent: how much of a run is done; None if none goes on.
+        stage: what is being done.
+        again_seconds: after so long the page is asked for again.
         failure: why the last run has no result; empty if it has one.
         notes: why the result may not be what was asked for, a sentence each.
-        cautions: what to know before the result.
-        finding: the result in a sentence.
-        basis: the reports that it is of.
+        told: what is said of the result; None if there is none.
         figure: a picture of it; None if nothing was found.
-        tables: whole strings, and the first letters of longer ones.
         missing: what is gone or not found again, a line each.
-        unseen: what is not shown or cannot be found, a line each.
-        explanation: what the numbers mean, a line each.
+        below: what else is said below it, a line each.
         file: the address of all of it as a file; empty if there is no result.
     """
 
@@ -161,17 +145,15 @@ class DiscoveredView:
     hidden: Sequence[tuple[str, str]]
     button: str
     here: str
-    run: RunView | None = None
-    failure: str = ""
+    percent: int | None
+    stage: str
+    again_seconds: int = AGAIN_SECONDS
+    failure: str
     notes: Sequence[str] = ()
-    cautions: Sequence[str] = ()
-    finding: str = ""
-    basis: str = ""
+    told: Document | None = None
     figure: Figure | None = None
-    tables: Sequence[Table] = ()
     missing: Sequence[str] = ()
-    unseen: Sequence[str] = ()
-    explanation: Sequence[str] = ()
+    below: Sequence[str] = ()
     file: str = ""
 
 
@@ -183,65 +165,53 @@ def discovered_view(looked: Looked, asked: AskedStrings, address_: str = "") -> 
         asked: the question.
         address_: of the page, to which whoever starts a run comes back.
     """
-    found, run = looked.found, looked.run
+    run, result = looked.run, looked.result
     going_on = run is not None and run.state in GOING_ON
-    view = DiscoveredView(
+    told = None if result is None else tell(result, most=MOST_ROWS)
+    missing = [] if result is None else list(missing_strings(result))
+    return DiscoveredView(
         place=address("metric", asked.metric, "discover"),
         hidden=[*_hidden(asked), (SHOWN, address_.partition("?")[2])],
-        button="Look for strings" if found is None else "Look again",
+        button="Look for strings" if looked.found is None else "Look again",
         here=address_ or address("metric", asked.metric),
-        run=_run(run) if run is not None and going_on else None,
+        percent=round(100 * run.progress) if run is not None and going_on else None,
+        stage="" if run is None else _stage(run),
         failure="" if run is None or going_on else visible(run.failure or ""),
-    )
-    if found is None or not found.result:
-        return view
-    result: FoundStrings = found.result
-    some = bool(result.strings or result.prefixes)
-    return replace(
-        view,
-        notes=tuple(_notes(looked, found)),
-        cautions=tuple(cautions(result)),
-        finding=finding(result),
-        basis=basis(result),
-        figure=figure_of(result, most=MOST_DRAWN) if some else None,
-        tables=tuple(found_tables(result, MOST_ROWS)),
-        missing=tuple(missing_strings(result)),
-        unseen=(*hidden_strings(result), smallest_shares(result), planted_strings(result)),
-        explanation=(evidence_in_words(), *discovery_explanation(result)),
-        file=address("metric", asked.metric, "discoveries", f"{found.id}.csv"),
+        notes=list(_notes(looked)),
+        told=told,
+        figure=None
+        if result is None or not (result.strings or result.prefixes)
+        else figure_of(result, most=MOST_DRAWN),
+        missing=missing,
+        below=[] if told is None else [line for line in told.below if line not in missing],
+        file=""
+        if looked.found is None
+        else address("metric", asked.metric, "discoveries", f"{looked.found.id}.csv"),
     )
 
 
 def _hidden(asked: AskedStrings) -> list[tuple[str, str]]:
     """The question as fields of a form."""
-    fields = [
-        (name, str(value))
-        for name, value in (
-            ("since", asked.since),
-            ("until", asked.until),
-            ("version", asked.version),
-        )
-        if value is not None
-    ]
+    given = {"since": asked.since, "until": asked.until, "version": asked.version}
+    fields = [(name, str(value)) for name, value in given.items() if value is not None]
     return [*fields, *(("without_key", key) for key in asked.without_key)]
 
 
-def _run(run: Discovery) -> RunView:
-    waits = run.state == "waiting"
-    stage = "waits to begin" if waits else visible(run.stage) or "begins"
-    return RunView(percent=round(100 * run.progress), stage=stage)
+def _stage(run: Discovery) -> str:
+    return "waits to begin" if run.state == "waiting" else visible(run.stage) or "begins"
 
 
-def _notes(looked: Looked, found: Discovery) -> list[str]:
-    notes = []
+def _notes(looked: Looked) -> Iterator[str]:
+    found = looked.found
+    if found is None or found.result is None:
+        return
     if not looked.fits:
-        notes.append(
+        yield (
             f"This is about {days_between(found.since, found.until)}: nobody has looked for "
             "strings in the days that you chose."
         )
     elif found.current is False:
-        notes.append(
+        yield (
             "Something has changed since: reports came, or keys or the deny list are others. Look "
             "again to see what that makes of it."
         )
-    return notes

@@ -1,1 +1,0 @@
-"""The part of a page about the distribution of a number."""
