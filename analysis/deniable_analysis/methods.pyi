@@ -12,12 +12,10 @@ from deniable_analysis.results.health import Health, HealthOverview
 from deniable_analysis.results.strings import FoundStrings
 from deniable_analysis.results.trends import Change, Series
 
-class _Asking:
+class MetricQuestions:
     _source: Source
     _place: tuple[str, ...]
     def _today(self) -> date: ...
-
-class MetricQuestions(_Asking):
     def estimate(
         self,
         *,
@@ -229,7 +227,10 @@ class MetricQuestions(_Asking):
             ParameterError: if an argument is not what it must be.
         """
 
-class ProjectQuestions(_Asking):
+class ProjectQuestions:
+    _source: Source
+    _place: tuple[()]
+    def _today(self) -> date: ...
     def health(
         self,
         *,

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from deniable_aggregator.answers.health_overview import HealthOverview
 from deniable_aggregator.asking.questions import HEALTH, HEALTH_OVERVIEW
 from deniable_aggregator.cli.support.question_options import question_options
 
 if TYPE_CHECKING:
-    from deniable_aggregator.answers.health_overview import HealthOverview
     from deniable_aggregator.answers.integrity import Health
     from deniable_aggregator.answers.questions import DaysQuery
     from deniable_aggregator.cli.support.question_options import Asked
@@ -74,6 +74,7 @@ def health(asked: Asked[DaysQuery, Any], fail_if_suspicious: bool, fail_if_stopp
     if not (fail_if_suspicious or fail_if_stopped):
         return
     answer: Health | HealthOverview = came.decode(asked.question.answer)
-    stopped = of_all and any(each.stopped_since is not None for each in answer.metrics)
+    metrics = answer.metrics if isinstance(answer, HealthOverview) else []
+    stopped = any(each.stopped_since is not None for each in metrics)
     if (fail_if_suspicious and answer.verdict == "suspicious") or (fail_if_stopped and stopped):
         raise click.exceptions.Exit(SUSPICIOUS)

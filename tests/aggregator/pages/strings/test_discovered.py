@@ -18,6 +18,7 @@ from deniable_aggregator.answers.discoveries import (
 )
 from deniable_aggregator.pages.rendering import page
 from deniable_aggregator.pages.strings.discovered import AskedStrings, discovered_view, look
+from tests.aggregator.asking.by_method import ByMethod
 from tests.aggregator.tables.made_up import MadeUp
 
 HOSTILE = [
@@ -59,7 +60,7 @@ def run(number, state="done", since=1, until=28, **more):
     )
 
 
-class Source:
+class Source(ByMethod):
     """Has some runs, newest first."""
 
     def __init__(self, *runs, current=True):

@@ -20,6 +20,7 @@ from deniable_aggregator.pages.strings.values import (
 )
 from deniable_shared.planning.disclosure_figures import detectable_share
 from tests.aggregator.answered import HEAD
+from tests.aggregator.asking.by_method import ByMethod
 from tests.aggregator.service import SPECS
 
 SAVED = SavedLists(
@@ -28,7 +29,7 @@ SAVED = SavedLists(
 )
 
 
-class Source:
+class Source(ByMethod):
     """Has one saved list."""
 
     def saved_list(self, name):
