@@ -48,7 +48,7 @@ def run(number, state="done", since=1, until=28, **more):
     )
 
 
-class Source:
+class Source(ByMethod):
     """Has some runs, newest first."""
 
     def __init__(self, *runs, current=True):

@@ -24,7 +24,7 @@ SAVED = SavedLists(
 )
 
 
-class Source:
+class Source(ByMethod):
     """Has one saved list."""
 
     def ask(self, question):

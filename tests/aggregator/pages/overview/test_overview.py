@@ -83,7 +83,7 @@ def difference(metric: str, value: str, estimate: float, p_value: float, **more:
     return share(metric, value, estimate, **{**fields, **more})
 
 
-class Kept:
+class Kept(ByMethod):
     """Answers from rows, as a store does."""
 
     def __init__(self, metrics: Iterable[Metric], rows: Iterable[Row]) -> None:
