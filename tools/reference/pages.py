@@ -1,4 +1,4 @@
-"""Tables for people, from the long table's columns, the OpenAPI document and the problem codes."""
+"""Tables for people, from columns, the OpenAPI document, problems of uploads, and commands."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from deniable._upload import problem_table
+from deniable._upload.problem_table import Problem
 from deniable_aggregator.http.problems import CODES
 from deniable_aggregator.store.schema import metadata
 from deniable_aggregator.tables.row import COLUMNS, Row
+from deniable_shared.commands.table import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -37,6 +40,26 @@ every field of every answer; [the HTTP interface](http-api.md) explains them.
 
 """
 
+UPLOADS_HEAD: Final = """\
+# What is said of uploads that fail
+
+Which lines do `flush().problem`, `status().last_error` and the log of a client have about uploads?
+
+This page is made by `python -m tools.reference`. A line begins with the word; a strict `flush`
+raises at a mistake. [When something fails](../client/failures.md) says where lines are told.
+
+"""
+
+COMMANDS_HEAD: Final = """\
+# Commands
+
+Which commands are there?
+
+This page is made by `python -m tools.reference`; `--help` explains each. Where "extra" says so,
+a command needs `pip install 'deniable[aggregator]'`.
+
+"""
+
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """A table in Markdown."""
@@ -53,9 +76,7 @@ def columns_page() -> str:
         for name, words in re.findall(r"(?ms)^ {8}(\w+): (.+?)(?=^ {8}\w|\Z)", text)
     }
     in_sql = metadata.tables["estimates"].columns.keys()
-    rows = (
-        (f"`{name}`", described[name], "yes" if name in in_sql else "") for name in COLUMNS
-    )
+    rows = ((f"`{name}`", described[name], "yes" if name in in_sql else "") for name in COLUMNS)
     return COLUMNS_HEAD + table(("column", "what it holds", "in SQL"), rows)
 
 
@@ -93,7 +114,9 @@ def parameters(document: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str
         for each in operation.get("parameters", ()):
             if each["in"] == "query":
                 question = path.removesuffix(".{ending}").rpartition("/")[2]
-                of = taken.setdefault((each["name"], values(each["schema"]), each["description"]), [])
+                of = taken.setdefault(
+                    (each["name"], values(each["schema"]), each["description"]), []
+                )
                 if question not in of:
                     of.append(question)
     for (name, value, meaning), of in sorted(taken.items()):
@@ -124,4 +147,38 @@ def requests_page() -> str:
     )
 
 
-PAGES: Final = {"columns.md": columns_page, "requests.md": requests_page}
+def upload_problems() -> Iterator[Problem]:
+    """What can be said of an upload, each once, in the order of its table."""
+    for value in vars(problem_table).values():
+        yield from dict.fromkeys(
+            each
+            for each in (value.values() if isinstance(value, dict) else [value])
+            if isinstance(each, Problem)
+        )
+
+
+def uploads_page() -> str:
+    """Every problem of uploads in its very words; names in capitals are filled in."""
+    rows = set()
+    for each in upload_problems():
+        statuses = [str(status) for status, said in problem_table.STATUSES.items() if said == each]
+        text = re.sub(r"{(\w+)(:g)?}", lambda name: name[1].upper(), each.text)
+        rows.add((f"`{each.kind}`", ", ".join(statuses), text, "yes" if each.mistake else ""))
+    return UPLOADS_HEAD + table(("word", "status", "what is said", "a mistake"), sorted(rows))
+
+
+def commands_page() -> str:
+    """Every command with what it is for."""
+    rows = (
+        (f"`deniable {name}`", command.summary, "yes" if command.needs_extra else "")
+        for name, command in COMMANDS.items()
+    )
+    return COMMANDS_HEAD + table(("command", "what it is for", "extra"), rows)
+
+
+PAGES: Final = {
+    "columns.md": columns_page,
+    "requests.md": requests_page,
+    "upload-problems.md": uploads_page,
+    "commands.md": commands_page,
+}
