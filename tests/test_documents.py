@@ -41,10 +41,10 @@ TABLE_OF_A_METRIC = (
 )
 CALL = re.compile(r"^deniable$|/bin/deniable$")
 RUN_ELSEWHERE = {
-    "docs/analysis/notebook.md": "tests/analysis/test_notebook.py asks a server",
-    "docs/analysis/tables.md": "tests/aggregator/tables/test_document.py runs each with a table",
+    "docs/analysis/getting-numbers-out.md": "tests/analysis/test_notebook.py asks a server, "
+    "tests/aggregator/tables/test_document.py has tables",
     "docs/client/recipes.md": "tests/end_to_end/recipes finds each block in a program that it runs",
-    "docs/operations/engines.md": "test_engine_examples.py runs each block as a program",
+    "docs/operations/archive.md": "test_engine_examples.py runs the block as a program",
     "docs/reviewer/plain-answers.md": "tests/end_to_end/test_plain_answers.py does what it says",
     "docs/reviewer/publishing.md": "tests/aggregator/publication/test_document.py has an export",
     "docs/client/testing.md": "test_recording_client.py runs the tests with their settings",
@@ -116,15 +116,10 @@ def blocks(language, path):
     return re.findall(rf"(?ms)^```{language}\n(.*?)^```$", text_of(path))
 
 
-def having(language):
-    """The documents with code in a language that no other test runs."""
-    paths = [path for path in DOCUMENTS if blocks(language, path)]
-    names = [str(path.relative_to(ROOT)) for path in paths]
-    shown = [
-        pytest.param(path, id=name)
-        for path, name in zip(paths, names, strict=True)
-        if name not in RUN_ELSEWHERE
-    ]
+def having(language, but=()):
+    """The documents with code in a language, but for some."""
+    names = {str(path.relative_to(ROOT)): path for path in DOCUMENTS if blocks(language, path)}
+    shown = [pytest.param(path, id=name) for name, path in names.items() if name not in but]
     return pytest.mark.parametrize("path", shown)
 
 
@@ -133,7 +128,7 @@ def test_a_document_says_first_which_question_it_answers(path):
     assert FIRST_PARAGRAPH.match(text_of(path))[1].endswith("?")
 
 
-@having("python")
+@having("python", but=RUN_ELSEWHERE)
 def test_code_runs(path, tmp_path, monkeypatch):
     example = registry_text("flightdeck")
     (tmp_path / "metrics.toml").write_text(example, "utf-8")
@@ -152,7 +147,7 @@ def test_code_runs(path, tmp_path, monkeypatch):
     sys.modules.pop("flightdeck", None)
 
 
-@having("toml")
+@having("toml", but=RUN_ELSEWHERE)
 def test_toml_is_a_registry_a_metric_or_settings(path, tmp_path, deniable):
     for text in blocks("toml", path):
         if text.startswith("registry = "):
