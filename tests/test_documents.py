@@ -16,6 +16,7 @@ from deniable._lifecycle import close_all
 from deniable_shared import registry
 from deniable_shared.commands.entry import main
 from deniable_shared.commands.first_registry import registry_text
+from tools.reference.pages import PAGES
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -95,6 +96,23 @@ def test_the_index_has_every_document():
     listed = {file for file, _ in LINK.findall(text_of(DOCS / "README.md"))}
     documents = {str(path.relative_to(DOCS)) for path in DOCS.rglob("*.md")}
     assert listed >= documents - {"README.md"}
+
+
+def test_documents_are_no_longer_than_they_may_be():
+    """Later changes replace rather than add; what is made by a program does not count."""
+    made = {DOCS / "appendix" / name for name in ("figures.md", "letters.md", "planted-faults.md")}
+    made |= {DOCS / "reference" / name for name in PAGES}
+    words = {path: len(text_of(path).split()) for path in DOCUMENTS}
+    counted = [path for path in DOCUMENTS if DOCS in path.parents and path not in made]
+    assert sum(words[path] for path in counted) <= 50_000
+    assert words[ROOT / "README.md"] <= 900
+
+
+def test_every_reader_has_at_most_four_pages_to_read_in_order():
+    order = text_of(DOCS / "README.md").partition("Read in this order")[2].partition("\n## ")[0]
+    lists = re.split(r"(?m)^- ", order)[1:]
+    assert len(lists) == 4
+    assert [len(LINK.findall(each)) for each in lists] == [4, 4, 4, 4]
 
 
 @each_document
