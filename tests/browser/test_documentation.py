@@ -126,7 +126,11 @@ def test_a_page_of_the_site_fits_every_window_and_has_no_barrier(browser, site, 
 @pytest.mark.parametrize(
     ("words", "result", "excerpt"),
     [
-        ("epsilon", "Epsilon", "What does the number epsilon promise?"),
+        (
+            "epsilon",
+            "Noise, epsilon and intervals",
+            "Epsilon bounds how much one report can change",
+        ),
         (
             "how many users",
             "Questions and answers > How many users do I need?",
