@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deniable._upload import problem_table
 from deniable._upload.problem_table import Problem
+from deniable_aggregator.answers.measured import Measured
+from deniable_aggregator.answers.row import COLUMNS, Row
 from deniable_aggregator.http.problems import CODES
 from deniable_aggregator.store.schema import metadata
-from deniable_aggregator.tables.row import COLUMNS, Row
 from deniable_shared.commands.table import COMMANDS
 
 if TYPE_CHECKING:
@@ -69,10 +70,11 @@ def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 
 def columns_page() -> str:
-    """The columns in their order, as the docstring of `Row` describes them."""
-    text = (Row.__doc__ or "").partition("Attributes:")[2]
+    """The columns in their order, as the docstrings of `Measured` and `Row` describe them."""
+    texts = ((kind.__doc__ or "").partition("Attributes:")[2] for kind in (Measured, Row))
     described = {
         name: " ".join(words.split())
+        for text in texts
         for name, words in re.findall(r"(?ms)^ {8}(\w+): (.+?)(?=^ {8}\w|\Z)", text)
     }
     in_sql = metadata.tables["estimates"].columns.keys()
