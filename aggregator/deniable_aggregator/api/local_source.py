@@ -62,7 +62,8 @@ class LocalSource:
     ) -> Answer:
         """See `Source.ask`."""
         answerer, kept = self._answerer, self._kept
-        asked = answerer.asked(self.application, question, _checked(question, query), lists)
+        given = question.lists() if lists is NO_LISTS and question.lists is not None else lists
+        asked = answerer.asked(self.application, question, _checked(question, query), given)
 
         def work_out() -> Answer:
             return answerer.answer(question, asked)

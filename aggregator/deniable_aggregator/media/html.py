@@ -80,7 +80,7 @@ def stylesheet(*names: str) -> str:
     """Style sheets, one after the other.
 
     Args:
-        names: of files below the templates, such as "report/report.css".
+        names: of files below the templates, such as "style.css".
     """
     folder = files(__package__).joinpath(TEMPLATES)
     return "".join(folder.joinpath(*name.split("/")).read_text("utf-8") for name in names)
@@ -102,7 +102,7 @@ def report_html(document: ReportDocument) -> str:
     Args:
         document: the report.
     """
-    style = stylesheet("report/report.css")
+    style = stylesheet("style.css", "report/report.css")
     return _rendered(
         "report/report.html.jinja", document=document, style=style, policy=own_policy(style)
     )

@@ -9,8 +9,12 @@ from typing import Final
 from flask import Response
 
 from deniable_aggregator.http.problems import ProblemError
+from deniable_aggregator.media.html import stylesheet
 
 PATH: Final = "/static"
+STYLE: Final = "page.css"
+"""What pages have beside the style that they share with reports; both are served as one."""
+
 _TYPES: Final = {
     "css": "text/css; charset=utf-8",
     "js": "text/javascript; charset=utf-8",
@@ -25,6 +29,8 @@ def _load() -> dict[str, tuple[str, bytes]]:
         stem, _, suffix = file.name.rpartition(".")
         if suffix in _TYPES:
             content = file.read_bytes()
+            if file.name == STYLE:
+                content = stylesheet("style.css").encode() + content
             digest = sha256(content).hexdigest()[:12]
             found[file.name] = (f"{PATH}/{stem}-{digest}.{suffix}", content)
     return found

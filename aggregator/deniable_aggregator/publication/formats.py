@@ -180,7 +180,7 @@ def page(opened: OpenedExport, version: str) -> str:
 
 def style_sheet() -> str:
     """The style of both: that of reports, and what they do not have."""
-    return stylesheet("report/report.css", "publication/publication.css")
+    return stylesheet("style.css", "report/report.css", "publication/publication.css")
 
 
 def _rendered(

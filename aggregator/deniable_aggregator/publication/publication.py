@@ -1,8 +1,8 @@
 """What is published of a metric: rows with intervals, and all that is needed to read them.
 
 Numbers are those of an answer, made coarser by `telling.rounding.outward`. What is said of a
-version follows from its canonical text, so that an export cannot state an epsilon that its own
-version does not have: what it says is compared with what is computed here.
+version follows from its canonical text, so that an export cannot state an epsilon that it does
+not have: what it says is compared with what is computed here.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ import pytest
 
 from deniable_aggregator.pages import rendering, states
 from deniable_aggregator.pages.addresses import address, changed
-from deniable_aggregator.pages.parts import Badge, Card, Column, Link, Table
-from deniable_aggregator.report.document import Table as PlainTable
+from deniable_aggregator.pages.parts import Card, Part, Picture, Sorting
+from deniable_aggregator.telling.document import Badge, Column, Link, Row, Table, text_table
 from deniable_aggregator.telling.figure import Figure, Line, Lines, Moment, interval_of
 
 EVIL = '"><script>x</script>\u202e'
@@ -19,7 +19,8 @@ SHOWN = "&#34;&gt;&lt;script&gt;x&lt;/script&gt;&lt;U+202E&gt;"
 
 def made(call, **given):
     """What a macro makes, and that its elements are closed."""
-    template = f'{{% import "parts.html.jinja" as parts %}}{{{{ parts.{call} }}}}'
+    of = "table.html.jinja" if call.startswith(("table", "badge")) else "pages/parts.html.jinja"
+    template = f'{{% import "{of}" as parts %}}{{{{ parts.{call} }}}}'
     text = rendering._ENVIRONMENT.from_string(template).render(**given)
     whole = re.sub(r"<(input|br|hr|meta)\b([^>]*)>", r"<\1/>", text)
     whole = re.sub(r"\s(hidden|selected|checked|required)(?=[\s>])", "", whole)
@@ -50,22 +51,38 @@ CARD = Card(
     headline=EVIL,
     of=EVIL,
     figure=over_time(),
-    badges=(Badge("changed", EVIL),),
+    badges=(Badge(EVIL, "changed"),),
     asides=(EVIL,),
 )
 TABLE = Table(
     name="values",
     caption=EVIL,
-    columns=(Column(EVIL, "value", words=True), Column("share", "share")),
-    rows=((EVIL, "1%"), (Link(EVIL, address("metric", EVIL)), Badge("ok", EVIL))),
+    columns=(
+        Column(heading=EVIL, key="value", words=True),
+        Column(heading="share", key="share"),
+        Column(heading="change", words=True),
+    ),
+    rows=(
+        Row(cells=(EVIL, "1%", EVIL), way="risen"),
+        Row(cells=(Link(EVIL, address("metric", EVIL)), Badge(EVIL, "ok"), ""), way="risen"),
+    ),
     left_out=EVIL,
-    address="/metric/m?top=3",
-    sort="-share",
+    way=2,
 )
+SORTING = Sorting(table="values", address="/metric/m?top=3", by="-share")
 PARTS = {
     "card(shown)": CARD,
     "table(shown)": TABLE,
     "figure(shown, 'a')": over_time(),
+    "part(shown)": Part(
+        "values",
+        EVIL,
+        texts=[EVIL],
+        pictures=[Picture(over_time(), EVIL, broad=True)],
+        tables=[TABLE],
+        folded=[Part("folded", EVIL, tables=[TABLE])],
+        sorting=SORTING,
+    ),
     "warnings(shown)": [EVIL],
     "notice('error', shown)": EVIL,
     "state(shown)": states.failed(EVIL),
@@ -92,20 +109,26 @@ def test_a_picture_leaves_out_what_its_page_says_and_has_its_numbers_as_a_table(
     assert text.count("<svg") == 2
     assert "what it is" not in re.sub(r"<title>.*?</title>|<desc>.*?</desc>", "", text)
     assert not re.search(r">[^<]*never drawn", re.sub(r"<desc>.*?</desc>", "", text))
-    assert "<td><bdi>40 to 60%</bdi></td>" in text
+    assert '<td data-column="interval"><bdi>40 to 60%</bdi></td>' in text
 
 
 def test_a_heading_sorts_by_its_column_and_then_the_other_way_round():
-    text = made("table(shown)", shown=TABLE)
+    text = made("table(shown, sorting)", shown=TABLE, sorting=SORTING)
     assert 'aria-sort="descending"' in text
     assert 'href="/metric/m?top=3&amp;sort=share#values"' in text
     assert 'href="/metric/m?top=3&amp;sort=value#values"' in text
-    other = made("table(shown)", shown=replace(TABLE, sort="share"))
+    other = made("table(shown, sorting)", shown=TABLE, sorting=replace(SORTING, by="share"))
     assert 'href="/metric/m?top=3&amp;sort=-share#values"' in other
 
 
-def test_a_report_s_table_of_texts_is_shown_as_well():
-    text = made("table(shown)", shown=PlainTable("Shares", ["value", "share"], [[EVIL, "1%"]]))
+def test_what_has_become_of_a_number_has_its_sign_where_there_is_a_word_for_it():
+    text = made("table(shown)", shown=TABLE)
+    assert text.count('class="badge risen"') == 1
+    assert text.count('class="badge ok"') == 1
+
+
+def test_a_table_that_nobody_sorts_has_no_links_in_its_headings():
+    text = made("table(shown)", shown=text_table("a", "Shares", ["value", "share"], [[EVIL, "1%"]]))
     assert SHOWN in text
     assert "sort=" not in text
 

@@ -2,15 +2,16 @@
 
 import re
 from gzip import compress
-from importlib.resources import files
 
 import pytest
 
-import deniable_aggregator.pages
+from deniable_aggregator.pages.static_files import address_of, static_file
 from tests.aggregator.contrast import contrast
 
-STYLE = files(deniable_aggregator.pages).joinpath("static", "page.css").read_text("utf-8")
-SCRIPT = files(deniable_aggregator.pages).joinpath("static", "page.js").read_text("utf-8")
+STYLE, SCRIPT = (
+    static_file(address_of(name).rpartition("/")[2]).get_data(as_text=True)
+    for name in ("page.css", "page.js")
+)
 
 
 def colors():

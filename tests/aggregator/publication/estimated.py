@@ -18,6 +18,7 @@ from deniable_aggregator.estimation.periods_with_reports import say_periods
 from deniable_aggregator.statistics.repeated_reports import reports_by_period
 from deniable_aggregator.tallies import tally_for
 from tests.aggregator.answered import DAYS, HEAD
+from tests.aggregator.asking.by_method import ByMethod
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ ONE_DAY = replace(DAYS, since=date(2026, 1, 5), until=date(2026, 1, 5), covered=
 """A Monday."""
 
 
-class TallySource:
+class TallySource(ByMethod):
     """Answers from tallies, as a server does.
 
     Args:

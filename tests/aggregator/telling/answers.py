@@ -99,7 +99,9 @@ def difference(
 
 def asked(name: Any, *numbers: Measured, **head: Any) -> Answer:
     """An answer to a question, whose head has some fields."""
-    return Answer(head=replace(HEAD, **head), question=AskedQuestion(name=name), numbers=list(numbers))
+    return Answer(
+        head=replace(HEAD, **head), question=AskedQuestion(name=name), numbers=list(numbers)
+    )
 
 
 def shares(*numbers: Measured, **head: Any) -> Answer:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery, SeriesQuery
 from deniable_aggregator.answers.versions import versions_by_name, whole_metric
@@ -12,18 +12,24 @@ from deniable_aggregator.asking.questions import ANNOTATIONS, CHANGE, ESTIMATE, 
 from deniable_aggregator.asking.source import NO_LISTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from deniable_aggregator.answers.annotations import Annotation
     from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.answers.questions import ValueLists
+    from deniable_aggregator.asking.questions import Question
     from deniable_aggregator.asking.source import Source
     from deniable_aggregator.dates import DayRange
     from deniable_aggregator.pages.metric.choices import Choices
     from deniable_aggregator.pages.metric.values import Strings
 
     Query = EstimateQuery | ChangeQuery | SeriesQuery
+
+ASKED: Final[Mapping[str, Question[Any, Answer]]] = {
+    each.name: each for each in (ESTIMATE, CHANGE, SERIES)
+}
+"""The questions of the page, by their names."""
 
 MOST_FOLLOWED: Final = 4
 """Values that are followed over time, if the metric has many."""
@@ -70,18 +76,15 @@ class Questions:
 
         Args:
             source: answers it.
-            name: "estimate", "change" or "series".
+            name: one of `ASKED`.
 
         Raises:
             AskingError: if there is no answer.
         """
-        if name == "series":
-            return source.ask(SERIES.of(self.metric), self.series, self.lists)
-        if name == "estimate":
-            return source.ask(ESTIMATE.of(self.metric), self.estimate, self.lists)
-        if self.change is None:
+        query = getattr(self, name)
+        if query is None:
             return None
-        return source.ask(CHANGE.of(self.metric), self.change, self.lists)
+        return source.ask(ASKED[name].of(self.metric), query, self.lists)
 
 
 @dataclass

@@ -31,6 +31,7 @@ from deniable_shared.nearest import nearest
 if TYPE_CHECKING:
     from flask import Blueprint, Response
 
+
 FOUND_FILE = "csv"
 FIELDS = DiscoveryQuery.__struct_fields__
 

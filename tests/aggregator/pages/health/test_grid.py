@@ -7,10 +7,10 @@ from datetime import date, timedelta
 import pytest
 
 from deniable_aggregator.answers.administration import Metric
-from deniable_aggregator.answers.estimate_table import TableRow
+from deniable_aggregator.answers.row import Row
 from deniable_aggregator.dates import DayRange
-from deniable_aggregator.pages.health.asked import MOST_DAYS, read_days
 from deniable_aggregator.pages.health.grid import metric_days, not_in_table
+from deniable_aggregator.pages.health.routes import MOST_DAYS, read_days
 from deniable_aggregator.pages.health.view import health_view
 
 TODAY = date(2026, 3, 8)
@@ -45,8 +45,10 @@ def metric(name, *, first=TODAY - timedelta(60), last=TODAY, every="day", **more
 
 def row(name, ago, marks=""):
     day = TODAY - timedelta(ago)
-    return TableRow(
+    return Row(
+        application="flightdeck",
         metric=name,
+        question="series",
         since=day,
         until=day,
         measure="share",

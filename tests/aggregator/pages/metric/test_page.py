@@ -13,10 +13,9 @@ from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
 from deniable_aggregator.cli.change import change
 from deniable_aggregator.cli.estimate import estimate
 from deniable_aggregator.cli.series import series
-from deniable_aggregator.pages.metric.exporting import command_line
-from deniable_aggregator.pages.metric.strings import Strings
-from deniable_aggregator.pages.strings.values import ChosenValues
-from deniable_aggregator.sentences import range_in_words, share_in_words
+from deniable_aggregator.pages.metric.files import command_line
+from deniable_aggregator.pages.metric.values import ChosenValues, Strings
+from deniable_aggregator.telling.ranges import range_in_words, share_in_words
 from tests.aggregator.service import REGISTRY, TODAY, serving, upload
 
 pytestmark = pytest.mark.one_store
@@ -64,10 +63,10 @@ def test_numbers_of_page_and_drawing_are_those_of_the_api(service):
     table = words(text[text.index('id="values"') :])
     drawing = words(text[: text.index('id="values"')])
     answer = service.ask(f"/v1/metrics/theme/estimate?{DAYS}").get_json()
-    assert len(answer["estimates"]) == 3
-    for row in answer["estimates"]:
+    assert len(answer["numbers"]) == 3
+    for row in answer["numbers"]:
         within = range_in_words(row["low"], row["high"])
-        share = share_in_words(row["share"], row["low"], row["high"])
+        share = share_in_words(row["estimate"], row["low"], row["high"])
         assert f"{row['value']} {within} {share}" in table
         assert within in drawing
 
@@ -144,7 +143,7 @@ def test_a_choice_that_the_metric_has_no_field_for_is_refused_above_the_form(ser
 
 def test_headings_sort_and_keep_all_other_choices(service):
     text = shown(service)
-    link = unescape(re.search(r'<a href="([^"]*)">Change</a>', text)[1])
+    link = unescape(re.search(r'<a href="([^"]*)">change, 95% interval</a>', text)[1])
     assert "before=2024-10-01..2024-10-02" in link
     assert "sort=-change" in link
     table = shown(service, link).partition('id="values"')[2].partition("</table>")[0]

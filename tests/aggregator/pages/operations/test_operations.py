@@ -13,7 +13,7 @@ from deniable_aggregator.answers.operations import Machine, Operations
 from deniable_aggregator.answers.service import Inbox, Status, UploadCounts
 from deniable_aggregator.http.problems import CODES
 from deniable_aggregator.pages.operations.view import in_bytes, operations_view
-from deniable_aggregator.sentences.refusals import REFUSALS
+from deniable_aggregator.telling.refusals import REFUSALS
 
 MACHINE = Machine(
     lag_seconds=3.0,
@@ -79,9 +79,12 @@ def test_what_is_wrong_is_said_at_the_top(trouble, said):
 
 def test_refusals_come_with_what_to_do_the_most_frequent_first():
     table = operations_view(refusing(epoch_closed=2, unknown_digest=7, of_tomorrow=1)).refused
-    assert [row[0] for row in table.rows] == ["unknown_digest", "epoch_closed", "of_tomorrow"]
-    assert table.rows[0][3:] == ("sent again", "register the metrics.toml that ships with it")
-    assert table.rows[1][3] == "lost"
+    assert [row.cells[0] for row in table.rows] == ["unknown_digest", "epoch_closed", "of_tomorrow"]
+    assert tuple(table.rows[0].cells[3:]) == (
+        "sent again",
+        "register the metrics.toml that ships with it",
+    )
+    assert table.rows[1].cells[3] == "lost"
 
 
 def test_every_reason_that_operators_read_about_is_known_to_the_page():

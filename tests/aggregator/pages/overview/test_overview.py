@@ -13,15 +13,24 @@ from msgspec import structs
 from deniable_aggregator.answers.administration import Metric, Metrics
 from deniable_aggregator.answers.annotations import Annotation, Annotations
 from deniable_aggregator.answers.discoveries import Discoveries, Discovery
-from deniable_aggregator.answers.estimate_table import EstimateTable, TableRow
+from deniable_aggregator.answers.estimate_table import EstimateTable
 from deniable_aggregator.answers.questions import EstimateQuery
+from deniable_aggregator.answers.row import Row
+from deniable_aggregator.asking.questions import (
+    ANNOTATIONS,
+    DISCOVERIES,
+    DISCOVERY,
+    ESTIMATES,
+    METRICS,
+)
 from deniable_aggregator.media.pictures.svg import sparkline
 from deniable_aggregator.pages.overview.reading import read_weeks
 from deniable_aggregator.pages.overview.view import Choice, overview_view
 from deniable_aggregator.pages.rendering import page
-from deniable_aggregator.sentences import range_in_words
+from deniable_aggregator.telling.ranges import range_in_words
 from tests.aggregator.api.estimate_table.filled import ACCEPT_DAYS, write
-from tests.aggregator.pages.strings.test_discovered import found, run
+from tests.aggregator.asking.by_method import ByMethod
+from tests.aggregator.pages.metric.test_discovered import found, run
 from tests.aggregator.service import TODAY as STORE_TODAY
 from tests.aggregator.service import serving
 from tests.aggregator.stored import append, decoded, fold, register
@@ -30,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from deniable_aggregator.answers.estimate_table import EstimateTableQuery
+    from deniable_aggregator.asking.questions import Question
     from deniable_aggregator.pages.overview.view import Overview
 
 TODAY = date(2026, 11, 24)
@@ -50,33 +60,45 @@ def metric(name: str, **fields: Any) -> Metric:
     return Metric(name=name, **{**given, **fields})
 
 
-def share(metric: str, value: str, estimate: float, week: date = MONDAY, **fields: Any) -> TableRow:
+def made(**fields: Any) -> Row:
+    """A row of the table of estimates."""
+    return Row(application="flightdeck", question="series", **fields)
+
+
+def share(metric: str, value: str, estimate: float, week: date = MONDAY, **fields: Any) -> Row:
     """The share of a value in a week."""
     given = {
         "measure": "share", "estimate": estimate, "low": round(estimate - 0.01, 6),
-        "high": round(estimate + 0.01, 6), "standard_error": 0.005, "detected": True,
+        "high": round(estimate + 0.01, 6), "standard_error": 0.005, "told": True,
         "reports": 70_000, "suspicious": False, "final": False,
     }  # fmt: skip
-    return TableRow(
+    return made(
         metric=metric, since=week, until=week + timedelta(6), value=value, **{**given, **fields}
     )
 
 
-def difference(metric: str, value: str, estimate: float, p_value: float, **more: Any) -> TableRow:
+def difference(metric: str, value: str, estimate: float, p_value: float, **more: Any) -> Row:
     """What has changed of a value since the week before."""
-    fields = {"measure": "difference in share", "before": 0.4, "detected": p_value <= 0.05}
+    fields = {"measure": "difference in share", "before": 0.4, "told": p_value <= 0.05}
     fields |= {"p_value": p_value, "adjusted_p_value": p_value}
     return share(metric, value, estimate, **{**fields, **more})
 
 
-class Kept:
+class Kept(ByMethod):
     """Answers from rows, as a store does."""
 
-    def __init__(self, metrics: Iterable[Metric], rows: Iterable[TableRow]) -> None:
+    def __init__(self, metrics: Iterable[Metric], rows: Iterable[Row]) -> None:
         self._metrics, self._rows = list(metrics), list(rows)
 
-    def metrics(self) -> Metrics:
-        return Metrics("flightdeck", self._metrics)
+    def ask(self, question: Question[Any, Any], query: Any = None) -> Any:
+        answers = {
+            METRICS.name: lambda: Metrics("flightdeck", self._metrics),
+            ESTIMATES.name: lambda: self.estimates(query),
+            ANNOTATIONS.name: self.annotations,
+            DISCOVERIES.name: lambda: self.discoveries(*question.place),
+            DISCOVERY.name: lambda: self.discovery(*question.place),
+        }
+        return answers[question.name]()
 
     def estimates(self, query: EstimateTableQuery) -> EstimateTable:
         rows = [
@@ -98,10 +120,13 @@ class Kept:
     def discoveries(self, metric: str) -> Discoveries:
         return Discoveries(metric, "flightdeck", [])
 
+    def discovery(self, metric: str, number: int) -> Discovery:
+        raise NotImplementedError
+
 
 def shown(
     metrics: Iterable[Metric],
-    rows: Iterable[TableRow] = (),
+    rows: Iterable[Row] = (),
     choice: Choice | None = None,
     *,
     weekly: bool = True,
@@ -117,15 +142,14 @@ def html(overview: Overview) -> str:
 def words(overview: Overview, name: str) -> str:
     """All that a card says."""
     (card,) = (each for each in overview.cards if each.name == name)
-    badges = [badge.text for badge in card.badges]
-    return " | ".join([card.headline, card.of, card.more, *card.asides, *badges])
+    return " | ".join([card.headline, card.of, card.more, *card.asides, *card.badges])
 
 
 BROWSERS = [
     share("browser", "Firefox", 0.1),
     share("browser", "Chrome", 0.45),
     share("browser", "Safari", 0.22),
-    share("browser", "Netscape", 0.001, detected=False),
+    share("browser", "Netscape", 0.001, told=False),
 ]
 
 
@@ -152,12 +176,12 @@ def test_a_card_says_what_leads_and_draws_it_week_by_week() -> None:
             [share("m", "red", 0.3), share("m", "blue", 0.305)],
             "29.5 to 31.5% | blue | too close to call with red",
         ),
-        ([share("m", "red", 0.0, detected=False)], "below 1% | red | can't be told from zero"),
+        ([share("m", "red", 0.0, told=False)], "below 1% | red | can't be told from zero"),
         ([share("m", "red", 0.4, low=0.0, high=0.8)], "Too few reports yet"),
         (
             [share("m", "x=true", 0.5), share("m", "y=true", 0.3),
-             TableRow(metric="m", since=MONDAY, until=MONDAY, measure="lift", estimate=1.4,
-                      value="x=true & y=true", low=1.3, high=1.5, p_value=0.0, detected=True,
+             made(metric="m", since=MONDAY, until=MONDAY, measure="lift", estimate=1.4,
+                      value="x=true & y=true", low=1.3, high=1.5, p_value=0.0, told=True,
                       final=True)],
             "49 to 51% | x=true | then y=true 29 to 31%; x=true and y=true go together "
             "(1.3 to 1.5 times as often as if independent)",
@@ -167,24 +191,24 @@ def test_a_card_says_what_leads_and_draws_it_week_by_week() -> None:
             "30 to 60% | red",
         ),
         (
-            [TableRow(metric="m", since=MONDAY, until=MONDAY, measure="mean", estimate=1.75,
+            [made(metric="m", since=MONDAY, until=MONDAY, measure="mean", estimate=1.75,
                       low=1.7, high=1.8, reports=9, final=True)],
             "1.70 to 1.80 | on average",
         ),
         (
-            [TableRow(metric="m", since=MONDAY, until=MONDAY, measure="quantile", quantile=q,
+            [made(metric="m", since=MONDAY, until=MONDAY, measure="quantile", quantile=q,
                       estimate=q, low=q - 0.1, high=q + 0.1, reports=9, final=True)
              for q in (0.25, 0.5, 0.9)],
             "0.4 to 0.6 | median | the 90th percentile is 0.8 to 1.0",
         ),
     ],
 )  # fmt: skip
-def test_numbers_of_all_kinds_are_ranges_in_words(rows: list[TableRow], said: str) -> None:
+def test_numbers_of_all_kinds_are_ranges_in_words(rows: list[Row], said: str) -> None:
     assert said in words(shown([metric("m")], rows), "m")
 
 
 def test_numbers_and_their_sparkline_are_cut_at_the_widest_range_of_the_metric() -> None:
-    mean = TableRow(metric="m", since=MONDAY, until=MONDAY + timedelta(6), measure="mean",
+    mean = made(metric="m", since=MONDAY, until=MONDAY + timedelta(6), measure="mean",
                     estimate=250.0, low=-200.0, high=700.0, reports=9, final=True)  # fmt: skip
     versions = [metric("m", range=ends, type="number") for ends in ((0.0, 300.0), (0.0, 600.0))]
     for known, said in ((versions[:1], "0 to 300"), (versions, "0 to 600")):
@@ -253,7 +277,7 @@ def test_metrics_without_numbers_say_what_comes_next() -> None:
             metric("search", type="string", discovers=True),
         ],
         [
-            TableRow(
+            made(
                 metric="emoji",
                 since=MONDAY,
                 until=MONDAY + timedelta(6),
@@ -282,9 +306,7 @@ def test_strings_that_were_looked_for_are_said_to_be_found_only_if_there_are_any
             return Discoveries(metric, "flightdeck", [run(1)])
 
         def discovery(self, _metric: str, number: int) -> Discovery:
-            made = found(texts=["a", "b"])
-            strings = made.strings if texts else []
-            return structs.replace(run(number), result=structs.replace(made, strings=strings))
+            return structs.replace(run(number), result=found(texts))
 
     weeks = read_weeks(Searched([metric("search", type="string", discovers=True)], []), TODAY)  # type: ignore[arg-type]
     assert said in words(overview_view(weeks, Choice(), TODAY, weekly=True), "search")
@@ -350,8 +372,8 @@ def test_the_numbers_are_those_of_the_answers(tmp_path) -> None:
         since, until = re.search(r"week of (\S+) to (\S+?),", text).groups()
         query = EstimateQuery(since=date.fromisoformat(since), until=date.fromisoformat(until))
         path = f"/v1/metrics/theme/estimate?since={query.since}&until={query.until}"
-        shares = service.ask(path).get_json()["estimates"]
-        first = max(shares, key=lambda each: each["share"])
+        shares = service.ask(path).get_json()["numbers"]
+        first = max(shares, key=lambda each: each["estimate"])
         assert f"<strong>{range_in_words(first['low'], first['high'])}</strong>" in text
         assert f"<span>{first['value']}</span>" in text
         assert "no clear change" in text

@@ -8,19 +8,16 @@ import pytest
 from werkzeug.datastructures import MultiDict
 
 from deniable_aggregator import lists as shipped
-from deniable_aggregator.answers.common import DetectionNote, FakesNote, IntervalNote, MetricVersion
-from deniable_aggregator.answers.estimates import Shares
 from deniable_aggregator.answers.saved_lists import SavedList, SavedListHead, SavedLists
 from deniable_aggregator.asking.errors import AskingError
-from deniable_aggregator.pages.strings.values import (
+from deniable_aggregator.pages.metric.values import (
     MOST_CHOSEN,
     MOST_TYPED,
+    list_options,
     read_values,
-    values_view,
 )
-from deniable_shared.planning.disclosure_figures import detectable_share
-from tests.aggregator.answered import HEAD
-from tests.aggregator.service import SPECS
+from tests.aggregator.asking.by_method import ByMethod
+from tests.aggregator.telling.answers import string, strings
 
 SAVED = SavedLists(
     application="flightdeck",
@@ -28,10 +25,11 @@ SAVED = SavedLists(
 )
 
 
-class Source:
+class Source(ByMethod):
     """Has one saved list."""
 
-    def saved_list(self, name):
+    def ask(self, question):
+        (name,) = question.place
         if name != "fruit":
             raise AskingError(f"There is no saved list {name!r}.", "not_found")
         return SavedList(application="flightdeck", name=name, values=["🍎", "🍌"])
@@ -73,35 +71,18 @@ def test_addresses_stay_short():
     assert asked.lists.candidates == ("x" * MOST_TYPED,)
 
 
-def test_the_page_says_what_is_chosen_and_what_it_costs():
-    mechanism = SPECS["emoji"].mechanism
-    version = MetricVersion(
-        version="0" * 64,
-        title=mechanism.title,
-        mechanism=mechanism.description(),
-        epsilon=2.0,
-        epsilon_permanent=None,
-        epsilon_total=None,
-        reports=1_000_000,
-    )
-    answer = Shares(
-        **{name: getattr(HEAD, name) for name in HEAD.__struct_fields__},
-        metric="emoji",
-        reports=1_000_000,
-        margin="noise",
-        unit="share",
-        interval=IntervalNote(level=0.95, meaning=""),
-        fakes=FakesNote(0.01, ""),
-        versions=[version],
-        detection=DetectionNote(0.05, "few", ""),
-        values_asked=1_914,
-        estimates=[],
-    )
-    view = values_view(chosen(("list", "saved:fruit"), ("list", "emoji")), SAVED, answer)
-    assert [each.value for each in view.options if each.chosen] == ["saved:fruit", "emoji"]
-    assert (view.chosen, view.open) == ("fruit and emoji", False)
-    assert values_view(chosen(("values", "a\nb")), SAVED).chosen == "2 values"
-    assert values_view(chosen(), SAVED).open
-    share = detectable_share(mechanism, 1_000_000, 1_914)
-    assert f"1,914 values asked for at once: visible from about {100 * share:.2g}% of" in view.cost
-    assert values_view(chosen(), SAVED).cost == ""
+def test_the_page_says_what_is_chosen():
+    asked = chosen(("list", "saved:fruit"), ("list", "emoji"))
+    options = list_options(asked, SAVED)
+    assert [each.value for each in options if each.chosen] == ["saved:fruit", "emoji"]
+    assert asked.words == "fruit and emoji"
+    assert chosen(("values", "a\nb")).words == "2 values"
+    assert chosen().words == ""
+
+
+def test_what_was_found_can_be_looked_for():
+    result = strings(string("a", 0.1, 0.2, 0.3), string("b", 0.1, 0.2, 0.3, whole=False))
+    first, *_ = list_options(chosen(), SAVED, result)
+    assert (first.value, first.text) == ("found", "1 value: strings that were found below")
+    asked = read_values(MultiDict([("list", "found")]), Source(), result)
+    assert asked.lists.candidates == ("a",)

@@ -6,13 +6,12 @@ import html
 import re
 
 import pytest
-from msgspec import json, structs
+from msgspec import json
 
-from deniable_aggregator.answers.discoveries import FoundString, FoundStrings
-from deniable_aggregator.sentences import range_in_words
+from deniable_aggregator.telling.ranges import range_in_words
 from tests.aggregator.discovered import discovering
-from tests.aggregator.media.made_up import MadeUp
 from tests.aggregator.service import TODAY, serving, upload
+from tests.aggregator.telling.answers import string, strings
 
 ORIGIN = {"Origin": "http://localhost"}
 DAYS = "since=2024-09-01&until=2024-10-04"
@@ -48,8 +47,9 @@ def test_numbers_are_those_of_the_api(service):
     asked = {"candidates": ["🍎", "🍌", "🥝", "🍇"]}
     path = f"/v1/metrics/emoji/estimate?{DAYS}"
     answer = service.ask(path, method="POST", json=asked).get_json()
-    for row in answer["estimates"]:
-        low = row["low"] if row["detected"] else min(row["low"], 0.0)
+    assert len(answer["numbers"]) == 4
+    for row in answer["numbers"]:
+        low = row["low"] if row["told"] else min(row["low"], 0.0)
         assert range_in_words(low, row["high"]) in page
     assert "Values to look for: fruit and 1 of your own" in page
     assert "4 values asked for at once" in page
@@ -84,22 +84,9 @@ def test_given_values_of_a_discovering_metric_are_not_followed_period_by_period(
     assert "Over time" not in page.partition("Over time by")[2]
 
 
-def row(text, share):
+def row(text, share, **more):
     """A string that was found."""
-    return FoundString(
-        text=text,
-        shown=text,
-        share=share,
-        low=share - 0.01,
-        high=share + 0.01,
-        devices=100,
-        evidence="strong",
-        score=8.0,
-        p_value=1e-9,
-        bits=20,
-        hinted=False,
-        seen=None,
-    )
+    return string(text, share - 0.01, share, share + 0.01, **more)
 
 
 def test_a_run_is_started_watched_and_shown(found):
@@ -122,18 +109,17 @@ def test_a_run_is_started_watched_and_shown(found):
     assert f'<noscript><meta http-equiv="refresh" content="{again}"></noscript>' in page
     assert "Looking for strings: 25%, read level 1 of 4" in words(page)
 
-    result = MadeUp(1, ["a"], [0.01, 0.2]).answer(FoundStrings)
-    strings, prefixes = [row("1234", 0.5), row("<b>", 0.25)], [row("902", 0.125)]
-    whole = structs.replace(
-        result, reports=10_000, strings=strings, prefixes=prefixes, notices=[], earlier=None
-    )
-    stored.finish(asked.number, json.encode(whole))
+    whole = [row("1234", 0.5), row("<b>", 0.25)]
+    result = strings(*whole, row("902", 0.125, whole=False), reports=10_000)
+    stored.finish(asked.number, json.encode(result))
     page = found.http.get(path).text
     assert "data-again" not in page
     shown = found.ask(f"/v1/metrics/code/discoveries/{asked.number}").get_json()["result"]
-    for each in (*shown["strings"], *shown["prefixes"]):
-        assert f"<bdi>{html.escape(each['text'])}</bdi>" in page
-        assert range_in_words(each["low"], each["high"]) in page
+    assert len(shown["numbers"]) == 3
+    for each in shown["numbers"]:
+        ellipsis = "" if each["whole"] else "…"
+        assert f"<bdi>{html.escape(each['value'])}{ellipsis}</bdi>" in page
+        assert range_in_words(each["low"], each["high"]) in page or ellipsis
     assert "2 strings found: 1234" in words(page) or '2 strings found: "1234"' in words(page)
     file = found.http.get(f"/metric/code/discoveries/{asked.number}.csv")
     assert file.data == found.ask(f"/v1/metrics/code/discoveries/{asked.number}.csv").data
