@@ -1,4 +1,4 @@
-"""References name every option, outcome, request, parameter and key; the map every folder."""
+"""References name every option, outcome and key; the map every folder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 import deniable
 from deniable._status import Dropped
 from deniable_aggregator.audit import AuditAction
-from deniable_shared.commands.table import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -25,7 +24,6 @@ CLIENT = (DOCS / "client/reference.md").read_text(encoding="utf-8")
 FAILURES = (DOCS / "client/failures.md").read_text(encoding="utf-8")
 HTTP = (DOCS / "reference/http-api.md").read_text(encoding="utf-8")
 OPENAPI = json.loads((DOCS / "reference/openapi.json").read_text(encoding="utf-8"))
-METHODS = ("get", "post", "put", "delete")
 ACTS = ("revoke", "exclude", "include")
 
 
@@ -34,39 +32,6 @@ def first_column(text, heading):
     section = text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
     rows = re.findall(r"(?m)^\| (.+?) \|", section)
     return [code for cell in rows for code in re.findall(r"`([^`]+)`", cell)]
-
-
-def operations():
-    for path, item in OPENAPI["paths"].items():
-        for method in METHODS:
-            if method in item:
-                yield method.upper(), path, item[method].get("parameters", ())
-
-
-def test_every_request_is_in_the_table():
-    listed = set()
-    for methods, path, acts in re.findall(
-        r"(?m)^\| ((?:`[A-Z]+`, )?`[A-Z]+) (/[^`]+)`((?:, `[a-z]+`)*) \|", HTTP
-    ):
-        paths = [path, *(path.rpartition("/")[0] + f"/{act}" for act in re.findall(r"\w+", acts))]
-        listed |= {(method, each) for method in re.findall("[A-Z]+", methods) for each in paths}
-    described = set()
-    for method, path, parameters in operations():
-        path = re.sub(r"{key_id}|{number}", "ID", path.replace("{name}", "NAME"))
-        path = path.replace("{ending}", "ENDING").replace("{day}", "DAY")
-        acts = [p["schema"]["enum"] for p in parameters if p["name"] == "action"] or [[""]]
-        described |= {(method, path.replace("{action}", act)) for act in acts[0]}
-    assert listed == described - {("GET", "/openapi.json")}
-
-
-def test_every_parameter_of_a_question_is_in_the_table():
-    described = {
-        parameter["name"]
-        for _, _, parameters in operations()
-        for parameter in parameters
-        if parameter["in"] == "query"
-    }
-    assert set(first_column(HTTP, "Questions")) == described
 
 
 def test_every_key_of_an_answer_that_is_named_exists():
@@ -88,12 +53,6 @@ def test_the_client_reference_has_every_option_with_its_default():
 def test_the_client_reference_has_every_outcome():
     listed = first_column(CLIENT, "record(metric, value, *, segment=None)")
     assert set(deniable.Outcome) <= set(listed)
-
-
-def test_the_client_reference_has_every_command_of_the_light_install():
-    listed = {" ".join(code.split()[1:]) for code in first_column(CLIENT, "Commands")}
-    light = [name for name, command in COMMANDS.items() if not command.needs_extra]
-    assert [name for name in light if not any(each.startswith(name) for each in listed)] == []
 
 
 def test_every_reason_for_dropping_a_report_is_named():

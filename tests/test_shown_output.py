@@ -104,7 +104,7 @@ def test_figures_within_the_answers_are_those_of_the_planner_and_of_the_measurem
 
 
 def test_how_sure_a_report_makes_somebody_is_as_the_page_about_epsilon_says():
-    found = rows(CONCEPTS / "epsilon.md", "epsilon of a report")
+    found = rows(CONCEPTS / "noise.md", "epsilon of a report")
     assert len(found) == 4
     for epsilon, odds, even, hundredth in found:
         sure = most_sure(0.5, float(epsilon))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from deniable_aggregator.answers.answer import Answer
 from deniable_aggregator.answers.discoveries import Discovery
 from deniable_aggregator.asking.questions import QUESTIONS
-from deniable_analysis.methods import (
+from deniable_analysis.method import (
     RESULTS,
     Argument,
     arguments_of,
@@ -37,15 +37,16 @@ from typing import Literal
 from deniable_aggregator.asking.source import Source
 {imports}
 
-class _Asking:
+class MetricQuestions:
     _source: Source
     _place: tuple[str, ...]
     def _today(self) -> date: ...
-
-class MetricQuestions(_Asking):
 {of_metric}
 
-class ProjectQuestions(_Asking):
+class ProjectQuestions:
+    _source: Source
+    _place: tuple[()]
+    def _today(self) -> date: ...
 {of_all}
 '''
 
@@ -91,8 +92,14 @@ def _method(question: Question[Any, Any]) -> str:
 
 
 def _line(argument: Argument) -> str:
-    default = "" if argument.default is inspect.Parameter.empty else f" = {argument.default!r}"
+    default = (
+        "" if argument.default is inspect.Parameter.empty else f" = {_source(argument.default)}"
+    )
     return f"{argument.name}: {argument.type}{default},"
+
+
+def _source(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,10 @@ from deniable_analysis.overviews import EstimateTable, HealthOverview
 from deniable_analysis.questions import Day, Period, Some
 from deniable_analysis.result import Result
 
-class _Asking:
+class MetricQuestions:
     _source: Source
     _place: tuple[str, ...]
     def _today(self) -> date: ...
-
-class MetricQuestions(_Asking):
     def estimate(
         self,
         *,
@@ -22,11 +20,11 @@ class MetricQuestions(_Asking):
         until: Day | None = None,
         top: int | None = None,
         detected: bool = False,
-        margin: Literal['noise', 'noise-and-sampling'] = 'noise',
-        interval: Literal['all', 'one', 'picked'] | None = None,
-        false_finds: Literal['few', 'none'] = 'few',
-        postprocess: Literal['base-cut', 'ibu', 'none', 'norm-sub', 'power'] | None = None,
-        reconstruction: Literal['em', 'ems'] = 'em',
+        margin: Literal["noise", "noise-and-sampling"] = "noise",
+        interval: Literal["all", "one", "picked"] | None = None,
+        false_finds: Literal["few", "none"] = "few",
+        postprocess: Literal["base-cut", "ibu", "none", "norm-sub", "power"] | None = None,
+        reconstruction: Literal["em", "ems"] = "em",
         quantile: Sequence[float] = (),
         segment: str | None = None,
         closeness: float | None = None,
@@ -83,9 +81,9 @@ class MetricQuestions(_Asking):
         until: Day | None = None,
         value: Some = (),
         quantile: Sequence[float] = (),
-        by: Literal['day', 'month', 'week'] = 'day',
-        margin: Literal['noise', 'noise-and-sampling'] = 'noise',
-        interval: Literal['all', 'one', 'picked'] | None = None,
+        by: Literal["day", "month", "week"] = "day",
+        margin: Literal["noise", "noise-and-sampling"] = "noise",
+        interval: Literal["all", "one", "picked"] | None = None,
         top: int | None = None,
         segment: str | None = None,
         alarm: bool = False,
@@ -133,9 +131,9 @@ class MetricQuestions(_Asking):
         after: Period,
         *,
         value: Some = (),
-        margin: Literal['noise', 'noise-and-sampling'] = 'noise',
-        interval: Literal['all', 'one', 'picked'] | None = None,
-        false_finds: Literal['few', 'none'] = 'few',
+        margin: Literal["noise", "noise-and-sampling"] = "noise",
+        interval: Literal["all", "one", "picked"] | None = None,
+        false_finds: Literal["few", "none"] = "few",
         top: int | None = None,
         segment: str | None = None,
         quantile: Sequence[float] = (),
@@ -226,7 +224,10 @@ class MetricQuestions(_Asking):
             ParameterError: if an argument is not what it must be.
         """
 
-class ProjectQuestions(_Asking):
+class ProjectQuestions:
+    _source: Source
+    _place: tuple[()]
+    def _today(self) -> date: ...
     def health(
         self,
         *,
@@ -253,7 +254,7 @@ class ProjectQuestions(_Asking):
         *,
         since: Day | None = None,
         until: Day | None = None,
-        period: Literal['day', 'month', 'week'] = 'day',
+        period: Literal["day", "month", "week"] = "day",
         metric: Some = (),
         measure: Some = (),
         value: Some = (),

@@ -40,7 +40,7 @@ class Metric(MetricQuestions):
     ) -> None:
         self._source = source
         self._place = (name,)
-        self._today = today
+        self._clock = today
         self.name = name
         self.description = description
 
@@ -50,6 +50,9 @@ class Metric(MetricQuestions):
     def _repr_html_(self) -> str:
         about = self.description or "This metric has no description."
         return paragraph(f"{self.name}: {about}")
+
+    def _today(self) -> date:
+        return self._clock()
 
     def details(self) -> MetricDetails:
         """What its versions ask of devices, and what each report reveals."""

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 import shlex
 import subprocess
 import sys
 import time
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 import deniable
 from deniable_shared.commands.entry import main
-from deniable_shared.commands.first_registry import registry_text
 from tests.end_to_end.serving import running
 
 pytestmark = pytest.mark.service
@@ -95,10 +92,10 @@ def shell_lines(document):
 
 @pytest.fixture(scope="module")
 def first_hour(tmp_path_factory, terminal):
-    """A server as the README has developers start it; its directory, and what it printed."""
+    """A server as developers start it; its directory, and the variables that it printed."""
     directory = tmp_path_factory.mktemp("flightdeck")
-    before, options, _ = serving(shell_lines(README))
-    follow(README, before, directory, {}, terminal)
+    before, options, _ = serving(shell_lines(QUICK_START))
+    follow(QUICK_START, before, directory, {}, terminal)
     assert options == ["--store", "deniable.db", "--development", "metrics.toml"]
     with running(directory / "deniable.db", "--development", directory / "metrics.toml") as server:
         printed = server.output.read_text("utf-8")
@@ -106,77 +103,66 @@ def first_hour(tmp_path_factory, terminal):
         yield server, directory, exported
 
 
-@pytest.mark.parametrize("document", [README, QUICK_START], ids=["readme", "quick-start"])
-def test_the_first_hour_goes_as_a_document_says(document, first_hour, terminal, tmp_path):
+def test_the_first_hour_goes_as_the_quick_start_says(first_hour, terminal):
     _, directory, exported = first_hour
-    before, options, after = serving(shell_lines(document))
-    assert options == ["--store", "deniable.db", "--development", "metrics.toml"]
-    follow(document, before, tmp_path, {}, terminal)
-    written = (tmp_path / "metrics.toml").read_text("utf-8")
-    assert written == (directory / "metrics.toml").read_text("utf-8")
-    (excerpt,) = blocks("toml", document)
-    assert excerpt in written
-    printed = follow(document, after[:3], tmp_path, exported, terminal)
+    _, _, after = serving(shell_lines(QUICK_START))
+    (excerpt,) = blocks("toml", QUICK_START)
+    assert excerpt in (directory / "metrics.toml").read_text("utf-8")
+    printed = follow(QUICK_START, after[:3], directory, exported, terminal)
     assert printed["deniable try metrics.toml"].count("has counted it") == 3
     said = printed["DENIABLE_DEVELOPMENT=1 python app.py"]
     assert "theme: recorded" in said
     assert "theme: the server has counted 256 bytes" in said
     listed = re.search(r"(?m)^theme +(\d+) ", printed["deniable metrics list"])
-    assert int(listed[1]) >= 2  # the other document's are there, too
+    assert int(listed[1]) >= 2
 
 
-def test_what_the_readme_shows_works_as_it_stands_there(first_hour, run, monkeypatch):
+def test_what_the_readme_says_to_developers_works(first_hour, terminal, tmp_path):
+    _, directory, exported = first_hour
+    developer, *_ = blocks("sh")
+    before, options, after = serving(developer.splitlines())
+    assert options == ["--store", "deniable.db", "--development", "metrics.toml"]
+    follow(README, before, tmp_path, {}, terminal)
+    written = (tmp_path / "metrics.toml").read_text("utf-8")
+    assert written == (directory / "metrics.toml").read_text("utf-8")
+    printed = follow(README, after, tmp_path, exported, terminal)
+    assert printed["deniable try metrics.toml"].count("has counted it") == 3
+    development = {**exported, "DENIABLE_DEVELOPMENT": "1"}
+    assert "theme: recorded" in terminal("python app.py", tmp_path, development)
+
+
+def test_what_the_readme_says_to_the_others_works(first_hour, run, monkeypatch):
     server, directory, exported = first_hour
-    _, _, analyst, operator = (commands(text) for text in blocks("sh"))
+    _, analyst, reviewer, operator = (commands(text) for text in blocks("sh"))
     monkeypatch.chdir(directory)
     for variable in ("DO_NOT_TRACK", *exported):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("DENIABLE_SERVER", server.url)
-    assert operator[0] == ["serve", "--store", "deniable.db"]
-    tokens = {}
-    for words in operator[1:]:
-        printed = run([tokens.get(word, word) for word in words])
-        if words[:2] == ["keys", "create"]:
-            scope = words[words.index("--scope") + 1]
-            tokens[f"{scope.upper()}_TOKEN"] = printed.strip()
-    assert len(tokens) == 3
-    for days_ago in (1, 0):
-        with deniable.Client(
-            "metrics.toml",
-            endpoint=server.url,
-            key=tokens["WRITE_TOKEN"],
-            directory=f"a device of {days_ago} days ago",
-            consent=True,
-            clock=lambda seconds=days_ago * DAY_SECONDS: time.time() - seconds,
-        ) as client:
-            client.record("theme", "light")
-            assert client.flush(timeout_seconds=60).sent == 1
-    today = datetime.now(UTC).date()
-    periods = {"--before": str(today - timedelta(1)), "--after": str(today)}
-    for words in analyst:
-        asked = [tokens.get(word, word) for word in words]
-        for option in periods.keys() & set(asked):
-            asked[asked.index(option) + 1] = periods[option]
-        printed = run(asked)
-        if words[:2] == ["plan", "metrics.toml"]:
-            assert "theme" in printed
-        elif words[0] == "report":
-            assert printed == "wrote week.html\n"
-            page = (directory / "week.html").read_text("utf-8")
-            assert page.startswith("<!doctype html>")
-            assert "Which colour theme is active at start-up" in page
-        elif words[0] == "export":
-            with (directory / "week.csv").open(encoding="utf-8", newline="") as table:
-                rows = [row for row in csv.DictReader(table) if row["metric"] == "theme"]
-            assert {row["value"] for row in rows} == {"light", "dark", "system"}
-            assert all(int(row["reports"]) >= 1 for row in rows)
-        else:
-            assert "report" in printed
-    assert {file.name for file in directory.glob("week.*")} == {"week.html", "week.csv"}
-
-
-def test_what_a_metric_gives_away_is_shown_as_the_command_prints_it(run, tmp_path):
-    (tmp_path / "metrics.toml").write_text(registry_text("flightdeck"), "utf-8")
-    (shown,) = (text for text in blocks("") if text.startswith("theme: "))
-    printed = run(["metrics", "check", str(tmp_path / "metrics.toml")])
-    assert shown in "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
+    said = ["theme: category of 3", "together", "theme: passed, proved for all values"]
+    assert [text in run(words) for words, text in zip(reviewer, said, strict=True)] == [True] * 3
+    started, made, registered = operator
+    assert started == ["serve", "--store", "deniable.db"]
+    tokens = {"ADMIN_TOKEN": run(made).strip()}
+    for scope in ("read", "write"):
+        words = [scope if word == "admin" else word for word in made]
+        tokens[f"{scope.upper()}_TOKEN"] = run(words).strip()
+    assert "theme" in run([tokens.get(word, word) for word in registered])
+    with deniable.Client(
+        "metrics.toml",
+        endpoint=server.url,
+        key=tokens["WRITE_TOKEN"],
+        directory="a device of yesterday",
+        consent=True,
+        clock=lambda: time.time() - DAY_SECONDS,
+    ) as client:
+        client.record("theme", "light")
+        assert client.flush(timeout_seconds=60).sent == 1
+    listed, estimated, reported = (
+        run([tokens.get(word, word) for word in words]) for words in analyst
+    )
+    assert re.search(r"(?m)^theme +category +[1-9]", listed)
+    assert "reports" in estimated
+    assert reported == "wrote week.html\n"
+    page = (directory / "week.html").read_text("utf-8")
+    assert page.startswith("<!doctype html>")
+    assert "Which colour theme is active at start-up" in page

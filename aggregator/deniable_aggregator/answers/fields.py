@@ -11,7 +11,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 import msgspec
-from msgspec import NODEFAULT, inspect
+from msgspec import NODEFAULT, UNSET, inspect
 
 from deniable_aggregator.answers.words import DAY_PAIR, KNOWN, Known
 
@@ -60,13 +60,17 @@ class Field(NamedTuple):
     most_values: int | None = None
 
 
-@cache
 def fields_of(kind: type[msgspec.Struct]) -> dict[str, Field]:
     """The options of a question by their names.
 
     Args:
         kind: the struct of a query or of lists.
     """
+    return _fields(kind)
+
+
+@cache
+def _fields(kind: Any) -> dict[str, Field]:
     struct = inspect.type_info(kind)
     assert isinstance(struct, inspect.StructType)
     described = described_attributes(kind)
@@ -96,7 +100,9 @@ def _field(field: inspect.Field, words: str) -> Field:
         item, inner = _plain(item.item_types[0])
     else:
         inner = ""
-    default = None if field.default is NODEFAULT else field.default
+    default = field.default
+    if default is NODEFAULT:  # of UNSET, too
+        default = None if field.required else UNSET
     return Field(
         field.name,
         words,

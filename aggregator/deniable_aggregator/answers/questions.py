@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from msgspec import UNSET, Struct, UnsetType, to_builtins
 from msgspec.structs import fields, replace
@@ -27,6 +27,8 @@ from deniable_aggregator.answers.words import (
     VersionStart,
 )
 from deniable_aggregator.dates import FIRST_DAY, DayRange
+
+Query = TypeVar("Query")
 
 
 class DaysQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -249,14 +251,18 @@ class ValueLists(Struct, frozen=True, forbid_unknown_fields=True):
     combined: KnownValues | UnsetType = UNSET
     range: tuple[ValueName, ValueName] | UnsetType = UNSET
 
-    def with_values_of(self, query: object) -> ValueLists:
+    def joined(self, query: Query) -> tuple[ValueLists, Query]:
         """The same, with those that a query names as `value` among the candidates.
 
         Args:
             query: of the same question.
+
+        Returns:
+            The lists, and the query without these values.
         """
         values: tuple[str, ...] = getattr(query, "value", ())
         if not values:
-            return self
+            return self, query
         listed = dict.fromkeys((*values, *(self.candidates or ())))
-        return replace(self, candidates=tuple(listed))
+        without = cast("Query", replace(cast("Any", query), value=()))
+        return replace(self, candidates=tuple(listed)), without

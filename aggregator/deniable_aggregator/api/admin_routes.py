@@ -139,7 +139,7 @@ class AdminApi:
             raise _refused(error) from None
         return json_response(OneKey(self._public(changed)))
 
-    def _administrator(self, key: StoredKey) -> KeyAdministrator:
+    def _administrator(self, key: RequestKey) -> KeyAdministrator:
         return KeyAdministrator(
             self._parts.store,
             actor=key.id,

@@ -143,8 +143,10 @@ class Answerer:
             query: the options.
             lists: the values that it is about.
         """
-        if isinstance(lists, ValueLists) and question.lists is not None:
-            lists = lists.with_values_of(query)
+        if question.lists is not None and not isinstance(lists, question.lists):
+            lists = question.lists()
+        if isinstance(lists, ValueLists):
+            lists, _ = lists.joined(query)
         return Asked(application, question.place, query, lists)
 
     def answer(self, question: Question[Query, Answer], asked: Asked[Query]) -> Answer:
@@ -158,13 +160,15 @@ class Answerer:
             ProblemError: if there is none.
         """
         function = _ANSWERS[question.name]
-        if not question.tagged:
-            found: Answer = function(self, asked)
-            return found
-        return read_steadily(
-            lambda: self.reader.rolled_stamp(asked.application, asked.name),
-            lambda: function(self, asked),
-        )
+        found: Answer
+        if question.tagged:
+            found = read_steadily(
+                lambda: self.reader.rolled_stamp(asked.application, asked.name),
+                lambda: function(self, asked),
+            )
+        else:
+            found = function(self, asked)
+        return found
 
     def rows(self, question: Question[Query, Any], asked: Asked[Query]) -> Iterable[Row]:
         """The answer to a question, as rows of the long table.

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
-
-from msgspec.structs import replace
 
 from deniable_aggregator.answers.annotations import Annotate, Annotation
 from deniable_aggregator.answers.discoveries import Discovery
@@ -94,8 +92,8 @@ class HttpSource:
             AskingError: if the server cannot be reached, or answers with a problem.
         """
         body = None if lists in (NO_LISTS, NO_HINTS) else lists
-        if isinstance(body, ValueLists) and getattr(query, "value", ()):
-            body, query = body.with_values_of(query), replace(cast("Any", query), value=())
+        if isinstance(body, ValueLists):
+            body, query = body.joined(query)
         return self._connection.request(
             "GET" if body is None and not question.accepted else "POST",
             question.address(ending),

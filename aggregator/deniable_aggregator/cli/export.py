@@ -80,9 +80,9 @@ def export(
 ) -> None:
     """Writes the numbers of each METRIC, or of all, as one long table.
 
-    There is a row for each number with its interval; docs/analysis/tables.md describes the columns.
-    Strings are in it if the metric has discover = true, over all days together, or if --candidates
-    lists values. What is left out is said.
+    There is a row for each number with its interval; docs/reference/columns.md describes the
+    columns. Strings are in it if the metric has discover = true, over all days together, or if
+    --candidates lists values. What is left out is said.
 
     For a file that grows, export each new day, week or month once it takes no more late reports,
     into a file of its own: files of the same format are read together.

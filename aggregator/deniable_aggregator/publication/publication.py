@@ -1,7 +1,7 @@
 """What is published of a metric: rows with intervals, and all that is needed to read them.
 
-Numbers are those of an answer, made coarser by `telling.ranges.outward`. What is said of a version
-follows from its canonical text, so that an export cannot state an epsilon that its own version does
+Numbers are those of an answer, made coarser by `telling.rounding.outward`. What is said of a
+version follows from its canonical text, so that an export cannot state an epsilon that it does
 not have: what it says is compared with what is computed here.
 """
 
@@ -22,7 +22,7 @@ from deniable_aggregator.answers.words import (  # noqa: TC001  likewise
 )
 from deniable_aggregator.limits import widest
 from deniable_aggregator.telling.method import what_devices_give_away
-from deniable_aggregator.telling.ranges import outward, to_step
+from deniable_aggregator.telling.rounding import outward, to_step
 from deniable_shared.characters import NAME
 from deniable_shared.spec import Spec
 

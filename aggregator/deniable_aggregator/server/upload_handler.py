@@ -150,7 +150,8 @@ class _LoopDoor:
         self._protocol = protocol
 
     def header(self, name: str) -> str:
-        return self._headers.get(name, "")
+        found: str = self._headers.get(name, "")
+        return found
 
     async def read(self) -> bytes | None:
         return await self._handler.read(self._body, self._protocol, self.length)

@@ -1,17 +1,28 @@
 """Intervals in words: rounded outward, so that no printed range is narrower than its interval.
 
-This is the only place where a number that was estimated is rounded for people. `interval_in_words`
+This is the only place where a number that was estimated is written for people. `interval_in_words`
 and its neighbours do it by unit; the others are what they are made of, and sentences use them.
 """
 
 from __future__ import annotations
 
-import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
-from typing import TYPE_CHECKING, Final, NamedTuple
+from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
+from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.decimals import EXACT, decimal_of
 from deniable_aggregator.limits import cut
+from deniable_aggregator.telling.rounding import (
+    FARTHEST,
+    above_zero,
+    ends_within,
+    exact_ends,
+    given_step,
+    outward_to,
+    power_of_ten,
+    reached,
+    round_to,
+    step_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,74 +36,15 @@ ENDINGS: Final[Mapping[Unit, str]] = {"points": " points", "ratio": " times"}
 NOT_PLACED: Final = "can't place"
 """What is said of a number that the reports cannot place."""
 
-_WHOLE: Final = Decimal(1)
 _HUNDRED: Final = Decimal(100)
 _PERCENT: Final = Decimal(0), _HUNDRED
 """The limits of a share in percent."""
-
-_WIDER: Final = Decimal("1.3")
-"""A printed range is wider than its interval by no more than about this factor."""
 
 _PLAIN: Final = range(-6, 16)
 """Powers of ten that are written without an exponent."""
 
 _ANYTHING: Final = "anything from"
 """How a range begins that excludes nothing."""
-
-_FARTHEST: Final = 1e300
-"""Where an interval without an end is said to end."""
-
-
-class Outward(NamedTuple):
-    """An interval whose ends were rounded outward.
-
-    Attributes:
-        low: the lower end; of a share above zero it keeps a first digit that is finer than the
-            step.
-        high: the upper end.
-        step: the power of ten to which they are rounded, and an estimate beside them.
-    """
-
-    low: float
-    high: float
-    step: float
-
-
-def outward(unit: Unit, low: float, high: float, limits: Limits | None = None) -> Outward:
-    """An interval as words and tables have it, as numbers; not cut at what is possible.
-
-    With `step`, the words of this interval are those of the one that it was made from.
-
-    Args:
-        unit: of the number: a share, or a number.
-        low: the lower end.
-        high: the upper end, at least `low`.
-        limits: what a number can be, if that is known; the step goes by the part within.
-
-    Raises:
-        ValueError: if the ends are in the wrong order or not numbers.
-    """
-    percent = unit == "share"
-    low, high = _reached(low), _reached(high)
-    first, last = _ends(low, high, percent=percent)
-    step = _step(first, last)
-    if limits is not None:
-        step = _step(*_ends(*_cut_ends(low, high, limits)))
-    bottom, top = _outward(first, last, step)
-    if percent and first > 0:
-        bottom = _above_zero(first, step)
-    back = -2 if percent else 0
-    return Outward(*(float(end.scaleb(back, EXACT)) + 0.0 for end in (bottom, top, step)))  # no -0
-
-
-def to_step(number: float, step: float) -> float:
-    """The multiple of a step that is nearest to a number.
-
-    Args:
-        number: finite.
-        step: a power of ten.
-    """
-    return float(_round(decimal_of(number), _given(step), ROUND_HALF_EVEN)) + 0.0  # no -0
 
 
 def interval_in_words(
@@ -115,12 +67,12 @@ def interval_in_words(
         high: the upper end, at least `low`.
         told: whether a share is told from zero; of one that is not, zero is within the range.
         limits: what a number can be, if that is known.
-        step: to which a share or a number was rounded already, as of `outward`.
+        step: to which a share or a number was rounded already, as of `rounding.outward`.
 
     Raises:
         ValueError: if the ends are in the wrong order or not numbers.
     """
-    low, high = _reached(low), _reached(high)
+    low, high = reached(low), reached(high)
     if unit == "share":
         return range_in_words(low if told else min(low, 0.0), high, step)
     if unit == "points":
@@ -150,21 +102,22 @@ def estimate_in_words(
         low: the lower end of the interval.
         high: the upper end, at least `low`.
         limits: what a number can be, if that is known.
-        step: to which a share or a number was rounded already, as of `outward`.
+        step: to which a share or a number was rounded already, as of `rounding.outward`.
 
     Raises:
         ValueError: if the ends are in the wrong order or not numbers.
     """
     if value is None:
         return NOT_PLACED
-    value, low, high = _reached(value), _reached(low), _reached(high)
+    value, low, high = reached(value), reached(low), reached(high)
     if unit == "share":
         return share_in_words(value, low, high, step)
     if unit == "points":
         return point_in_words(value, low, high)
     if unit == "difference":
-        step = _step(*_ends(low, high))
-        return _signed(_round(decimal_of(value), step, ROUND_HALF_EVEN))
+        return _signed(
+            round_to(decimal_of(value), step_of(*exact_ends(low, high)), ROUND_HALF_EVEN)
+        )
     if unit == "ratio":
         return number_in_words(max(value, 0.0), max(low, 0.0), max(high, 0.0))
     return number_in_words(value, low, high, limits, step)
@@ -189,7 +142,7 @@ def level_in_words(
         return NOT_PLACED
     if unit in ("share", "points"):
         return estimate_in_words("share", level, low, high)
-    least, greatest = limits or (-_FARTHEST, _FARTHEST)
+    least, greatest = limits or (-FARTHEST, FARTHEST)
     return estimate_in_words("number", min(max(level, least), greatest), low, high)
 
 
@@ -203,7 +156,9 @@ def bound_in_words(unit: Unit, bound: float) -> str:
     of_shares = unit in ("share", "points")
     number = decimal_of(bound, percent=of_shares)
     if number:
-        number = _round(number, _power(number.adjusted() - 1), ROUND_CEILING).normalize(EXACT)
+        number = round_to(number, power_of_ten(number.adjusted() - 1), ROUND_CEILING).normalize(
+            EXACT
+        )
     if unit == "points":
         return _counted(number, " point")
     return f"{_written(number)}%" if unit == "share" else _written(number)
@@ -223,18 +178,18 @@ def range_in_words(low: float, high: float, step: float | None = None) -> str:
     Raises:
         ValueError: if they are not finite or in the wrong order.
     """
-    first, last = _ends(low, high, percent=True)
+    first, last = exact_ends(low, high, percent=True)
     if first == last:
         return f"{_written(min(max(first, Decimal(0)), _HUNDRED))}%"
-    digits = _step(first, last) if step is None else _given(step, percent=True)
+    digits = step_of(first, last) if step is None else given_step(step, percent=True)
     first, last = cut(first, last, _PERCENT)
     if first <= 0:
-        top = _round(last, digits, ROUND_CEILING)
+        top = round_to(last, digits, ROUND_CEILING)
         return f"below {_written(top)}%" if top < _HUNDRED else f"{_ANYTHING} 0 to 100%"
-    bottom = _above_zero(first, digits)
+    bottom = above_zero(first, digits)
     if last >= _HUNDRED:
         return f"above {_written(bottom)}%"
-    return f"{_written(bottom)} to {_written(_round(last, digits, ROUND_CEILING))}%"
+    return f"{_written(bottom)} to {_written(round_to(last, digits, ROUND_CEILING))}%"
 
 
 def points_in_words(low: float, high: float) -> str:
@@ -250,7 +205,7 @@ def points_in_words(low: float, high: float) -> str:
     Raises:
         ValueError: if they are not finite or in the wrong order.
     """
-    first, last = _ends(low, high, percent=True)
+    first, last = exact_ends(low, high, percent=True)
     return _difference(first, last, " point")
 
 
@@ -264,7 +219,7 @@ def difference_in_words(low: float, high: float) -> str:
     Raises:
         ValueError: if they are not finite or in the wrong order.
     """
-    return _difference(*_ends(low, high), "")
+    return _difference(*exact_ends(low, high), "")
 
 
 def number_range_in_words(
@@ -282,8 +237,8 @@ def number_range_in_words(
     Raises:
         ValueError: if they are not finite or in the wrong order.
     """
-    ends = _ends(*((low, high) if limits is None else _cut_ends(low, high, limits)))
-    first, last = _outward(*ends, None if step is None else _given(step))
+    ends = exact_ends(*((low, high) if limits is None else ends_within(low, high, limits)))
+    first, last = outward_to(*ends, None if step is None else given_step(step))
     if limits is None:
         return _from_to(_written(first), _written(last))
     least, greatest = (decimal_of(limit).normalize(EXACT) for limit in limits)
@@ -312,11 +267,11 @@ def share_ends(low: float, high: float) -> tuple[str, str]:
     Raises:
         ValueError: if they are not finite or in the wrong order.
     """
-    first, last = _ends(low, high, percent=True)
-    step = _step(first, last)
+    first, last = exact_ends(low, high, percent=True)
+    step = step_of(first, last)
     first, last = cut(first, last, _PERCENT)
-    bottom = _above_zero(first, step) if first > 0 else first
-    top = min(_round(last, step, ROUND_CEILING), _HUNDRED) if high <= 1 else last
+    bottom = above_zero(first, step) if first > 0 else first
+    top = min(round_to(last, step, ROUND_CEILING), _HUNDRED) if high <= 1 else last
     return f"{_written(bottom)}%", f"{_written(top)}%"
 
 
@@ -330,7 +285,7 @@ def point_ends(low: float, high: float) -> tuple[str, str]:
     Raises:
         ValueError: if they are not finite or in the wrong order.
     """
-    return _signed_ends(*_ends(low, high, percent=True))
+    return _signed_ends(*exact_ends(low, high, percent=True))
 
 
 def difference_ends(low: float, high: float) -> tuple[str, str]:
@@ -343,7 +298,7 @@ def difference_ends(low: float, high: float) -> tuple[str, str]:
     Raises:
         ValueError: if they are not finite or in the wrong order.
     """
-    return _signed_ends(*_ends(low, high))
+    return _signed_ends(*exact_ends(low, high))
 
 
 def number_ends(low: float, high: float) -> tuple[str, str]:
@@ -356,7 +311,7 @@ def number_ends(low: float, high: float) -> tuple[str, str]:
     Raises:
         ValueError: if they are not finite or in the wrong order.
     """
-    first, last = _outward(*_ends(low, high))
+    first, last = outward_to(*exact_ends(low, high))
     return _written(first), _written(last)
 
 
@@ -369,10 +324,10 @@ def share_in_words(share: float, low: float, high: float, step: float | None = N
         high: the upper end, at least `low`.
         step: to which they were rounded already, as a fraction.
     """
-    ends = _ends(low, high, percent=True)
-    digits = _step(*ends) if step is None else _given(step, percent=True)
+    ends = exact_ends(low, high, percent=True)
+    digits = step_of(*ends) if step is None else given_step(step, percent=True)
     inside = min(max(decimal_of(share, percent=True), Decimal(0)), _HUNDRED)
-    return f"{_written(_round(inside, digits, ROUND_HALF_EVEN))}%"
+    return f"{_written(round_to(inside, digits, ROUND_HALF_EVEN))}%"
 
 
 def number_in_words(
@@ -391,9 +346,9 @@ def number_in_words(
         limits: what the number can be, if that is known; outside it is shown as the nearer one.
         step: to which they were rounded already.
     """
-    ends = _ends(*((low, high) if limits is None else _cut_ends(low, high, limits)))
-    digits = _step(*ends) if step is None else _given(step)
-    rounded = _round(decimal_of(number), digits, ROUND_HALF_EVEN)
+    ends = exact_ends(*((low, high) if limits is None else ends_within(low, high, limits)))
+    digits = step_of(*ends) if step is None else given_step(step)
+    rounded = round_to(decimal_of(number), digits, ROUND_HALF_EVEN)
     if limits is None:
         return _written(rounded)
     least, greatest = (decimal_of(limit).normalize(EXACT) for limit in limits)
@@ -408,91 +363,40 @@ def point_in_words(change: float, low: float, high: float) -> str:
         low: the lower end of the interval.
         high: the upper end, at least `low`.
     """
-    step = _step(*_ends(low, high, percent=True))
-    return _signed(_round(decimal_of(change, percent=True), step, ROUND_HALF_EVEN))
+    step = step_of(*exact_ends(low, high, percent=True))
+    return _signed(round_to(decimal_of(change, percent=True), step, ROUND_HALF_EVEN))
 
 
 def _from_to(bottom: str, top: str) -> str:
     return bottom if bottom == top else f"{bottom} to {top}"
 
 
-def _reached(end: float) -> float:
-    """An end of an interval that can be written; NaN is left for the check of the ends."""
-    return end if math.isnan(end) else min(max(end, -_FARTHEST), _FARTHEST)
-
-
 def _difference(first: Decimal, last: Decimal, unit: str) -> str:
     if first <= 0 <= last:
-        step, most = _step(first, last), max(-first, last)
-        return f"less than {_counted(_round(most, step, ROUND_CEILING), unit)} either way"
+        step, most = step_of(first, last), max(-first, last)
+        return f"less than {_counted(round_to(most, step, ROUND_CEILING), unit)} either way"
     way = "up" if first > 0 else "down"
     first, last = sorted((abs(first), abs(last)))
-    step = _step(first, last)
-    bottom, top = _above_zero(first, step), _round(last, step, ROUND_CEILING)
+    step = step_of(first, last)
+    bottom, top = above_zero(first, step), round_to(last, step, ROUND_CEILING)
     far = _counted(top, unit)
     return f"{way} {far}" if bottom == top else f"{way} {_written(bottom)} to {far}"
 
 
-def _cut_ends(low: float, high: float, limits: Limits) -> Limits:
-    _ends(low, high)  # which must be finite and in their order before they are cut, too
-    return cut(low, high, limits)
-
-
-def _given(step: float, *, percent: bool = False) -> Decimal:
-    """A step as a power of ten: numbers are rounded to its exponent."""
-    return decimal_of(step, percent=percent).normalize(EXACT)
-
-
-def _outward(first: Decimal, last: Decimal, step: Decimal | None = None) -> tuple[Decimal, Decimal]:
-    step = _step(first, last) if step is None else step
-    return _round(first, step, ROUND_FLOOR), _round(last, step, ROUND_CEILING)
-
-
 def _signed_ends(first: Decimal, last: Decimal) -> tuple[str, str]:
     """The ends of a difference; those of a clear one keep off zero, as `_above_zero` does."""
-    bottom, top = _outward(first, last)
-    step = _step(first, last)
+    bottom, top = outward_to(first, last)
+    step = step_of(first, last)
     if first > 0:
-        bottom = _above_zero(first, step)
+        bottom = above_zero(first, step)
     if last < 0:
-        top = -_above_zero(-last, step)
+        top = -above_zero(-last, step)
     return _signed(bottom), _signed(top)
-
-
-def _above_zero(number: Decimal, step: Decimal) -> Decimal:
-    """A positive number rounded down, but not to zero: that would say that it may be nothing."""
-    rounded = _round(number, step, ROUND_FLOOR)
-    return rounded or _round(number, _power(number.adjusted()), ROUND_FLOOR)
 
 
 def _counted(number: Decimal, unit: str) -> str:
     written = _written(number)
     return f"{written}{unit}{'s' if unit and written != '1' else ''}"
-
-
-def _ends(low: float, high: float, *, percent: bool = False) -> tuple[Decimal, Decimal]:
-    if not float("-inf") < low <= high < float("inf"):
-        raise ValueError(f"low and high must be finite and in this order, got {low!r}, {high!r}")
-    return decimal_of(low, percent=percent), decimal_of(high, percent=percent)
-
-
-def _step(first: Decimal, last: Decimal) -> Decimal:
-    """The power of ten to round to: at most half of the width, and smaller if that widens much."""
-    width = EXACT.subtract(last, first)
-    if not width:
-        return _power(min(int(first.normalize(EXACT).as_tuple().exponent), 0))
-    step = _power(EXACT.divide(width, Decimal(2)).adjusted())
-    bottom, top = _round(first, step, ROUND_FLOOR), _round(last, step, ROUND_CEILING)
-    much = EXACT.subtract(top, bottom) > EXACT.multiply(width, _WIDER)
-    return EXACT.divide(step, Decimal(10)) if much else step
-
-
-def _round(number: Decimal, step: Decimal, rounding: str) -> Decimal:
-    return number.quantize(step, rounding, EXACT)
-
-
-def _power(exponent: int) -> Decimal:
-    return _WHOLE.scaleb(exponent, EXACT)
 
 
 def _written(number: Decimal) -> str:

@@ -157,7 +157,7 @@ class Change:
         )
 
     def numbers(self) -> list[Measured]:
-        """Sizes of the segment, differences of values, of the mean or of quantiles, and the shape."""
+        """Sizes of the segment, differences of values, the mean or quantiles, and the shape."""
         comparison = self.comparison
         sizes = [replace(size, period=at) for at, size in enumerate(comparison.segment or ())]
         together = [] if comparison.combined is None else [comparison.combined]

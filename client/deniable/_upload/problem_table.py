@@ -1,7 +1,7 @@
 """What can go wrong with an upload: each cause with its remedy, in words for the developer.
 
 The words are from here alone. What a server, a proxy or a transport of the host's own says is
-neither shown nor logged. `docs/client/failures.md` has the same table for readers.
+neither shown nor logged. `docs/reference/upload-problems.md` is made of this table for readers.
 """
 
 from __future__ import annotations

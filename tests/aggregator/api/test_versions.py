@@ -11,8 +11,8 @@ from msgspec import convert
 from deniable_aggregator.answers.administration import Metric
 from deniable_aggregator.answers.trends import Series
 from deniable_aggregator.answers.versions import whole_metric
-from deniable_aggregator.media.console import UNBROKEN
 from deniable_aggregator.cli.render.series_table import series_table
+from deniable_aggregator.media.console import UNBROKEN
 from deniable_shared import registry, wire
 from tests import one_metric
 from tests.aggregator.printed import printed

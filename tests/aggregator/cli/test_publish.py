@@ -1,4 +1,4 @@
-"""``deniable publish`` and ``public-page``, against a server in this process."""
+"""``deniable publish``, against a server in this process, and the page of its export."""
 
 from __future__ import annotations
 
@@ -99,20 +99,21 @@ def test_an_export_becomes_a_page_that_only_the_publisher_could_have_made(
     key, export = tmp_path / "key.pem", tmp_path / "export.json"
     made = run("remote", "keygen", "--out", str(key))
     public_key = made.stdout.split('"')[1]
-    done = publish("theme", "--export", export, "--key", key)
+    done = publish("theme", "--export", export, "--key", key, "--page", tmp_path / "own")
     assert done.exit_code == 0, done.output
     assert "(3 entries)" in done.stdout
-    done = run("public-page", str(export), str(tmp_path / "site"), "--public-key", public_key)
+    page = lambda name, *options: run(  # noqa: E731
+        "publish", "--from", str(export), "--page", str(tmp_path / name), *options
+    )
+    done = page("site", "--public-key", public_key)
     assert done.exit_code == 0, done.output
     assert "signed by the key that was given" in done.stdout
-    done = run("public-page", str(export), str(tmp_path / "again"))
-    assert "Whose key that is was not checked" in done.stderr
-    pages = [(tmp_path / name / "index.html").read_bytes() for name in ("site", "again")]
-    assert pages[0] == pages[1]
-    done = run("public-page", str(export), str(tmp_path / "site"))
-    assert "folder must be a new or an empty folder" in done.stderr
+    assert "Whose key that is was not checked" in page("again").stderr
+    pages = {(tmp_path / name / "index.html").read_bytes() for name in ("own", "site", "again")}
+    assert len(pages) == 1
+    assert "folder must be a new or an empty folder" in page("site").stderr
     export.write_bytes(export.read_bytes().replace(b'"reports":3400', b'"reports":4400'))
-    done = run("public-page", str(export), str(tmp_path / "third"), "--public-key", public_key)
+    done = page("third", "--public-key", public_key)
     assert done.exit_code == 1
     assert "the export was changed" in done.stderr
     assert not (tmp_path / "third").exists()
@@ -142,6 +143,9 @@ def test_reports_that_were_left_out_are_said_in_every_format_and_their_key_in_no
     ("options", "wrong"),
     [
         (("--export", "x.json"), "--export and --key are given together"),
+        (("--page", "site"), "--page is made of an export"),
+        (("--public-key", "x"), "--public-key is for --from"),
+        (("--from", __file__, "--page", "site"), "--from is given with --page, --public-key and"),
         (("--format", "pdf"), "'pdf' is not one of"),
         (("--minimum", "0"), "must be an integer of at least 1, got '0'"),
         (("theme",), "METRIC must be different ones"),
@@ -151,3 +155,9 @@ def test_options_that_make_no_sense_are_refused(publish, options, wrong):
     done = publish("theme", *options)
     assert done.exit_code == 2
     assert wrong in done.stderr
+
+
+def test_a_metric_or_an_export_must_be_given(publish):
+    done = publish()
+    assert done.exit_code == 2
+    assert "give a METRIC, or --from with an export" in done.stderr

@@ -10,10 +10,10 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.media.console import UNBROKEN
 from deniable_aggregator.cli.render.share_notes import notes, picked_line
 from deniable_aggregator.cli.render.share_table import estimate_table, share_cell
 from deniable_aggregator.estimation.shares.estimate import estimate_shares
+from deniable_aggregator.media.console import UNBROKEN
 from deniable_aggregator.sentences import explanation
 from deniable_shared.mechanisms import MemoizedRandomizedResponse
 from tests.aggregator.answered import answer as answer_of

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from deniable_aggregator.answers.answer import Answer, Asked
+from deniable_aggregator.answers.common import Notice, ordered_notices
 from deniable_aggregator.answers.metrics import MetricDetails, VersionDetails
 from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.estimation.estimator import estimate
@@ -15,6 +17,7 @@ from deniable_aggregator.estimation.periods_with_reports import say_periods
 from deniable_aggregator.statistics.repeated_reports import reports_by_period
 from deniable_aggregator.tallies import tally_for
 from tests.aggregator.answered import DAYS, HEAD
+from tests.aggregator.asking.by_method import ByMethod
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +32,7 @@ ONE_DAY = replace(DAYS, since=date(2026, 1, 5), until=date(2026, 1, 5), covered=
 """A Monday."""
 
 
-class TallySource:
+class TallySource(ByMethod):
     """Answers from tallies, as a server does.
 
     Args:
@@ -51,6 +54,7 @@ class TallySource:
         self.by_day = by_day or [_evenly(*each, days) for each in tallies]
         health = replace(HEAD.health, verdict=verdict)
         self.head = replace(HEAD, days=days, health=health, application="flightdeck")
+        self.notices: list[Notice] = []
         self.asked: list[ValueLists] = []
 
     def metric(self, metric: str) -> MetricDetails:
@@ -62,10 +66,16 @@ class TallySource:
         by_day = dict(zip((spec.digest for spec in specs), self.by_day, strict=True))
         periods = {spec.digest: reports_by_period(spec, by_day[spec.digest]) for spec in specs}
         tallies = CollectedTallies(self.tallies, periods)
-        found = estimate(tallies, EstimateRequest(query, lists))
-        answer = found.answer(self.head)
-        say_periods(answer, specs, by_day)
-        return answer
+        estimated = estimate(tallies, EstimateRequest(query, lists))
+        head = estimated.head(self.head)
+        head.periods = [replace(head.periods[0], reports=head.reports)]
+        say_periods(head, specs, by_day)
+        return Answer(
+            head=head,
+            question=Asked(name="estimate"),
+            numbers=list(estimated.numbers()),
+            notices=ordered_notices(self.notices, estimated.notices),
+        )
 
 
 def _evenly(spec: Spec, counts: NDArray[np.int64], days: Any) -> dict[int, int]:

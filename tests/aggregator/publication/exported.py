@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from deniable_aggregator.answers.registry_history import RegistryHistory
 from deniable_aggregator.publication.export import compile_export, sign_export
-from deniable_aggregator.publication.policy import Policy
 from deniable_aggregator.publication.publish import publish
+from deniable_aggregator.publication.selection import Policy
 from deniable_aggregator.registry_history import chain_entry, registered_entry, removed_entry
 from deniable_shared import registry
 from tests.aggregator.publication.estimated import TallySource
@@ -79,12 +79,12 @@ def history() -> RegistryHistory:
 
 def publications():
     """Of both metrics."""
-    found = []
+    made = []
     for name, held in HELD.items():
         spec = REGISTRY.metrics[name].spec
         counts = drawn(spec, np.array(held), np.random.default_rng(1))
-        found.append(publish(TallySource([(spec, counts)]), name, policy=Policy(500)))
-    return found
+        made.append(publish(TallySource([(spec, counts)]), name, policy=Policy(500)))
+    return made
 
 
 def export():

@@ -13,10 +13,10 @@ from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.answers.days import KeyLeftOut, Run
 from deniable_aggregator.answers.questions import EstimateQuery
 from deniable_aggregator.answers.words import NoticeCode
-from deniable_aggregator.publication.cautions import NOT_SAID, SAID
 from deniable_aggregator.publication.formats import FORMATS
-from deniable_aggregator.publication.policy import Policy
+from deniable_aggregator.publication.notes import NOT_SAID, SAID
 from deniable_aggregator.publication.publish import publish
+from deniable_aggregator.publication.selection import Policy
 from tests.aggregator.estimation.test_closeness import Deployment
 from tests.aggregator.publication.estimated import ONE_DAY, TallySource
 from tests.aggregator.publication.test_publishing import source
@@ -27,7 +27,7 @@ MESSAGE = "the fact, of key partner. Advice to whoever asked"
 def said_of(*notices):
     """The cautions of a publication whose answer has these notices."""
     asked = source()
-    asked.head = replace(asked.head, notices=list(notices))
+    asked.notices = list(notices)
     return publish(asked, "m", policy=Policy(1_000)).cautions
 
 

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from deniable_aggregator.publication import selection
-from deniable_aggregator.publication.policy import Policy
 from deniable_aggregator.publication.publish import publish
+from deniable_aggregator.publication.selection import Policy
 from tests.aggregator.publication.estimated import TallySource
 from tests.aggregator.simulated import drawn, spec_of
 from tests.repetitions import full_or_small

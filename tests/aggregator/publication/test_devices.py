@@ -7,15 +7,13 @@ from datetime import date
 
 import numpy as np
 import pytest
-from msgspec import UNSET
 
 from deniable_aggregator.answers.common import PeriodCounts
+from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
-from deniable_aggregator.answers.shares import Share
 from deniable_aggregator.dates import epoch_of
-from deniable_aggregator.publication.devices import Periods, periods_of
-from deniable_aggregator.publication.policy import Policy
 from deniable_aggregator.publication.publish import publish
+from deniable_aggregator.publication.selection import Periods, Policy, periods_of
 from deniable_shared.mechanisms import ORACLES
 from tests.aggregator.publication.estimated import TallySource
 from tests.aggregator.simulated import drawn, spec_of
@@ -48,7 +46,7 @@ def test_the_periods_of_a_metric_are_those_with_reports(every, count, busiest):
     )
     found = periods_of(answer, [every])
     assert (found.every, found.together) == (every, PeriodCounts(count, busiest))
-    (row, *_) = answer.estimates
+    (row, *_) = answer.of("share")
     assert found.devices(row) == (2_000 / count, busiest)
 
 
@@ -66,12 +64,15 @@ BY_VERSION = {
     "new": PeriodCounts(2, 400),
     "newest": PeriodCounts(1, 60),
 }
-PERIODS = Periods("day", PeriodCounts(10, 420), BY_VERSION)
+PERIODS = Periods("day", 1_400, PeriodCounts(10, 420), BY_VERSION)
 
 
-def of(reports, versions=UNSET):
+def of(reports, versions=None):
     """A share over so many reports, of these versions."""
-    return Share("red", 0.5, 0.01, 0.4, 0.6, "normal", True, 0.01, reports, versions)
+    return Measured(
+        measure="share", value="red", reports=None if versions is None else reports,
+        versions=versions and tuple(versions),
+    )  # fmt: skip
 
 
 def test_a_value_that_all_versions_know_has_the_devices_of_all_periods():

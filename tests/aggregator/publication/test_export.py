@@ -167,7 +167,7 @@ def test_each_version_must_be_in_the_history(export):
         (("level",), 1e-300),
         (("versions",), []),
         (("rows", 0, "number", "low"), 2),
-        (("rows", 0, "number", "unit"), -1),
+        (("rows", 0, "number", "step"), -1),
         (("rows", 0, "reports", "high"), -1e9),
         (("rows", 0, "measure"), "truth"),
         (("since",), "2026-01-05T12:00:00"),

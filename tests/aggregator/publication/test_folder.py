@@ -16,13 +16,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from deniable_aggregator.publication.document import everything_registered
 from deniable_aggregator.publication.export import open_export
 from deniable_aggregator.publication.folder import digest_of_folder, folder_files, write_folder
-from deniable_aggregator.publication.formats import FORMATS
-from deniable_aggregator.publication.page import sheet
-from deniable_aggregator.publication.policy import Policy
+from deniable_aggregator.publication.formats import FORMATS, sheet
 from deniable_aggregator.publication.publish import publish
-from deniable_aggregator.publication.registered import everything_registered
+from deniable_aggregator.publication.selection import Policy
 from deniable_shared import __version__
 from deniable_shared.errors import ParameterError
 from tests.aggregator.publication import exported
@@ -270,7 +269,7 @@ def test_a_note_that_counts_or_names_what_a_table_has_stays_there_if_others_have
 
 def test_the_page_names_what_is_not_published_too(document, files):
     table = everything_registered(open_export(document).export)
-    assert [(row[0], row[1], row[2], row[4]) for row in table.rows] == [
+    assert [(row.cells[0], row.cells[1], row.cells[2], row.cells[4]) for row in table.rows] == [
         ("theme", "category by grr, epsilon 2, every day", "2024-10-04", "published"),
         ("plugin", "category by grr, epsilon 3, every day", "2024-10-04", "published"),
         ("late", "boolean by rr, epsilon 0.5, every day", "2024-10-14",

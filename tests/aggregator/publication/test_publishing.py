@@ -12,17 +12,22 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from deniable_aggregator.answers.common import PeriodCounts
+from deniable_aggregator.answers.measured import Measured
+from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
 from deniable_aggregator.media.pictures.svg import svg
-from deniable_aggregator.publication.cells import table_of
-from deniable_aggregator.publication.figures import figure_of
+from deniable_aggregator.publication.document import document_of
 from deniable_aggregator.publication.formats import csv_text
 from deniable_aggregator.publication.notes import presence_warnings
-from deniable_aggregator.publication.policy import Policy
-from deniable_aggregator.publication.population import read_population
-from deniable_aggregator.publication.publication import PublishedRow
-from deniable_aggregator.publication.publish import NotPublishedError, publish
-from deniable_aggregator.publication.rounding import Rounded
-from deniable_aggregator.publication.rows import presence
+from deniable_aggregator.publication.publication import PublishedRow, Rounded
+from deniable_aggregator.publication.publish import (
+    NotPublishedError,
+    presence,
+    publish,
+    share_row,
+)
+from deniable_aggregator.publication.selection import Periods, Policy, read_population
+from deniable_aggregator.telling.numbers import estimate_of, range_of
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import ORACLES
 from tests.aggregator.answered import DAYS
@@ -38,6 +43,12 @@ def source(held=HELD, spec=None, **options):
     spec = spec or spec_of("grr", len(held), EPSILON)
     counts = drawn(spec, np.array(held), np.random.default_rng(5))
     return TallySource([(spec, counts)], **options)
+
+
+def cells_of(made):
+    """The texts of the table of a publication."""
+    (table,) = document_of(made).tables
+    return [row.cells for row in table.rows]
 
 
 def test_a_metric_that_is_reported_once_has_no_period():
@@ -63,8 +74,8 @@ def test_values_that_enough_devices_surely_hold_are_shown_and_the_rest_is_merged
 @pytest.mark.parametrize(("held", "reports"), [((700, 500, 130, 77), "1,407"), ((1, 0), "1")])
 def test_all_values_together_are_all_reports_without_what_floats_add(held, reports):
     made = publish(source(held), "m", policy=Policy(50_000, reports_minimum=1))
-    ((_, *cells),) = table_of(made).rows
-    assert cells == ["100%", "100 to 100%", reports, f"{reports} to {reports}"]
+    ((_, *cells),) = cells_of(made)
+    assert cells == ["100%", "100%", reports]
 
 
 def test_the_minimum_is_of_the_devices_of_a_period_and_not_of_their_reports():
@@ -100,25 +111,18 @@ def test_people_are_shown_of_shares_what_is_possible_and_programs_what_was_estim
     made = publish(TallySource([(spec, counts)]), "m", policy=Policy(1_000))
     assert made.rows[-1].number.estimate < 0
     assert any("show what is possible, from 0 to 100%" in text for text in made.reading)
-    _, share, interval, reports, of_reports = table_of(made).rows[-1]
-    assert (share.rstrip(".0%"), reports) == ("", "0")
-    assert interval.startswith("0")
-    assert of_reports.startswith("0 to ")
-    (panel,) = figure_of(made).panels
-    assert panel.dots[-1].interval.low == panel.dots[-1].interval.estimate == 0
+    _, interval, share, reports = cells_of(made)[-1]
+    assert re.fullmatch(r"below [\d.]+%", interval)
+    assert share == "can't tell from zero"
+    assert reports.startswith("0 to ")
     (*_, line) = csv.DictReader(csv_text([made]).splitlines())
     assert float(line["estimate"]) == made.rows[-1].number.estimate
     assert float(line["low"]) == made.rows[-1].number.low < 0
 
 
 def test_a_share_above_all_reports_is_shown_as_all_of_them():
-    row = share_above_one()
-    made = replace(publish(source(), "m", policy=Policy(1_000)), rows=[row])
-    (cells,) = table_of(made).rows
-    assert cells[1:] == ["100%", "94 to 100%", "2,999", "2,800 to 2,999"]
-    impossible = replace(row, number=Rounded(-0.2, -0.3, -0.1, 0.01))
-    (cells,) = table_of(replace(made, rows=[impossible])).rows
-    assert cells[1:3] == ["-20%", "-30 to -10%"]
+    made = replace(publish(source(), "m", policy=Policy(1_000)), rows=[share_above_one()])
+    assert cells_of(made) == [("free", "above 94%", "100%", "2,800 to 2,999", "2,999")]
 
 
 def share_above_one():
@@ -127,17 +131,42 @@ def share_above_one():
         measure="share",
         label="free",
         items=1,
-        number=Rounded(1.04, 0.94, 1.14, 0.02),
+        number=Rounded(1.04, 0.94, 1.14, 0.01),
         reports=Rounded(3_100, 2_800, 3_400, 100),
         of_reports=2_999,
     )
 
 
+@pytest.mark.parametrize("held", [HELD, (9_000, 1_768, 400, 40, 0, 0)])
+def test_what_is_published_has_the_words_that_are_printed_elsewhere(held):
+    asked = source(held)
+    made = publish(asked, "m", policy=Policy(1, reports_minimum=1))
+    answer = asked.estimate("m", EstimateQuery(interval="all"), ValueLists())
+    printed = {share.value: (range_of(share), estimate_of(share)) for share in answer.of("share")}
+    shown = {cells[0]: cells[1:3] for cells in cells_of(made) if cells[0] in printed}
+    assert shown
+    assert shown == {value: printed[value] for value in shown}
+
+
+def test_a_share_that_is_not_told_from_zero_has_an_interval_with_zero():
+    policy, periods = Policy(1), Periods("day", 1_000, PeriodCounts(1, 1_000), {})
+    untold = Measured(
+        measure="share", value="a", estimate=0.01, low=0.0004, high=0.0196, told=False
+    )
+    told = replace(untold, told=True)
+    rows = [share_row(share, periods, policy) for share in (untold, told)]
+    assert [row.number for row in rows] == [
+        Rounded(0.01, 0.0, 0.02, 0.001), Rounded(0.01, 0.0004, 0.02, 0.001),
+    ]  # fmt: skip
+    made = replace(publish(source(), "m", policy=Policy(1_000)), rows=rows)
+    assert [cells[1] for cells in cells_of(made)] == ["below 2.0%", "0.04 to 2.0%"]
+
+
 def test_a_picture_has_the_numbers_of_its_table_in_the_same_words():
     made = publish(source(), "m", policy=Policy(1_000))
     made = replace(made, rows=[*made.rows, share_above_one()])
-    drawn = re.sub(r"<[^>]*>", "\n", svg(figure_of(made))).split("\n")
-    for row, (_, share, interval, *_) in zip(made.rows, table_of(made).rows, strict=True):
+    drawn = re.sub(r"<[^>]*>", "\n", svg(document_of(made).figure)).split("\n")
+    for row, (_, interval, share, *_) in zip(made.rows, cells_of(made), strict=True):
         assert interval in drawn
         assert f"{row.label}: {interval}, estimate {share}" in "\n".join(drawn)
 
@@ -147,8 +176,8 @@ def test_a_sum_that_says_nothing_is_said_to_say_nothing():
     counts = drawn(spec, np.array([1_000] + [0] * 399), np.random.default_rng(5))
     made = publish(TallySource([(spec, counts)]), "m", policy=Policy(100))
     assert [row.measure for row in made.rows] == ["share", "other"]
-    assert table_of(made).rows[-1][1:3] == ["can't tell", "0 to 100%"]
-    (panel,) = figure_of(made).panels
+    assert cells_of(made)[-1][1:3] == ("anything from 0 to 100%", "can't tell from zero")
+    (panel,) = document_of(made).figure.panels
     assert [dot.label for dot in panel.dots] == ["i0"]
 
 
@@ -219,7 +248,7 @@ def test_presence_is_the_largest_part_of_a_cell_that_can_have_reported():
     assert 6_000 / 60_000 < second.presence < 0.12
     assert len(presence_warnings(made)) == 1
     assert made.cautions[-1].startswith("Of the 12,000 people of i0, up to 8")
-    assert f" up to {first.presence:.1%} may be " in made.cautions[-1]  # and not rounded down
+    assert 100 * first.presence <= float(re.search(r"up to (\d+)% may", made.cautions[-1])[1])
 
 
 def test_merged_values_are_of_the_people_of_all_of_them():

@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deniable_aggregator.publication.cells import table_of
-from deniable_aggregator.publication.figures import figure_of
+from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
+from deniable_aggregator.media.pictures.svg import svg
+from deniable_aggregator.publication.document import document_of
 from deniable_aggregator.publication.formats import FORMATS
-from deniable_aggregator.publication.policy import Policy
 from deniable_aggregator.publication.publish import publish
+from deniable_aggregator.publication.selection import Policy
 from deniable_aggregator.statistics.histograms.reconstruction import channel
+from deniable_aggregator.telling.numbers import estimate_of, name_of, range_of
 from deniable_shared import registry
 from tests.aggregator.estimation.test_sketches import tally
 from tests.aggregator.publication.estimated import TallySource, details
@@ -88,17 +90,32 @@ def test_a_quantile_that_cannot_be_placed_keeps_its_interval_and_says_why():
     unplaced = [row for row in made.rows if row.number.estimate is None]
     assert unplaced
     assert all(0 <= row.number.low < row.number.high <= 200 for row in unplaced)
-    cells = {row[0]: row[1:] for row in table_of(made).rows}
+    document = document_of(made)
+    (table,) = document.tables
+    cells = {name: more for name, *more in (row.cells for row in table.rows)}
     for row in unplaced:
-        estimate, interval = cells[row.label]
-        assert estimate == "can't place"
-        assert interval == f"{row.number.low:g} to {row.number.high:g}"
+        assert cells[row.label] == [f"{row.number.low:g} to {row.number.high:g}", "can't place"]
     (note, *_) = [each for each in made.notes if each.startswith("Not placed: ")]
     assert unplaced[-1].label in note
     assert "would place it" in note
-    pictured = {dot.label for panel in figure_of(made).panels for dot in panel.dots}
-    assert pictured == {row.label for row in made.rows} - {row.label for row in unplaced}
+    (panel,) = document.figure.panels
+    assert [dot.label for dot in panel.dots] == [row.label for row in made.rows]
+    assert f"{unplaced[0].label}: " in svg(document.figure)
+    assert "cannot be placed better" in svg(document.figure)
     assert "null" in FORMATS["json"]([made])
+
+
+@pytest.mark.parametrize("bins", [range(16), (14, 15), (0,)])
+def test_numbers_have_the_words_that_are_printed_elsewhere(bins):
+    spec = REGISTRY.metrics["pages"].spec
+    source = TallySource([(spec, counted(spec, 20_000, bins))])
+    (table,) = document_of(publish(source, "pages")).tables
+    answer = source.estimate("pages", EstimateQuery(), ValueLists())
+    limits = answer.head.limits
+    assert [tuple(row.cells) for row in table.rows] == [
+        (name_of(number), range_of(number, limits), estimate_of(number, limits))
+        for number in (*answer.of("mean"), *answer.of("quantile"))
+    ]
 
 
 class RetypedSource(TallySource):

@@ -19,6 +19,7 @@ from deniable_aggregator.telling.ranges import (
     range_in_words,
     share_in_words,
 )
+from deniable_aggregator.telling.rounding import outward, to_step
 
 NUMBER = r"-?[\d,]+(?:\.\d+)?(?:e[+-]?\d+)?"
 shares = st.floats(-0.5, 1.5)
@@ -200,3 +201,61 @@ def test_an_interval_without_an_end_can_be_said() -> None:
     assert interval_in_words("share", -math.inf, math.inf) == "anything from 0 to 100%"
     with pytest.raises(ValueError, match="low and high must be finite"):
         interval_in_words("share", math.nan, 0.5)
+
+
+@given(ordered(numbers), st.one_of(st.none(), ordered(numbers).filter(lambda two: two[0] < two[1])))
+def test_a_rounded_interval_holds_the_one_that_was_computed(ends, limits) -> None:
+    found = outward("number", *ends, limits=limits and tuple(limits))
+    assert found.low <= ends[0] <= ends[1] <= found.high
+    assert exact(found.step).normalize().as_tuple().digits == (1,)
+    if limits is None:
+        assert found.high - found.low <= (ends[1] - ends[0]) * 1.3 * (1 + 1e-9) + 1e-300
+
+
+@given(ordered(shares), st.floats(-0.5, 1.5))
+def test_a_share_that_was_rounded_once_has_the_words_of_what_was_computed(ends, share) -> None:
+    found = outward("share", *ends)
+    assert found.low <= ends[0] <= ends[1] <= found.high
+    assert (found.low > 0) == (ends[0] > 0)
+    if not (ends[1] <= 0 or ends[0] >= 1):  # of those a half is said, which rounding widens
+        words = interval_in_words("share", found.low, found.high, step=found.step)
+        assert words == interval_in_words("share", *ends)
+    estimate = to_step(share, found.step)
+    words = estimate_in_words("share", estimate, found.low, found.high, step=found.step)
+    assert words == estimate_in_words("share", share, *ends)
+
+
+@given(ordered(st.floats(-50, 250)), st.floats(-50, 250), st.booleans())
+def test_a_number_that_was_rounded_once_has_the_words_of_what_was_computed(
+    ends, number, limited
+) -> None:
+    limits = (0.0, 200.0) if limited else None
+    found = outward("number", *ends, limits=limits)
+    rounded = {"limits": limits, "step": found.step}
+    if limits is None or not (ends[1] <= 0 or ends[0] >= 200):
+        words = interval_in_words("number", found.low, found.high, **rounded)
+        assert words == interval_in_words("number", *ends, limits=limits)
+    estimate = to_step(number, found.step)
+    words = estimate_in_words("number", estimate, found.low, found.high, **rounded)
+    assert words == estimate_in_words("number", number, *ends, limits=limits)
+
+
+@pytest.mark.parametrize(
+    ("unit", "ends", "rounded"),
+    [
+        ("share", (0.1583, 0.1887), (0.158, 0.189, 0.001)),
+        ("share", (0.0004, 0.021), (0.0004, 0.021, 0.001)),
+        ("share", (-0.002, 0.0058), (-0.002, 0.006, 0.001)),
+        ("share", (1.0, 1.0), (1.0, 1.0, 0.01)),
+        ("number", (11_900.0, 12_790.0), (11_900.0, 12_800.0, 100.0)),
+        ("number", (-0.00001, 0.00001), (-0.00001, 0.00001, 0.00001)),
+    ],
+)
+def test_numbers_are_rounded_to_powers_of_ten(unit, ends, rounded) -> None:
+    assert outward(unit, *ends) == rounded
+
+
+@pytest.mark.parametrize("ends", [(1.0, 0.0), (math.nan, 1.0)])
+def test_a_rounded_interval_has_its_ends_in_order(ends) -> None:
+    with pytest.raises(ValueError, match="finite and in this order"):
+        outward("share", *ends)

@@ -139,14 +139,14 @@ def question_options(
             )
             return command(asked=asked, **given)
 
-        added = source_options(wrapped)
-        output = (json_option, explain_option, picture_option)
-        for option in output if is_measured(question) else (json_option,):
-            added = option(added)
+        output: list[Decorator] = [picture_option, explain_option, json_option]
+        if not is_measured(question):
+            output = [json_option]
         fields = [] if question.query is None else in_order(fields_of(question.query).values())
         lists = {} if question.lists is None else fields_of(question.lists)
         own = [*map(_list_option, lists.values()), *map(_option, fields), *more]
-        for option in reversed(own):
+        added: Callable[..., Any] = wrapped
+        for option in reversed([*own, *output, source_options]):
             added = option(added)
         if about_metric:
             complete, required = completion.complete_metric, of_all is None

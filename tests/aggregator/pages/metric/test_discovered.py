@@ -13,6 +13,7 @@ from deniable_aggregator.answers.discoveries import Discoveries, Discovery
 from deniable_aggregator.asking.questions import DISCOVERIES
 from deniable_aggregator.pages.metric.discovered import AskedStrings, discovered_view, look
 from deniable_aggregator.pages.rendering import _ENVIRONMENT
+from tests.aggregator.asking.by_method import ByMethod
 from tests.aggregator.telling.answers import string, strings
 
 HOSTILE = [
@@ -48,7 +49,7 @@ def run(number, state="done", since=1, until=28, **more):
     )
 
 
-class Source:
+class Source(ByMethod):
     """Has some runs, newest first."""
 
     def __init__(self, *runs, current=True):

@@ -16,6 +16,7 @@ from deniable_aggregator.pages.metric.values import (
     list_options,
     read_values,
 )
+from tests.aggregator.asking.by_method import ByMethod
 from tests.aggregator.telling.answers import string, strings
 
 SAVED = SavedLists(
@@ -24,7 +25,7 @@ SAVED = SavedLists(
 )
 
 
-class Source:
+class Source(ByMethod):
     """Has one saved list."""
 
     def ask(self, question):

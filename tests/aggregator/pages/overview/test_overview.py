@@ -29,6 +29,7 @@ from deniable_aggregator.pages.overview.view import Choice, overview_view
 from deniable_aggregator.pages.rendering import page
 from deniable_aggregator.telling.ranges import range_in_words
 from tests.aggregator.api.estimate_table.filled import ACCEPT_DAYS, write
+from tests.aggregator.asking.by_method import ByMethod
 from tests.aggregator.pages.metric.test_discovered import found, run
 from tests.aggregator.service import TODAY as STORE_TODAY
 from tests.aggregator.service import serving
@@ -83,7 +84,7 @@ def difference(metric: str, value: str, estimate: float, p_value: float, **more:
     return share(metric, value, estimate, **{**fields, **more})
 
 
-class Kept:
+class Kept(ByMethod):
     """Answers from rows, as a store does."""
 
     def __init__(self, metrics: Iterable[Metric], rows: Iterable[Row]) -> None:
