@@ -57,7 +57,7 @@ _PLAIN: Final = re.compile(r"[^\W\d_][\w.=-]*")
 OWN_WORDS: Final = frozenset({
     "a", "all", "also", "and", "another", "any", "but", "clear", "down", "false", "in", "mean",
     "median", "more", "no", "none", "not", "nothing", "of", "off", "on", "other", "others",
-    "reports", "test", "the", "then", "there", "together", "true", "unknown", "up", "value",
+    "reports", "some", "test", "the", "then", "there", "together", "true", "unknown", "up", "value",
     "values", "with", "within", "yes",
 })  # fmt: skip
 """Words of sentences; a value that is one of them is quoted."""
