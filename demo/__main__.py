@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from msgspec.structs import replace
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -20,19 +19,21 @@ from demo import clients, discovery, fleet, screenshot
 from demo.calendar import Calendar
 from demo.population import REGISTRY, Population, draw
 from demo.server import PARTNER_KEY, READ, RELEASE_KEY, Server
-from deniable_aggregator.cli.render.head import counted
-from deniable_aggregator.media.console import print_lines, print_table
-from deniable_aggregator.cli.render.share_table import estimate_table
+from demo.truth import covers, table_beside_truth
 from deniable_aggregator.dates import day_of
+from deniable_aggregator.media.console import print_lines
 from deniable_aggregator.media.pictures.files import SUFFIXES, save
+from deniable_aggregator.media.terminal import print_table
+from deniable_aggregator.telling.cautions import counted_line
 from deniable_aggregator.telling.figures import figure_of
+from deniable_aggregator.telling.tables import ordered
 from deniable_shared.periods import epoch_at
 from deniable_shared.registry import load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deniable_aggregator.answers.estimates import Shares
+    from deniable_aggregator.answers.answer import Answer
 
 DEVICES: Final = 200_000
 CLIENTS: Final = 24
@@ -182,29 +183,31 @@ def _report_listed(
         answer = server.estimate(name, population.candidates.get(name), forged)
         counts = _grouped(population, name, answer)
         truth = {item: count / population.size for item, count in counts.items()}
-        rows = sorted(answer.estimates, key=lambda row: -row.share)
-        covered += sum(row.low <= truth[row.value] <= row.high for row in rows)
+        rows = ordered(answer.of("share"), "largest")
+        truths = [truth[row.value or ""] for row in rows]
+        covered += sum(map(covers, rows, truths))
         asked += len(rows)
-        shown = replace(answer, estimates=rows[:TABLE_ROWS])
-        known = {row.value: truth[row.value] for row in rows}
-        print_lines(["", f"{answer.metric}: {counted(answer.reports, answer.versions)}"])
-        print_table(estimate_table(shown, known, console.width))
+        more = ""
         if len(rows) > TABLE_ROWS:
-            found = sum(row.detected for row in rows)
-            false = sum(row.detected and not truth[row.value] for row in rows)
-            console.print(
-                f"... and {len(rows) - TABLE_ROWS} more; {found} of {len(rows)} values are "
-                f"above zero, {false} of them wrongly"
+            told = [share for row, share in zip(rows, truths, strict=True) if row.told]
+            more = (
+                f"... and {len(rows) - TABLE_ROWS} more; {len(told)} of {len(rows)} values are "
+                f"above zero, {told.count(0.0)} of them wrongly"
             )
+        shown = rows[:TABLE_ROWS]
+        print_lines(["", f"{name}: {counted_line(answer)}"])
+        print_table(table_beside_truth(answer, shown, truths[: len(shown)]))
+        if more:
+            console.print(more)
         figures.append(figure_of(answer, truth, most=CHART_ROWS))
     save(figures, picture, columns=2)
     return covered, asked
 
 
-def _grouped(population: Population, metric: str, answer: Shares) -> dict[str, int]:
+def _grouped(population: Population, metric: str, answer: Answer) -> dict[str, int]:
     """How many devices have each value that was asked for; ``other`` takes the rest."""
     counts = population.truth(metric)
-    items = [row.value for row in answer.estimates]
+    items = [row.value or "" for row in answer.of("share")]
     grouped = {item: counts[item] for item in items}
     other = load(REGISTRY).metrics[metric].spec.other
     if other is not None:

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from rich.table import Table
-
+from demo.truth import table_beside_truth
+from deniable_aggregator.media.console import print_lines
+from deniable_aggregator.media.terminal import print_table
+from deniable_aggregator.telling.tables import ordered
 from deniable_shared.planning.discovery import example_of
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from rich.console import Console
 
-    from deniable_aggregator.answers.discoveries import FoundString, FoundStrings
+    from deniable_aggregator.answers.answer import Answer
+    from deniable_aggregator.answers.measured import Measured
     from deniable_shared.registry import Metric
 
 NAMED: Final = 4
 
 
-def report(console: Console, metric: Metric, answer: FoundStrings, held: Counter[str]) -> None:
+def report(console: Console, metric: Metric, answer: Answer, held: Counter[str]) -> None:
     """Prints a table of what was found, and sentences about the rest.
 
     Args:
@@ -29,45 +32,25 @@ def report(console: Console, metric: Metric, answer: FoundStrings, held: Counter
         answer: what the aggregator found.
         held: how many devices truly hold each string.
     """
-    console.print()
-    console.print(_table(answer, held))
+    found = ordered([*answer.strings, *answer.prefixes], "largest")
+    truths = [_truth(row, answer, held) / held.total() for row in found]
+    reports = answer.head.reports
+    print_lines(["", f"{answer.head.metric}: {reports:,} reports, nobody listed its strings"])
+    print_table(table_beside_truth(answer, found, truths))
     for sentence in _sentences(metric, answer, held):
         console.print(sentence)
 
 
-def _table(answer: FoundStrings, held: Counter[str]) -> Table:
-    title = f"{answer.metric}: {answer.reports:,} reports, nobody listed its strings"
-    table = Table(title=title, title_justify="left")
-    table.add_column("found")
-    for heading in ("truth", "share", "interval"):
-        table.add_column(heading, justify="right")
-    table.add_column("covers")
-    devices = held.total()
-    for row in _rows(answer):
-        truth = _others(row.text, answer, held) if row in answer.prefixes else held[row.text]
-        share = truth / devices
-        table.add_row(
-            row.shown,
-            f"{share:.2%}" if truth else "nobody",
-            f"{row.share:.2%}",
-            f"{row.low:.2%} to {row.high:.2%}",
-            "yes" if row.low <= share <= row.high else "no",
-        )
-    return table
+def _truth(row: Measured, answer: Answer, held: Counter[str]) -> int:
+    text = row.value or ""
+    return held[text] if row.whole else _others(text, answer, held)
 
 
-def _rows(answer: FoundStrings) -> Sequence[FoundString]:
-    return sorted([*answer.strings, *answer.prefixes], key=lambda row: -row.share)
-
-
-def _others(beginning: str, answer: FoundStrings, held: Counter[str]) -> int:
+def _others(beginning: str, answer: Answer, held: Counter[str]) -> int:
     """How many devices hold a string that begins so, and that is not shown in another row."""
-    longer = tuple(
-        row.text
-        for row in answer.prefixes
-        if row.text.startswith(beginning) and row.text != beginning
-    )
-    whole = {row.text for row in answer.strings}
+    begun = [row.value or "" for row in answer.prefixes]
+    longer = tuple(text for text in begun if text.startswith(beginning) and text != beginning)
+    whole = {row.value for row in answer.strings}
     return sum(
         count
         for string, count in held.items()
@@ -75,8 +58,9 @@ def _others(beginning: str, answer: FoundStrings, held: Counter[str]) -> int:
     )
 
 
-def _sentences(metric: Metric, answer: FoundStrings, held: Counter[str]) -> Iterator[str]:
-    whole, begun = ({row.text for row in each} for each in (answer.strings, answer.prefixes))
+def _sentences(metric: Metric, answer: Answer, held: Counter[str]) -> Iterator[str]:
+    whole = {row.value or "" for row in answer.strings}
+    begun = {row.value or "" for row in answer.prefixes}
     false = [text for text in whole if not held[text]]
     false += [text for text in begun if not any(string.startswith(text) for string in held)]
     yield (
@@ -95,7 +79,7 @@ def _sentences(metric: Metric, answer: FoundStrings, held: Counter[str]) -> Iter
 
 
 def _missed(
-    metric: Metric, answer: FoundStrings, held: Counter[str], found: set[str]
+    metric: Metric, answer: Answer, held: Counter[str], found: set[str]
 ) -> dict[str, list[str]]:
     """The strings that were not found, the most common first, by the reason that a plan gives."""
     reasons: dict[str, list[str]] = {}
@@ -105,8 +89,8 @@ def _missed(
     return reasons
 
 
-def _why(metric: Metric, text: str, share: float, answer: FoundStrings) -> str:
-    forecast = example_of(metric, text, answer.reports)
+def _why(metric: Metric, text: str, share: float, answer: Answer) -> str:
+    forecast = example_of(metric, text, answer.head.reports)
     if not forecast.whole:
         bits = metric.spec.letters.bits if metric.spec.letters else 0
         return f"but for their beginnings, since their code is longer than the {bits} bits sent"

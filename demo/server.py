@@ -14,8 +14,8 @@ import httpx
 import msgspec
 
 from demo.population import REGISTRY
-from deniable_aggregator.answers.discoveries import Discovery, FoundStrings
-from deniable_aggregator.answers.estimates import Shares
+from deniable_aggregator.answers.answer import Answer
+from deniable_aggregator.answers.discoveries import Discovery
 from deniable_shared import wire
 from deniable_shared.periods import SECONDS_PER_EPOCH
 from field.clocked_server import FileClock
@@ -144,7 +144,7 @@ class Server:
             self._process.kill()
             self._process.wait()
 
-    def estimate(self, metric: str, candidates: list[str] | None, without_key: str = "") -> Shares:
+    def estimate(self, metric: str, candidates: list[str] | None, without_key: str = "") -> Answer:
         """The estimate of a metric, as an analyst gets it over HTTP.
 
         Args:
@@ -160,9 +160,9 @@ class Server:
             headers={"Authorization": f"Bearer {self.keys[READ]}"},
         )
         answer.raise_for_status()
-        return msgspec.json.decode(answer.content, type=Shares)
+        return msgspec.json.decode(answer.content, type=Answer)
 
-    def discover(self, metric: str) -> FoundStrings:
+    def discover(self, metric: str) -> Answer:
         """What is found of a metric's strings, as `deniable discover` asks: the run is awaited.
 
         Raises:
@@ -175,7 +175,7 @@ class Server:
         while True:
             answer.raise_for_status()
             discovery = msgspec.json.decode(answer.content, type=Discovery)
-            if isinstance(discovery.result, FoundStrings):
+            if discovery.result is not None:
                 return discovery.result
             if discovery.state == "failed":
                 raise RuntimeError(f"nothing was discovered: {discovery.failure}")

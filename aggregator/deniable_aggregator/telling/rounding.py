@@ -24,6 +24,9 @@ _WIDER: Final = Decimal("1.3")
 FARTHEST: Final = 1e300
 """Where an interval without an end is said to end."""
 
+_FINEST: Final = Decimal("1e-300")
+"""The smallest step that is kept as a float."""
+
 
 class Outward(NamedTuple):
     """An interval whose ends were rounded outward.
@@ -60,6 +63,7 @@ def outward(unit: Unit, low: float, high: float, limits: Limits | None = None) -
     step = step_of(first, last)
     if limits is not None:
         step = step_of(*exact_ends(*ends_within(low, high, limits)))
+    step = max(step, _FINEST)
     bottom, top = outward_to(first, last, step)
     if percent and first > 0:
         bottom = above_zero(first, step)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from deniable_aggregator.answers.answer import Answer, Asked
+from deniable_aggregator.answers.answer import Answer, AskedQuestion
 from deniable_aggregator.answers.common import Notice, ordered_notices
 from deniable_aggregator.answers.metrics import MetricDetails, VersionDetails
+from deniable_aggregator.asking.source import NO_LISTS
 from deniable_aggregator.dates import epoch_of
 from deniable_aggregator.estimation.estimator import estimate
 from deniable_aggregator.estimation.inputs import CollectedTallies, EstimateRequest
@@ -57,6 +58,12 @@ class TallySource(ByMethod):
         self.notices: list[Notice] = []
         self.asked: list[ValueLists] = []
 
+    def ask(self, question: Any, query: Any = None, lists: ValueLists = NO_LISTS) -> Any:
+        (metric,) = question.place
+        if question.name == "metric":
+            return self.metric(metric)
+        return self.estimate(metric, query, lists)
+
     def metric(self, metric: str) -> MetricDetails:
         return details(metric, [spec for spec, _ in self.tallies])
 
@@ -72,7 +79,7 @@ class TallySource(ByMethod):
         say_periods(head, specs, by_day)
         return Answer(
             head=head,
-            question=Asked(name="estimate"),
+            question=AskedQuestion(name="estimate"),
             numbers=list(estimated.numbers()),
             notices=ordered_notices(self.notices, estimated.notices),
         )
