@@ -43,7 +43,7 @@ _DEVICES: Final[Mapping[Margin, str]] = {
 _OVERLAP: Final = (
     "how many devices reported in both periods is not known. Errors, intervals and tests are for "
     "none, which is the largest error as long as what a device held before does not make it less "
-    "likely to hold it after; standard_error_same_devices is for as many as possible, with the "
+    "likely to hold it after; same_devices_error is for as many as possible, with the "
     "permanent noise, and with sampling in the margin the sampling, that cancels out then"
 )
 _SHAPE: Final = (
