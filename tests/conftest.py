@@ -52,21 +52,17 @@ sys.addaudithook(_refuse_processes)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the tests of the running server, and those that ask for a costly fixture.
-
-    Slow ones come first, so that at the end no process waits for another that has just begun one.
-    """
+    """Marks the tests of the running server, and those that ask for a costly fixture."""
     for item in items:
         if END_TO_END in item.path.parents:
             item.add_marker("service")
         for fixture in COSTLY_FIXTURES.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(COSTLY_FIXTURES[fixture])
-    items.sort(key=lambda item: not any(item.iter_markers("slow")))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Lets no test start a process that is not marked for it, so that `make test-fast` is fast."""
+    """Lets no test start a process that is not marked for it, so that fast ones are fast."""
     if not any(item.iter_markers("service")) and not any(item.iter_markers("slow")):
         _fast_tests.append(item.nodeid)
     try:

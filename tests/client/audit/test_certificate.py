@@ -37,7 +37,7 @@ NODE = shutil.which("node")
 pytestmark = pytest.mark.service
 needs_node = pytest.mark.skipif(
     NODE is None and not os.environ.get("DENIABLE_REQUIRE_NODE"),
-    reason="node is not installed; make node installs it on Debian and Ubuntu",
+    reason="node is not installed; make install PART=node installs it on Debian and Ubuntu",
 )
 
 
