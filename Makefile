@@ -57,7 +57,7 @@ SELECT_fast := -m "not (service or statistics or slow)"
 SELECT_ := -m "not slow"
 SELECT_slow := -m slow
 SELECT_all :=
-ALONE := accountant spark superset
+ALONE := accountant audits spark superset
 BENCHMARKS := accuracy discovery sdk soak storage
 
 one_of = $(if $(filter-out $(1),$(PART)),$(error PART must be one of $(sort $(1)), got '$(PART)'))
@@ -131,6 +131,10 @@ $(SHARES:%=.share-%): .share-%: $(VENV)/.test
 # Compares `deniable account` with dp_accounting.
 .test-accountant: $(VENV)/.test $(ACCOUNTANT)/.accountant
 	@$(BIN)/python -m pytest tests/aggregator/accounting/test_reference.py
+
+# Runs costly audits and records with which sources they passed, so that CI need not run them again.
+.test-audits: $(VENV)/.test
+	@$(BIN)/python -m tests.audits
 
 # Needs Java 17 and 900 MB.
 .test-spark: $(SPARK)/.spark

@@ -11,6 +11,8 @@ from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.answered import as_json
 from tests.aggregator.simulated import drawn, holders, spec_of
 
+pytestmark = pytest.mark.audit
+
 SIZE, REPORTS, REPETITIONS = 500, 20_000, 300
 
 

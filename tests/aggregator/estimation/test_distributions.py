@@ -24,6 +24,8 @@ from tests.aggregator.answered import as_json
 from tests.aggregator.estimation.test_shares import counted
 from tests.privacy.specs import histogram
 
+pytestmark = pytest.mark.audit
+
 MINUTES = (Fraction(0), Fraction(60))
 
 
