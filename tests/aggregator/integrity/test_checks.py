@@ -44,6 +44,8 @@ from tests.aggregator.fakes import bits_of_oue, checks_of, honest_payload, padde
 from tests.aggregator.simulated import items, spec_of
 from tests.privacy.specs import attribute, category, histogram, number, record, sketch, string
 
+pytestmark = pytest.mark.audit
+
 SIZE = 64
 
 
