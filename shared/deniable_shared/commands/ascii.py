@@ -82,7 +82,7 @@ def ascii_json(text: str) -> str:
     """
     import json  # not for devices, which print none
 
-    return _OTHER.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return _OTHER.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def printable(text: str) -> str:

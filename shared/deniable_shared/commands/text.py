@@ -36,10 +36,10 @@ def labelled_lines(rows: Iterable[tuple[str, str]]) -> list[str]:
     text_width = max(terminal_width() - len(_INDENT) * 2 - width, _LEAST_TEXT_WIDTH)
     lines, above = [], ""
     for label, text in listed:
-        shown = "" if label == above else label
+        shown_label = "" if label == above else label
         for part in textwrap.wrap(text, text_width, break_on_hyphens=False) or [""]:
-            lines.append(f"{_INDENT}{shown:<{width}}{_INDENT}{part}")
-            shown = ""
+            lines.append(f"{_INDENT}{shown_label:<{width}}{_INDENT}{part}")
+            shown_label = ""
         above = label
     return lines
 
@@ -92,9 +92,9 @@ def display_width(text: str) -> int:
     """How many columns of a terminal a text takes: two for East Asian letters, none for marks."""
     return sum(
         0
-        if unicodedata.combining(each) or unicodedata.category(each) in ("Mn", "Me", "Cf")
-        else 1 + (unicodedata.east_asian_width(each) in "WF")
-        for each in text
+        if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf")
+        else 1 + (unicodedata.east_asian_width(character) in "WF")
+        for character in text
     )
 
 

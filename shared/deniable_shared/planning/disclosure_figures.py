@@ -130,14 +130,14 @@ def detectable_share(mechanism: Mechanism, devices: int, questions: int = 1) -> 
     """
     if devices_to_detect(mechanism, 1.0, questions) > devices:
         return None
-    hidden, seen = 0.0, 1.0
-    while seen - hidden > PRECISION * seen:
-        middle = (hidden + seen) / 2
+    hidden, visible = 0.0, 1.0
+    while visible - hidden > PRECISION * visible:
+        middle = (hidden + visible) / 2
         if devices_to_detect(mechanism, middle, questions) > devices:
             hidden = middle
         else:
-            seen = middle
-    return seen
+            visible = middle
+    return visible
 
 
 def half_width(mechanism: Mechanism, share: float, devices: float, extra: float = 0.0) -> float:

@@ -149,11 +149,11 @@ def devices_for_share(
             None if short >= MOST_DEVICES else short,
             None if long >= MOST_DEVICES else long,
         )
-    asked = _default_values_asked(spec) if values_asked is None else values_asked
+    values = _default_values_asked(spec) if values_asked is None else values_asked
     extra = collision_variance(mechanism)
     return (
         devices_to_detect_of(mechanism, share, extra=extra),
-        devices_to_detect_of(mechanism, share, asked, extra=extra),
+        devices_to_detect_of(mechanism, share, values, extra=extra),
     )
 
 

@@ -187,9 +187,9 @@ def _(mechanism: Trie) -> Information:
 @_of_report.register
 def _(mechanism: SampledAttribute) -> Information:
     """Of an attribute that is known."""
-    found = [_of_report(oracle) for oracle in mechanism.inner]
-    bits = math.fsum(each.bits for each in found) / len(found)
-    return Information(bits, exact=all(each.exact for each in found))
+    parts = [_of_report(oracle) for oracle in mechanism.inner]
+    bits = math.fsum(part.bits for part in parts) / len(parts)
+    return Information(bits, exact=all(part.exact for part in parts))
 
 
 @_of_report.register
