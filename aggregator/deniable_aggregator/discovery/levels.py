@@ -115,5 +115,7 @@ class Level:
             column = cells[:, row]
             devices: Any = (shares * reports).astype(np.float32)
             np.subtract.at(self._excess[row], column, devices)
-            again = column < self._excess.shape[1] - self.cells
-            np.subtract.at(self._excess[row], column[again] + self.cells, devices[again])
+            overlapping = column < self._excess.shape[1] - self.cells
+            np.subtract.at(
+                self._excess[row], column[overlapping] + self.cells, devices[overlapping]
+            )

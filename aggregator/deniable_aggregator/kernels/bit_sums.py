@@ -90,8 +90,8 @@ def _add_up(rows: NDArray[Any], block: int) -> list[NDArray[Any]]:
         carry: Any = None
         total = []
         for plane in planes:
-            left, right = np.split(plane, 2)
-            either, both = left ^ right, left & right
+            first, right = np.split(plane, 2)
+            either, both = first ^ right, first & right
             if carry is None:
                 total.append(either)
                 carry = both
