@@ -72,9 +72,9 @@ class DayChecks:
         """Of how many sets of reports these are the checks."""
         return 1 + (0 if self.keys is None else len(self.keys.ids))
 
-    def found(self) -> list[Check]:
+    def joint_checks(self) -> list[Check]:
         """The checks of all reports together."""
-        return [check for each in self.checks for check in each.each()]
+        return [check for column in self.checks for check in column.as_checks()]
 
     def suspicious_keys(self, limit: float) -> list[str]:
         """The keys whose reports fail a check.
@@ -149,20 +149,23 @@ def _check(table: SliceTable) -> Iterator[DayChecks]:
     places = starts.copy()  # of one key, its checks are those of the day
     places[several] = row.size + np.arange(several.size)
     if several.size:
-        checked.append(tally.checks(totals.of(days[starts[several]]), of_day[several]))
-    found = join_checks(checked)
-    least, made = smallest_p(found), np.sum([~np.isnan(check.p) for check in found], axis=0)
+        checked.append(tally.checks(totals.of_days(days[starts[several]]), of_day[several]))
+    joined = join_checks(checked)
+    least, made_checks = (
+        smallest_p(joined),
+        np.sum([~np.isnan(check.p) for check in joined], axis=0),
+    )
     ids = [table.key_ids[code] for code in table.keys[row].tolist()]
     columns = starts, lengths, places, of_day, table.epochs[row[starts]]
     for start, length, place, count, epoch in zip(*(c.tolist() for c in columns), strict=True):
         of_keys = slice(start, start + length)
-        keys, all_least, all_made = None, least[place], made[place]
+        keys, all_least, all_made = None, least[place], made_checks[place]
         if length > 1:
-            checks = [check.take(of_keys) for check in found]
+            checks = [check.take(of_keys) for check in joined]
             keys = KeyChecks(tuple(ids[of_keys]), reports[of_keys], checks)
             all_least = min(all_least, least[of_keys].min())
-            all_made += made[of_keys].sum()
-        own = [check.take(slice(place, place + 1)) for check in found]
+            all_made += made_checks[of_keys].sum()
+        own = [check.take(slice(place, place + 1)) for check in joined]
         yield DayChecks(spec, epoch, count, own, keys, int(all_made), float(all_least))
 
 
@@ -192,7 +195,7 @@ class _SumsByDay:
         else:
             add_rows(self._array, day, counters)
 
-    def of(self, days: NDArray[np.int64]) -> Any:
+    def of_days(self, days: NDArray[np.int64]) -> Any:
         """The counters of some days: int64, (days, cells), sparse if the tally is."""
         if self._array is not None:
             return self._array[days]

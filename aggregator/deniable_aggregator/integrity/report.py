@@ -47,7 +47,7 @@ def summary(
     failing = {
         key for day in examination.failing_days for key in day.suspicious_keys(examination.limit)
     }
-    uneven = dict.fromkeys(each.key for each in contrasts if each.uneven)
+    uneven = dict.fromkeys(contrast.key for contrast in contrasts if contrast.uneven)
     verdict: Verdict = "ok" if examination.checks_made else "unknown"
     if uneven:
         verdict = "uneven"
@@ -82,27 +82,27 @@ def by_day(examination: Examination, keys: Mapping[str, StoredKey]) -> list[Chec
     ]
 
 
-def contrast(each: key_contrasts.KeyContrast, keys: Mapping[str, StoredKey]) -> Measured:
+def contrast(key_contrast: key_contrasts.KeyContrast, keys: Mapping[str, StoredKey]) -> Measured:
     """One key against the others, as a number of an answer.
 
     Args:
-        each: the comparison.
+        key_contrast: the comparison.
         keys: those of the store, by id.
     """
-    compared = each.contrast
+    compared = key_contrast.contrast
     return Measured(
         measure=_CONTRASTS[compared.kind],
         value=compared.value,
-        key=each.key,
-        label=label_of(keys, each.key),
-        version=each.spec.digest.hex(),
-        reports=each.reports,
-        part=each.share,
+        key=key_contrast.key,
+        label=label_of(keys, key_contrast.key),
+        version=key_contrast.spec.digest.hex(),
+        reports=key_contrast.reports,
+        part=key_contrast.share,
         estimate=compared.difference,
         low=compared.least,
         before=compared.others,
         after=compared.own,
-        told=each.uneven,
+        told=key_contrast.uneven,
     )
 
 
@@ -124,7 +124,7 @@ def checks_of_day(
     )
     stand_out = tuple(day.suspicious_keys(limit))
     yield replace(of_day, title=day.spec.mechanism.title, stand_out=stand_out)
-    for check in day.found():
+    for check in day.joint_checks():
         yield replace(
             of_day,
             name=cast("CheckName", check.name),
@@ -137,20 +137,26 @@ def checks_of_day(
 
 
 def _of_keys(
-    found: KeyChecks, of_day: Check, keys: Mapping[str, StoredKey], limit: float
+    key_checks: KeyChecks, of_day: Check, keys: Mapping[str, StoredKey], limit: float
 ) -> Iterator[Check]:
     results = [
-        (cast("CheckName", check.name), check.values(), check.findings()) for check in found.checks
+        (cast("CheckName", check.name), check.values(), check.findings())
+        for check in key_checks.checks
     ]
-    made = np.any([~np.isnan(check.p) for check in found.checks], axis=0).tolist()
-    columns = found.ids, found.reports.tolist(), made, smallest_p(found.checks).tolist()
-    for place, (key, reports, known, p) in enumerate(zip(*columns, strict=True)):
+    made_checks = np.any([~np.isnan(check.p) for check in key_checks.checks], axis=0).tolist()
+    columns = (
+        key_checks.ids,
+        key_checks.reports.tolist(),
+        made_checks,
+        smallest_p(key_checks.checks).tolist(),
+    )
+    for place, (key, reports, is_checked, p) in enumerate(zip(*columns, strict=True)):
         of_key = replace(
             of_day,
             key=key,
             label=label_of(keys, key),
             reports=reports,
-            verdict=_verdict(p if known else None, limit),
+            verdict=_verdict(p if is_checked else None, limit),
         )
         yield of_key
         for name, values, findings in results:

@@ -71,9 +71,9 @@ class ShapesInTurn:
         """
         if self._before is not None:
             earlier, counted = self._before
-            found = compare_shapes(counted, tallies)
-            if found is not None:
-                self.tests.append(ComparedShapes(earlier, days, found.p_value))
+            comparison = compare_shapes(counted, tallies)
+            if comparison is not None:
+                self.tests.append(ComparedShapes(earlier, days, comparison.p_value))
         self._before = days, tallies
 
 
@@ -88,22 +88,22 @@ def checks_of_shapes(
         covered: what is known of the days of the series.
     """
     over = [
-        each
-        for each in tests
-        if not any(each.after.since <= day <= each.after.until for day in covered.incomplete)
+        test
+        for test in tests
+        if not any(test.after.since <= day <= test.after.until for day in covered.incomplete)
     ]
-    adjusted = adjust_p_values(np.array([each.p_value for each in over]), "none").tolist()
+    adjusted = adjust_p_values(np.array([test.p_value for test in over]), "none").tolist()
     return [
         Check(
-            day=each.after.since,
+            day=test.after.since,
             name="alarm",
             verdict="suspicious" if corrected <= ALPHA else "ok",
-            p=each.p_value,
+            p=test.p_value,
             adjusted_p=corrected,
-            period=places[each.after],
-            before=places[each.before],
+            period=places[test.after],
+            before=places[test.before],
         )
-        for each, corrected in zip(over, adjusted, strict=True)
+        for test, corrected in zip(over, adjusted, strict=True)
     ]
 
 
@@ -113,5 +113,5 @@ def alarm_note(checks: Sequence[Check]) -> AlarmNote:
     Args:
         checks: all of them.
     """
-    raised = any(each.verdict == "suspicious" for each in checks)
+    raised = any(check.verdict == "suspicious" for check in checks)
     return AlarmNote(raised=raised, alpha=ALPHA, meaning=_MEANING)

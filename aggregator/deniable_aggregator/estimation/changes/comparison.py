@@ -95,14 +95,14 @@ def compare_means(before: CollectedTallies, after: CollectedTallies, alpha: floa
         after: in the second.
         alpha: the probability that the interval may miss, in (0, 1).
     """
-    one, other = (estimate_mean(each.tallies, periods=each.periods) for each in (before, after))
-    parts = [mean_parts(nonempty(each.tallies)) for each in (before, after)]
+    earlier, later = (estimate_mean(side.tallies, periods=side.periods) for side in (before, after))
+    parts = [mean_parts(nonempty(side.tallies)) for side in (before, after)]
     common = mean_covariance(parts[0], parts[1], (before.periods, after.periods))
     return _mean_difference(
-        (one.mean, other.mean),
-        one.standard_error**2 + other.standard_error**2,
+        (earlier.mean, later.mean),
+        earlier.standard_error**2 + later.standard_error**2,
         common,
-        one.influence + other.influence,
+        earlier.influence + later.influence,
         alpha,
     )
 
@@ -117,12 +117,12 @@ def compare_histogram_means(
         after: of the second.
         alpha: the probability that the interval may miss, in (0, 1).
     """
-    both = before, after
+    sides = before, after
     return _mean_difference(
         (before.mean.value, after.mean.value),
-        sum(each.width**2 * each.histogram.mean_variance for each in both),
+        sum(side.width**2 * side.histogram.mean_variance for side in sides),
         math.nan,
-        sum(each.width * each.histogram.influence.mean for each in both),
+        sum(side.width * side.histogram.influence.mean for side in sides),
         alpha,
     )
 

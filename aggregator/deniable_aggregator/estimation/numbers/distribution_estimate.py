@@ -138,7 +138,7 @@ class DistributionEstimate:
             *(
                 Measured(
                     measure="bin",
-                    bin_from=left,
+                    bin_from=lower,
                     bin_to=right,
                     period=period,
                     estimate=share.value,
@@ -147,7 +147,7 @@ class DistributionEstimate:
                     shift_if_fake=shift,
                     method=self.histogram.method,
                 )
-                for left, right, share, shift in bins
+                for lower, right, share, shift in bins
             ),
         ]
 

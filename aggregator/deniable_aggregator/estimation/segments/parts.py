@@ -101,8 +101,8 @@ def variance_together(part: SpecEstimate, chosen: NDArray[np.int64], margin: Mar
         return 0.0
     total, note = merge_items(part, chosen)
     if note.startswith("not known"):
-        known = "one whose covariances are known, to compare a segment with all devices"
-        raise ParameterError("mechanism", known, part.spec.mechanism.name)
+        constraint = "one whose covariances are known, to compare a segment with all devices"
+        raise ParameterError("mechanism", constraint, part.spec.mechanism.name)
     return float(variance_of(total, total.shares, total.shares.share, margin)[0])
 
 
@@ -120,7 +120,7 @@ class SegmentValues(NamedTuple):
     combined: CombinedShares
     numbers: tuple[dict[str, int | None], ...]
 
-    def of(self, row: int, versions: Sequence[T]) -> list[tuple[T, int | None]]:
+    def in_versions(self, row: int, versions: Sequence[T]) -> list[tuple[T, int | None]]:
         """The versions that know a value, and its number in each.
 
         Args:
@@ -149,30 +149,32 @@ def values_in_segment(
         versions: others whose values are in the domain, if they have segments of this name.
         margin: what errors allow for.
     """
-    of_all = [each.segments for each in parts]
+    of_all = [part.segments for part in parts]
     of_all += [spec.segments for spec in versions if spec.segments is not None]
     values = tuple(
-        dict.fromkeys(value for each in of_all if each.by.name == name for value in each.of.domain)
+        dict.fromkeys(
+            value for segments in of_all if segments.by.name == name for value in segments.of.domain
+        )
     )
     row = {value: number for number, value in enumerate(values)}
     numbers, rows = [], []
-    for each in parts:
-        counted_as = value_counted_as(each.part.spec)
+    for part in parts:
+        counted_as = value_counted_as(part.part.spec)
         counted = {value: counted_as(value) for value in values}
         mixed = {item for value, item in counted.items() if item != value}
         own = {
-            value: None if item is None else each.segments.of.domain.index(value)
+            value: None if item is None else part.segments.of.domain.index(value)
             for value, item in counted.items()
             if item is None or (item == value and value not in mixed)
         }
-        known = {row[value]: number for value, number in own.items() if number is not None}
+        known_rows = {row[value]: number for value, number in own.items() if number is not None}
         impossible = [row[value] for value, number in own.items() if number is None]
-        places = each.inside[list(known.values())]
+        places = part.inside[list(known_rows.values())]
         numbers.append(own)
         rows.append(
-            each.part._replace(
-                known=np.array(list(known), np.int64),
-                shares=each.part.shares.take(places),
+            part.part._replace(
+                known=np.array(list(known_rows), np.int64),
+                shares=part.part.shares.take(places),
                 impossible=np.array(impossible, np.int64),
             )
         )

@@ -140,7 +140,7 @@ class SegmentEstimate:
             self.share, self.standard_error, self.low, self.high, self.influence, self.detected,
             self.known,
         )  # fmt: skip
-        rows = zip(self.items, self.versions, *(each.tolist() for each in columns), strict=True)
+        rows = zip(self.items, self.versions, *(column.tolist() for column in columns), strict=True)
         return [
             replace(self.size, period=period),
             *(
@@ -153,12 +153,12 @@ class SegmentEstimate:
                     standard_error=error,
                     low=low,
                     high=high,
-                    told=told,
-                    reports=known if known < self.reports else None,
+                    told=detected,
+                    reports=reports if reports < self.reports else None,
                     versions=versions,
                     shift_if_fake=shift if math.isfinite(shift) else None,
                     method="fieller",
                 )
-                for item, versions, share, error, low, high, shift, told, known in rows
+                for item, versions, share, error, low, high, shift, detected, reports in rows
             ),
         ]

@@ -50,12 +50,14 @@ def cut_strings(specs: Sequence[Spec], items: Sequence[str]) -> Iterator[Notice]
     }
     if not beginnings:
         return
-    named = [f"{item} (as {beginning}…)" for item, beginning in list(beginnings.items())[:_NAMED]]
+    examples = [
+        f"{item} (as {beginning}…)" for item, beginning in list(beginnings.items())[:_NAMED]
+    ]
     more = f" and {len(beginnings) - _NAMED} more" if len(beginnings) > _NAMED else ""
     yield Notice(
         "cut_strings",
         "warning",
         "some strings are longer than devices report, and are counted with all others that "
-        f"begin alike: {', '.join(named)}{more}. With a larger longest in the registry, devices "
+        f"begin alike: {', '.join(examples)}{more}. With a larger longest in the registry, devices "
         "tell more from then on",
     )

@@ -53,17 +53,19 @@ def estimate_shares(
     """
     options = options or EstimateOptions()
     _check_sum(versions or [spec for spec, _ in tallies], add)
-    found = combine_specs(
+    estimates = combine_specs(
         tallies, items, options.margin, add=add, periods=periods, versions=versions
     )
     total = None
     if add is not None:
-        position = {item: index for index, item in enumerate(found.domain)}
+        position = {item: index for index, item in enumerate(estimates.domain)}
         places = [position[item] for item in add]
-        total = estimate_subset_share(found.combined.parts, places, add, options.margin, 1 - level)
+        total = estimate_subset_share(
+            estimates.combined.parts, places, add, options.margin, 1 - level
+        )
         if total is None and not versions:
             raise ParameterError("combined", "values that some report is about", list(add))
-    return select(found, options, level, whole=items is None, total=total)
+    return select(estimates, options, level, whole=items is None, total=total)
 
 
 def _check_sum(specs: Sequence[Spec], add: Sequence[str] | None) -> None:

@@ -31,14 +31,14 @@ def merge_groups(part: SpecEstimate, members: NDArray[np.int64]) -> SpecEstimate
     first = merged[0].support_counts
     counted = None
     if first is not None:
-        supporting = [each.support_counts.supporting for each in merged if each.support_counts]
+        supporting = [group.support_counts.supporting for group in merged if group.support_counts]
         counted = first._replace(supporting=np.concatenate(supporting))
     return part._replace(
         known=np.arange(len(members)),
         shares=ItemShares(
-            np.concatenate([each.share for each in merged]),
-            np.concatenate([each.variance for each in merged]),
-            np.concatenate([each.null_variance for each in merged]),
+            np.concatenate([group.share for group in merged]),
+            np.concatenate([group.variance for group in merged]),
+            np.concatenate([group.null_variance for group in merged]),
             counted,
             influence=np.concatenate([influence_on_subset(part, group) for group in members]),
         ),

@@ -214,8 +214,8 @@ class ShareEstimate:
         nothing: Iterable[Any] = itertools.repeat(None)
         reports, lows, highs, adjusted = nothing, nothing, nothing, nothing
         if in_part.any():
-            known = zip(in_part.tolist(), self.known.tolist(), strict=True)
-            reports = [some if part else None for part, some in known]
+            counts = zip(in_part.tolist(), self.known.tolist(), strict=True)
+            reports = [count if part else None for part, count in counts]
             lows, highs = (np.where(in_part, ends, np.nan).tolist() for ends in self.possible)
             lows, highs = map(_number, lows), map(_number, highs)
         if self.processed is not None:
@@ -229,8 +229,8 @@ class ShareEstimate:
                 standard_error=error,
                 low=low,
                 high=high,
-                told=told,
-                reports=some,
+                told=detected,
+                reports=count,
                 versions=versions,
                 shift_if_fake=shift,
                 method="exact" if exact else "normal",
@@ -239,7 +239,7 @@ class ShareEstimate:
                 adjusted=processed,
             )
             for (
-                item, share, error, low, high, exact, told, shift, versions, some, least, most,
+                item, share, error, low, high, exact, detected, shift, versions, count, least, most,
                 processed,
             ) in zip(
                 self.items,
@@ -299,8 +299,8 @@ def _each(numbers: NDArray[Any]) -> Iterable[object]:
     """The numbers; one that stands for all is in memory once."""
     if numbers.size and (numbers == numbers[0]).all():
         return itertools.repeat(numbers[0].item(), numbers.size)
-    found: list[object] = numbers.tolist()
-    return found
+    values: list[object] = numbers.tolist()
+    return values
 
 
 def metric_versions(specs: Iterable[tuple[Spec, int]]) -> list[MetricVersion]:

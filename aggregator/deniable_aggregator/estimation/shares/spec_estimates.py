@@ -77,8 +77,8 @@ def variance_of(
         share: float64, (items,): the true shares, or the best estimates of them.
         margin: what the variance allows for; with sampling, the devices are a sample too.
     """
-    held = np.clip(share, 0.0, 1.0)
-    return shares.variance_with(held, allowance_of(part, margin))
+    clipped = np.clip(share, 0.0, 1.0)
+    return shares.variance_with(clipped, allowance_of(part, margin))
 
 
 def allowance_of(part: SpecEstimate, margin: Margin) -> Allowance:
