@@ -43,8 +43,8 @@ class StoredAnnotations:
             application: whose they are.
         """
         columns = annotated_days.c.day, annotated_days.c.text
-        here = annotated_days.c.application == application
-        query = select(*columns).where(here).order_by(annotated_days.c.day)
+        condition = annotated_days.c.application == application
+        query = select(*columns).where(condition).order_by(annotated_days.c.day)
         with self._database.look_up() as connection:
             return [StoredAnnotation(*row) for row in connection.execute(query)]
 
@@ -64,13 +64,13 @@ class StoredAnnotations:
                 if there is no room for one more.
             record: the entry for the audit log.
         """
-        others = annotated_days.c.application == application, annotated_days.c.day != new.day
+        conditions = annotated_days.c.application == application, annotated_days.c.day != new.day
         row: dict[str, Any] = {"application": application, **new._asdict()}
         with self._database.write() as connection:
             lock_audit_log(connection)
-            count = select(func.count()).select_from(annotated_days).where(*others)
+            count = select(func.count()).select_from(annotated_days).where(*conditions)
             check(int(connection.execute(count).scalar_one()))
-            connection.execute(delete(annotated_days).where(*_here(application, new.day)))
+            connection.execute(delete(annotated_days).where(*_day_conditions(application, new.day)))
             connection.execute(insert(annotated_days).values(row))
             append(connection, record)
 
@@ -87,11 +87,13 @@ class StoredAnnotations:
         """
         with self._database.write() as connection:
             lock_audit_log(connection)
-            found = connection.execute(delete(annotated_days).where(*_here(application, day)))
-            if found.rowcount:
+            deleted = connection.execute(
+                delete(annotated_days).where(*_day_conditions(application, day))
+            )
+            if deleted.rowcount:
                 append(connection, record)
-        return bool(found.rowcount)
+        return bool(deleted.rowcount)
 
 
-def _here(application: str, day: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _day_conditions(application: str, day: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return annotated_days.c.application == application, annotated_days.c.day == day

@@ -41,8 +41,8 @@ class AuditLog:
         """Yields the entries after a sequence number, in order."""
         query = _entries().where(audit.c.sequence > after).order_by(audit.c.sequence)
         query = query.execution_options(yield_per=FETCHED_ROWS)
-        with self._database.read() as connection, connection.execute(query) as found:
-            for row in found:
+        with self._database.read() as connection, connection.execute(query) as rows:
+            for row in rows:
                 yield AuditEntry(*row)
 
     def last(self, entries: int) -> list[AuditEntry]:
@@ -62,8 +62,8 @@ class AuditLog:
             act: the action.
         """
         with self._database.look_up() as connection:
-            found = connection.execute(_details(act)).scalar_one_or_none()
-        return None if found is None else json.loads(found)
+            details = connection.execute(_details(act)).scalar_one_or_none()
+        return None if details is None else json.loads(details)
 
     def record_if_changed(self, record: AuditRecord) -> bool:
         """Records a state, such as a setting, unless the last entry of its action says the same.
@@ -72,8 +72,8 @@ class AuditLog:
             Whether it was recorded.
         """
         with self._database.read() as connection:
-            found = connection.execute(_details(record.act)).scalar_one_or_none()
-        if found == canonical_json(record.details):
+            details = connection.execute(_details(record.act)).scalar_one_or_none()
+        if details == canonical_json(record.details):
             return False
         with self._database.write() as connection:
             append(connection, record)

@@ -149,15 +149,15 @@ def merge(
         ValueError: if a part is damaged.
         WireError: if reports cannot be counted.
     """
-    if keep_reports and (waiting := [each for each in parts if awaits_archive(each.body)]):
-        joined = join_reports((unpack_reports(each.body) for each in waiting), counter.report_bytes)
-        kept = NewPart(
-            sum(each.reports for each in waiting), encode_reports(joined, counter.report_bytes)
+    if keep_reports and (waiting := [part for part in parts if awaits_archive(part.body)]):
+        joined = join_reports((unpack_reports(part.body) for part in waiting), counter.report_bytes)
+        joined_part = NewPart(
+            sum(part.reports for part in waiting), encode_reports(joined, counter.report_bytes)
         )
-        rest = [each for each in parts if not awaits_archive(each.body)]
-        return [kept, *merge(counter, rest, final=final)]
-    archived = any(holds_reports(each.body) and is_archived(each.body) for each in parts)
-    payloads = [unpack_reports(each.body) for each in parts if holds_reports(each.body)]
+        others = [part for part in parts if not awaits_archive(part.body)]
+        return [joined_part, *merge(counter, others, final=final)]
+    archived = any(holds_reports(part.body) and is_archived(part.body) for part in parts)
+    payloads = [unpack_reports(part.body) for part in parts if holds_reports(part.body)]
     packed = join_reports(payloads, counter.report_bytes)
     sums: dict[int, tuple[int, CounterSum]] = {}
     for reports, body in parts:

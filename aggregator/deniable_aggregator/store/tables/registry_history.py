@@ -30,7 +30,7 @@ def read_history(connection: Connection, application: str) -> RegistryHistory:
         StoreUnavailableError: if somebody has damaged an entry so that it cannot be read.
     """
     query = _entries(application).order_by(registered_versions.c.sequence)
-    entries = [_decode(each) for each in connection.execute(query).scalars()]
+    entries = [_decode(entry) for entry in connection.execute(query).scalars()]
     head = entries[-1].hash if entries else GENESIS
     return RegistryHistory(application=application, entries=entries, head=head)
 
@@ -60,8 +60,8 @@ def append_history(connection: Connection, acts: Iterable[tuple[str, HistoryEntr
         by_application[application].append(entry)
     for application, entries in by_application.items():
         newest = _entries(application).order_by(registered_versions.c.sequence.desc()).limit(1)
-        found = connection.execute(newest).scalar_one_or_none()
-        last = None if found is None else _decode(found)
+        newest_entry = connection.execute(newest).scalar_one_or_none()
+        last = None if newest_entry is None else _decode(newest_entry)
         rows = []
         for entry in entries:
             last = chain_entry(application, last, entry)
@@ -71,8 +71,8 @@ def append_history(connection: Connection, acts: Iterable[tuple[str, HistoryEntr
 
 
 def _entries(application: str) -> Select[str]:
-    here = registered_versions.c.application == application
-    return select(registered_versions.c.entry).where(here)
+    condition = registered_versions.c.application == application
+    return select(registered_versions.c.entry).where(condition)
 
 
 def _decode(text: str) -> HistoryEntry:

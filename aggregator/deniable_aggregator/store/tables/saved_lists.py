@@ -48,8 +48,8 @@ class SavedLists:
             application: whose lists.
         """
         columns = [saved_lists.c[name] for name in StoredList._fields]
-        here = saved_lists.c.application == application
-        query = select(*columns).where(here).order_by(saved_lists.c.name)
+        condition = saved_lists.c.application == application
+        query = select(*columns).where(condition).order_by(saved_lists.c.name)
         with self._database.look_up() as connection:
             return [StoredList(*row) for row in connection.execute(query)]
 
@@ -60,7 +60,7 @@ class SavedLists:
             application: whose list.
             name: of the list.
         """
-        query = select(saved_lists.c.body).where(*_here(application, name))
+        query = select(saved_lists.c.body).where(*_list_conditions(application, name))
         with self._database.look_up() as connection:
             body = connection.execute(query).scalar_one_or_none()
         return None if body is None else decompress(bytes(body)).decode()
@@ -84,14 +84,14 @@ class SavedLists:
             record: the entry for the audit log.
         """
         body = compress(text.encode())
-        others = saved_lists.c.application == application, saved_lists.c.name != new.name
+        conditions = saved_lists.c.application == application, saved_lists.c.name != new.name
         together = select(func.count(), func.coalesce(func.sum(saved_lists.c.size), 0))
         row: dict[str, Any] = {"application": application, **new._asdict(), "body": body}
         with self._database.write() as connection:
             lock_audit_log(connection)
-            lists, size = connection.execute(together.where(*others)).one()
+            lists, size = connection.execute(together.where(*conditions)).one()
             check(lists, int(size))
-            connection.execute(delete(saved_lists).where(*_here(application, new.name)))
+            connection.execute(delete(saved_lists).where(*_list_conditions(application, new.name)))
             connection.execute(insert(saved_lists).values(row))
             append(connection, record)
 
@@ -108,11 +108,15 @@ class SavedLists:
         """
         with self._database.write() as connection:
             lock_audit_log(connection)
-            found = connection.execute(delete(saved_lists).where(*_here(application, name)))
-            if found.rowcount:
+            deleted = connection.execute(
+                delete(saved_lists).where(*_list_conditions(application, name))
+            )
+            if deleted.rowcount:
                 append(connection, record)
-        return bool(found.rowcount)
+        return bool(deleted.rowcount)
 
 
-def _here(application: str, name: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _list_conditions(
+    application: str, name: str
+) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return saved_lists.c.application == application, saved_lists.c.name == name

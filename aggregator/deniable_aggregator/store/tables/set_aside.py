@@ -127,15 +127,15 @@ class SetAsideRows:
 def _remove_rows(connection: Connection, ids: Sequence[int], *, back: bool) -> int:
     """Deletes rows, and copies them into the inbox if wanted; returns how many were still there."""
     columns = [column.name for column in inbox.c]
-    taken = 0
-    for some in in_chunks(ids):
+    removed = 0
+    for chunk in in_chunks(ids):
         # Lock them, as a server may be deleting the rows of old days.
-        query = select(set_aside.c.id).where(set_aside.c.id.in_(some)).with_for_update()
-        found = connection.execute(query).scalars().all()
-        here = set_aside.c.id.in_(found)
+        query = select(set_aside.c.id).where(set_aside.c.id.in_(chunk)).with_for_update()
+        present = connection.execute(query).scalars().all()
+        condition = set_aside.c.id.in_(present)
         if back:
-            chosen = select(*(set_aside.c[name] for name in columns)).where(here)
+            chosen = select(*(set_aside.c[name] for name in columns)).where(condition)
             connection.execute(insert(inbox).from_select(columns, chosen))
-        connection.execute(delete(set_aside).where(here))
-        taken += len(found)
-    return taken
+        connection.execute(delete(set_aside).where(condition))
+        removed += len(present)
+    return removed
