@@ -37,7 +37,7 @@ def _put_here(file: Path, content: bytes) -> None:
         stream.flush()
         os.fsync(stream.fileno())
     part.replace(file)
-    for folder in (file.parent, *(each.parent for each in missing)):
+    for folder in (file.parent, *(folder.parent for folder in missing)):
         _sync(folder)
 
 

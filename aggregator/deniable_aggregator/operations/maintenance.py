@@ -172,15 +172,15 @@ class Maintenance:
     def _compact(self, stopped: Callable[[], bool]) -> None:
         if self._left_for_archive[0] != self._today:
             self._left_for_archive = self._today, set()
-        left = self._left_for_archive[1]
+        left_days = self._left_for_archive[1]
         for epoch in self._settler.unsettled_days(self._oldest_open()):
             if stopped():
                 return
             keep_reports = epoch >= self._oldest_open() - self._archive_days
-            if keep_reports and epoch in left:
+            if keep_reports and epoch in left_days:
                 continue  # nothing but the archive is waited for: once a day is enough
             if not self._settler.settle(epoch, stopped, keep_reports=keep_reports) and keep_reports:
-                left.add(epoch)
+                left_days.add(epoch)
 
     def _roll_up_days_that_are_due(self, stopped: Callable[[], bool]) -> None:
         if self._roll_up is None or self._roll_up_days is None:

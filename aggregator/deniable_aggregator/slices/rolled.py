@@ -124,16 +124,16 @@ def read_rolled(store: Store, digest: bytes, since: int, until: int) -> tuple[Ro
         until: the last, inclusive.
     """
     return tuple(
-        RolledSums(each, PeriodSummary.decode(each.summary), store.rolled.counters)
-        for each in store.rolled.read(digest, since, until)
+        RolledSums(period, PeriodSummary.decode(period.summary), store.rolled.counters)
+        for period in store.rolled.read(digest, since, until)
     )
 
 
 def add_days(reports: Mapping[int, int], rolled: Sequence[RolledSums]) -> dict[int, int]:
     """Numbers of reports by day, with those of days that became one, ascending."""
     sums = Counter(reports)
-    for each in rolled:
-        sums.update(each.summary.days)
+    for period in rolled:
+        sums.update(period.summary.days)
     return dict(sorted(sums.items()))
 
 
@@ -159,8 +159,10 @@ def without_keys(rolled: Sequence[RolledSums], keys: Collection[str]) -> Kept:
         keys: ids.
     """
     mixed: Counter[str] = Counter()
-    for each in rolled:
-        if each.key == ALL_KEYS:
-            mixed.update({key: each.summary.keys[key] for key in each.summary.keys if key in keys})
-    kept = tuple(each for each in rolled if each.key not in keys)
-    return Kept(kept, tuple(each for each in rolled if each.key in keys), mixed)
+    for period in rolled:
+        if period.key == ALL_KEYS:
+            mixed.update(
+                {key: period.summary.keys[key] for key in period.summary.keys if key in keys}
+            )
+    remaining = tuple(period for period in rolled if period.key not in keys)
+    return Kept(remaining, tuple(period for period in rolled if period.key in keys), mixed)
