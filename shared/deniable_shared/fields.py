@@ -45,9 +45,7 @@ class TableReader:
         """Adds the problem that a field breaks its constraint.
 
         Args:
-            name: of the field.
             constraint: what it must be.
-            value: what it is.
             hint: a sentence after a space, about what is meant; or nothing.
         """
         self.failed = True

@@ -20,7 +20,6 @@ def nearest(typed: str, names: Iterable[str]) -> str | None:
 
     Args:
         typed: what is not known.
-        names: the names that are.
     """
     if len(typed) > LONGEST:
         return None
@@ -39,7 +38,6 @@ def did_you_mean(typed: str, names: Iterable[str]) -> str:
 
     Args:
         typed: what is not known.
-        names: the names that are.
     """
     match = nearest(typed, names)
     return "" if match is None else f" Did you mean '{match}'?"

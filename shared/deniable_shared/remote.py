@@ -48,7 +48,6 @@ class RemoteConfiguration:
     """What devices of one application are told to do less of.
 
     Attributes:
-        application: the application's name.
         serial: numbers the configurations of an application; a device never goes back.
         disable: metrics that record nothing, or `ALL`.
         thin: by metric, the share of devices and periods that still record, an integer weight over

@@ -29,7 +29,6 @@ class MetricAccount:
     """One metric's part.
 
     Attributes:
-        metric: its name.
         every: how often a device may report.
         reports_absence: whether a device reports even if nothing was recorded.
         reports: how many reports one device sends at most.
@@ -62,7 +61,6 @@ class Account:
         delta: of all figures but the sum; see `deniable_shared.accounting.Bound`.
         devices_per_person: how many devices of one person count as one.
         shuffled_among: how many honest reports of a metric and period are shuffled; None for none.
-        metrics: one for each.
         together: of all metrics.
         extended: the exact figure of one device, extended to the person's devices without composing
             their reports; None for one device.
@@ -105,7 +103,6 @@ def account_of(
     """Works out what a registry costs.
 
     Args:
-        registry: its metrics.
         days: for how many days in a row a device reports as often as it may; at least 1.
         delta: in [0, 1).
         devices_per_person: how many devices of one person hold the same values; at least 1.

@@ -43,7 +43,6 @@ class Archiver:
     """Writes files for one store. One process at a time does.
 
     Args:
-        store: the store.
         address: a folder's path, or its address of fsspec such as s3://bucket/reports.
     """
 

@@ -28,9 +28,7 @@ def manifest(epoch: int, store_id: str, files: Sequence[ArchivedFile]) -> bytes:
     """The manifest of a day, as JSON.
 
     Args:
-        epoch: the day.
         store_id: the store's name in archives.
-        files: of the day.
     """
     document = {
         "archive": FORM,

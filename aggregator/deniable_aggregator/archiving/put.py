@@ -18,8 +18,6 @@ def put(files: AbstractFileSystem, path: str, content: bytes) -> None:
     Args:
         files: a file system of fsspec. On the local one the file is durable when this returns;
             object stores make a file visible when all of it has arrived.
-        path: in it.
-        content: of the file.
     """
     if isinstance(files, LocalFileSystem):
         _put_here(Path(path), content)

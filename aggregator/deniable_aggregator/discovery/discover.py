@@ -48,7 +48,6 @@ def discover(
             (rows,), and how many of them support each item, int64, (rows, items). See
             `TrieTally.supports_of_level`.
         trie: the mechanism.
-        code: of letters.
         salt: of the metric, see `Spec.salt`.
         hints: strings that are known already, and need less evidence.
         alpha: the part of what is shown that may be false, in (0, 1): of the whole strings, and of

@@ -33,7 +33,6 @@ def with_hints(
     Args:
         whole: the candidates of the search.
         hints: canonical strings. Those that are longer than the code's levels are left out.
-        code: the letter code.
         levels: all of the trie.
     """
     pieces = {}

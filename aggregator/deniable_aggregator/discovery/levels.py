@@ -25,7 +25,6 @@ class Level:
 
     Args:
         number: of the level, from 0.
-        bits: of a piece of the level.
         support: p and q of the level.
         reports: int64, (rows,).
         supporting: int64, (rows, cells).

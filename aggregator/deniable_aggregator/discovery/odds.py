@@ -88,7 +88,6 @@ def log_odds(
         prefixes: of the level before.
         parents: int64, (children,): the place of each one's prefix.
         shares: float64, (children,): the estimates of the level.
-        level: of the children.
     """
     either = np.logaddexp(*_evidence(prefixes.take(parents), shares, level)) - _LN2
     return np.asarray(prefixes.log_likely[parents] - level.bits * _LN2 + either)
@@ -103,9 +102,6 @@ def followed_shares(
 
     Args:
         prefixes: see `log_odds`.
-        parents: see there.
-        shares: see there.
-        level: see there.
     """
     own = prefixes.take(parents)
     match, part = _evidence(own, shares, level)

@@ -68,7 +68,6 @@ class PieceDecoder:
         Args:
             nodes: int32, (pieces,).
             pieces: integers below 2^bits, (pieces,).
-            bits: of a piece.
 
         Returns:
             int32 and int8, (pieces,): see `children`.

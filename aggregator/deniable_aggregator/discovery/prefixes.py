@@ -22,7 +22,6 @@ class Shown(NamedTuple):
     """Strings or prefixes that are shown, one in each place of every array.
 
     Attributes:
-        strings: them.
         shares: float64, (shown,): their estimates; of a prefix, of the devices whose strings begin
             so and are not shown.
         deviations: float64, (shown,): the standard errors of strings that nobody holds.
@@ -51,7 +50,6 @@ def tested_prefixes(
 
     Args:
         candidates: of each level, with that level's estimate.
-        strings: the whole strings that are shown.
         found_shares: float64, (found,): their pooled estimates.
         levels: all of the trie.
         alpha: the part of the shown prefixes that may be false.

@@ -72,7 +72,6 @@ class LevelSearch:
 
     Args:
         level: the reports; what is explained of it is taken out.
-        prefixes: the parents.
         decoder: knows which pieces strings can have.
 
     Attributes:
@@ -197,7 +196,6 @@ def join_children(
     Args:
         certain: those that were taken out of the level, with the share that was.
         uncertain: those that were not.
-        bits: of a piece.
 
     Returns:
         The children, and how much of each was taken out: float64, (children,).
@@ -217,7 +215,6 @@ class _Pool:
 
     Args:
         room: how many are gathered before all but the best are dropped.
-        most: how many are the best.
         least: what is not above this is never kept.
     """
 

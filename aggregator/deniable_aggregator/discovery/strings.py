@@ -166,7 +166,6 @@ class Strings:
         """Takes the chosen ones out of one level, and puts back what was taken out of it before.
 
         Args:
-            level: any.
             chosen: bool, (strings,).
             shares: float64, (strings,).
         """

@@ -35,7 +35,6 @@ class Texts:
 
     Args:
         levels: all of the trie.
-        code: of letters.
     """
 
     def __init__(self, levels: Sequence[Level], code: LetterCode) -> None:
@@ -52,7 +51,6 @@ class Texts:
         """Whole strings, in any order.
 
         Args:
-            whole: them.
             alpha: with which they were tested.
         """
         strings, shares, deviations, _ = whole
@@ -71,7 +69,6 @@ class Texts:
         with either is added: the devices of both are different ones.
 
         Args:
-            prefixes: them.
             alpha: with which they were tested.
         """
         strings, shares, deviations, _ = prefixes

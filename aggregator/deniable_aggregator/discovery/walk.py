@@ -59,8 +59,6 @@ class Walk:
 
     Args:
         levels: all of the trie. What is explained is taken out of them.
-        decoder: of the letter code.
-        salt: of the metric.
 
     Attributes:
         whole: candidates for whole strings, from all levels so far.
@@ -201,7 +199,6 @@ class Walk:
 
 
 def _next_prefixes(prefixes: Prefixes, children: Children, level: Level) -> Prefixes:
-    """Children as prefixes of the next level."""
     parents = children.parents
     return Prefixes(
         np.concatenate([prefixes.pieces[parents], children.pieces[:, None]], axis=1),
@@ -215,7 +212,6 @@ def _next_prefixes(prefixes: Prefixes, children: Children, level: Level) -> Pref
 def _highest_places(
     places: NDArray[np.int64], values: NDArray[np.float64], most: int
 ) -> NDArray[np.int64]:
-    """Of some places in an array, those with the highest values."""
     if places.size <= most:
         return places
     return places[np.argpartition(-values[places], most)[:most]]

@@ -42,8 +42,6 @@ class SliceSum(NamedTuple):
     """A sum of reports.
 
     Attributes:
-        where: whose.
-        reports: how many there are.
         counters: of the tally, then of its diagnostics.
     """
 
@@ -73,8 +71,6 @@ class Counters:
         """Counts reports.
 
         Args:
-            where: whose they are.
-            tally: that of their version.
             payload: the reports, one after the other; at least one.
 
         Raises:
@@ -153,7 +149,6 @@ def encode_sums(slice_sums: Iterable[SliceSum], cells: Callable[[str], int]) -> 
     """Sums as `TALLIES`, in the same order.
 
     Args:
-        slice_sums: the sums.
         cells: how many of the counters of a version are those of its tally.
     """
     columns: defaultdict[str, list[object]] = defaultdict(list)

@@ -71,6 +71,5 @@ def read_reports(file: str) -> Iterator[pa.RecordBatch]:
 
 
 def _constant_column(value: object, kind: pa.DataType, rows: int) -> pa.DictionaryArray:
-    """A column of one value."""
     indices = pa.array(np.zeros(rows, np.int8))
     return pa.DictionaryArray.from_arrays(indices, pa.array([value], kind))

@@ -117,7 +117,6 @@ class Kernel:
 
         Args:
             tallies: of `TALLIES`, of any versions and days.
-            metric: its name.
             query: how to answer; its days, versions and keys do not matter here.
             lists: the values that the question is about, such as candidates for strings.
             without_keys: ids of keys whose reports are left out.
@@ -159,7 +158,6 @@ class Kernel:
         return range(tally.cells, tally.stored_cells + 1)
 
     def _report_bytes(self, version: str) -> int:
-        """The width of a version's reports."""
         return self._spec(version).mechanism.report_bytes
 
     def _spec(self, version: str) -> Spec:

@@ -25,7 +25,6 @@ def each_version(tallies: CollectedTallies, request: EstimateRequest) -> list[Me
     """Estimates each version from its own reports, about its own values.
 
     Args:
-        tallies: what was counted of all.
         request: what is asked. Listed values that a version does not list are left out of it.
 
     Raises:

@@ -229,7 +229,6 @@ def estimate(
 
     Args:
         tallies: what was counted of it; at least one report.
-        request: what is asked.
 
     Raises:
         ParameterError: if this cannot be estimated.
@@ -267,8 +266,6 @@ def compare(
 
     Args:
         before: what was counted in the first; at least one report.
-        after: in the second.
-        request: what is asked.
 
     Raises:
         ParameterError: if this cannot be compared.
@@ -297,10 +294,6 @@ def common_type(specs: Sequence[Spec]) -> MetricType:
 def refuse_quantiles(kind: MetricType, quantiles: Sequence[float]) -> None:
     """Refuses to look for quantiles of anything but a distribution.
 
-    Args:
-        kind: of the metric.
-        quantiles: those asked for.
-
     Raises:
         ParameterError: if there are any.
     """
@@ -311,10 +304,6 @@ def refuse_quantiles(kind: MetricType, quantiles: Sequence[float]) -> None:
 
 def combined_items(specs: Sequence[Spec], lists: ValueLists) -> Sequence[str] | None:
     """The items whose share together is asked for, or None.
-
-    Args:
-        specs: the versions of the metric.
-        lists: what is asked for.
 
     Raises:
         ParameterError: if a range is not one of the metric's.

@@ -31,7 +31,6 @@ class LeftOut(NamedTuple):
     Attributes:
         epoch: their day.
         key: the id of their key.
-        reports: how many there are.
     """
 
     epoch: int
@@ -91,11 +90,7 @@ class MetricReports:
         return replace(self, tables=tables)
 
     def only(self, digests: Collection[bytes]) -> MetricReports:
-        """The reports of some versions.
-
-        Args:
-            digests: those of the versions.
-        """
+        """The reports of some versions."""
         return replace(
             self,
             entries=[entry for entry in self.entries if entry.spec.digest in digests],
@@ -118,10 +113,6 @@ def read_reports(
     """Reads what was counted of a metric.
 
     Args:
-        store: the store.
-        tables: its slices.
-        entries: the versions of the metric.
-        days: which days.
         without: ids of keys to leave out.
 
     Raises:
@@ -172,12 +163,7 @@ def _require_apart(
 
 
 def collect_tallies(reported: MetricReports, days: DayRange) -> CollectedTallies:
-    """The tallies of a metric; versions without reports in these days are left out.
-
-    Args:
-        reported: which reports there are.
-        days: some of the days of these.
-    """
+    """The tallies of a metric; versions without reports in these days are left out."""
     since, until = epoch_of(days.since), epoch_of(days.until)
     tallies, periods = [], {}
     for entry in reported.entries:

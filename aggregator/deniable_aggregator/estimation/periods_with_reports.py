@@ -24,8 +24,6 @@ def say_periods(head: Head, specs: Iterable[Spec], by_day: Mapping[bytes, Days])
     """Adds in how many periods reports came, and on which days: of each version, and of all.
 
     Args:
-        head: of an estimate.
-        specs: the versions of the metric.
         by_day: how many reports each has of each day, by digest.
     """
     registered = {spec.digest.hex(): spec for spec in specs}

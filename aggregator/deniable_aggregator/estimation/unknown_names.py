@@ -19,9 +19,6 @@ class UnknownNameError(ParameterError):
 
     Args:
         name: of the parameter: value, combined or segment.
-        metric: the name of the metric.
-        known: what there is.
-        value: what was asked for.
 
     Attributes:
         next_step: what may be meant, and how to see what there is; one or two sentences.

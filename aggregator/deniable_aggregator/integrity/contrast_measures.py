@@ -33,7 +33,6 @@ class Contrast(NamedTuple):
             reports say is compared.
         value: the value whose shares are compared, or None.
         own: the estimate of the key.
-        others: that of the others.
         difference: how far they are apart: of a share from 0 to 1, of a mean as a part of the
             range, of strings the distance of all shares (root of the sum of squares).
         least: the lower end of its interval, corrected for the number of comparisons.
@@ -57,7 +56,6 @@ def measure_contrast(
     """By how much reports differ from as many others.
 
     Args:
-        tally: of the metric.
         own_counts: float64, (cells,): the counts of one side, weighted by day.
         other_counts: float64, (cells,): of the other, of about as many reports.
         noise_of_own: which part of the noise of their difference is that of the one side, in

@@ -35,7 +35,6 @@ class KeyChecks(NamedTuple):
     """The checks of what keys uploaded on one day, each by itself.
 
     Attributes:
-        ids: of the keys.
         reports: int64, (keys,): how many reports each uploaded.
         checks: of these reports: one entry per check, each of all keys.
     """
@@ -55,7 +54,6 @@ class DayChecks:
         reports: how many reports there are, without those of excluded keys.
         checks: the checks of all these reports together: each of one slice.
         keys: the checks of each key's reports; None if one key uploaded all.
-        checks_made: how many checks these are.
         smallest_p: the smallest p-value of any of them; 1 if none could be made.
     """
 
@@ -97,7 +95,6 @@ def check_days(table: SliceTable, epochs: Sequence[int]) -> Iterator[DayChecks]:
     """Checks the reports of some days.
 
     Args:
-        table: has the days.
         epochs: which of them, ascending.
     """
     for first, last in runs(epochs):
@@ -109,7 +106,6 @@ def blocks_of_days(table: SliceTable, cells: int) -> Iterator[SliceTable]:
     """The table in blocks of whole days, so few that sums by day take little memory.
 
     Args:
-        table: the slices.
         cells: how many counters are added up.
     """
     block: list[int] = []
@@ -170,12 +166,7 @@ def _check(table: SliceTable) -> Iterator[DayChecks]:
 
 
 class _SumsByDay:
-    """The counters of all slices of each day.
-
-    Args:
-        tally: of the version.
-        days: how many days there are.
-    """
+    """The counters of all slices of each day."""
 
     def __init__(self, tally: Tally, days: int) -> None:
         self._shape = days, tally.stored_cells

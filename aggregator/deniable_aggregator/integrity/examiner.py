@@ -76,7 +76,6 @@ class Examiner:
         """Checks the reports of a metric.
 
         Args:
-            reported: which there are.
             most_cells: how many counters are read at most; older days are left out then, but at
                 least one day is checked.
             kept: what was found of days whose slices are no longer stored, by digest.

@@ -61,11 +61,7 @@ class DayVerdict(Struct, frozen=True):
 
     @classmethod
     def from_checks(cls, day: DayChecks) -> DayVerdict:
-        """What the checks of a day found.
-
-        Args:
-            day: the checks.
-        """
+        """What the checks of a day found."""
         odd: dict[str, float] = {}
         oddest = None
         if day.keys is not None:
@@ -143,11 +139,7 @@ class UnevenKey(Struct, frozen=True):
     epochs: list[int]
 
     def of_version(self, spec: Spec) -> KeyContrast:
-        """The same as a comparison.
-
-        Args:
-            spec: the version of the metric.
-        """
+        """The same as a comparison."""
         contrast = self.contrast
         return KeyContrast(
             spec, self.key, self.reports, self.share, contrast, True, tuple(self.epochs)
@@ -160,11 +152,8 @@ class KeptMedians(Struct, frozen=True):
     Attributes:
         items: the version's own values.
         slices: how many slices have an estimate of each.
-        median: the median of these.
         median_error: its standard error.
         share: the plain estimate from all reports.
-        standard_error: its standard error.
-        reports: how many reports there were.
     """
 
     items: list[str]
@@ -177,12 +166,7 @@ class KeptMedians(Struct, frozen=True):
 
     @classmethod
     def from_version(cls, items: Sequence[str], version: VersionMedians) -> KeptMedians:
-        """Medians in a form to be stored.
-
-        Args:
-            items: what they are of.
-            version: the medians.
-        """
+        """Medians in a form to be stored."""
         medians = version.medians
         return cls(
             list(items),
@@ -212,11 +196,7 @@ class KeptMedians(Struct, frozen=True):
 
 
 def kept_of(reported: MetricReports) -> dict[bytes, list[KeptVerdicts]]:
-    """What was found of the days that became one, by the digests of their versions.
-
-    Args:
-        reported: the reports of a metric.
-    """
+    """What was found of the days that became one, by the digests of their versions."""
     return {
         digest: [
             msgspec.msgpack.decode(verdicts, type=KeptVerdicts)

@@ -88,7 +88,6 @@ class KeyComparison:
         of a forger does not make the honest ones look uneven.
 
         Args:
-            reported: the reports of a metric.
             kept: what was found of periods whose slices are no longer stored, by digest.
         """
         before = [
@@ -126,12 +125,7 @@ def _most_different_first(contrast: KeyContrast) -> tuple[bool, float]:
 
 
 def contrasts_of_version(table: SliceTable, total: int) -> Iterator[KeyContrast]:
-    """Every key of a version that matters against the others.
-
-    Args:
-        table: its slices.
-        total: how many reports all versions have.
-    """
+    """Every key of a version that matters against the others."""
     reports, compared = table.reports_by_key, _latest_days(table)
     # What brought less can move nothing by as much as matters.
     keys = [key for key, count in reports.items() if count >= LEAST_MOVED * total]

@@ -66,7 +66,6 @@ def compared_sums(table: SliceTable, keys: Sequence[str]) -> KeySums:
     """The sums of some keys over all days.
 
     Args:
-        table: the slices of these keys and of all others.
         keys: their ids.
     """
     cells = table.entry.tally.cells
@@ -110,12 +109,7 @@ def compared_sums(table: SliceTable, keys: Sequence[str]) -> KeySums:
 
 
 def compared_days(table: SliceTable, key: str) -> Iterator[tuple[int, KeySums]]:
-    """The sums of one key day by day, of the days on which it can be compared.
-
-    Args:
-        table: the slices of this key and of all others.
-        key: its id.
-    """
+    """The sums of one key day by day, of the days on which it can be compared."""
     cells = table.entry.tally.cells
     for part in blocks_of_days(table, cells):
         weights = _weights(part, [key])

@@ -24,13 +24,7 @@ LEAST_DISAGREEMENT = 0.02
 def of_checks(
     metric: str, examination: Examination, keys: Mapping[str, StoredKey]
 ) -> Iterator[Notice]:
-    """A warning if reports of some days are not all those of honest devices.
-
-    Args:
-        metric: its name.
-        examination: the checks.
-        keys: those of the store, by id.
-    """
+    """A warning if reports of some days are not all those of honest devices."""
     failing = examination.failing_days
     if not failing:
         return
@@ -53,7 +47,6 @@ def of_contrasts(
 
     Args:
         contrasts: every key against the others.
-        keys: those of the store, by id.
     """
     for contrast in contrasts:
         if contrast.uneven:
@@ -72,7 +65,6 @@ def of_mixed_keys(mixed: Mapping[str, int], keys: Mapping[str, StoredKey]) -> It
 
     Args:
         mixed: how many of its reports are counted, by key.
-        keys: those of the store, by id.
     """
     for key, reports in sorted(mixed.items()):
         yield Notice(
@@ -85,11 +77,7 @@ def of_mixed_keys(mixed: Mapping[str, int], keys: Mapping[str, StoredKey]) -> It
 
 
 def contrast_in_words(key_contrast: KeyContrast) -> str:
-    """Where a key differs most, such as "100% contrast against 0%".
-
-    Args:
-        key_contrast: the key against the others.
-    """
+    """Where a key differs most, such as "100% contrast against 0%"."""
     contrast = key_contrast.contrast
     if contrast.own is None or contrast.others is None:
         return f"what their devices hold is {contrast.difference:.0%} apart"
@@ -100,12 +88,7 @@ def contrast_in_words(key_contrast: KeyContrast) -> str:
 
 
 def of_robust_checks(metric: str, rows: Sequence[Measured]) -> Iterator[Notice]:
-    """A warning if a share and its robust check cannot both be right.
-
-    Args:
-        metric: its name.
-        rows: the shares.
-    """
+    """A warning if a share and its robust check cannot both be right."""
     apart = [
         (abs(row.estimate - row.robust), row)
         for row in rows

@@ -42,7 +42,6 @@ def summary(
     Args:
         examination: the checks.
         contrasts: every key against the others.
-        keys: those of the store, by id.
     """
     failing = {
         key for day in examination.failing_days for key in day.suspicious_keys(examination.limit)
@@ -61,22 +60,12 @@ def summary(
 
 
 def label_of(keys: Mapping[str, StoredKey], key: str) -> str:
-    """The label of a key; empty if it has none.
-
-    Args:
-        keys: those of the store, by id.
-        key: an id.
-    """
+    """The label of a key; empty if it has none."""
     return keys[key].label if key in keys else ""
 
 
 def by_day(examination: Examination, keys: Mapping[str, StoredKey]) -> list[Check]:
-    """Every check, by day and key.
-
-    Args:
-        examination: the checks.
-        keys: those of the store, by id.
-    """
+    """Every check, by day and key."""
     return [
         check for day in examination.days for check in checks_of_day(day, keys, examination.limit)
     ]
@@ -87,7 +76,6 @@ def contrast(key_contrast: key_contrasts.KeyContrast, keys: Mapping[str, StoredK
 
     Args:
         key_contrast: the comparison.
-        keys: those of the store, by id.
     """
     compared = key_contrast.contrast
     return Measured(
@@ -112,8 +100,6 @@ def checks_of_day(
     """The verdict of a day, its checks, and the same of what each key brought.
 
     Args:
-        day: the checks.
-        keys: those of the store, by id.
         limit: a check fails if its p-value is below this.
     """
     of_day = Check(

@@ -66,7 +66,6 @@ class VersionMedians(NamedTuple):
         medians: of its slices, where there are enough.
         share: float64, (items,): the plain estimates from all its reports.
         standard_error: float64, (items,): of these.
-        reports: how many it has.
     """
 
     medians: Medians
@@ -92,8 +91,6 @@ class SliceMedians:
         """The shares of an answer with the medians of slices beside them.
 
         Args:
-            reported: which reports the answer is about.
-            rows: the shares.
             level: of the intervals, in (0, 1).
             kept: what was found of periods whose slices are no longer stored, by digest.
 
@@ -161,9 +158,6 @@ class SliceMedians:
 def own_estimator(table: SliceTable) -> SliceEstimator | None:
     """What estimates a version's own values from its slices, where medians of them can be kept.
 
-    Args:
-        table: the slices.
-
     Returns:
         None for strings, which are not known, for what has no shares, and if the work is too much.
     """
@@ -179,7 +173,6 @@ def version_medians(table: SliceTable, estimator: SliceEstimator) -> VersionMedi
 
     Args:
         table: the slices; at least one.
-        estimator: estimates the items of an answer from them.
     """
     tally = table.entry.tally
     total, estimates = np.zeros(tally.cells, np.int64), []

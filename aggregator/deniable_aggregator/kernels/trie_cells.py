@@ -52,7 +52,6 @@ def places(
     Args:
         fingerprints: uint64, (prefixes,): of all pieces before the level.
         level: at least 1.
-        rows: of the level.
         points: cells in a row.
 
     Returns:
@@ -75,7 +74,6 @@ def cells(
             string that ended before it.
         pieces: integers, (strings,): the piece in this level; 0 for a string that ended before.
         level: see `places`.
-        rows: of the level.
         points: cells in a row.
     """
     numbers = places(fingerprints, level, rows, points)

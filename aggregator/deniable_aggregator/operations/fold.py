@@ -41,7 +41,6 @@ class InboxFold:
     writes: the more reports wait, the sooner.
 
     Args:
-        store: the store.
         catalogue: the registered metrics.
         patience_seconds: how long any report waits at most.
         monotonic: seconds by a clock that cannot be set.

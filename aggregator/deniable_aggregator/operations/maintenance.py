@@ -44,7 +44,6 @@ class Maintenance:
     Any number of servers may do so at once: one of them does a step, and the others find it done.
 
     Args:
-        store: the store.
         accept_days: a day is closed so many days after it.
         retain_days: the tallies of a day are deleted so many days after it; None keeps those of
             metrics that do not say for how long.
@@ -54,7 +53,6 @@ class Maintenance:
         catalogue: the registered metrics.
         verifier: knows the last use of keys; None if nobody verifies keys here.
         intake: knows what keys have brought; None if nobody brings anything here.
-        roll_up: rolls days up.
         roll_up_days: days become one so many days after them; None for never.
         write_estimates: looks after the SQL table of estimates, without waiting; called with the
             current day.

@@ -42,7 +42,6 @@ class RollUp:
     Any number of servers may do so at once: one of them does it, and the others find it done.
 
     Args:
-        store: the store.
         catalogue: the registered metrics.
         by: which days become one.
     """
@@ -107,8 +106,6 @@ def roll_up(store: Store, entry: CatalogEntry, period: Period) -> bool:
     included again.
 
     Args:
-        store: the store.
-        entry: the version.
         period: closed days.
 
     Returns:

@@ -230,7 +230,6 @@ def public_key(key: StoredKey, today: int) -> Key:
     """A key for people and programs: everything but its hash.
 
     Args:
-        key: the key.
         today: days since 1970-01-01.
     """
 

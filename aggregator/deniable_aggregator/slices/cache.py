@@ -37,7 +37,6 @@ class SliceTables:
     same version wait for the first of them, and then find what it has read.
 
     Args:
-        store: the store.
         most_bytes: how much memory the tables take at most, but for the one in use.
         most_table_bytes: the counters of a version are in memory up to this size.
     """
@@ -60,8 +59,6 @@ class SliceTables:
         """The slices of a version, those of all keys.
 
         Args:
-            entry: the version.
-            since: the first day.
             until: the last, inclusive.
 
         Raises:

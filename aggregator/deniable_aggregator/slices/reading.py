@@ -34,7 +34,6 @@ class Columns(NamedTuple):
     Attributes:
         epochs: the day of each slice.
         keys: the id of its key.
-        reports: how many reports it has.
         counters: int32 or int64, (slices, stored cells); None if they are not in memory.
     """
 
@@ -47,14 +46,7 @@ class Columns(NamedTuple):
 def read_columns(
     store: Store, entry: CatalogEntry, days: Iterable[int], *, with_counters: bool
 ) -> Columns:
-    """Reads the slices of some days, those of excluded keys, too.
-
-    Args:
-        store: the store.
-        entry: the version.
-        days: which days.
-        with_counters: whether to read the counters, too.
-    """
+    """Reads the slices of some days, those of excluded keys, too."""
     tally = entry.tally
     if not with_counters:
         return _without_counters(store, entry, days)

@@ -42,7 +42,6 @@ class PeriodSummary(msgspec.Struct, array_like=True):
 
     Attributes:
         days: how many reports there are by day.
-        keys: how many by key.
         verdicts: what was found while the days were apart, as bytes; see `integrity.kept_verdicts`.
             The second and later ones are about reports that came later.
     """
@@ -70,7 +69,6 @@ class RolledSums:
     """The reports of some days that became one: of all keys together, or of an excluded one.
 
     Attributes:
-        stored: the period.
         summary: what is known by day and key.
         read_counters: reads its counters; None if they have changed.
     """
@@ -118,9 +116,6 @@ def read_rolled(store: Store, digest: bytes, since: int, until: int) -> tuple[Ro
     """What is kept as one of a version, of periods that have any of some days.
 
     Args:
-        store: the store.
-        digest: the version's.
-        since: the first day.
         until: the last, inclusive.
     """
     return tuple(
@@ -155,7 +150,6 @@ def without_keys(rolled: Sequence[RolledSums], keys: Collection[str]) -> Kept:
     """Leaves out the periods of some keys; what was added up stays together.
 
     Args:
-        rolled: the periods.
         keys: ids.
     """
     mixed: Counter[str] = Counter()

@@ -122,7 +122,6 @@ class SliceTable:
         """The slices of some days.
 
         Args:
-            since: the first day.
             until: the last, inclusive.
 
         Raises:

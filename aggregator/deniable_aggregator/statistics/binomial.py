@@ -29,7 +29,6 @@ def is_small_count(counted: SupportCounts, alpha: float) -> bool:
     quantile, so intervals for many items at once need more.
 
     Args:
-        counted: the counts.
         alpha: the probability that one interval may miss, in (0, 1).
     """
     return bool(counted.reports * counted.support.q < least_expected(alpha))
@@ -145,7 +144,6 @@ def null_scores(counted: SupportCounts, repeated: float = 0.0) -> NDArray[np.flo
     tail and shrunk by the error of a hash family, if there is one.
 
     Args:
-        counted: the counts.
         repeated: the variance that reports of the same devices add; they shrink it, too.
 
     Returns:

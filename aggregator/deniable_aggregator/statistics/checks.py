@@ -180,7 +180,6 @@ def evenness_check(
     """Whether reports are spread over places as their probabilities say.
 
     Args:
-        name: of the check.
         counts: int64, (slices, places).
         places: what the places are, for the finding.
         shares: float64, (places,): the probability of each place; None if all are equal.

@@ -66,7 +66,6 @@ def repeats_of(spec: Spec, reports: int, periods: Periods | None) -> RepeatedRep
     """The effect of repeated reports on the variance of a spec's estimates.
 
     Args:
-        spec: the metric.
         reports: how many there are; at least 1.
         periods: how many of them came in each period; None if all came in one.
     """
@@ -90,7 +89,6 @@ def shared_pairs(first_periods: Periods, second_periods: Periods) -> float:
     """How many pairs, one report from each group, may have come from one device, at most.
 
     Args:
-        first_periods: number of reports by period.
         second_periods: likewise; if it is the same group, every report is paired with itself, too.
     """
     first, second = (np.sort(_counts(periods)) for periods in (first_periods, second_periods))

@@ -42,9 +42,6 @@ class Tally(ABC):
     Counts are integers, and those of two sets of reports add up to those of their union. Nothing
     else is kept of the reports.
 
-    Args:
-        spec: the metric.
-
     Attributes:
         spec: the metric.
     """

@@ -220,11 +220,7 @@ class SeedHistogram(Diagnostics):
 
 
 class GroupHistogram(Diagnostics):
-    """How many reports come from each public group of two bytes.
-
-    Args:
-        groups: how many groups there are.
-    """
+    """How many reports come from each public group of two bytes."""
 
     def __init__(self, groups: int) -> None:
         self.cells = self.report_cells = groups

@@ -27,8 +27,6 @@ class GroupedTally(ShareTally):
     """The counts of one oracle for each group. A report begins with its group, in two bytes.
 
     Args:
-        spec: the metric.
-        groups: number of groups.
         oracle: counts and reads what follows the group.
     """
 
@@ -74,7 +72,6 @@ class GroupedTally(ShareTally):
 
         Args:
             counts: int64, (slices, cells).
-            noun: what the groups are.
             bounds: the lowest and highest probability of each count; None for the oracle's.
         """
         slices = len(counts)

@@ -71,7 +71,6 @@ class OracleTally(ABC, Generic[AnyOracle]):
         Args:
             groups: uint16, (reports,), each below `size`.
             reports: void, (reports,), checked; few enough to be held several times.
-            size: number of groups.
 
         Returns:
             int64, (size, cells).

@@ -72,7 +72,6 @@ class RapporTally(GroupedTally):
 
         Args:
             counts: int64, (cells,), of at least one report.
-            items: the candidates.
             repeated: how often a device may have reported its permanent bits again.
 
         Raises:

@@ -31,11 +31,7 @@ _SUM_BITS = 62
 
 @tallies(Sketch)
 class SketchTally(GroupedTally):
-    """An oracle's counts for every row; the share of any string can be estimated from them.
-
-    Args:
-        spec: a string metric with a sketch.
-    """
+    """An oracle's counts for every row; the share of any string can be estimated from them."""
 
     def __init__(self, spec: Spec) -> None:
         self._mechanism = cast("Sketch", spec.mechanism)

@@ -172,7 +172,6 @@ def _ends(
     Args:
         place: int64, (found,): slice and row of each count that is not 0, ascending.
         counts: int64, (found,): these counts.
-        shape: how many slices and rows there are.
         sizes: int64, (rows,): how many counts each row has.
 
     Returns:

@@ -30,12 +30,7 @@ _PORTION_CELLS: Final = 1 << 18
 
 
 class StringPlaces:
-    """Where strings are in a trie, in portions of a few megabytes.
-
-    Args:
-        spec: the metric.
-        items: the strings.
-    """
+    """Where strings are in a trie, in portions of a few megabytes."""
 
     def __init__(self, spec: Spec, items: Sequence[str]) -> None:
         self._trie, self._salt = cast("Trie", spec.mechanism), spec.salt
@@ -79,7 +74,6 @@ class KeptRows:
         """The rows of a total.
 
         Args:
-            tally: of the metric.
             counts: int64, (cells,).
         """
         content = hashlib.sha256(np.ascontiguousarray(counts).data, usedforsecurity=False).digest()

@@ -48,9 +48,6 @@ class ComparedShapes(NamedTuple):
 class ShapesInTurn:
     """Tests each period against the last one before it with reports; keeps the tallies of one.
 
-    Args:
-        periods: how many there are.
-
     Raises:
         ParameterError: if there are so many that no test could find anything.
     """
@@ -63,12 +60,7 @@ class ShapesInTurn:
         self.tests: list[ComparedShapes] = []
 
     def add(self, days: DayRange, tallies: CollectedTallies) -> None:
-        """Tests the next period that has reports.
-
-        Args:
-            days: its days.
-            tallies: what was counted.
-        """
+        """Tests the next period that has reports."""
         if self._before is not None:
             earlier, counted = self._before
             comparison = compare_shapes(counted, tallies)
@@ -83,8 +75,6 @@ def checks_of_shapes(
     """The tests of a series as checks, of all periods that are over.
 
     Args:
-        tests: all of them.
-        places: of the periods in the answer.
         covered: what is known of the days of the series.
     """
     over = [
@@ -108,10 +98,6 @@ def checks_of_shapes(
 
 
 def alarm_note(checks: Sequence[Check]) -> AlarmNote:
-    """What the tests of a series amount to.
-
-    Args:
-        checks: all of them.
-    """
+    """What the tests of a series amount to."""
     raised = any(check.verdict == "suspicious" for check in checks)
     return AlarmNote(raised=raised, alpha=ALPHA, meaning=_MEANING)

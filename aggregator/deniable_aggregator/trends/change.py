@@ -109,7 +109,6 @@ class Change:
         """The head of an answer with what is to be said of this change.
 
         Args:
-            head: where the answer comes from.
             days: those of the first and of the second period, as they were asked for.
             covered: what is known of these days.
             health: whether their reports look like those of devices.
@@ -234,8 +233,6 @@ def change(before: CollectedTallies, after: CollectedTallies, request: ChangeReq
     added all the same, and what is left if there are as many as possible is said beside it.
 
     Args:
-        before: what was counted in the first period.
-        after: in the second.
         request: what is asked. With `top`, the largest changes come first, and tests stay corrected
             for all items that were compared.
 
@@ -265,7 +262,6 @@ def change(before: CollectedTallies, after: CollectedTallies, request: ChangeReq
 
 
 def _segment_in_words(comparison: Comparison) -> str:
-    """Within which segment shares are compared, in words."""
     segment = comparison.segment
     return "" if segment is None else f" and are in segment {segment[0].segment}"
 

@@ -44,7 +44,6 @@ def calendar_periods(by: PeriodLength, since: date, until: date) -> Iterator[Day
 
     Args:
         by: weeks begin on Monday.
-        since: the first day.
         until: the last day, not before the first.
     """
     start = since
@@ -70,10 +69,7 @@ def series(
 
     Args:
         collect: reads what was counted in some days.
-        versions: those with reports in any of the periods.
-        periods: the days of each period.
         query: how to answer. Its days and values do not matter here.
-        lists: the values that the question is about.
         level: of the intervals, in (0, 1).
 
     Raises:

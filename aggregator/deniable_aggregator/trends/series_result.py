@@ -36,7 +36,6 @@ class Series:
     """Estimates of the same metric, period by period.
 
     Attributes:
-        metric: the metric's name.
         by: how long a period is.
         interval: what intervals cover; "all" means all of the series at once.
         level: with which probability, in (0, 1).

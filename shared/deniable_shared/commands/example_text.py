@@ -74,11 +74,7 @@ def _shortened(text: str) -> str:
 
 
 def example_sentences(planned: Plan) -> Iterator[str]:
-    """What the table of examples means, and what to change.
-
-    Args:
-        planned: a plan with examples.
-    """
+    """What the table of examples means, and what to change."""
     shares_named = " and ".join(f'"of {100 * share:g}%"' for share in planned.examples[0].devices)
     yield (
         f"{shares_named}: how many devices find a string that so many of them "

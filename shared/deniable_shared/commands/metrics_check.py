@@ -142,7 +142,6 @@ def as_json(registry: Registry, result: Review, guesses: Sequence[Guess] = ()) -
     """What is printed for programs.
 
     Args:
-        registry: the file.
         result: what the review of it found.
         guesses: what a report makes of somebody's guess, of each metric, if that was asked.
     """

@@ -33,7 +33,6 @@ def plan_text(planned: Plan, *, with_name: bool, origin: str = "") -> str:
     """A heading and labelled lines.
 
     Args:
-        planned: what to say.
         with_name: whether the heading has the metric's name.
         origin: where the number of devices comes from, if nobody gave it.
     """
@@ -47,11 +46,7 @@ def plan_text(planned: Plan, *, with_name: bool, origin: str = "") -> str:
 
 
 def plan_rows(planned: Plan) -> Iterator[tuple[str, str]]:
-    """What a plan says: a label and a sentence each.
-
-    Args:
-        planned: what to say.
-    """
+    """What a plan says: a label and a sentence each."""
     mechanism, refusal = planned.mechanism, planned.refusal
     if refusal is not None:
         ways = [f"{refusal.devices:,} devices"]

@@ -17,7 +17,6 @@ def together_as_json(registry: Registry, days: int) -> dict[str, Any]:
     """What is printed for programs.
 
     Args:
-        registry: the file's.
         days: for how many days devices report.
     """
     bounds = _bounds(registry, days)
@@ -35,7 +34,6 @@ def together_text(registry: Registry, days: int) -> str:
     """The same in a sentence.
 
     Args:
-        registry: the file's.
         days: for how many days devices report.
     """
     bounds = _bounds(registry, days)

@@ -27,9 +27,6 @@ def labelled_lines(rows: Iterable[tuple[str, str]]) -> list[str]:
     """Labels at the left and their texts, broken between words, beside them.
 
     A label that is the same as the one above is left out.
-
-    Args:
-        rows: labels and texts.
     """
     listed = [(printable(label), printable(text)) for label, text in rows]
     width = max((len(label) for label, _ in listed), default=0)
@@ -48,7 +45,6 @@ def wrapped(paragraphs: Iterable[str], indent: str = "") -> list[str]:
     """Paragraphs as lines that fit the terminal.
 
     Args:
-        paragraphs: their texts.
         indent: what each line but the first of a paragraph begins with.
     """
     width = max(terminal_width(), _LEAST_TEXT_WIDTH)

@@ -39,7 +39,6 @@ class LetterCode:
         alphabet: "text", "hex", "digits", or the characters that strings consist of.
         longest: how many characters the longest string has that the code surely or, for text,
             nearly always holds; 1 to 64. What does not fit is cut off.
-        model: of letters.
     """
 
     alphabet: str
@@ -145,7 +144,6 @@ class LetterCode:
 
         Args:
             bits: as `encode` gives them, or a beginning of them, or padded with zero bits.
-            length: how many.
 
         Returns:
             The text, and whether it is whole. Of a beginning, all characters that are complete.

@@ -95,7 +95,6 @@ class Rappor(SupportMechanism):
             epsilon_permanent: privacy loss of all reports of one value, in nats.
             bits: size of the Bloom filter.
             hashes: hash functions.
-            cohorts: number of cohorts.
 
         Raises:
             ParameterError: if epsilon is not below epsilon_permanent, or the shape is out of range.

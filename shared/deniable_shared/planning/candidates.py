@@ -66,7 +66,6 @@ def rank_candidates(spec: Spec, devices: int) -> tuple[Candidate, ...]:
     the best of the candidates, each at its worst place in the range.
 
     Args:
-        spec: the metric.
         devices: how many report; decides the rows of sketches.
     """
     mechanism, unit = spec.mechanism, mean_unit(spec)
@@ -134,7 +133,6 @@ def mean_unit(spec: Spec) -> float:
 
 
 def _other_kinds(mechanism: Mechanism, alternatives: Iterable[AnyMechanism]) -> list[AnyMechanism]:
-    """Those whose short name is not the mechanism's own."""
     return [
         candidate for candidate in alternatives if short_name(candidate) != short_name(mechanism)
     ]

@@ -137,7 +137,6 @@ def example_of(
 
     Args:
         metric: one that discovers.
-        text: the string.
         devices: how many report; at least 1.
         shares: of devices that hold it, for which it is said how many devices find it.
     """

@@ -44,7 +44,6 @@ def refuse_if_hopeless(
     """Why so many devices cannot show anything, or None if they can.
 
     Args:
-        mechanism: the metric's mechanism.
         devices: how many report, at least 1.
         share: of a value that they have to detect, in (0, 1].
     """

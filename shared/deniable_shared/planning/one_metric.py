@@ -92,9 +92,6 @@ ASSUMED: Final = "assumed"
 def plan_one_metric(question: AskedMetric) -> PlannedMetric:
     """Works out what a metric will show.
 
-    Args:
-        question: the metric.
-
     Raises:
         RegistryError: if a registry with this metric has problems.
         DeniableError: if no number of devices tells the share from zero.
@@ -117,7 +114,6 @@ def metric_table(question: AskedMetric, devices: int) -> str:
     """The metric as a table of a registry file.
 
     Args:
-        question: the metric.
         devices: how many are expected.
     """
     lines = [f"[metrics.{NAME}]", f'type = "{question.kind}"', 'description = ""']

@@ -58,7 +58,6 @@ def plan(
     """Works out what a metric will show.
 
     Args:
-        metric: a metric of a registry.
         devices: how many report, at least 1; None for as many as the registry expects.
         values_asked: about how many values analysts will ask at once; None for all of a known
             domain, and 1,000 of an open one.
@@ -127,7 +126,6 @@ def devices_for_share(
     """How many devices tell a value of a share from zero.
 
     Args:
-        metric: a metric of a registry.
         share: of the devices, in (0, 1]; None for no answer.
         values_asked: as of `plan`.
 

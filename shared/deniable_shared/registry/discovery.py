@@ -76,7 +76,6 @@ def parse_letters(table: TableReader, files: ModelFiles) -> tuple[LetterCode | N
     Args:
         table: its fields ``discover``, ``longest``, ``alphabet``, ``minimum_devices``, ``model``
             and ``model_digest``.
-        files: where the model is.
 
     Returns:
         The code, and how many devices a string must be of at least to be shown; None for both if

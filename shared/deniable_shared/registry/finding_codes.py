@@ -35,7 +35,6 @@ def read_ignored(table: TableReader, codes: tuple[str, ...]) -> tuple[str, ...]:
     """The field ``ignore``: codes of findings that are known and meant.
 
     Args:
-        table: of a metric, or the file.
         codes: those that may stand there.
     """
     ignored = table.texts("ignore", default=()) or ()

@@ -108,7 +108,6 @@ class Registry:
     """A registry file, resolved.
 
     Attributes:
-        application: the application's name.
         budget: what one device may spend.
         metrics: by name, in the file's order.
         remote_key: the Ed25519 public key, 32 bytes, that remote configurations must be signed

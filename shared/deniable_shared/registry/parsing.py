@@ -22,9 +22,8 @@ def normalized_categories(
     """The categories of a metric in NFC, and those of them that have a role.
 
     Args:
-        values: the categories that are listed.
-        roles_named: categories with a role, such as the catch-all; any that is not among the values is
-            appended to them.
+        roles_named: categories with a role, such as the catch-all; one that is not among the values
+            is appended to them.
     """
     normalized = tuple(map(hashing.normalize, values))
     roles = tuple(None if role is None else hashing.normalize(role) for role in roles_named)
@@ -97,8 +96,6 @@ def parse_segments(
         metric: its field ``segment`` is a table, such as
             ``{ name = "channel", values = ["stable", "beta"], other = "another" }``.
         kind: the metric's type.
-        name: the metric's name.
-        values: its own values.
         other: its own catch-all.
     """
     if kind not in ("boolean", "category"):

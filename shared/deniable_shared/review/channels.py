@@ -135,7 +135,6 @@ def grouped_bins(size: int, buckets: int, lie: float) -> float:
     """Of bits for some bins that are known, each wrong with a probability; over how many are set.
 
     Args:
-        size: how many bins there are.
         buckets: for how many of them a report has a bit; every bin is asked as often.
         lie: the probability that a bit is wrong, in (0, 1/2).
     """

@@ -66,7 +66,6 @@ def information(mechanism: Mechanism, shares: Sequence[float] | None = None) -> 
     """What one report tells on average of the value that a device holds.
 
     Args:
-        mechanism: of a metric.
         shares: of the values, in the order of the metric's; None if they may be any.
     """
     if shares is None:
@@ -82,9 +81,6 @@ def permanent_information(mechanism: Mechanism) -> Information | None:
 
     Reports that are all drawn from a permanent answer tell no more of the value than that does
     (Cover and Thomas, theorem 2.8.1).
-
-    Args:
-        mechanism: of a metric.
     """
     if mechanism.epsilon_permanent is None:
         return None

@@ -33,7 +33,6 @@ class MetricBits:
     """What one metric tells, in bits.
 
     Attributes:
-        name: of the metric.
         value: the entropy of its value, which is what somebody would learn on average who saw the
             value itself; None for a text, which may be any.
         rarest: what somebody would learn who saw the rarest value; None for a text without shares.
@@ -61,7 +60,6 @@ def bits_of(
     """What a metric tells.
 
     Args:
-        spec: the metric's.
         shares: of its values; without them all values are equally common as far as the value is
             concerned, and the average holds whatever the shares are.
         lifetime: the epsilon that a device spends in its life; None if it is not known.

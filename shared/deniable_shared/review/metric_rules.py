@@ -29,7 +29,6 @@ def metric_findings(metric: Metric, devices: int) -> Iterator[Finding]:
     """What the rules find of one metric, but not whether it is ignored.
 
     Args:
-        metric: of a registry.
         devices: among how many a device is to be hidden.
     """
     for code, rule in METRIC_RULES.items():

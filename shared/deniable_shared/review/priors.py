@@ -42,7 +42,6 @@ def read_priors(path: Path, registry: Registry) -> dict[str, Shares]:
 
     Args:
         path: of the file, in UTF-8.
-        registry: with the metrics.
 
     Raises:
         PriorsError: if it cannot be read, or says what cannot be; its first problems are listed.

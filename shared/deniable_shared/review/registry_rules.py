@@ -35,7 +35,6 @@ def registry_findings(registry: Registry, bits: Together) -> Iterator[Finding]:
     """What the rules find of all metrics, but not whether it is ignored.
 
     Args:
-        registry: with all metrics.
         bits: what they tell together.
     """
     yield from _adds_up(bits)

@@ -53,7 +53,6 @@ def review(
     """Reviews a registry.
 
     Args:
-        registry: with all metrics.
         devices: among how many a device is to be hidden, at least 2; the most that a metric
             expects, if left out.
         priors: shares of values, by metric, see `read_priors`; without them all values of a metric

@@ -142,7 +142,6 @@ def join_names(names: Sequence[str]) -> str:
 
 
 def _listed(names: Sequence[str], sign: str) -> str:
-    """The first names, and how many more there are."""
     more = len(names) - MOST_NAMED
     return sign.join([*names[:MOST_NAMED], *([f"{more:,} more"] if more > 0 else [])])
 

@@ -28,7 +28,6 @@ class Together:
     """What all metrics tell together, in bits.
 
     Attributes:
-        metrics: how many there are.
         devices: among how many a device is to be hidden, n.
         needed: the bits that single out one of them, log2 n.
         largest: the value that tells most, without noise: all values together tell no less.
@@ -75,7 +74,6 @@ class RecordBits:
 
     Attributes:
         name: of the metric.
-        attributes: how many there are.
         records: how many different records there are.
         alone: the share of devices that are alone with theirs, exactly, if all records are equally
             common.
@@ -101,7 +99,6 @@ def together(
     """What metrics tell together.
 
     Args:
-        metrics: what each of them tells.
         specs: theirs, which say what is the same in all reports of a device, and deltas.
         devices: among how many a device is to be hidden, at least `FEWEST_DEVICES`.
         equally_common: whether the bits are those of equally common values.
@@ -153,7 +150,6 @@ def records_of(specs: Iterable[Spec], devices: int) -> tuple[RecordBits, ...]:
     """How many devices a record would single out, of each metric with attributes.
 
     Args:
-        specs: of all metrics.
         devices: among how many.
     """
     return tuple(_record(spec, devices) for spec in specs if spec.attributes)

@@ -61,8 +61,6 @@ class Comparison:
 
     Attributes:
         items: what is compared; of a mean, the name of the metric.
-        differences: of each of them.
-        kind: whether these are shares or a mean.
         margin: what errors allow for.
         not_compared: items that are not known of all reports, and in which period they are. In
             the other they are unknown, which is not 0.
@@ -91,8 +89,6 @@ def compare_means(before: CollectedTallies, after: CollectedTallies, alpha: floa
     """The difference of the means of a ``number``; its errors allow for noise and sampling.
 
     Args:
-        before: what was counted in the first period.
-        after: in the second.
         alpha: the probability that the interval may miss, in (0, 1).
     """
     earlier, later = (estimate_mean(side.tallies, periods=side.periods) for side in (before, after))
@@ -113,8 +109,6 @@ def compare_histogram_means(
     """The same for a ``distribution``; what the same devices have in common is not known.
 
     Args:
-        before: of the first period.
-        after: of the second.
         alpha: the probability that the interval may miss, in (0, 1).
     """
     sides = before, after

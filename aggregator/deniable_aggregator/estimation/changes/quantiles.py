@@ -26,7 +26,6 @@ def compare_quantiles(before: DistributionEstimate, after: DistributionEstimate)
     not random, and nothing of it averages out.
 
     Args:
-        before: of the first period.
         after: of the second; the same quantiles were asked for.
     """
     return [_difference(before, after, quantile) for quantile in before.quantiles]

@@ -27,12 +27,6 @@ def compare_within_segment(
 ) -> Comparison:
     """How the shares of values among the devices of one segment differ.
 
-    Args:
-        before: what was counted in the first period.
-        after: in the second.
-        segment: which one.
-        request: what is asked.
-
     Raises:
         ParameterError: if a period does not have the segment, or so little of it that its shares
             are unknown, if no value is known in both, or if an option does not fit.

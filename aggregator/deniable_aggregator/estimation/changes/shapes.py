@@ -49,7 +49,6 @@ class ShapeDistance(NamedTuple):
     """How far two distributions are apart.
 
     Attributes:
-        kind: of the distance.
         size: the distance of the estimates: noise makes it larger than that of the truths.
         low: the lower end of its interval.
         high: the upper end.
@@ -68,10 +67,6 @@ def compare_shapes(before: CollectedTallies, after: CollectedTallies) -> ShapeTe
 
     Outcomes are compared within each version, since a version's channel is its own, and the tests
     of all versions are combined.
-
-    Args:
-        before: what was counted in the first period.
-        after: in the second.
 
     Returns:
         None where no version has reports in both periods, or no test is known.
@@ -103,12 +98,7 @@ def compare_shapes(before: CollectedTallies, after: CollectedTallies) -> ShapeTe
 
 
 def histogram_distance(before: Histogram, after: Histogram) -> ShapeDistance:
-    """The earth mover's distance of two histograms over the same bins, in widths of the range.
-
-    Args:
-        before: that of the first period.
-        after: of the second.
-    """
+    """The earth mover's distance of two histograms over the same bins, in widths of the range."""
     random = np.random.default_rng(SEED)
     sizes = np.array([side.reports for side in (before, after)], np.float64)
     pooled = (sizes[0] * before.held + sizes[1] * after.held) / sizes.sum()

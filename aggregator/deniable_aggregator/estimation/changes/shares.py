@@ -50,7 +50,6 @@ def compare_shares(
     """The differences of items' shares.
 
     Args:
-        before: the estimates of the first period.
         after: those of the second, of the same domain.
         places: int64, (items,): the positions of what is compared.
         alpha: the probability that a single interval may miss, in (0, 1).
@@ -94,10 +93,6 @@ def compare_subset(
     not computed for combined shares.
 
     Args:
-        before: what was counted in the first period.
-        after: in the second.
-        items: of the sum.
-        margin: what errors allow for.
         alpha: the probability that the interval may miss, in (0, 1).
         versions: all specs with reports in either period.
 

@@ -36,7 +36,6 @@ def distribution_notices(parts: Sequence[MeanPart], error: float) -> tuple[Notic
     and where there are too few reports for quantiles.
 
     Args:
-        parts: of the mean, by version.
         error: the standard error of the mean.
     """
     part = max(parts, key=lambda counted: counted.reports)

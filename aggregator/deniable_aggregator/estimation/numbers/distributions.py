@@ -115,11 +115,7 @@ def _left_out(spec: Spec, reports: int) -> Notice:
 
 
 def same_bins(counted: Sequence[Reported]) -> list[Reported]:
-    """Of specs with reports, those with the same bins and mechanism that have most reports.
-
-    Args:
-        counted: the specs with reports.
-    """
+    """Of specs with reports, those with the same bins and mechanism that have most reports."""
     groups: dict[Any, list[Reported]] = {}
     for entry in counted:
         mechanism = cast("SquareWave | GroupedBins", entry[0].mechanism)

@@ -59,7 +59,6 @@ class Histogram:
         influence: how far 1% of fake reports could move all this.
         sources: of Square Wave, for each spec its mechanism, its reports, and what repeated reports
             add to the variance of a share.
-        reports: how many there are.
     """
 
     method: Literal["em", "ems", "unbiased"]
@@ -78,8 +77,6 @@ class Histogram:
 
         Args:
             share: float64, (bins,).
-            draws: how many.
-            random: the source of randomness.
         """
         if not self.sources:
             raw = random.multivariate_normal(share, self.raw.covariance, draws, method="cholesky")
@@ -97,11 +94,7 @@ class Histogram:
         return totals
 
     def shares(self, level: float) -> tuple[BoundedValue, ...]:
-        """The shares of the bins: raw ones with normal intervals, else those of `held`.
-
-        Args:
-            level: of the intervals.
-        """
+        """The shares of the bins: raw ones with normal intervals, else those of `held`."""
         if self.method == "unbiased":
             variances = np.diag(self.raw.covariance).tolist()
             bars = zip(self.raw.share.tolist(), variances, strict=True)
@@ -253,7 +246,6 @@ def _covariance(
     Where the specs' shares differ, how many reports each happens to have adds to it.
 
     Args:
-        counted: the specs.
         weights: of each one float64, (bins,).
         noise: of each one float64, (bins, bins): the covariance of its shares.
         shares: of each one float64, (bins,): what its devices hold.

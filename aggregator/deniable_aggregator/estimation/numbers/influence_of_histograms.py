@@ -55,7 +55,6 @@ def square_wave_influence(
         counts: of each one int64, (outcomes,).
         method: "em" or "ems".
         mean: how far the mean can be moved.
-        quantiles: which of them are wanted.
     """
     most = max(mechanism.outcomes for mechanism in mechanisms)
     places = np.linspace(0.0, 1.0, min(most, MOST_OUTCOMES))
@@ -86,7 +85,6 @@ def dbitflip_influence(
         weights: of each one float64, (bins,): its part in the shares.
         share: float64, (bins,): all of them together.
         bins: float64, (bins,): how far each share can be moved.
-        quantiles: which of them are wanted.
     """
     size = share.size
     arms = (np.arange(size) + 0.5) / size - 0.5

@@ -40,7 +40,6 @@ class MeanEstimate:
     """An unbiased estimate of the mean of a number, in the metric's own unit.
 
     Attributes:
-        metric: the metric's name.
         mean: the estimate; not clipped to the range.
         standard_error: of the mean, for the population that the devices come from.
         low: lower end of the interval.
@@ -71,11 +70,7 @@ class MeanEstimate:
     )
 
     def head(self, head: Head) -> Head:
-        """The head of an answer with what is to be said of this mean.
-
-        Args:
-            head: where the answer comes from.
-        """
+        """The head of an answer with what is to be said of this mean."""
         return replace(
             head,
             metric=self.metric,
@@ -164,8 +159,6 @@ class MeanPart(NamedTuple):
     """One spec's part in a mean.
 
     Attributes:
-        spec: the spec.
-        reports: how many reports it has.
         weight: of its mean, in the unit of the result for one width of its range.
         scaled_mean: its mean, in widths of its range.
         offset: what the lower end of its range contributes to the result.
@@ -184,11 +177,7 @@ class MeanPart(NamedTuple):
 
 
 def mean_parts(counted: Sequence[Reported]) -> list[MeanPart]:
-    """The part of each spec of a ``number`` in the mean over all specs.
-
-    Args:
-        counted: the specs with reports.
-    """
+    """The part of each spec of a ``number`` in the mean over all specs."""
     total = sum(reports for _, _, reports in counted)
     parts = []
     for spec, counts, reports in counted:
@@ -237,7 +226,6 @@ def mean_covariance(
 
     Args:
         before: what the one is averaged from.
-        after: the other.
         periods: how many reports there are of each period, by the specs' digests, for both.
     """
     total = 0.0

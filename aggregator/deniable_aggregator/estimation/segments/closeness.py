@@ -55,8 +55,6 @@ def segment_closeness(
     """How far the values within a segment are from those of all devices that reported.
 
     Args:
-        tallies: the specs with reports, and their counts.
-        segment: which one.
         periods: how many reports there are of each period, by the specs' digests.
         ordered: whether the values are in an order: then it is the earth mover's distance.
         threshold: the distance above which there is a warning, in [0, 1].
@@ -106,11 +104,7 @@ def segment_closeness(
 
 
 def closeness_notices(closeness: SegmentCloseness) -> Iterator[Notice]:
-    """The warnings about a segment that tells too much of its devices.
-
-    Args:
-        closeness: its closeness.
-    """
+    """The warnings about a segment that tells too much of its devices."""
     segment = f"{closeness.name}={closeness.segment}"
     if closeness.nearly_one_value:
         percent = math.floor(100 * closeness.value_low)

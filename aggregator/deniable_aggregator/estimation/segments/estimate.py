@@ -48,8 +48,6 @@ def estimate_segment_sizes(
     """The share of each segment; nothing where no spec has segments.
 
     Args:
-        tallies: the specs with reports, and their counts.
-        margin: what errors allow for.
         level: of each single interval, in (0, 1).
         periods: how many reports there are of each period, by the specs' digests.
     """
@@ -74,9 +72,6 @@ def estimate_within_segment(
     """Estimates the shares of values among the devices of one segment, by all specs that have it.
 
     Args:
-        tallies: the specs with reports, and their counts.
-        segment: which one.
-        options: how to answer.
         periods: how many reports there are of each period, by the specs' digests.
         level: of the intervals, in (0, 1).
         listed: the values that are asked for; None for all.
@@ -231,7 +226,6 @@ def _refuse_options(options: EstimateOptions) -> None:
 
 
 def _declared_segments(tallies: Tallies) -> list[tuple[str, str]]:
-    """The name of the segments and the segment, of all that some version has."""
     return list(
         dict.fromkeys(
             (spec.segments.by.name, value)

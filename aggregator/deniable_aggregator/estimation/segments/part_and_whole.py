@@ -38,7 +38,6 @@ class PartAndWhole:
     """Shares within a segment beside those of all devices, and limits of their differences.
 
     Attributes:
-        reports: how many there are.
         values: how many values the metric has.
         size: the share of the segment.
         inside: float64, (values,): of the values within the segment, as shares of all devices.
@@ -102,7 +101,6 @@ class PartAndWhole:
         """A lower limit of a value's share within the segment.
 
         Args:
-            value: its number.
             alpha: the probability that the limit may be too high, in (0, 1).
         """
         chosen = np.array([value])

@@ -57,8 +57,6 @@ def parts_of_segments(
     """The estimates of all pairs, of each version that has segments.
 
     Args:
-        tallies: the specs with reports, and their counts.
-        margin: what errors allow for.
         periods: how many reports there are of each period, by the specs' digests.
     """
     return [
@@ -76,8 +74,6 @@ def parts_with(parts: Sequence[SpecEstimate], name: str, segment: str) -> Iterat
 
     Args:
         parts: the estimates of all pairs, of each version.
-        name: what the segments are.
-        segment: which one.
     """
     for part in parts:
         segments = cast("Segments", part.spec.segments)
@@ -90,9 +86,7 @@ def variance_together(part: SpecEstimate, chosen: NDArray[np.int64], margin: Mar
     """The variance of the share of some pairs together, among the reports of one version.
 
     Args:
-        part: the version's estimates of all pairs.
         chosen: int64, (pairs,): the places of these pairs in `part.known`, rising.
-        margin: what the variance allows for.
 
     Raises:
         ParameterError: if the covariances of its mechanism's estimates are not known.
@@ -121,12 +115,7 @@ class SegmentValues(NamedTuple):
     numbers: tuple[dict[str, int | None], ...]
 
     def in_versions(self, row: int, versions: Sequence[T]) -> list[tuple[T, int | None]]:
-        """The versions that know a value, and its number in each.
-
-        Args:
-            row: of the value.
-            versions: something of each version.
-        """
+        """The versions that know a value, and its number in each."""
         value = self.values[row]
         return [
             (version, own[value])
@@ -145,9 +134,7 @@ def values_in_segment(
 
     Args:
         parts: of each version that has the segment; at least one.
-        name: what the segments are.
         versions: others whose values are in the domain, if they have segments of this name.
-        margin: what errors allow for.
     """
     of_all = [part.segments for part in parts]
     of_all += [spec.segments for spec in versions if spec.segments is not None]
@@ -186,7 +173,6 @@ def combined_size(parts: Sequence[SegmentPart], margin: Margin) -> CombinedShare
 
     Args:
         parts: of each version that has the segment; at least one.
-        margin: what errors allow for.
     """
     sums = []
     for part, inside in parts:

@@ -55,7 +55,6 @@ class SegmentMoments(NamedTuple):
         part: its estimates.
         inside: int64, (values,): the places of the segment's pairs in `part.known`.
         size: the share of the segment.
-        size_variance: its variance.
         shares: float64, (values,): the shares of the values within the segment, of all devices.
         variances: float64, (values,): theirs.
         covariances: float64, (values,): of each with the size.
@@ -77,7 +76,6 @@ def segment_moments(segment_part: SegmentPart, margin: Margin) -> SegmentMoments
     Var(segment - value) = Var(segment) + Var(value) - 2 Cov(segment, value).
 
     Args:
-        segment_part: the version.
         margin: what variances allow for.
 
     Raises:
@@ -106,7 +104,6 @@ def ratio_within(
     Args:
         values: the versions that have the segment and tell the value from others, at least one, and
             the number of the value among each one's own; None if no device can hold it there.
-        margin: what errors and the interval allow for.
         z: half the width of the interval, in standard errors.
 
     Returns:
@@ -156,7 +153,6 @@ def _sampling(
     without segments, see `CombinedShares.between`.
 
     Args:
-        versions: those that have the segment.
         weights: float64, (versions,).
         share: float64, (versions,): the share of the value within the segment, of all devices.
         inside: float64, (versions,): that of the segment.

@@ -40,7 +40,6 @@ class SegmentEstimate:
     covers with the stated probability all the same.
 
     Attributes:
-        metric: the metric's name.
         size: which segment, and its share among all devices; None where no version had it.
         items: the metric's own values.
         share: float64, (items,).
@@ -87,11 +86,7 @@ class SegmentEstimate:
     notices: tuple[Notice, ...] = ()
 
     def head(self, head: Head) -> Head:
-        """The head of an answer with what is to be said of these shares.
-
-        Args:
-            head: where the answer comes from.
-        """
+        """The head of an answer with what is to be said of these shares."""
         covers = "all intervals at once cover" if self.interval == "all" else "each interval covers"
         return replace(
             head,

@@ -197,8 +197,6 @@ def combine(parts: Sequence[SpecEstimate], size: int, margin: Margin) -> Combine
     """Combines the estimates of several versions.
 
     Args:
-        parts: the estimates.
-        size: how many items there are.
         margin: what variances allow for.
     """
     reports = np.zeros(size, np.int64)

@@ -20,10 +20,6 @@ _NAMED: Final = 5
 def reported_beginning(code: LetterCode, text: str) -> str | None:
     """What a report tells of a string that is longer than its code holds.
 
-    Args:
-        code: of the metric's strings.
-        text: the string.
-
     Returns:
         Its beginning; None if reports tell the whole string.
     """
@@ -35,12 +31,7 @@ def reported_beginning(code: LetterCode, text: str) -> str | None:
 
 
 def cut_strings(specs: Sequence[Spec], items: Sequence[str]) -> Iterator[Notice]:
-    """A notice about strings that cannot be told from others that begin alike, if there are any.
-
-    Args:
-        specs: the versions with reports.
-        items: the strings that are shown.
-    """
+    """A notice about strings that cannot be told from others that begin alike, if there are any."""
     beginnings = {
         item: beginning
         for spec in specs

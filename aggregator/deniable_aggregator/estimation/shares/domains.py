@@ -105,7 +105,6 @@ def views_of(specs: Sequence[Spec], domain: Domain) -> tuple[dict[Spec, View], i
     """What each version can say of a domain.
 
     Args:
-        specs: the versions.
         domain: strings that were listed, every value that some version lists, or every pair of a
             value and a segment.
 
@@ -156,7 +155,6 @@ def _counted_as(spec: Spec, pairs: Pairs) -> Callable[[str], Counted]:
     """As which of a version's items a value is counted.
 
     Args:
-        spec: the version.
         pairs: of every item that is a pair the name of the segments, the value and the segment.
     """
     if spec.type == "attributes":
@@ -168,11 +166,7 @@ def _counted_as(spec: Spec, pairs: Pairs) -> Callable[[str], Counted]:
 
 
 def value_counted_as(spec: Spec) -> Callable[[str], Counted]:
-    """As which of the values of a version with segments a value is counted, whatever the segment.
-
-    Args:
-        spec: a version with segments.
-    """
+    """As which value of a version with segments a value is counted, whatever its segment."""
     attribute = cast("Segments", spec.segments).of
     return _of_values(attribute.domain, attribute.other, _absent(spec))
 

@@ -40,7 +40,6 @@ def estimate_shares(
     Args:
         tallies: one entry per spec: the spec, and its counts as int64, (cells,).
         items: what is asked for; None for all items of a known domain, or for those of the sum.
-        options: how to answer.
         add: items whose share together is asked for.
         periods: how many of the reports there are in each of the metric's periods, by the specs'
             digests: the same devices may have reported in all of them. None for a single period.

@@ -66,10 +66,7 @@ def combine_specs(
 
     Args:
         tallies: as of `estimate_shares`.
-        items: likewise.
-        margin: what errors allow for.
         add: as of `estimate_shares`.
-        periods: likewise.
         versions: all specs whose values are the domain, with or without reports among these: a
             value then means the same wherever the same specs are given, and is left out instead of
             refused where no report is about it. Empty for the specs with reports.

@@ -48,11 +48,6 @@ def estimate_lifts(
     independence is the same with r = 1.
 
     Args:
-        parts: the estimates of each version.
-        requested: the items that were asked for.
-        shown_items: those of them that are shown.
-        options: how to answer.
-        interval: what intervals cover.
         level: of the intervals, in (0, 1).
 
     Returns:

@@ -19,7 +19,6 @@ def merge_groups(part: SpecEstimate, members: NDArray[np.int64]) -> SpecEstimate
     """The estimates of groups of a spec's items.
 
     Args:
-        part: the estimates of the items.
         members: int64, (groups, each): the places of each group's items in `part.known`; groups do
             not overlap, and are all of one size.
 

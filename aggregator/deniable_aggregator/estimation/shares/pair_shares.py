@@ -114,9 +114,7 @@ def estimate_pairs(
     """Estimates pairs of flags from all versions that observe them.
 
     Args:
-        parts: the estimates of each version.
         pairs: the items that stand for both flags; each is known to some version.
-        margin: what errors allow for.
     """
     place = {item: at for at, item in enumerate(pairs)}
     versions = [_version(part, place) for part in parts if part.spec.mechanism.estimates_pairs]

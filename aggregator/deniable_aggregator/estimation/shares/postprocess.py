@@ -55,8 +55,6 @@ def process(
 
     Args:
         method: not "none".
-        combined: the raw estimates.
-        size: how many items there are.
         remainder: of a known domain, the share of all items together that are not known over all
             reports; None if it is not known either.
 

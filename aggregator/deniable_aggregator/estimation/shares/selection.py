@@ -49,8 +49,6 @@ def select(
     """Chooses what is shown, and makes its intervals.
 
     Args:
-        estimates: the estimates.
-        options: how to answer.
         level: of the intervals, in (0, 1).
         whole: whether a whole domain was asked for.
         total: the share of some items together, or None.
@@ -151,10 +149,7 @@ def known_in_part(
     """A notice about the values that are known over some reports only, if there are any.
 
     Args:
-        items: the values.
         reports: int64, (items,): over how many reports each is known.
-        total: how many reports there are.
-        beside: what is said of all reports.
     """
     partly = [items[at] for at in np.flatnonzero(reports < total).tolist()]
     if not partly:

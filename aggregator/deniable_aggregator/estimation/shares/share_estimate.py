@@ -71,7 +71,6 @@ class PostprocessedShares:
     """Post-processed shares; no interval belongs to them.
 
     Attributes:
-        method: its name.
         meaning: what it does.
         share: float64, (items,); NaN for items that are known over some reports only.
         combined: the share of the items of a combined share that was asked for, or None.
@@ -90,7 +89,6 @@ class ShareEstimate:
     """Unbiased estimates of the items of one metric; nothing of it is clipped or rescaled.
 
     Attributes:
-        metric: the metric's name.
         items: what is shown.
         share: float64, (items,): estimated share; may lie outside [0, 1].
         standard_error: float64, (items,), of the share.
@@ -154,11 +152,7 @@ class ShareEstimate:
         return f"share of {DEVICES[self.margin]}; unbiased, neither clipped nor rescaled"
 
     def head(self, head: Head) -> Head:
-        """The head of an answer with what is to be said of these shares.
-
-        Args:
-            head: where the answer comes from.
-        """
+        """The head of an answer with what is to be said of these shares."""
         meanings = {}
         if self.combined is not None:
             meanings["combined"] = self.combined.meaning(DEVICES[self.margin], self.level)
@@ -279,7 +273,6 @@ class ShareEstimate:
 
 
 def _number(value: float | None) -> float | None:
-    """A number, or None for NaN."""
     return None if value is None or math.isnan(value) else value
 
 

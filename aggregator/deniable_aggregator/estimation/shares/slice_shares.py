@@ -38,13 +38,9 @@ class SliceEstimator:
     """Estimates the items of an answer from slices of one version.
 
     Args:
-        spec: the version.
-        items: of the answer.
         versions: all versions that the answer is about; they decide what a value means.
 
     Attributes:
-        items: those items.
-        versions: those versions.
         one_by_one: whether every slice takes a while, and not only all of them together.
     """
 
@@ -107,7 +103,6 @@ class SliceEstimator:
 
         Args:
             own: float64, (own items,).
-            items: the version's own items.
             impossible: the number of an item that no report of the version can be about.
 
         Returns:

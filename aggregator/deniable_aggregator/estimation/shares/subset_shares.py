@@ -33,9 +33,7 @@ class SubsetShare:
     """The share of the devices that hold any of some items.
 
     Attributes:
-        items: these items.
         share: unbiased; may lie outside [0, 1].
-        standard_error: of the share.
         low: lower end of its interval.
         high: upper end.
         exact: whether the interval is an exact binomial one.
@@ -92,7 +90,6 @@ class SubsetShare:
         """What it is, in words.
 
         Args:
-            devices: whose share it is.
             level: of its interval, in (0, 1).
         """
         return (
@@ -112,10 +109,8 @@ def estimate_subset_share(
     """Estimates the share of some items together, over the reports of all specs that know it.
 
     Args:
-        parts: the estimates of each spec.
         positions: which of their items are added; all different.
         items: the names of these items.
-        margin: what errors and intervals allow for.
         alpha: the probability that the interval may miss, in (0, 1).
 
     Returns:
@@ -195,7 +190,6 @@ def merge_items(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[SpecEsti
     """Merges some items of a spec into a single one: the estimate of their share together.
 
     Args:
-        part: the estimates of the spec.
         chosen: int64, (items,): their places in `part.known`.
 
     Returns:
@@ -262,9 +256,6 @@ def _with_effective_counts(
     the population (Korn and Graubard 1998).
 
     Args:
-        total: the merged estimate.
-        counted: the counts of the items.
-        size: how many there are.
         least: the variance is taken for no less where there are few reports.
     """
     p, q = counted.support.p, counted.support.q

@@ -105,9 +105,6 @@ class BloomRegression:
 
         A string of share f adds f to as many cells of every cohort as there are hash functions.
 
-        Args:
-            hashes: how many there are.
-
         Returns:
             The median over the cohorts of the mean of so many largest cells. None where too few
             cohorts have as many that stand out, or where rarer strings may share cells so often.

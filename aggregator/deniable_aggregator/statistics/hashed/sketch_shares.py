@@ -208,7 +208,6 @@ def shares_of_strings(
     """The shares of strings.
 
     Args:
-        rows: the counts.
         sums: of the strings' cells.
         lemma: with which probabilities a report supports a string, over all hash functions.
         buckets: called with the places of some of the strings, int64, (chosen,); returns their
@@ -269,7 +268,6 @@ def _judge_rows(
     devices, so the variance of the others is also that of its own.
 
     Args:
-        rows: the counts.
         cells: int64, (items, rows): how many reports support each.
         share: float64, (items,): first estimates.
 

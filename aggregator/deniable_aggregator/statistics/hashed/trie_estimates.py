@@ -96,7 +96,6 @@ def common_strings(rows: TrieRows, strings: Iterable[PlacedStrings]) -> Explaini
     """The common ones of some strings, with shares from which they have explained each other.
 
     Args:
-        rows: the counts.
         strings: in portions.
 
     Returns:
@@ -126,8 +125,6 @@ def estimate(rows: TrieRows, strings: PlacedStrings, explaining: Explaining | No
     """Estimates strings.
 
     Args:
-        rows: the counts.
-        strings: which.
         explaining: whose devices are subtracted first; a string's own are not.
     """
     columns = rows.columns

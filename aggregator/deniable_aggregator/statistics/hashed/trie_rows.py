@@ -39,7 +39,6 @@ class RowColumns(NamedTuple):
 
     Attributes:
         level: int64: in which level it is.
-        reports: how many it has.
         p: with which probability a report supports its own cell.
         q: and any given other one.
         shared: the probability that another string is in a given string's cell; 0 in level 0.
@@ -66,7 +65,6 @@ class TrieRows:
     Attributes:
         supporting: int32 or int64, (rows, cells) of each level: how many reports support each cell.
         columns: what is known of each row of all levels.
-        levels: how many levels there are.
 
     Args:
         trie: the mechanism.
@@ -133,9 +131,6 @@ class TrieRows:
 
         Of its cells in the levels from the end on, the sum of `SketchRows.capped` counts, those of
         the first level times `part_of_first`.
-
-        Args:
-            end: the level in which the string ends.
         """
         if end not in self._laws:
             self._laws[end] = self._law(end)

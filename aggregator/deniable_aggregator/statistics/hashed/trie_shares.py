@@ -124,7 +124,6 @@ def shares_of_strings(rows: TrieRows, strings: Iterable[PlacedStrings]) -> TrieS
     """The shares of strings.
 
     Args:
-        rows: the counts.
         strings: in portions, which are gone through twice.
     """
     explaining = common_strings(rows, strings)
@@ -158,7 +157,6 @@ def planted_strings(trie: Trie, reports: int, share: float) -> int:
 
     Args:
         trie: the mechanism.
-        reports: how many were counted.
         share: what each of the strings would seem to have, in (0, 1].
 
     Returns:

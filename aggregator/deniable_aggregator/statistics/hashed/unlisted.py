@@ -36,7 +36,6 @@ def explaining(
     """The candidates whose cells are explained by them: those that are found and can be seen.
 
     Args:
-        rows: the counts.
         share: float64, (items,): estimates.
         detected: bool, (items,): which are more than chance.
 
@@ -52,7 +51,6 @@ def unlisted_share(rows: SketchRows, explained: NDArray[np.bool_]) -> float | No
     """The share of the most common string that is no candidate, if it is clear that there is one.
 
     Args:
-        rows: the counts.
         explained: bool, (rows, buckets): the cells of candidates that were found.
 
     Returns:

@@ -57,7 +57,6 @@ class RawHistogram:
         """The lower and the upper limit of the share of some neighbouring bins together.
 
         Args:
-            first: the first of the bins.
             last: the one after the last; not all of the bins.
             z: how many standard errors the interval of a single normal number would extend to
                 either side: 1.96 for 95%.
@@ -112,7 +111,6 @@ class _Merged:
     Args:
         share: float64, (bins,).
         covariance: float64, (bins, bins).
-        asked: the number of the bin.
     """
 
     def __init__(

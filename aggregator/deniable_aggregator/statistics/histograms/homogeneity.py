@@ -75,7 +75,6 @@ def homogeneity_p_value(
     number (Bonferroni), since bits of one report may depend on each other.
 
     Args:
-        before: those of one period.
         after: of the other, of the same mechanism.
         repetition: what devices that reported several times add to the variances.
     """
@@ -94,11 +93,7 @@ def homogeneity_p_value(
 
 
 def combined_p_value(p_values: Sequence[float]) -> float:
-    """That of several independent tests of the same hypothesis (Fisher 1932).
-
-    Args:
-        p_values: one or more.
-    """
+    """That of several independent tests of the same hypothesis (Fisher 1932)."""
     if len(p_values) == 1:
         return p_values[0]
     return float(special.chdtrc(2 * len(p_values), -2 * np.log(p_values).sum()))

@@ -45,7 +45,6 @@ def raw_shares(
     were free, too, which changes nothing where the sum is fixed.
 
     Args:
-        mechanism: of the reports.
         counts: int64, (outcomes,): how often each outcome came.
         share: float64, (bins,): what devices seem to hold.
 
@@ -73,7 +72,6 @@ def reconstruct(
     blurred. Each histogram stops on its own, so its result does not depend on the others.
 
     Args:
-        mechanism: of the reports.
         counts: (histograms, outcomes): how often each outcome came.
         method: "em" or "ems".
 

@@ -119,9 +119,6 @@ class ReadOnlySqlite(_ReadOnly):
     - A log without the shared file: such a store was copied. It is copied once more, into a
       temporary directory, where SQLite can make that file.
 
-    Args:
-        path: the file.
-
     Raises:
         StoreRefusedError: if there is no such file, or it may not be read.
     """

@@ -62,7 +62,6 @@ def encode_places(places: NDArray[np.int64], cells: int) -> bytes:
 
     Args:
         places: int64, at least one, ascending: each counter as often as its count.
-        cells: how many counters there are.
     """
     body: bytes = msgpack.packb([(cells, 0, *_gaps(places))])
     return bytes((SECTIONS,)) + body

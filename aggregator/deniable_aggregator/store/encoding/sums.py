@@ -24,9 +24,6 @@ class CounterSum:
 
     While there are fewer counts than one for `EMPTY_CELLS` counters, only the places of the counts
     are held, and from then on an array.
-
-    Args:
-        cells: how many counters there are.
     """
 
     def __init__(self, cells: int) -> None:

@@ -19,8 +19,6 @@ def run_program(program: str, url: URL, options: list[str]) -> None:
     """Runs a program of PostgreSQL on a database.
 
     Args:
-        program: its name.
-        url: the database.
         options: further arguments.
 
     Raises:

@@ -20,7 +20,6 @@ def summary(target: str | Path, today: int) -> dict[str, Any]:
     """Counts what a store holds.
 
     Args:
-        target: the store.
         today: days since 1970-01-01.
 
     Returns:

@@ -30,7 +30,6 @@ def export_store(target: str | Path, file: Path, progress: Callable[[int, int], 
     """Copies a store into a new SQLite file, which is a store itself.
 
     Args:
-        target: a store of this version.
         file: must not exist; only its owner may read it then.
         progress: called with the number of copied rows and of all rows.
 
@@ -81,7 +80,6 @@ def copy_store(
     the move counts once.
 
     Args:
-        source: a store.
         target: a store without any content; created if absent.
         progress: called with the number of copied rows and of all rows.
         act: the action to record in the copy's audit log, if any.

@@ -23,7 +23,6 @@ class StoredAnnotation(NamedTuple):
 
     Attributes:
         day: in days since 1970-01-01.
-        text: what it was.
     """
 
     day: int
@@ -37,11 +36,7 @@ class StoredAnnotations:
         self._database = database
 
     def all(self, application: str) -> list[StoredAnnotation]:
-        """The annotations of an application, by day.
-
-        Args:
-            application: whose they are.
-        """
+        """The annotations of an application, by day."""
         columns = annotated_days.c.day, annotated_days.c.text
         condition = annotated_days.c.application == application
         query = select(*columns).where(condition).order_by(annotated_days.c.day)
@@ -58,11 +53,8 @@ class StoredAnnotations:
         """Writes an annotation, in place of one of the same day, and records that in the audit log.
 
         Args:
-            application: whose it is.
-            new: the annotation.
             check: called with how many other days are annotated, in the same transaction; raises
                 if there is no room for one more.
-            record: the entry for the audit log.
         """
         conditions = annotated_days.c.application == application, annotated_days.c.day != new.day
         row: dict[str, Any] = {"application": application, **new._asdict()}
@@ -78,9 +70,7 @@ class StoredAnnotations:
         """Deletes an annotation, and records that in the audit log.
 
         Args:
-            application: whose it is.
             day: in days since 1970-01-01.
-            record: the entry for the audit log.
 
         Returns:
             Whether there was one.

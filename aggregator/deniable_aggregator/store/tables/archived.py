@@ -30,11 +30,9 @@ class ArchivedFile(NamedTuple):
 
     Attributes:
         application: whose reports it has.
-        metric: the name of their metric.
         digest: of their spec.
         epoch: their day.
         number: 0, or higher for reports that came after the file before.
-        reports: how many it has.
         size: its length in bytes.
         sha256: of its content.
     """
@@ -133,12 +131,6 @@ class Archive:
         bodies: Mapping[int, bytes],
     ) -> bool:
         """Writes that a complete file has the reports of parts, which get their final form.
-
-        Args:
-            counter: the tally of the spec.
-            file: the file.
-            parts: whose reports it has.
-            bodies: of these parts.
 
         Returns:
             False if another process has changed one of them; then nothing has changed.

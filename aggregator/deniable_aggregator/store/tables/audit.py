@@ -56,11 +56,7 @@ class AuditLog:
             return [AuditEntry(*row) for row in connection.execute(query)][::-1]
 
     def newest_details(self, act: AuditAction) -> dict[str, Any] | None:
-        """The details of the last entry of an action; None if there is none.
-
-        Args:
-            act: the action.
-        """
+        """The details of the last entry of an action; None if there is none."""
         with self._database.look_up() as connection:
             details = connection.execute(_details(act)).scalar_one_or_none()
         return None if details is None else json.loads(details)
@@ -81,11 +77,7 @@ class AuditLog:
 
 
 def lock_audit_log(connection: Connection) -> None:
-    """Waits for other transactions that record an action, and makes later ones wait for this one.
-
-    Args:
-        connection: in the transaction of the action.
-    """
+    """Makes transactions that record actions wait for each other, until this one ends."""
     # SQLite has one writing transaction at a time anyway.
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(_LOCK)
@@ -97,7 +89,6 @@ def append(connection: Connection, record: AuditRecord) -> None:
     Args:
         connection: in the transaction of the action. This should be its last step, as nobody else
             can record anything until it ends.
-        record: what to record.
 
     Raises:
         StoreUnavailableError: if somebody has damaged the last hash, so that no entry can follow.

@@ -53,12 +53,8 @@ class Batch:
     """Rows of the inbox that are being moved to tallies.
 
     Args:
-        rows: the rows.
         reading: begins a read, or continues the transaction that holds the rows' locks.
         writing: begins a transaction, or a savepoint in the one that holds the rows' locks.
-
-    Attributes:
-        rows: the rows.
     """
 
     def __init__(

@@ -32,7 +32,6 @@ class NewDiscovery(NamedTuple):
     Attributes:
         tag: 32 bytes, the same as long as nothing has changed that the result depends on.
         application: whose metric it is.
-        metric: the metric's name.
         since: the first day that it is about, in days since 1970-01-01.
         until: the last day, inclusive.
         asked: the day on which it is asked.
@@ -57,7 +56,6 @@ class StoredDiscovery(NamedTuple):
         number: names it; later ones have larger numbers.
         tag: as of `NewDiscovery`.
         application: whose metric it is.
-        metric: the metric's name.
         since: the first day that it is about, in days since 1970-01-01.
         until: the last day, inclusive.
         asked: the day on which it was asked first.
@@ -96,11 +94,7 @@ class Discoveries:
         self._database = database
 
     def ask(self, new: NewDiscovery) -> StoredDiscovery:
-        """Adds a question, unless it is there already. One that failed waits again.
-
-        Args:
-            new: the question.
-        """
+        """Adds a question, unless it is there already. One that failed waits again."""
         same = discoveries.c.tag == new.tag
         waiting = {"state": WAITING, "beats": 0, "stage": "", "progress": 0.0, "failure": None}
         for _ in range(_ATTEMPTS):
@@ -117,24 +111,14 @@ class Discoveries:
         raise StoreUnavailableError("no number could be found for a question")
 
     def knows(self, tag: bytes) -> bool:
-        """Whether a question has a result, or waits for one.
-
-        Args:
-            tag: of the question.
-        """
+        """Whether a question has a result, or waits for one."""
         conditions = discoveries.c.tag == tag, discoveries.c.state != FAILED
         with self._database.look_up() as connection:
             is_known: bool = connection.execute(select(exists().where(*conditions))).scalar_one()
         return is_known
 
     def find(self, application: str, metric: str, number: int) -> StoredDiscovery | None:
-        """A question about a metric; None if there is none with this number.
-
-        Args:
-            application: whose metric it is.
-            metric: the metric's name.
-            number: of the question.
-        """
+        """A question about a metric; None if there is none with this number."""
         condition = discoveries.c.number == number
         with self._database.look_up() as connection:
             row = connection.execute(
@@ -146,8 +130,6 @@ class Discoveries:
         """The last questions about a metric, newest first.
 
         Args:
-            application: whose metric it is.
-            metric: the metric's name.
             most: how many, at most.
         """
         query = (
@@ -160,8 +142,6 @@ class Discoveries:
         """The result about the last days that all lie before a day; the newest of several.
 
         Args:
-            application: whose metric it is.
-            metric: the metric's name.
             day: in days since 1970-01-01.
         """
         earlier = discoveries.c.state == DONE, discoveries.c.until < day
@@ -172,11 +152,7 @@ class Discoveries:
         return None if row is None else _stored_discovery(row)
 
     def result(self, number: int) -> bytes | None:
-        """What was found, as JSON; None if there is no result.
-
-        Args:
-            number: of the question.
-        """
+        """What was found, as JSON; None if there is no result."""
         query = select(discoveries.c.result).where(discoveries.c.number == number)
         with self._database.look_up() as connection:
             result = connection.execute(query).scalar_one_or_none()
@@ -203,7 +179,6 @@ class Discoveries:
         """Says that somebody works on a question, and how far the run is.
 
         Args:
-            number: of the question.
             stage: what the run is doing.
             progress: how much of it is done, in [0, 1].
 
@@ -218,7 +193,6 @@ class Discoveries:
         """Stores a result. Earlier results of the same question about the same metric are deleted.
 
         Args:
-            number: of the question.
             result: JSON.
 
         Returns:
@@ -243,7 +217,6 @@ class Discoveries:
         """Notes that a run has failed; whoever asks again starts another one.
 
         Args:
-            number: of the question.
             why: for whoever asked.
 
         Returns:
@@ -279,7 +252,6 @@ def delete_unkept_discoveries(connection: Connection, first: Any) -> None:
     """Deletes discoveries about days of which no reports are kept, and of removed metrics.
 
     Args:
-        connection: in a transaction.
         first: an expression over `metrics`: the first day of which reports are kept.
     """
     used = exists().where(

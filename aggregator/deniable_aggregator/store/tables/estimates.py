@@ -35,7 +35,6 @@ class PeriodName(NamedTuple):
     Attributes:
         application: whose metric it is.
         period: its length: "day", "week" or "month".
-        metric: the metric's name.
         since: its first day.
     """
 
@@ -52,7 +51,6 @@ class PeriodRows(NamedTuple):
     """The estimates of a period.
 
     Attributes:
-        name: of the period.
         tag: 24 bytes, the same as long as nothing has changed that the estimates depend on.
         rows: values by the names of the columns that a row of `estimates` has beside its name.
     """
@@ -128,11 +126,7 @@ class Estimates:
                 )
 
     def delete(self, names: Sequence[PeriodName]) -> None:
-        """Deletes the estimates of periods, in small transactions.
-
-        Args:
-            names: of the periods.
-        """
+        """Deletes the estimates of periods, in small transactions."""
         for chunk in in_chunks(names):
             with self._database.write() as connection:
                 _delete(connection, chunk)
@@ -153,7 +147,6 @@ class Estimates:
         """Yields rows by metric, then by day, each without application, period and position.
 
         Args:
-            application: whose metrics these are.
             period: "day", "week" or "month".
             since: periods that begin before it are left out.
             until: periods that end after it are left out.
@@ -232,7 +225,6 @@ def delete_unkept_estimates(connection: Connection, first: Any, most: int) -> in
     """Deletes estimates of periods of which a day is not kept any longer.
 
     Args:
-        connection: in a transaction.
         first: an expression over `metrics`: the first day of which reports are kept, in days since
             1970-01-01.
         most: how many periods to delete at most.
@@ -266,8 +258,6 @@ def delete_estimates_of(connection: Connection, application: str, metric: str) -
 
     Args:
         connection: in a transaction that has deleted the metric's versions.
-        application: whose metric it is.
-        metric: its name.
     """
     for table in (estimates, estimated_periods):
         conditions = table.c.application == application, table.c.metric == metric

@@ -43,7 +43,6 @@ def delete_expired(
     Estimates of a week or month are deleted with the first of its days.
 
     Args:
-        database: the database.
         today: the current day.
         keep: for how many days tallies are kept at most; None for ever.
         open_days: for how many days a day may take reports; younger tallies are never deleted.
@@ -81,7 +80,6 @@ def first_kept_days(
     """The first day of which reports are kept of each metric, by its application and name.
 
     Args:
-        database: the database.
         today: the current day.
         keep: for how many days tallies are kept at most; None for ever.
         open_days: for how many days a day may take reports.
@@ -97,7 +95,6 @@ def delete_removed(database: Database, most: int) -> int:
     """Deletes some of what was counted of metrics that were removed, in one transaction.
 
     Args:
-        database: the database.
         most: how many parts to delete at most.
 
     Returns:

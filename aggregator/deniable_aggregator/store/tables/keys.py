@@ -101,7 +101,6 @@ class Keys:
         """Changes a key, and adds an entry to the audit log, in one transaction.
 
         Args:
-            key_id: which key.
             decide: called with the key, which nobody else can change meanwhile; returns the change,
                 or raises to leave the key as it is.
 

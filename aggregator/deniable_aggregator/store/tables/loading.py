@@ -78,7 +78,6 @@ def load_sums(
     nothing.
 
     Args:
-        database: the store's.
         sums: what is loaded.
         counters: by digest, the tallies of the versions.
         keys: by id, the applications of the keys.

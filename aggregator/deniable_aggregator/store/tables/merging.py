@@ -136,8 +136,6 @@ def merge(
     Counters of different lengths stay apart, as those that a shorter part lacks were never counted.
 
     Args:
-        counter: the tally of the metric.
-        parts: some parts of one slice.
         final: whether the day is closed: the smaller form is found whatever time that takes, and
             reports that show permanent answers become counters.
         keep_reports: whether reports that no archive has stay reports, in a part of their own.
@@ -188,7 +186,6 @@ def add_reports(total: CounterSum, counter: ReportCounter, payload: bytes) -> in
 
     Args:
         total: of the tally's counters, or of all that are stored.
-        counter: the tally.
         payload: whole reports, one after the other; at least one.
 
     Raises:

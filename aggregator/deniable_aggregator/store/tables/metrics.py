@@ -72,7 +72,6 @@ class UnreadableMetric(NamedTuple):
     Attributes:
         digest: of its spec.
         application: the application that it belongs to.
-        name: the metric's name.
     """
 
     digest: bytes
@@ -109,7 +108,6 @@ class Metrics:
         strings are shown if as many devices have them.
 
         Args:
-            registrations: metrics of a registry.
             today: days since 1970-01-01.
             actor: who registers them, for the audit log.
 
@@ -189,8 +187,6 @@ class Metrics:
         Counted reports are in no answer from now on; maintenance deletes them step by step.
 
         Args:
-            application: whose metric it is.
-            name: of the metric.
             today: days since 1970-01-01.
             actor: who removes it, for the audit log.
 
@@ -213,9 +209,6 @@ class Metrics:
 
     def history(self, application: str) -> RegistryHistory:
         """Every version of an application's metrics that was ever registered, in a chain.
-
-        Args:
-            application: whose metrics.
 
         Raises:
             StoreUnavailableError: if the store cannot be read, or an entry is damaged.
@@ -323,8 +316,6 @@ def _share_among_versions(
     """Gives all versions of metrics what was said of the one that was registered.
 
     Args:
-        connection: in a transaction that writes.
-        column: what it is.
         values: by application and name.
     """
     versions = select(metrics.c.application, metrics.c.name, column).distinct()

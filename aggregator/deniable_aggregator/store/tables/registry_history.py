@@ -22,10 +22,6 @@ if TYPE_CHECKING:
 def read_history(connection: Connection, application: str) -> RegistryHistory:
     """The history of an application's registry; without entries if it never had a metric.
 
-    Args:
-        connection: that reads.
-        application: whose registry it is.
-
     Raises:
         StoreUnavailableError: if somebody has damaged an entry so that it cannot be read.
     """
@@ -36,11 +32,7 @@ def read_history(connection: Connection, application: str) -> RegistryHistory:
 
 
 def applications_with_history(connection: Connection) -> list[str]:
-    """The applications that ever had a metric, by name.
-
-    Args:
-        connection: that reads.
-    """
+    """The applications that ever had a metric, by name."""
     names = select(registered_versions.c.application).distinct()
     return sorted(connection.execute(names).scalars())
 

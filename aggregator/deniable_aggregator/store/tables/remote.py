@@ -34,11 +34,9 @@ class RemoteDocuments:
         """Replaces the document of an application, and records that in the audit log.
 
         Args:
-            application: the application.
             document: JSON; if it is the present document, nothing happens.
             check: called with the present document, if there is one, in the same transaction;
                 raises if it may not be replaced.
-            record: the entry for the audit log.
         """
         condition = remote.c.application == application
         query = select(remote.c.document).where(condition)

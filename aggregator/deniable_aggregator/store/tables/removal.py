@@ -39,8 +39,6 @@ def remove_metric(connection: Connection, application: str, name: str) -> Remova
 
     Args:
         connection: in a transaction that holds the lock of the audit log.
-        application: whose metric it is.
-        name: of the metric.
 
     Returns:
         None if there is no such metric.

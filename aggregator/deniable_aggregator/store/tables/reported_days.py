@@ -38,7 +38,6 @@ def reported_days(database: Database, digests: Collection[bytes]) -> dict[bytes,
     reports it has.
 
     Args:
-        database: the store.
         digests: the specs' digests; those without reports are left out of the answer.
     """
     days_by_version: dict[bytes, ReportedDays] = {}

@@ -42,7 +42,6 @@ class RolledPeriod(NamedTuple):
         until: the last, inclusive.
         key: the id of the key that was excluded when the days became one, or `ALL_KEYS`.
         first: the first day that has reports.
-        reports: how many there are.
         summary: what is known by day.
     """
 
@@ -61,7 +60,6 @@ class NewPeriod(NamedTuple):
     Attributes:
         key: the id of an excluded key, or `ALL_KEYS`.
         first: the first day that has reports.
-        reports: how many there are.
         summary: what is known by day.
         counters: their sum, in the form of a part.
     """
@@ -87,8 +85,6 @@ class RolledPeriods:
         """The periods of one spec that have any of some days, by day and then by key.
 
         Args:
-            digest: the spec's digest.
-            since: the first day.
             until: the last day, inclusive.
         """
         columns = (rolled_periods.c[name] for name in RolledPeriod._fields if name != "key")
@@ -117,22 +113,14 @@ class RolledPeriods:
             ]
 
     def counters(self, period: int) -> bytes | None:
-        """The counters of a period; None if it has changed since it was read.
-
-        Args:
-            period: its id.
-        """
+        """The counters of a period; None if it has changed since it was read."""
         query = select(rolled_periods.c.counters).where(rolled_periods.c.id == period)
         with self._database.look_up() as connection:
             counters = connection.execute(query).scalar_one_or_none()
         return None if counters is None else bytes(counters)
 
     def stamp(self, digests: Collection[bytes]) -> tuple[int, int]:
-        """What changes whenever days of some specs become one.
-
-        Args:
-            digests: those of the specs.
-        """
+        """What changes whenever days of some specs become one."""
         query = (
             select(func.count(), func.coalesce(func.sum(rolled_periods.c.id), 0))
             .join_from(rolled_periods, metrics, rolled_periods.c.metric == metrics.c.number)
@@ -153,7 +141,6 @@ class RolledPeriods:
         """The days of one spec that have tallies, ascending.
 
         Args:
-            digest: the spec's digest.
             before: the first day that is not asked about.
         """
         conditions = tallies.c.metric == metric_number(digest), tallies.c.epoch < before
@@ -165,8 +152,6 @@ class RolledPeriods:
         """The ids of the parts of tallies of some days: what a roll-up replaces.
 
         Args:
-            digest: the spec's digest.
-            since: the first day.
             until: the last day, inclusive.
         """
         query = select(tallies.c.part).where(
@@ -187,8 +172,6 @@ class RolledPeriods:
         """Puts periods in the place of the tallies of their days, in one transaction.
 
         Args:
-            digest: the spec's digest.
-            since: the first day.
             until: the last day, inclusive.
             parts: the ids of all parts of these days, as they were read; their reports are in
                 `new`.

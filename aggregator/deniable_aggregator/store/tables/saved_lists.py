@@ -42,11 +42,7 @@ class SavedLists:
         self._database = database
 
     def all(self, application: str) -> list[StoredList]:
-        """The lists of an application, by name.
-
-        Args:
-            application: whose lists.
-        """
+        """The lists of an application, by name."""
         columns = [saved_lists.c[name] for name in StoredList._fields]
         condition = saved_lists.c.application == application
         query = select(*columns).where(condition).order_by(saved_lists.c.name)
@@ -54,12 +50,7 @@ class SavedLists:
             return [StoredList(*row) for row in connection.execute(query)]
 
     def text(self, application: str, name: str) -> str | None:
-        """The values of a list, a line each; None if there is no such list.
-
-        Args:
-            application: whose list.
-            name: of the list.
-        """
+        """The values of a list, a line each; None if there is no such list."""
         query = select(saved_lists.c.body).where(*_list_conditions(application, name))
         with self._database.look_up() as connection:
             body = connection.execute(query).scalar_one_or_none()
@@ -76,12 +67,9 @@ class SavedLists:
         """Saves a list, in place of one of the same name, and records that in the audit log.
 
         Args:
-            application: whose list.
-            new: what it is.
             text: its values, a line each.
             check: called with how many other lists the application has, and how large they are
                 together, in the same transaction; raises if there is no room for one more.
-            record: the entry for the audit log.
         """
         body = compress(text.encode())
         conditions = saved_lists.c.application == application, saved_lists.c.name != new.name
@@ -97,11 +85,6 @@ class SavedLists:
 
     def delete(self, application: str, name: str, record: AuditRecord) -> bool:
         """Deletes a list, and records that in the audit log.
-
-        Args:
-            application: whose list.
-            name: of the list.
-            record: the entry for the audit log.
 
         Returns:
             Whether there was such a list.

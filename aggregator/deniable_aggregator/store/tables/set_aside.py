@@ -29,7 +29,6 @@ class SetAsideGroup(NamedTuple):
         digest: the spec's digest.
         application: the application of the metric, or None if the spec is not registered.
         name: the metric's name, or None if the spec is not registered.
-        rows: how many rows there are.
         payload_bytes: bytes of reports in them.
         first: the first day of their reports.
         last: the last day of their reports.
@@ -77,7 +76,6 @@ class SetAsideRows:
         closed now. Rows that still cannot be counted are set aside again.
 
         Args:
-            digest: the spec's digest.
             day: days since 1970-01-01, for the audit log.
             actor: who does it, for the audit log.
 
@@ -93,7 +91,6 @@ class SetAsideRows:
         """Deletes the rows of a spec for good.
 
         Args:
-            digest: the spec's digest.
             day: days since 1970-01-01, for the audit log.
             actor: who does it, for the audit log.
 

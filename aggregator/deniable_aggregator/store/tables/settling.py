@@ -55,7 +55,6 @@ class DaySettler:
     """Settles closed days, in transactions that are short.
 
     Args:
-        database: the database.
         find: finds what counts the reports of a spec; None where this server has nothing.
     """
 

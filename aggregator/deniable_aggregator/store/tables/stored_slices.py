@@ -34,7 +34,6 @@ class StoredSlice(NamedTuple):
     Attributes:
         epoch: the day.
         key: the id of the write key.
-        reports: how many there are.
         packed: those that are not counted yet, one after the other; `Tally.fold` counts them.
         counters: the counters of all others, in parts; `store.encoding` decodes these.
     """
@@ -70,8 +69,6 @@ def add_slices(total: CounterSum, counter: ReportCounter, slices: Iterable[Store
 
     Args:
         total: of the tally's counters, or of all that are stored.
-        counter: the tally.
-        slices: which slices.
 
     Returns:
         How many reports they have.
@@ -98,9 +95,6 @@ def read_slices(
     """Yields the slices of one spec by day and then by number of the key.
 
     Args:
-        connection: reads.
-        counter: the tally of the spec.
-        since: the first day.
         until: the last day, inclusive.
     """
     names = key_ids(connection)

@@ -83,8 +83,6 @@ class Tallies:
         """Yields the slices of one spec by day, as they are at one moment, of excluded keys too.
 
         Args:
-            counter: the tally of the spec.
-            since: the first day.
             until: the last day, inclusive.
         """
         with self._database.read() as connection:
@@ -94,8 +92,6 @@ class Tallies:
         """What changes whenever something of a day changes, for each day that has anything.
 
         Args:
-            digest: the spec's digest.
-            since: the first day.
             until: the last day, inclusive.
         """
         stored = (
@@ -124,8 +120,6 @@ class Tallies:
         """The tally of one spec over several days, without excluded keys: as many cells as it has.
 
         Args:
-            counter: the tally of the spec.
-            since: the first day.
             until: the last day, inclusive.
             without: ids of more keys whose reports are left out.
         """
@@ -150,8 +144,6 @@ class Tallies:
         """Yields the counted slices of one spec by day, without excluded keys.
 
         Args:
-            counter: the tally of the spec.
-            since: the first day.
             until: the last day, inclusive.
             without: ids of more keys whose reports are left out.
             excluded: whether those of excluded keys are wanted, too.
@@ -171,7 +163,6 @@ class Tallies:
         """How many reports of each of these specs there are, by digest; those without are left out.
 
         Args:
-            counters: the tallies of the specs.
             excluded: whether to count the reports of excluded keys, or those of all others.
         """
         widths = {counter.digest: counter.report_bytes for counter in counters}
@@ -195,9 +186,6 @@ class Tallies:
 
         Those of days that became one are left out, as they cannot be told apart by key.
 
-        Args:
-            counters: the tallies of the specs.
-
         Returns:
             By the id of the key.
         """
@@ -219,8 +207,6 @@ class Tallies:
         """How many reports each key brought for each day, excluded keys too.
 
         Args:
-            counters: the tallies of the specs.
-            since: the first day.
             until: the last day, inclusive.
 
         Returns:

@@ -28,7 +28,6 @@ class WaitingRows(NamedTuple):
         digest: the spec's digest.
         epoch: the day.
         key: the number of the key.
-        payload_bytes: how many bytes they have.
     """
 
     digest: bytes
@@ -43,9 +42,6 @@ def waiting_rows(
     """How much waits that questions read, by spec, day and key.
 
     Args:
-        connection: reads.
-        digests: the specs' digests.
-        since: the first day.
         until: the last day, inclusive.
     """
     length = func.sum(func.length(inbox.c.payload))
@@ -70,9 +66,6 @@ def waiting_reports(
     """The payloads that wait and can be counted, by day and number of the key.
 
     Args:
-        connection: reads.
-        counter: the tally of the spec.
-        since: the first day.
         until: the last day, inclusive.
     """
     if not any(waiting_rows(connection, [counter.digest], since, until)):

@@ -76,7 +76,6 @@ def module_text(registry: Registry, command: str) -> str:
     """The module: always the same for the same metrics and command.
 
     Args:
-        registry: whose metrics.
         command: how to make the module again.
     """
     body = "\n".join(_body(registry))
