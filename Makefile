@@ -128,7 +128,7 @@ $(SHARES:%=.share-%): .share-%: $(VENV)/.test
 	@$(if $(SMALL),DENIABLE_SMALL_TESTS=1 )$(BIN)/python -m pytest -q $(SELECT_$(PART)) $(SHARE_$*) \
 		$(if $(SELECT_$(PART)),|| [ $$? -eq 5 ])
 
-# Compares `deniable account` with dp_accounting.
+# Compares `deniable cost` with dp_accounting.
 .test-accountant: $(VENV)/.test $(ACCOUNTANT)/.accountant
 	@$(BIN)/python -m pytest tests/aggregator/accounting/test_reference.py
 

@@ -103,7 +103,7 @@ def service(tmp_path_factory):
 def test_the_registry_knows_it_and_a_reviewer_reads_about_it(tmp_path):
     file = tmp_path / "metrics.toml"
     file.write_text(REGISTRY, encoding="utf-8")
-    result = CliRunner().invoke(command_line.deniable, ["metrics", "check", str(file)])
+    result = CliRunner().invoke(command_line.deniable, ["check", str(file)])
     assert result.exit_code == 0, result.output
     assert "copied Hadamard response (copied)" in result.output
 

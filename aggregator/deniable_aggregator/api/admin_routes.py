@@ -69,7 +69,7 @@ class AdminApi:
             raise ProblemError("registry_refused", "A registry is TOML text in UTF-8.") from None
         except RegistryError as error:
             raise _registry_refused(
-                error, "Correct what problems lists; deniable metrics check FILE says the same."
+                error, "Correct what problems lists; deniable check FILE says the same."
             ) from None
         if parsed.application != key.application:
             raise ProblemError(

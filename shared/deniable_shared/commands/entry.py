@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from deniable_shared import __version__
 from deniable_shared.characters import visible_lines
 from deniable_shared.commands.ascii import replace_unprintable
-from deniable_shared.commands.help import USAGE, full_help, group_help
+from deniable_shared.commands.help import USAGE, full_help, group_help, short_help
 from deniable_shared.commands.table import COMMANDS, find_command, names_after
 from deniable_shared.errors import DeniableError
 from deniable_shared.nearest import did_you_mean
@@ -72,7 +72,7 @@ def _says_that_the_reader_has_gone(error: OSError) -> bool:
 
 def _run(words: list[str]) -> int:
     if not words or words[0] in _HELP:
-        print(full_help(), end="")
+        print(full_help() if "--all" in words else short_help(), end="")
         return 0 if words else 2
     if words == ["--version"]:
         print(f"deniable, version {__version__}")

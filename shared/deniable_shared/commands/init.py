@@ -24,7 +24,7 @@ _NAMELESS: Final = "my_app"
 
 _ABOUT: Final = """\
 Writes a registry file to begin with: what the application collects, with a
-comment for every choice. It is short, and `deniable metrics check` accepts it.
+comment for every choice. It is short, and `deniable check` accepts it.
 A file that is there already is left as it is.
 """
 
@@ -76,7 +76,7 @@ def run(options: argparse.Namespace) -> int:
         ) from None
     quoted = shlex.quote(str(file))
     print(f"wrote {file}, of the application {application}. What comes next:\n")
-    print(f"  deniable metrics check {quoted}   what it gives away")
+    print(f"  deniable check {quoted}   what it gives away")
     print(f"  deniable plan {quoted}            how many devices it takes to see something")
     print(
         f"  deniable try {quoted}             records each metric once, and shows what would leave"

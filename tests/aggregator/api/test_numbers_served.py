@@ -196,7 +196,7 @@ def test_the_chart_of_a_distribution_holds_its_bins_and_median(service, tmp_path
 def test_a_check_says_what_a_number_reveals_and_needs(tmp_path):
     file = tmp_path / "metrics.toml"
     file.write_text(REGISTRY)
-    done = CliRunner(env={"COLUMNS": "120"}).invoke(command, ["metrics", "check", str(file)])
+    done = CliRunner(env={"COLUMNS": "120"}).invoke(command, ["check", str(file)])
     assert done.exit_code == 0, done.output
     for expected in (
         "0 to 30; values outside count as its ends",
@@ -207,7 +207,7 @@ def test_a_check_says_what_a_number_reveals_and_needs(tmp_path):
         "1% bin",
     ):
         assert expected in done.output, done.output
-    done = CliRunner().invoke(command, ["metrics", "check", str(file), "--json"])
+    done = CliRunner().invoke(command, ["check", str(file), "--json"])
     mean, noisy, waves, flips = json.loads(done.output)["metrics"]
     assert mean["devices_for_mean_within_1_percent"] == 44_971
     assert mean["devices_to_detect_1_percent"] is None

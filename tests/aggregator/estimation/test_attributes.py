@@ -214,7 +214,7 @@ def command(tmp_path, *arguments):
 
 
 def test_a_reviewer_reads_the_attributes_and_what_randomizes_them(tmp_path):
-    result = command(tmp_path, "metrics", "check", "FILE")
+    result = command(tmp_path, "check", "FILE")
     assert result.exit_code == 0
     for expected in (
         "flight: 3 attributes",
@@ -225,7 +225,7 @@ def test_a_reviewer_reads_the_attributes_and_what_randomizes_them(tmp_path):
         "2.0000 for one report",
     ):
         assert expected in result.output, result.output
-    data = json.loads(command(tmp_path, "metrics", "check", "FILE", "--json").output)
+    data = json.loads(command(tmp_path, "check", "FILE", "--json").output)
     assert [each["name"] for each in data["metrics"][0]["attributes"]] == [
         "late",
         "full",

@@ -1,4 +1,4 @@
-"""What all registered metrics tell of a device together, as ``deniable metrics check`` says it."""
+"""What all registered metrics tell of a device together, as ``deniable check`` says it."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def append(connection: Connection, record: AuditRecord) -> None:
     row = connection.execute(_entries().order_by(audit.c.sequence.desc()).limit(1)).one_or_none()
     last = None if row is None else AuditEntry(*row)
     if last is not None and not isinstance(last.hash, bytes):
-        raise StoreUnavailableError("the audit log is damaged; see deniable audit-log verify")
+        raise StoreUnavailableError("the audit log is damaged; see deniable log verify")
     connection.execute(insert(audit).values(next_entry(last, record)._asdict()))
 
 

@@ -1,4 +1,4 @@
-"""``deniable metrics check``: what a registry file means for privacy, before anything ships."""
+"""``deniable check``: what a registry file means for privacy, before anything ships."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ or the build of your application run it.
 
 All problems of the file are listed at once, and the exit status is then 1.
 
-    deniable metrics check metrics.toml --strict
-    deniable metrics check metrics.toml --devices 5000 --priors shares.csv
-    deniable metrics check metrics.toml --prior 0.366
+    deniable check metrics.toml --strict
+    deniable check metrics.toml --devices 5000 --priors shares.csv
+    deniable check metrics.toml --prior 0.366
 """
 
 LEAST_PRIOR: Final = 1e-9
@@ -80,7 +80,7 @@ _ASSUMED: Final = (
 
 def parser() -> Parser:
     """The options of the command."""
-    command_parser = Parser("deniable metrics check", _ABOUT, arguments="FILE")
+    command_parser = Parser("deniable check", _ABOUT, arguments="FILE")
     command_parser.add_argument("file", type=Path, metavar="FILE", help="A registry file.")
     command_parser.add_argument(
         "--devices",
