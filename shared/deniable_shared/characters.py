@@ -60,7 +60,7 @@ def without_refused(text: str) -> str:
 
 
 def visible_json(text: str) -> str:
-    """The same JSON, in which what is refused is escaped as JSON escapes it."""
+    """The same JSON, with refused characters as JSON escapes."""
     import json  # not for devices, which print none
 
     def escape(match: re.Match[str]) -> str:

@@ -56,8 +56,8 @@ class InstalledFiles:
 def installed_files(packages: Sequence[str] = DEVICE_PACKAGES) -> InstalledFiles:
     """The files of packages as this process imports them, whether or not they belong there.
 
-    Bytecode that Python keeps in ``__pycache__`` is left out. Other characters than printable
-    ASCII are written as escapes in paths, so that each stays in its line.
+    Bytecode that Python keeps in ``__pycache__`` is left out. Characters of paths that are not
+    printable ASCII are escaped, so that each path stays on one line.
 
     Args:
         packages: names of installed packages, which are not imported.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
 FILE_BYTES: Final = 128 << 20
-"""Of more reports than this, as they are stored, several files are written."""
+"""A day with more bytes of stored reports than this is written as several files."""
 
 
 class Written(NamedTuple):

@@ -65,7 +65,8 @@ def report_file(reports: Sequence[tuple[str, bytes]], width: int) -> bytes:
         }
     )
     file = BytesIO()
-    # Reports of one or two bytes repeat; of longer ones a dictionary would be as long as they are.
+    # Reports of one or two bytes repeat, so a dictionary pays; one of longer reports would be as
+    # long as the reports.
     repeating = ["key", "report"] if width <= 2 else ["key"]
     pq.write_table(
         table,

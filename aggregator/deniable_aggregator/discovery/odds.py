@@ -23,7 +23,7 @@ _ZIPF: Final = 0.1
 
 
 class Prefixes(NamedTuple):
-    """Prefixes that end with one level, one in each place of every array.
+    """Prefixes that end with the same level; place i of every array is prefix i.
 
     Attributes:
         pieces: int64, (prefixes, levels so far).

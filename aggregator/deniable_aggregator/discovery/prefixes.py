@@ -67,13 +67,15 @@ def tested_prefixes(
             break
         most = count
     return Shown(
-        type(strings).concatenate([part.strings for part in parts]),
-        *(np.concatenate([part[column] for part in parts]) for column in (1, 2, 3)),
+        strings=type(strings).concatenate([part.strings for part in parts]),
+        shares=np.concatenate([part.shares for part in parts]),
+        deviations=np.concatenate([part.deviations for part in parts]),
+        p_values=np.concatenate([part.p_values for part in parts]),
     )
 
 
 class _Below(NamedTuple):
-    """What is shown, seen from one level: which prefix each belongs to, and how much it is."""
+    """The shown strings seen from one level: the prefix of each, and its share."""
 
     prefixes: NDArray[np.uint64]
     shares: NDArray[np.float64]

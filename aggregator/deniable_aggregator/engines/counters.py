@@ -161,8 +161,9 @@ def encode_sums(slice_sums: Iterable[SliceSum], cells: Callable[[str], int]) -> 
 
 def _rows(table: pa.Table) -> Iterator[tuple[SliceKey, int, bytes]]:
     for batch in table.to_batches(max_chunksize=_READ_ROWS):
-        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            yield SliceKey(*row[:3]), *row[3:]
+        columns = (batch.column(name).to_pylist() for name in TALLIES.names)
+        for version, day, key, reports, counters in zip(*columns, strict=True):
+            yield SliceKey(version=version, day=day, key=key), reports, counters
 
 
 def _sort_rows(table: pa.Table) -> pa.Table:

@@ -125,7 +125,7 @@ class Kernel:
             What `deniable_aggregator.estimation.estimator.estimate` returns for the metric's type.
 
         Raises:
-            ParameterError: if there are no reports, or they cannot be estimated so.
+            ParameterError: if there are no reports, or the question does not fit the metric.
         """
         specs = {version: spec for version, spec in self._specs.items() if spec.name == metric}
         total: dict[str, CounterSum] = {}

@@ -152,7 +152,8 @@ def _require_apart(
     """How many reports of excluded keys cannot be told apart from those of others.
 
     Raises:
-        DaysRolledUpError: if that is so of keys that the question leaves out.
+        DaysRolledUpError: if reports of keys that the question leaves out were added to those of
+            others.
     """
     if without_keys(table.rolled, asked_out).mixed:
         raise DaysRolledUpError(

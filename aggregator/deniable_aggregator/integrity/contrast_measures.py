@@ -97,7 +97,7 @@ def _of_means(
 ) -> Contrast:
     own_mean, rest_mean = tally.mean(own), tally.mean(rest_counts)
     difference = abs(own_mean.mean - rest_mean.mean)
-    # Days are weighted so that the difference varies as the mean of one side does.
+    # Days are weighted so that the variance of the difference is that of one side's mean.
     half = _z(alpha, 1) * max(own_mean.variance, rest_mean.variance) ** 0.5
     return Contrast(
         "mean",

@@ -121,8 +121,15 @@ def compared_days(table: SliceTable, key: str) -> Iterator[tuple[int, KeySums]]:
         for row in np.flatnonzero(weights.key == 0).tolist():
             day, weight = weights.day[row], weights.weight[row : row + 1]
             of_own, of_others = weights.of_own[row], weights.of_others[row]
-            sides = own[day, None] * of_own, (totals[day] - own[day])[None] * of_others
-            yield int(part.days[day]), KeySums(*sides, weight, weight * of_own)
+            yield (
+                int(part.days[day]),
+                KeySums(
+                    own=own[day, None] * of_own,
+                    others=(totals[day] - own[day])[None] * of_others,
+                    weight=weight,
+                    noise_of_own=weight * of_own,
+                ),
+            )
 
 
 def _weights(table: SliceTable, keys: Sequence[str]) -> _Weights:

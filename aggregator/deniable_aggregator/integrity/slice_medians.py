@@ -45,8 +45,7 @@ MOST_SHARES: Final = 1 << 20
 """Items times slices; with more there are no medians, which bounds the work."""
 
 MOST_SINGLY: Final = 4_096
-"""Slices whose estimates have to be worked out one by one, as those of strings; with more there are
-no medians."""
+"""The most slices that are estimated one by one, as strings are; with more there are no medians."""
 
 REMEMBERED: Final = 64
 MOST_REMEMBERED_ITEMS: Final = 4_096

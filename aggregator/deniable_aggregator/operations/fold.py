@@ -114,7 +114,7 @@ class InboxFold:
             self._lock.release()
 
     def _fold_batch(self) -> bool:
-        """Counts one batch; returns whether it was full, so that there may be more rows."""
+        """Counts one batch. Returns whether it was full: then there may be more rows."""
         # Skip rows whose metric only a newer server can decode.
         unreadable = self._catalogue.unreadable()
         with self._store.inbox.claim(

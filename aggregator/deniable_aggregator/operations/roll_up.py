@@ -93,7 +93,7 @@ class RollUp:
         since, until = epoch_of(calendar.since), epoch_of(calendar.until)
         if until >= before:
             return None
-        # Another setting may have been in force: what became one then stays as it is.
+        # Days that an earlier setting rolled up stay as they are.
         earlier = (period.until + 1 for period in rolled if period.until < day)
         later = (period.since - 1 for period in rolled if period.since > day)
         return Period(max([since, *earlier]), min([until, *later]))
@@ -137,7 +137,7 @@ def _sum(key: str, table: SliceTable, old: RolledSums | None) -> NewPeriod | Non
     """The sum of slices and of what became one before; None if there is neither.
 
     Raises:
-        ChangedError: if the counters are of other reports than those that are listed.
+        ChangedError: if the counters do not belong to the listed reports.
     """
     tally = table.entry.tally
     days, keys = Counter(table.reports_by_day), Counter(table.reports_by_key)

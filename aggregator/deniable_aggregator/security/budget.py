@@ -30,7 +30,7 @@ class Budget:
         return self._now(self._monotonic()) >= 1
 
     def spend(self) -> bool:
-        """Whether it may be done now; if so, it counts as done."""
+        """Whether one more action is allowed now; if so, it is counted."""
         now = self._monotonic()
         allowance = self._now(now)
         if allowance < 1:

@@ -99,7 +99,7 @@ class KeyVerifier:
             return None
 
     def _use(self, stored: StoredKey) -> Key | None:
-        """What a key allows, of which it is remembered that it was used; None if it was revoked.
+        """What a key allows, None if it was revoked; its use is remembered.
 
         Raises:
             ExpiredKeyError: if it has expired.

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     """Reads the slices from one day to another, those of all keys, by day."""
 
 CHUNK_BYTES: Final = 8 << 20
-"""Counters are handed out in chunks of this size, so that what is computed of them is small."""
+"""Counters are handed out in chunks of this size, so that arrays computed from a chunk are
+small."""
 
 
 class SliceChunk(NamedTuple):

@@ -54,7 +54,7 @@ class CountedSums(ItemShares):
         )
 
     def thinned(self, factor: float) -> CountedSums:
-        """The same with as many fewer reports as make variances so many times as large.
+        """The same shares from fewer reports: all variances are multiplied by the factor.
 
         Args:
             factor: at least 1.

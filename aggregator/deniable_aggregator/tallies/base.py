@@ -225,7 +225,7 @@ class ShareTally(Tally):
     """A tally that estimates shares of items."""
 
     shares_each_slice: ClassVar[bool] = True
-    """Whether `shares_of_slices` estimates one slice after the other, which takes a while each."""
+    """Whether `shares_of_slices` estimates slices one by one, which is slow."""
 
     @abstractmethod
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:

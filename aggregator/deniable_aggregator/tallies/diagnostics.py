@@ -107,7 +107,7 @@ class OnesHistogram(Diagnostics):
         self.cells = self.report_cells = min(bits + 1, MOST_SIZES)
 
     def check(self, counts: NDArray[np.int64]) -> SliceChecks:
-        """Whether numbers of ones come as often as they must, whatever devices hold.
+        """Whether numbers of ones are as frequent as for any values that devices may hold.
 
         Args:
             counts: int64, (slices, cells).

@@ -129,7 +129,7 @@ class _Places:
 def _pack_tables(
     tables: Sequence[NDArray[np.int64]],
 ) -> list[tuple[NDArray[np.int64], list[tuple[int, int]]]]:
-    """Tables beside each other in the bits of as few as possible, so that each cell is read once.
+    """Packs several tables into the bits of few, so that each cell is read once.
 
     Args:
         tables: int64, (rows, buckets), each; at least 0.

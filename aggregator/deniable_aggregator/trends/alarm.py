@@ -49,7 +49,7 @@ class ShapesInTurn:
     """Tests each period against the last one before it with reports; keeps the tallies of one.
 
     Raises:
-        ParameterError: if there are so many that no test could find anything.
+        ParameterError: if there are too many tests for any of them to find a change.
     """
 
     def __init__(self, periods: int) -> None:

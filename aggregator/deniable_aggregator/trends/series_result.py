@@ -40,8 +40,8 @@ class Series:
         interval: what intervals cover; "all" means all of the series at once.
         level: with which probability, in (0, 1).
         asked: out of how many items those shown were picked; None where they were not.
-        points: for each period its days and, where there were reports, what was estimated; there
-            are reports in one of them at least.
+        points: the days and the estimate of each period; None without reports. At least one period
+            has reports.
         shapes: the tests of each period against the one before; None where they were not asked for.
     """
 

@@ -197,7 +197,7 @@ def group_bound(bound: Bound, devices: int) -> Bound:
 
 
 def _costliest(draws: Sequence[tuple[float, float, int]], limit: float) -> float:
-    """The largest sum of what draws cost by one measure, if another limits them.
+    """The largest total cost of the draws by one measure, given a limit on another.
 
     Args:
         draws: of each kind the cost, the epsilon, and how many there are.

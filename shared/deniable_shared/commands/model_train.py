@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 LEAST_EXAMPLES: Final = 50
 _HELD_OUT: Final = 10
-"""One example of so many is held out, to measure what others are worth for it."""
+"""One example in so many is held out, to measure how well the model codes strings that it was not
+trained on."""
 
 _ABOUT: Final = """\
 Makes a model of letters from the lines of FILE, for metrics with discover = true.

@@ -56,7 +56,7 @@ def wrapped(paragraphs: Iterable[str], indent: str = "") -> list[str]:
 
 
 def printable_lines(lines: Iterable[str]) -> list[str]:
-    """Lines that are as wide as they are, such as those of a table."""
+    """Lines that must not be wrapped, such as those of a table."""
     return [printable(line) for line in lines]
 
 

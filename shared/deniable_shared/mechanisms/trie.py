@@ -35,7 +35,7 @@ MAX_ROWS: Final = 256
 MAX_BITS: Final = MAX_POINTS.bit_length() - 1
 
 POINTS_PER_ITEM: Final = 4
-"""A space has at most this many times as many points as there are pieces."""
+"""The points of a space are at most this multiple of the pieces."""
 
 NEARLY_LEAST: Final = Fraction(103, 100)
 """How much more than the least variance is accepted for a smaller first space, as a factor."""

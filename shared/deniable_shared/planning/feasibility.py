@@ -74,7 +74,7 @@ def _enough_devices(mechanism: Mechanism, share: float) -> int:
 def _enough_epsilon(mechanism: Mechanism, devices: int, share: float) -> float | None:
     """The smallest epsilon, a multiple of 0.01, at which so many devices are enough.
 
-    None if no permitted epsilon is, or if the mechanism has more than one epsilon.
+    None if no permitted epsilon is enough, or if the mechanism has more than one epsilon.
     """
     low, high = math.floor(mechanism.epsilon * _EPSILON_STEPS), MAX_EPSILON * _EPSILON_STEPS
 

@@ -179,7 +179,7 @@ def _enough_devices(question: AskedMetric) -> int:
 
 
 def _registry(question: AskedMetric, devices: int) -> Registry:
-    """A registry with nothing but this metric, whose budget forbids as little as any may."""
+    """A registry with only this metric, and with the largest budget that is allowed."""
     budget = (
         f"[budget]\nepsilon_per_day = {MAX_EPSILON_PER_DAY}\n"
         f"epsilon_lifetime = {MAX_EPSILON_LIFETIME}\n"

@@ -130,8 +130,9 @@ def devices_for_share(
         values_asked: as of `plan`.
 
     Returns:
-        If it is asked for by itself, and if all values are asked for at once; of strings to
-        discover, if it is short, and if it is as long as can be. None where no number is enough.
+        Two numbers: for a value asked for alone, and for all values asked for at once. For strings
+        to discover: for a short string, and for one of the greatest length. None where no number is
+        enough.
     """
     spec, mechanism = metric.spec, metric.spec.mechanism
     if share is None or isinstance(mechanism, NumericMechanism):

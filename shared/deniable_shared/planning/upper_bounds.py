@@ -1,4 +1,4 @@
-"""Upper bounds as text: rounded up, so that what is printed holds, too."""
+"""Upper bounds as text, rounded up, so that the printed number is a bound too."""
 
 from __future__ import annotations
 

@@ -142,8 +142,8 @@ def with_models(body: bytes, folder: Path) -> bytes:
     The files stand in a table at its end, which a registry in the application need not have.
 
     Args:
-        body: the text of the registry file, in UTF-8. What is not TOML is returned as it is:
-            whoever it is sent to says what is wrong.
+        body: the text of the registry file, in UTF-8. A text that is not TOML is returned
+            unchanged; the server that receives it reports the error.
         folder: the registry file's.
 
     Raises:

@@ -154,7 +154,7 @@ def parse(
     Args:
         text: TOML; bytes are UTF-8.
         name: the file's name, for messages.
-        folder: where the model files are that it names; not needed if it names none.
+        folder: the folder of the model files that the registry names; None if it names none.
 
     Raises:
         RegistryError: if the text has problems; all of them are listed.

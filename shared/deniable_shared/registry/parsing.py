@@ -36,7 +36,7 @@ def normalized_categories(
 def parse_values(
     table: TableReader, *, absent: str | None = None
 ) -> tuple[tuple[str, ...], str | None]:
-    """A list of values, and the one that all others count as.
+    """A list of values, and the catch-all that stands for all others.
 
     A value outside of the list must not be passed over in silence: whoever knows that a device
     takes part would learn from its silence, without any noise, that it holds such a value. So the

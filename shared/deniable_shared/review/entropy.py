@@ -70,8 +70,7 @@ def share_alone_approximately(devices: int, bits: float) -> float:
 def share_in_pairs(devices: int, bits: float) -> float:
     """The share of devices that exactly one other is like: r e^-r, with r = n/d.
 
-    Every pair has two members, so this counts people and not pairs, of which there are half as
-    many.
+    This counts people, of whom there are twice as many as pairs.
 
     Args:
         devices: n, at least 1.

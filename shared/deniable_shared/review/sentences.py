@@ -147,7 +147,7 @@ def _listed(names: Sequence[str], sign: str) -> str:
 
 
 def _percent(share: float) -> str:
-    """A share in (0, 1) in per cent, so that one near an end does not read as if it were there.
+    """A share in (0, 1) in per cent; one close to 0 or 1 is never written as 0% or 100%.
 
     Floats may have rounded it to 0 or 1.
     """

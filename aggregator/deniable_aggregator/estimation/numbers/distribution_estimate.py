@@ -44,7 +44,7 @@ class PlacedQuantile(NamedTuple):
         value: the estimate; None if the reports cannot place it.
         low: the lower end of its interval.
         high: the upper end.
-        reason: why it cannot be placed, and what would help; empty if it is.
+        reason: why the quantile cannot be placed, and what would help; empty if it is placed.
     """
 
     value: float | None

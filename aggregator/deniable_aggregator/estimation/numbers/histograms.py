@@ -73,7 +73,7 @@ class Histogram:
     def redraw(
         self, share: NDArray[np.float64], draws: int, random: np.random.Generator
     ) -> NDArray[np.float64]:
-        """Histograms as they would be estimated if devices held this one: float64, (draws, bins).
+        """Estimates from simulated reports of devices with this histogram: float64, (draws, bins).
 
         Args:
             share: float64, (bins,).

@@ -114,16 +114,17 @@ def estimate_within_segment(
             raise UnanswerableError("segment", segment, reason)
         rows, possible = [], []
     reports = sum(part.part.reports for part in parts)
-    columns = np.array(possible, np.float64).reshape(len(possible), len(Ratio._fields)).T
+    matrix = np.array(possible, np.float64).reshape(len(possible), len(Ratio._fields))
+    columns = dict(zip(Ratio._fields, matrix.T, strict=True))
     return SegmentEstimate(
         metric=parts[0].part.spec.name,
         size=size,
         items=tuple(values.values[row] for row in rows),
-        share=columns[0],
-        standard_error=columns[1],
-        low=columns[2],
-        high=columns[3],
-        influence=columns[4],
+        share=columns["share"],
+        standard_error=columns["standard_error"],
+        low=columns["low"],
+        high=columns["high"],
+        influence=columns["influence"],
         detected=detect(
             values.combined.scores[rows], false_finds=options.false_finds, alpha=DETECTION_ALPHA
         ),

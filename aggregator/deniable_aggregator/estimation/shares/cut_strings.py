@@ -31,7 +31,7 @@ def reported_beginning(code: LetterCode, text: str) -> str | None:
 
 
 def cut_strings(specs: Sequence[Spec], items: Sequence[str]) -> Iterator[Notice]:
-    """A notice about strings that cannot be told from others that begin alike, if there are any."""
+    """A notice if some strings are reported as the same beginning as others."""
     beginnings = {
         item: beginning
         for spec in specs

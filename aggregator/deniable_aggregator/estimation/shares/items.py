@@ -184,7 +184,7 @@ def _check_informed(
     *,
     is_listed: bool,
 ) -> None:
-    """Refuses requested items that no report is about, if they were listed or there is no other.
+    """Refuses items that no report is about, if the question lists them or all items are such.
 
     Raises:
         ParameterError: naming one of them.

@@ -69,8 +69,6 @@ def estimate_lifts(
         pair_shares, ratios, sum({part.spec: part.reports for part in parts}.values())
     )
     adjusted = adjust_p_values(ratios.p_value, options.false_finds)
-    columns = zip(ratios.lift, ratios.error, ratios.low, ratios.high, moved, strict=True)
-    numbers = [[None if np.isnan(number) else float(number) for number in row] for row in columns]
     return _meaning(options, interval, level, len(pairs)), [
         Measured(
             measure="lift",
@@ -79,21 +77,25 @@ def estimate_lifts(
             both=float(pair_shares.shares[at, 0]),
             expected=float(ratios.expected[at]),
             method="fieller",
-            estimate=numbers[at][0],
-            standard_error=numbers[at][1],
-            low=numbers[at][2],
-            high=numbers[at][3],
+            estimate=_number(ratios.lift[at]),
+            standard_error=_number(ratios.error[at]),
+            low=_number(ratios.low[at]),
+            high=_number(ratios.high[at]),
             p_value=float(ratios.p_value[at]),
             adjusted_p_value=float(adjusted[at]),
-            told=numbers[at][0] is not None and float(adjusted[at]) <= ALPHA,
-            shift_if_fake=numbers[at][4],
+            told=not np.isnan(ratios.lift[at]) and float(adjusted[at]) <= ALPHA,
+            shift_if_fake=_number(moved[at]),
             reports=int(pair_shares.reports[at]),
-            reason=None
-            if numbers[at][0] is not None
-            else _reason(flags[pairs[at]], pair_shares, at),
+            reason=_reason(flags[pairs[at]], pair_shares, at)
+            if np.isnan(ratios.lift[at])
+            else None,
         )
         for at in picked
     ]
+
+
+def _number(number: np.float64) -> float | None:
+    return None if np.isnan(number) else float(number)
 
 
 class _Ratios(NamedTuple):

@@ -54,7 +54,7 @@ class Cells(NamedTuple):
     Attributes:
         shares: float64, (cells,): debiased shares of the cohort's devices that set the bit.
         reports: float64, (cells,): how many reports the cohort has; at least 1.
-        cohorts: how many there are; each has as many cells, one after the other.
+        cohorts: number of cohorts. All have equally many cells, and their cells follow each other.
         support: with which probabilities a set and an unset bit are reported as 1.
     """
 

@@ -198,7 +198,7 @@ class SketchRows:
         """
         least = self.supporting.min(axis=1)
         most = self.caps(_GRID, ROW_CAP) - _GRID[:, None] * self.reports * self.gap
-        # Cells that are too high for all items are counted as one more than the highest of them.
+        # Cells above the highest cap of all items count as that cap plus one.
         beyond = np.floor(most.max(axis=0)).astype(np.int64) - least + 1
         cells = frequencies(np.minimum(self.supporting - least[:, None], beyond[:, None]))
         values = np.arange(cells.shape[1], dtype=np.float64)

@@ -93,7 +93,7 @@ class Estimates(NamedTuple):
 
 
 def common_strings(rows: TrieRows, strings: Iterable[PlacedStrings]) -> Explaining | None:
-    """The common ones of some strings, with shares from which they have explained each other.
+    """The common strings, each with a share that is corrected for those of the others.
 
     Args:
         strings: in portions.
@@ -170,7 +170,7 @@ def _counts(rows: TrieRows, strings: PlacedStrings) -> NDArray[np.float64]:
 def _explained_shares(
     strings: PlacedStrings, explaining: Explaining | None, rows: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Which share others that are explained have in each cell, and all of them together.
+    """The share of all other explained strings in each cell, and the share of all together.
 
     Returns:
         float64, (strings, rows) and (strings,).

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.statistics.hashed.sketch_rows import SketchRows
 
 _DEVIATIONS: Final = 5.0
-"""A cell is more than noise so many standard deviations above what others hold."""
+"""A cell that is more standard deviations above its expectation than this is more than noise."""
 
 _LEAST_ROWS: Final = 0.75
 """At least this part of the rows must have such a cell."""

@@ -171,7 +171,7 @@ class _Merged:
             contradiction = float(apart @ against)
             if most == np.inf:
                 most = contradiction + z**2 / self._scale
-            # Where does it contradict the raw shares as much as it may?
+            # At which step is the misfit to the raw shares the largest allowed?
             square, middle = float(moving @ change), float(apart @ change)
             stop = np.inf
             if square > _TINY**2:
@@ -201,6 +201,6 @@ class _Merged:
 def _crossing(
     start: NDArray[np.float64], speed: NDArray[np.float64], earliest: float
 ) -> NDArray[np.float64]:
-    """When each of some numbers that move evenly falls below 0; infinite if it does not."""
+    """The time at which each number, moving at constant speed, falls below 0; infinite if never."""
     falling = speed < -_TINY
     return np.where(falling, np.maximum(-start / np.where(falling, speed, 1.0), earliest), np.inf)

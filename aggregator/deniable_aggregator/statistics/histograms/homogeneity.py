@@ -183,7 +183,7 @@ def _bits_p_value(before: OutcomeCounts, after: OutcomeCounts, repetition: Repet
 
 
 def _exact_score(ones: NDArray[np.float64], trials: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of the test that is binomial given all ones, or all zeros if these are fewer, as z-scores."""
+    """The test's z-scores and their law: binomial given all ones, or all zeros if fewer."""
     rarer = np.where(2 * ones.sum(axis=0) > trials.sum(axis=0), trials - ones, ones)
     total, part = rarer.sum(axis=0).astype(np.int64), trials[0] / trials.sum(axis=0)
     below = special.bdtr(rarer[0], total, part)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.store.backends.base import IngestTransaction, Result
 
 FREE_PART: Final = 8
-"""One in so many pages may be free: what is written next takes them."""
+"""At most one in so many pages stays free, for the next writes."""
 
 LEAST_SURPLUS_PAGES: Final = 64
 """Fewer free pages than so many beyond that are not worth giving back."""

@@ -29,7 +29,7 @@ FEW_CELLS: Final = 64
 BYTES, BYTE_PLANES, BIT_PLANES, GAPS = range(4)
 
 EMPTY_CELLS: Final = 4
-"""Where there are fewer counts than one for so many counters, distances are tried."""
+"""Distances are tried if there is less than one count for so many counters."""
 
 NEARLY_EMPTY_CELLS: Final = 64
 """Where there are even fewer, nothing else is."""

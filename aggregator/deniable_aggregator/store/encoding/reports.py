@@ -59,7 +59,7 @@ def encode_reports(reports: bytes, width: int) -> bytes:
     """The part that holds reports.
 
     Sorted reports have columns that repeat and columns of noise, so they are compressed column by
-    column. Narrow ones are numbers, whose differences are smaller than they. Where nothing is
+    column. Narrow reports are numbers, and their differences are smaller numbers. Where nothing is
     smaller, reports are left as they are.
 
     Args:

@@ -71,7 +71,7 @@ class CounterSum:
             self.add_places(places[places < self.cells])
 
     def add_sum(self, other: CounterSum) -> None:
-        """Adds another sum; those of its counters that this one has not are left out."""
+        """Adds another sum. Counters beyond the last of this sum are left out."""
         if other._array is not None:
             self.add(other._array)
         for places in other._places:

@@ -55,7 +55,7 @@ class CountedDay(NamedTuple):
         """The same with more reports.
 
         Args:
-            other: those that wait, of one key.
+            other: the waiting reports of one key.
         """
         return CountedDay(
             self.parts + other.parts,

@@ -152,7 +152,7 @@ class Estimates:
             until: periods that end after it are left out.
             metrics: names; the ones without rows do no harm.
             measures: only these; all of them if empty.
-            values: of what has a value, only these; all of them if empty.
+            values: only rows with one of these values, or without any value; all rows if empty.
             top: of the shares of all devices, only those of so many values of each metric, the
                 largest in the newest of these periods; no bins and no shares within segments.
             brief: only the first row of each period.

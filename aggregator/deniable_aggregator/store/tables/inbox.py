@@ -107,9 +107,7 @@ class Inbox:
         Raises:
             StoreUnavailableError: if the store failed; uncounted rows stay in the inbox.
         """
-        query = select(
-            inbox.c.id, inbox.c.digest, inbox.c.epoch, inbox.c.key, inbox.c.payload
-        ).limit(max_rows)
+        query = select(*(inbox.c[name] for name in InboxRow._fields)).limit(max_rows)
         if unreadable:
             query = query.where(inbox.c.digest.not_in(unreadable))
         if self._database.locks_rows:
@@ -125,12 +123,19 @@ class Inbox:
     def backlog(self, digests: Collection[bytes]) -> list[Backlog]:
         """The rows that wait to be counted, for each of these specs that has any."""
         query = (
-            select(inbox.c.digest, func.count(), func.sum(func.length(inbox.c.payload)))
+            select(
+                inbox.c.digest,
+                func.count().label("rows"),
+                func.sum(func.length(inbox.c.payload)).label("payload_bytes"),
+            )
             .where(inbox.c.digest.in_(digests))
             .group_by(inbox.c.digest)
         )
         with self._database.read() as connection:
-            return [Backlog(row[0], row[1], int(row[2])) for row in connection.execute(query)]
+            return [
+                Backlog(digest=row.digest, rows=row.rows, payload_bytes=int(row.payload_bytes))
+                for row in connection.execute(query)
+            ]
 
     def size(self) -> tuple[int, int]:
         """How many rows wait to be counted, and how many bytes of reports are in them."""

@@ -1,7 +1,8 @@
 """Which parts of a tally are worth merging, and what they are together.
 
 A slice of few reports is stored as its reports. Once its counters are smaller, it is stored as
-these. A merge rewrites what it merges, so it waits until what is new is worth that.
+these. A merge rewrites old parts too, so it waits until there are enough new reports to pay for
+that.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ def sum_by_total(parts: Iterable[tuple[SliceNumbers, int]]) -> Counter[tuple[int
 def unsettle(connection: Connection, days: Iterable[int]) -> None:
     """Says of closed days that their tallies may have to be merged again.
 
-    Whoever settles one of these days waits for this transaction, or this one waits for that.
+    A transaction that settles one of these days, and this one, wait for each other.
     """
     closed = epochs.c.epoch.in_(sorted(set(days))), epochs.c.key.is_(None)
     lock_days(connection, closed)

@@ -56,17 +56,17 @@ class SetAsideRows:
                 set_aside.c.digest,
                 metrics.c.application,
                 metrics.c.name,
-                func.count(),
-                func.sum(func.length(set_aside.c.payload)),
-                func.min(set_aside.c.epoch),
-                func.max(set_aside.c.epoch),
+                func.count().label("rows"),
+                func.sum(func.length(set_aside.c.payload)).label("payload_bytes"),
+                func.min(set_aside.c.epoch).label("first"),
+                func.max(set_aside.c.epoch).label("last"),
             )
             .join_from(set_aside, metrics, metrics.c.digest == set_aside.c.digest, isouter=True)
             .group_by(set_aside.c.digest, metrics.c.application, metrics.c.name)
             .order_by(set_aside.c.digest)
         )
         with self._database.read() as connection:
-            groups = [SetAsideGroup(*row) for row in connection.execute(query)]
+            groups = [SetAsideGroup(**row._mapping) for row in connection.execute(query)]
         return [group._replace(payload_bytes=int(group.payload_bytes)) for group in groups]
 
     def retry(self, digest: bytes, *, day: int, actor: str) -> int:

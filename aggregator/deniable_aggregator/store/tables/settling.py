@@ -130,7 +130,7 @@ class DaySettler:
         return work
 
     def _merge(self, work: Work, *, keep_reports: bool) -> bool:
-        """Merges the parts of slices in one transaction; returns False if others were at it."""
+        """Merges parts of slices in one transaction; False if another process was merging."""
         settled = self._kept if keep_reports else self._done
         with self._database.read() as connection:
             bodies = read_bodies(connection, [part for _, parts in work.values() for part in parts])
@@ -186,7 +186,7 @@ def _worth_writing(
 ) -> bool:
     """Whether parts are written anew.
 
-    A lone part of which hardly anything would be saved stays as it is, as writing it costs pages.
+    A single part that would hardly become smaller is left, because writing it costs pages.
     """
     if len(before) == len(after) == 1 and not counter.noise_is_permanent:
         return SAVED_SHARE * (len(after[0].body) + SAVED_BYTES) < len(before[0].body)

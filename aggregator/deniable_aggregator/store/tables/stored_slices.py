@@ -29,7 +29,7 @@ COUNTED_BYTES: Final = 8 << 20
 
 
 class StoredSlice(NamedTuple):
-    """The reports that one key brought for one day: their sum is that of all that stands here.
+    """The reports that one key brought for one day; `counters` and `packed` together are their sum.
 
     Attributes:
         epoch: the day.

@@ -184,7 +184,7 @@ class Tallies:
     def reports_by_key(self, counters: Collection[ReportCounter]) -> dict[str, int]:
         """How many counted reports of these specs each key has brought, excluded keys too.
 
-        Those of days that became one are left out, as they cannot be told apart by key.
+        Reports of days that became one are left out: their keys are no longer known.
 
         Returns:
             By the id of the key.

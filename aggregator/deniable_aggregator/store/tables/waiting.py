@@ -1,4 +1,4 @@
-"""Reports of the inbox, as questions read them: those that wait count as those that are stored."""
+"""Reports in the inbox, as questions read them: waiting reports count like stored ones."""
 
 from __future__ import annotations
 
@@ -46,12 +46,20 @@ def waiting_rows(
     """
     length = func.sum(func.length(inbox.c.payload))
     query = (
-        select(inbox.c.digest, inbox.c.epoch, keys.c.number, length)
+        select(inbox.c.digest, inbox.c.epoch, keys.c.number, length.label("payload_bytes"))
         .join_from(inbox, keys, inbox.c.key == keys.c.id)
         .where(inbox.c.digest.in_(digests))
         .group_by(inbox.c.digest, inbox.c.epoch, keys.c.number)
     )
-    rows = [WaitingRows(bytes(row[0]), *row[1:3], int(row[3])) for row in connection.execute(query)]
+    rows = [
+        WaitingRows(
+            digest=bytes(row.digest),
+            epoch=row.epoch,
+            key=row.number,
+            payload_bytes=int(row.payload_bytes),
+        )
+        for row in connection.execute(query)
+    ]
     sizes: defaultdict[bytes, int] = defaultdict(int)
     for group in rows:
         sizes[group.digest] += group.payload_bytes

@@ -58,7 +58,7 @@ def aliases(spec: Spec) -> Iterator[str]:
 
 
 def _item(attribute: Attribute) -> str:
-    """One attribute; one that may be left out then counts as its catch-all."""
+    """One attribute. If a program may leave it out, it counts as its catch-all then."""
     before = f'{_INDENT}"{attribute.name}": '
     if attribute.type == "boolean":
         return f"{before}bool,"

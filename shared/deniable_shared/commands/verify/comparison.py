@@ -1,4 +1,4 @@
-"""How the files that are there differ from those that should be."""
+"""How installed files differ from expected ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Comparison:
-    """Files that should be there, beside those that are.
+    """Expected files compared with installed ones.
 
     Attributes:
         compared: how many files should be there.

@@ -101,7 +101,7 @@ class MemoizedOneBitMean(BitMean):
 
     @property
     def resemblance_bits(self) -> float:
-        """Of one bit, at most: where it is a 1 as often as a 0."""
+        """At most that of one bit, reached where 1 and 0 are equally frequent."""
         flip = self.flip / SCALE
         return resemblance_of_bits(0.5, 1 - flip, flip)
 
