@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from field.asking import Reader
 from field.findings import Check, Interval
-from field.reading import NAN, answer_difference, asked, periods, rows_of, share
+from field.reading import NAN, answer_difference, asked, numbers_of, periods, share, shares_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -79,7 +79,7 @@ def printed_shares(line: str) -> Reader:
     def read(answer: Answer, line: str) -> Iterator[Interval | Check]:
         found = [match for text in rows(answer) if (match := _SHARE.fullmatch(text))]
         yield Check(line, bool(found), f"{answer.metric}: no shares in the printed table")
-        computed = {row["value"]: row for row in rows_of(answer.content)}
+        computed = {row["value"]: row for row in shares_of(answer)}
         for match in found:
             value = match["value"]
             selection = answer.selection
@@ -102,9 +102,9 @@ def printed_series(line: str) -> Reader:
     def read(answer: Answer, line: str) -> Iterator[Interval | Check]:
         day_of, selection = answer.truth.deployment.day_of, answer.selection
         computed = {
-            (part_selection.days, row["value"]): row
-            for part, part_selection in periods(answer)
-            for row in rows_of(part)
+            (period.selection.days, row["value"]): row
+            for period in periods(answer)
+            for row in shares_of(answer, period.place)
         }
         found, begun = 0, False
         for text in rows(answer):
@@ -143,7 +143,8 @@ def printed_changes(line: str) -> Reader:
 
     def read(answer: Answer, line: str) -> Iterator[Interval | Check]:
         before = answer.selection._replace(days=answer.question.before)
-        computed = {row.get("value", "mean"): row for row in answer.content["changes"]}
+        changes = numbers_of(answer, "difference in share", "difference in mean")
+        computed = {row.get("value", "mean"): row for row in changes}
         found = 0
         for text in rows(answer):
             match = _CHANGE.match(text)
@@ -167,15 +168,16 @@ def printed_numbers(line: str) -> Reader:
 
     def read(answer: Answer, line: str) -> Iterator[Interval | Check]:
         truth, metric, selection = answer.truth, answer.metric, answer.selection
-        content, span = answer.content, truth.spec(metric, selection).range
+        span = truth.spec(metric, selection).range
         possible = None if span is None else (float(span[0]), float(span[1]))
-        quantiles = {row["quantile"]: row for row in content.get("quantiles") or ()}
-        bins = {row["from"]: row for row in content.get("bins") or ()}
+        quantiles = {row["quantile"]: row for row in numbers_of(answer, "quantile")}
+        bins = {row["bin_from"]: row for row in numbers_of(answer, "bin")}
         found = 0
         for text in rows(answer):
             row: Row | None
             if match := _MEAN.match(text):
-                true, name, row, unit = truth.mean(metric, selection), "mean", content["mean"], 1
+                (row,) = numbers_of(answer, "mean")
+                true, name, unit = truth.mean(metric, selection), "mean", 1
                 printed = number_in(match["cell"])
             elif match := _QUANTILE.match(text):
                 place = float(match["place"] or 50) / PERCENT

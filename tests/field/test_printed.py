@@ -69,7 +69,7 @@ def test_what_has_no_interval_is_no_difference(text):
     assert difference_in(text) is None
 
 
-ROW = {"value": "light", "share": 0.484, "low": 0.4732, "high": 0.4945}
+ROW = {"measure": "share", "value": "light", "estimate": 0.484, "low": 0.4732, "high": 0.4945}
 
 
 def truth_of_a_day():
@@ -81,12 +81,15 @@ def truth_of_a_day():
 
 def test_a_printed_series_is_read_below_its_headings():
     day = str(Deployment(63, 1).date_of(0))
-    part = {"since": day, "until": day, "reports": 1_000, "estimates": [ROW]}
+    content = {
+        "head": {"periods": [{"since": day, "until": day, "reports": 1_000}]},
+        "numbers": [ROW],
+    }
     table = f"""
 period      reports  marks        value   share  95% interval   -3.5 to 66.2%
 {day}    1,000  new version  light   48.4%  47.3 to 49.5%  │   ●"""
     question = Question("as a table", "theme", "series", [], days=(0, 0), command=())
-    answer = Answer(question, truth_of_a_day(), {"periods": [part]}, table)
+    answer = Answer(question, truth_of_a_day(), content, table)
     reader = printed_series("printed series")
     findings = list(reader.read(answer, reader.line))
     (interval,) = (each for each in findings if isinstance(each, Interval))
@@ -106,7 +109,12 @@ period      reports  marks        value   share  95% interval   -3.5 to 66.2%
 )
 def test_an_interval_that_is_printed_narrower_than_computed_is_wrong(table, verdict):
     question = Question("as a table", "theme", "estimate", [], days=(0, 0), command=())
-    answer = Answer(question, truth_of_a_day(), {"reports": 1_000, "estimates": [ROW]}, table)
+    answer = Answer(
+        question,
+        truth_of_a_day(),
+        {"head": {"periods": [{"reports": 1_000}]}, "numbers": [ROW]},
+        table,
+    )
     reader = printed_shares("printed shares")
     findings = list(reader.read(answer, reader.line))
     assert [type(each) for each in findings] == [Check, Interval, Check]
