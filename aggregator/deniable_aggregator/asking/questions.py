@@ -59,6 +59,7 @@ _ABOUT_DAYS: Final = (
     "days_rolled_up",
     "server_outdated",
 )
+_MEASURED: Final[dict[str, Any]] = {"computed": True, "tagged": True, "formats": True}
 _ABOUT_VALUES: Final = (*_ABOUT_DAYS, "candidates_needed", "estimate_refused")
 
 
@@ -149,10 +150,8 @@ ESTIMATE: Final[Question[EstimateQuery, Estimate]] = Question(
     Estimate,
     EstimateQuery,
     ValueLists,
+    **_MEASURED,
     problems=(*_LIMITED, *_ABOUT_VALUES),
-    computed=True,
-    tagged=True,
-    formats=True,
 )
 SERIES: Final[Question[SeriesQuery, Series]] = Question(
     "series",
@@ -161,10 +160,8 @@ SERIES: Final[Question[SeriesQuery, Series]] = Question(
     Series,
     SeriesQuery,
     ValueLists,
+    **_MEASURED,
     problems=(*_LIMITED, *_ABOUT_VALUES),
-    computed=True,
-    tagged=True,
-    formats=True,
 )
 CHANGE: Final[Question[ChangeQuery, Change]] = Question(
     "change",
@@ -173,10 +170,8 @@ CHANGE: Final[Question[ChangeQuery, Change]] = Question(
     Change,
     ChangeQuery,
     ValueLists,
+    **_MEASURED,
     problems=(*_LIMITED, *_ABOUT_VALUES),
-    computed=True,
-    tagged=True,
-    formats=True,
 )
 HEALTH: Final[Question[DaysQuery, Health]] = Question(
     "health",
@@ -184,10 +179,8 @@ HEALTH: Final[Question[DaysQuery, Health]] = Question(
     "Whether the reports of a metric look like those of devices, day by day and key by key.",
     Health,
     DaysQuery,
+    **_MEASURED,
     problems=(*_LIMITED, *_ABOUT_DAYS),
-    computed=True,
-    tagged=True,
-    formats=True,
 )
 HEALTH_OVERVIEW: Final[Question[DaysQuery, HealthOverview]] = Question(
     "health_overview",

@@ -112,12 +112,13 @@ def key_links(answers: Answers, choices: Choices, address: str) -> Iterator[Link
     if answers.change is not None:
         health += [answers.change.health.before, answers.change.health.after]
     keys = {each.key: each for one in health for each in (*one.suspicious_keys, *one.uneven_keys)}
+    left_out = choices.passed["without_key"]
     for key, each in keys.items():
-        if key and key not in choices.without_key:
-            without = (*choices.without_key, key)
+        if key and key not in left_out:
+            without = (*left_out, key)
             text = f"Look without key {key_in_words(key, each.label)}"
             yield Link(text, changed(address, without_key=without))
-    if choices.without_key:
+    if left_out:
         yield Link("Count all keys again", changed(address, without_key=None))
     if any(each.verdict in ("suspicious", "uneven") for each in health):
         since, until = str(choices.followed.since), str(choices.days.until)

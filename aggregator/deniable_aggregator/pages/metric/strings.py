@@ -91,8 +91,8 @@ def strings_of(
         metric=details.name,
         since=choices.days.since,
         until=choices.days.until,
-        without_key=choices.without_key,
-        version=choices.version,
+        without_key=choices.passed["without_key"],
+        version=choices.passed["version"],
     )
     looked = look(source, asked) if details.discovers else None
     found = looked.found.result or None if looked is not None and looked.found is not None else None
