@@ -347,7 +347,7 @@ def _state(answers: Answers, choices: Choices, address: str) -> State:
             return states.all_excluded()
         return states.no_reports(answers.needed, "A value that 1% have")
     last, days = known.last, choices.days
-    if choices.without_key or choices.segment or choices.version:
+    if any(choices.passed.values()):
         everything = changed(address, without_key=None, segment=None, version=None)
         return State("No reports are left", str(error), link=Link("Count all of them", everything))
     since = last - timedelta((days.until - days.since).days)

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from deniable_aggregator.api.admin_routes import MAX_REQUEST_BYTES
+from deniable_aggregator.api.administration import MAX_REQUEST_BYTES
 from deniable_aggregator.dates import format_day
 from tests.aggregator.service import REGISTRY, TODAY, bearer, problem, upload
 from tests.aggregator.stored import key_administrator
