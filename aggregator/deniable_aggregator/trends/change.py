@@ -277,7 +277,7 @@ def _period(
         marks=covered.marks(days.since, days.until),
         days=covered,
         health=health,
-        versions=[spec.digest.hex() for spec, _, _ in counted],
+        versions={spec.digest.hex(): reports for spec, _, reports in counted},
     )
 
 
