@@ -94,11 +94,7 @@ def package_folder(package: str) -> Traversable:
 
 
 def digest_of(hashes: Mapping[str, str]) -> str:
-    r"""SHA-256, in hexadecimal, of the sorted lines "hash  path\n".
-
-    Args:
-        hashes: of files, by path.
-    """
+    r"""SHA-256, in hexadecimal, of the sorted lines "hash  path\n"."""
     lines = sorted(f"{file_hash}  {path}\n" for path, file_hash in hashes.items())
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 

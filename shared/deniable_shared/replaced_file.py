@@ -22,9 +22,6 @@ def replaced_file(path: Path) -> Iterator[BinaryIO]:
     link stays, and what it leads to is replaced. What is no file, such as /dev/null or a pipe, is
     written to.
 
-    Args:
-        path: of the file.
-
     Raises:
         OSError: if it cannot be written.
     """

@@ -31,13 +31,13 @@ def report_file_path(file: ArchivedFile, store_id: str) -> str:
         file: the file; its size and content do not matter.
         store_id: the store's name in archives.
     """
-    named = {
+    keys = {
         "application": quote(file.application, safe=""),
         "metric": quote(file.metric, safe=""),
         "version": file.digest.hex(),
         "day": format_day(file.epoch),
     }
-    folders = "/".join(f"{name}={value}" for name, value in named.items())
+    folders = "/".join(f"{name}={value}" for name, value in keys.items())
     return f"{folders}/reports-{store_id}-{file.number}.parquet"
 
 

@@ -65,8 +65,8 @@ class ChangeRequest:
         Args:
             items: how many, at least 1 for intervals of several at once.
         """
-        shown = min(self.query.top or items, items)
-        return alpha_per_interval(self.interval, level=self.level, asked=items, shown=shown)
+        most_shown = min(self.query.top or items, items)
+        return alpha_per_interval(self.interval, level=self.level, asked=items, shown=most_shown)
 
 
 @dataclass(frozen=True)

@@ -48,7 +48,6 @@ def components_of(specs: Iterable[Spec], days: int, devices: int = 1) -> tuple[C
     """What is sent about so many days in a row, if every metric reports as often as it may.
 
     Args:
-        specs: the metrics.
         days: at least 1.
         devices: how many devices of one person hold the same values; at least 1.
     """

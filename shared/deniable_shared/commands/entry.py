@@ -77,10 +77,10 @@ def _run(words: list[str]) -> int:
     if words == ["--version"]:
         print(f"deniable, version {__version__}")
         return 0
-    found = find_command(words)
-    if found is None:
+    matched = find_command(words)
+    if matched is None:
         return _run_nothing(words)
-    name, arguments = found
+    name, arguments = matched
     command = COMMANDS[name]
     try:
         if command.needs_extra:
@@ -100,17 +100,17 @@ def _run(words: list[str]) -> int:
 
 def _run_nothing(words: list[str]) -> int:
     """Answers words that are no command: by the help of a group, or by an error."""
-    group, *rest = words
+    group, *options = words
     if names_after([group]):
-        if not rest or rest[0] in _HELP:
+        if not options or options[0] in _HELP:
             print(group_help(group), end="")
-            return 0 if rest else 2
-        known, wrong, whole = names_after([group]), rest[0], f"deniable {group}"
+            return 0 if options else 2
+        known_names, wrong, whole = names_after([group]), options[0], f"deniable {group}"
     else:
-        known, wrong, whole = names_after([]), group, "deniable"
+        known_names, wrong, whole = names_after([]), group, "deniable"
     kind = "option" if wrong.startswith("-") else "command"
     message = f"No such {kind} '{wrong}'."
-    message += did_you_mean(wrong, known)
+    message += did_you_mean(wrong, known_names)
     usage = USAGE if whole == "deniable" else f"Usage: {whole} COMMAND ...\n"
     print(f"{usage}Try '{whole} --help' for help.\n\nError: {message}", file=sys.stderr)
     return 2

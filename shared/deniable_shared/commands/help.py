@@ -55,11 +55,11 @@ Commands of the aggregator (pip install 'deniable[aggregator]'):
 
 def full_help() -> str:
     """The help of the script itself."""
-    light, others = (
+    light, heavy = (
         [name for name, command in COMMANDS.items() if command.needs_extra == needs_extra]
         for needs_extra in (False, True)
     )
-    return f"{USAGE}{_ABOUT}{_listed(light)}{_OF_THE_AGGREGATOR}{_listed(others)}"
+    return f"{USAGE}{_ABOUT}{_listed(light)}{_OF_THE_AGGREGATOR}{_listed(heavy)}"
 
 
 def group_help(group: str) -> str:

@@ -56,11 +56,7 @@ class CodeTable:
 
 
 class Machine(ABC):
-    """A finite-state code of bytes. State 0 is the start of a string.
-
-    Attributes:
-        states: how many states there are.
-    """
+    """A finite-state code of bytes. State 0 is the start of a string."""
 
     states: int
 

@@ -29,7 +29,7 @@ def losses_of_support(own: Fraction, other: Fraction) -> LossClasses:
         other: the probability of reports that speak for the other value and against the device's.
     """
     classes = ((own, other), (other, own), (1 - own - other, 1 - own - other))
-    return tuple((each, twin) for each, twin in classes if each or twin)
+    return tuple((own, twin) for own, twin in classes if own or twin)
 
 
 def mixed_losses(parts: Iterable[tuple[Fraction, LossClasses]]) -> LossClasses:

@@ -112,7 +112,6 @@ class MemoizedOracle(Oracle):
         """The mechanism over `size` items that exceeds neither epsilon.
 
         Args:
-            size: number of items.
             epsilon: privacy loss of one report, in nats.
             epsilon_permanent: privacy loss of all reports of one value, in nats.
 

@@ -24,7 +24,14 @@ def entropy(probabilities: Iterable[float]) -> float:
     Args:
         probabilities: of all values; they add up to 1. Those of 0 count for nothing.
     """
-    return math.fsum(-each * math.log2(each) for each in probabilities if each > 0) + 0.0
+    return (
+        math.fsum(
+            -probability * math.log2(probability)
+            for probability in probabilities
+            if probability > 0
+        )
+        + 0.0
+    )
 
 
 def binary_entropy(probability: float) -> float:

@@ -10,6 +10,8 @@ from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.simulated import drawn, holders, spec_of
 
+pytestmark = pytest.mark.audit
+
 SIZE, REPORTS, REPETITIONS = 500, 20_000, 300
 
 

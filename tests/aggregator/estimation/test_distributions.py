@@ -25,6 +25,8 @@ from tests.aggregator.estimation.test_shares import counted
 from tests.aggregator.served import numbers
 from tests.privacy.specs import histogram
 
+pytestmark = pytest.mark.audit
+
 MINUTES = (Fraction(0), Fraction(60))
 
 

@@ -40,6 +40,8 @@ from tests.aggregator.simulated import items, spec_of
 from tests.privacy.specs import attribute, category, histogram, number, record, sketch, string
 from tests.privacy.test_segments import segmented
 
+pytestmark = pytest.mark.audit
+
 HONEST, FAKES = 9_900, 100  # 1% of them all
 ITEM = "i1"
 

@@ -16,6 +16,8 @@ from tests.aggregator.answered import as_json
 from tests.aggregator.served import numbers
 from tests.privacy.specs import attribute, record
 
+pytestmark = pytest.mark.audit
+
 REPETITIONS = 400
 FOUR_SIGMA = 4 * np.sqrt(0.05 * 0.95 / REPETITIONS)
 

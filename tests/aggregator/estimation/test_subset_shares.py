@@ -27,6 +27,8 @@ from tests.privacy.conformance import secret_of, seeded
 from tests.privacy.specs import category, sketch, string
 from tests.privacy.walking import distribution
 
+pytestmark = pytest.mark.audit
+
 REPETITIONS = 500
 """Their mean square has a standard deviation of 6.3%: the limits are four of them away."""
 

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from deniable_shared.spec import Spec
 
+pytestmark = pytest.mark.audit
+
 REPETITIONS = 250
 
 

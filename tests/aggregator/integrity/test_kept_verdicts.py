@@ -50,7 +50,7 @@ def reported(table=None):
 
 @pytest.fixture(scope="module")
 def kept(table):
-    stored = msgspec.msgpack.encode(KeptVerdicts.of(table))
+    stored = msgspec.msgpack.encode(KeptVerdicts.from_table(table))
     return {SPEC.digest: [msgspec.msgpack.decode(stored, type=KeptVerdicts)]}
 
 
@@ -91,7 +91,7 @@ def test_medians_of_periods_and_of_later_days_are_weighted_by_reports(table):
     """Three days are kept, and four still have their slices."""
     days = table.days.tolist()
     early, late = table.between(days[0], days[2]), table.between(days[3], days[6])
-    kept = {SPEC.digest: [KeptVerdicts.of(early)]}
+    kept = {SPEC.digest: [KeptVerdicts.from_table(early)]}
     both = SliceMedians().robust_checks(reported(late), rows(SPEC.items), 0.95, kept)
     apart = [
         SliceMedians().robust_checks(reported(part), rows(SPEC.items), 0.95)

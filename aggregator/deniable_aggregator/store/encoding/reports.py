@@ -51,7 +51,7 @@ def join_reports(payloads: Iterable[bytes], width: int) -> bytes:
     """
     joined = b"".join(payloads)
     if width == 1 or len(joined) > FEW_REPORTS * width:
-        return _sorted(joined, width).tobytes()
+        return _sort_reports(joined, width).tobytes()
     return b"".join(sorted(joined[at : at + width] for at in range(0, len(joined), width)))
 
 
@@ -107,7 +107,7 @@ def _rows(numbers: NDArray[np.uint64], width: int) -> NDArray[np.uint8]:
     return wide[:, WIDEST_NUMBER - width :]
 
 
-def _sorted(joined: bytes, width: int) -> NDArray[Any]:
+def _sort_reports(joined: bytes, width: int) -> NDArray[Any]:
     if width in (1, 2, 4, 8):
         numbers = np.frombuffer(joined, f">u{width}")
         return np.sort(numbers.astype(f"=u{width}")).astype(f">u{width}")

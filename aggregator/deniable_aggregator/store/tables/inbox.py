@@ -91,7 +91,7 @@ class Inbox:
 
     @contextmanager
     def claim(
-        self, *, max_bytes: int, max_rows: int, left: Collection[bytes] = ()
+        self, *, max_bytes: int, max_rows: int, unreadable: Collection[bytes] = ()
     ) -> Iterator[Batch]:
         """Claims rows to count, of any metric: at least one, unless all are claimed by others.
 
@@ -102,7 +102,7 @@ class Inbox:
         Args:
             max_bytes: the batch ends with the row that reaches this size.
             max_rows: the batch has at most this many rows.
-            left: digests of specs whose rows are not claimed.
+            unreadable: digests of specs whose rows are not claimed.
 
         Raises:
             StoreUnavailableError: if the store failed; uncounted rows stay in the inbox.
@@ -110,8 +110,8 @@ class Inbox:
         query = select(
             inbox.c.id, inbox.c.digest, inbox.c.epoch, inbox.c.key, inbox.c.payload
         ).limit(max_rows)
-        if left:
-            query = query.where(inbox.c.digest.not_in(left))
+        if unreadable:
+            query = query.where(inbox.c.digest.not_in(unreadable))
         if self._database.locks_rows:
             locking = query.with_for_update(skip_locked=True)
             with self._database.write() as connection:
@@ -165,10 +165,10 @@ class Inbox:
         with self._database.write() as connection:
             connection.execute(update(epochs).where(*closing).values(key=None))
         name = tuple_(seen.c.epoch, seen.c.hash)
-        some = select(seen.c.epoch, seen.c.hash).where(seen.c.epoch < oldest_open)
+        forgotten = select(seen.c.epoch, seen.c.hash).where(seen.c.epoch < oldest_open)
         while True:
             with self._database.write() as connection:
-                forget = delete(seen).where(name.in_(some.limit(FORGET_ROWS)))
+                forget = delete(seen).where(name.in_(forgotten.limit(FORGET_ROWS)))
                 if connection.execute(forget).rowcount == 0:
                     break
         self._database.purge()
@@ -233,8 +233,8 @@ def _upload_name(
     key = keys[latest]
     if key is None or any(keys[part.epoch] is None for part in upload.parts):
         return None
-    named = upload.id + application.encode()
-    return latest, hashlib.blake2b(named, digest_size=HASH_BYTES, key=key).digest()
+    name_bytes = upload.id + application.encode()
+    return latest, hashlib.blake2b(name_bytes, digest_size=HASH_BYTES, key=key).digest()
 
 
 def _inbox_row(group: tuple[bytes, int, str], payloads: list[bytes]) -> InboxRow:

@@ -40,8 +40,6 @@ class Sessions:
         """Adds a session, and an entry to the audit log.
 
         Args:
-            session: the session.
-            record: the entry.
             replaced: the hash of a session that ends with this; None for none.
         """
         values = session._asdict() | {"key_ids": " ".join(session.key_ids)}

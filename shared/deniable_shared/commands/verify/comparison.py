@@ -32,16 +32,16 @@ class Comparison:
         return not (self.changed or self.missing or self.added)
 
 
-def compare(expected: Mapping[str, str], found: Mapping[str, str]) -> Comparison:
+def compare(expected: Mapping[str, str], actual: Mapping[str, str]) -> Comparison:
     """Compares files by path and hash.
 
     Args:
         expected: hashes of the files that should be there, by path.
-        found: hashes of those that are.
+        actual: hashes of those that are.
     """
     return Comparison(
         len(expected),
-        tuple(path for path in expected if found.get(path, expected[path]) != expected[path]),
-        tuple(path for path in expected if path not in found),
-        tuple(path for path in found if path not in expected),
+        tuple(path for path in expected if actual.get(path, expected[path]) != expected[path]),
+        tuple(path for path in expected if path not in actual),
+        tuple(path for path in actual if path not in expected),
     )

@@ -128,5 +128,7 @@ class MemoizedOneBitMean(BitMean):
     def epsilon_total(self) -> float:
         """The privacy loss of all reports of a device, in nats; at most one for each grid point."""
         ones = [self.weight(point) for point in range(self.steps + 1)]
-        odds = (Fraction(max(one, SCALE - one), min(one, SCALE - one)) for one in ones)
-        return float_upper(sum((Fraction(log_upper(each)) for each in odds), Fraction(0)))
+        odds = (
+            Fraction(max(weight, SCALE - weight), min(weight, SCALE - weight)) for weight in ones
+        )
+        return float_upper(sum((Fraction(log_upper(ratio)) for ratio in odds), Fraction(0)))
