@@ -20,6 +20,9 @@ QUESTIONS = {
     "series": Question("series of shares", "theme", "series"),
     "distribution": Question("estimate of a distribution", "startup_seconds"),
     "segment": Question("estimate of a segment", "mode", segment="beta"),
+    "pairs": Question("estimate of pairs", "features"),
+    "shape": Question("change of a distribution", "startup_seconds", "change", AFTER),
+    "discovery": Question("discovery", "code", "discover"),
     "health": HEALTH,
 }
 
