@@ -164,9 +164,9 @@ class Result:
         Raises:
             MissingExtraError: if the library is not installed.
         """
-        from deniable_aggregator.answers.row import Row
+        from deniable_aggregator.answers.row import COLUMNS, Row
 
-        return frame(Row, self.rows(), backend, whole=whole)
+        return frame(Row, self.rows(), backend, COLUMNS, whole=whole)
 
     def save(self, path: str | Path) -> None:
         """Writes the picture into a file.

@@ -32,8 +32,8 @@ def test_the_code_of_the_page_runs(place, opened, monkeypatch):
     section = PAGE.read_text("utf-8").partition("\n## Notebooks\n")[2].partition("\n## ")[0]
     for code in re.findall(r"(?ms)^```python\n(.*?)^```$", section):
         exec(compile(code, str(PAGE), "exec"), names)
-    assert isinstance(names["s"], da.Series)
-    assert names["change"]["dark"].changed
+    assert isinstance(names["s"], da.Result)
+    assert names["change"]["dark"].told
     assert (place / "startup.parquet").stat().st_size
     assert "<script" not in (place / "week.html").read_text("utf-8")
 

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from deniable_analysis.display.progress import shown_progress
+from deniable_analysis.display import shown_progress
 
 
 class Terminal(io.StringIO):

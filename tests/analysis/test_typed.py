@@ -17,36 +17,32 @@ ROOT = Path(__file__).parents[2]
 SOURCES = [str(ROOT / name) for name in ("client", "aggregator", "shared", "analysis")]
 
 PROGRAM = """
+from collections.abc import Sequence
 from datetime import date
 from typing import Any, assert_type
 
 import deniable_analysis as da
-from deniable_aggregator.answers import trends
-from deniable_aggregator.answers.estimates import Bin
-from deniable_aggregator.answers.shares import Share
+from deniable_aggregator.answers.answer import Answer, Period
+from deniable_aggregator.answers.measured import Measured
 
 with da.connect("staging") as p:
     assert_type(p, da.Project)
     found = p["browser"].estimate(top=3, since="-7d", until=date(2026, 1, 31))
-    assert_type(found, da.Shares | da.Mean | da.Distribution)
+    assert_type(found, da.Result)
     assert_type(found.sentence, str)
-    assert_type(found.warnings, list[str])
+    assert_type(found.warnings, Sequence[str])
     assert_type(found.frame(), Any)
-    if isinstance(found, da.Shares):
-        assert_type([each.share for each in found], list[float])
-        assert_type(found["Chrome"], Share)
-    elif isinstance(found, da.Distribution):
-        assert_type(found.bins, list[Bin])
-        assert_type(found.answer.mean.estimate, float)
+    assert_type(found.answer, Answer)
+    assert_type([each.estimate for each in found], list[float | None])
+    assert_type(found["Chrome"], Measured)
+    assert_type(found.bins, list[Measured])
     change = p["theme"].change(before=("-60d", "-31d"), after="-30d/", segment="beta")
-    assert_type(change, da.Change)
-    assert_type(change.clear, list[trends.Difference])
-    assert_type(change.answer, trends.Change)
+    assert_type(change.clear, list[Measured])
     series = p["startup_seconds"].series(by="week", quantile=[0.5, 0.9])
-    assert_type([period.reports for period in series], list[int])
+    assert_type(series.periods, list[tuple[Period, list[Measured]]])
     p["emoji"].estimate(candidates=da.lists.emoji, top=20)
     assert_type(da.lists.emoji, tuple[str, ...])
-    assert_type(p["search"].discover().texts, list[str])
+    assert_type(p["search"].discover().values, list[str])
     assert_type(p.health()["theme"].verdict == "suspicious", bool)
     assert_type([row.metric for row in p.estimates(period="week")], list[str])
     assert_type([each.reports for each in p.metrics], list[int])

@@ -402,6 +402,10 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
             Column(heading="new?", words=True, minor=True),
             lambda each: "new" if each.seen == "new" else "",
         ),
+        _Cells(
+            Column(heading="hint?", words=True, minor=True),
+            lambda each: "yes" if each.hinted else "",
+        ),
     ]
     always = {columns[0].column, columns[5].column}
     return [each for each in columns if each.column in always or any(map(each.cell, rows))]

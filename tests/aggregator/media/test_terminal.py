@@ -63,7 +63,7 @@ ANSWERS = {
     "change": change(*MOVED),
     "change of a mean": change(difference(None, (0.3, 0.4, 0.5)), kind="mean"),
     "strings": strings(
-        string("dark mode", 0.04, 0.05, 0.06, seen="new"),
+        string("dark mode", 0.04, 0.05, 0.06, seen="new", hinted=True),
         string("opentele", 0.04, 0.05, 0.06, whole=False),
         earlier=True,
     ),
@@ -128,7 +128,7 @@ def test_terminals_of_the_c_locale_get_ascii_alone(shown, name, width):
     text = shown(ANSWERS[name], width, "ascii")
     assert text.isascii()
     assert max(map(len, text.splitlines())) <= width
-    assert set(re.findall(r"\S*\?", text)) <= {"change?", "new?", "honest?", "together?"}
+    assert set(re.findall(r"\S*\?", text)) <= {"change?", "new?", "honest?", "together?", "hint?"}
 
 
 @pytest.mark.parametrize("name", ANSWERS)

@@ -140,6 +140,7 @@ def test_the_level_is_that_of_the_intervals():
     assert figure.notes[0] == "80% intervals, all together"
 
 
+@pytest.mark.service
 def test_plans_and_accounts_are_drawn_without_what_the_aggregator_needs():
     program = """
 import sys

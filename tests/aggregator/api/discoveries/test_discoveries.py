@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-<<<<<<< HEAD
-=======
 from deniable_aggregator.answers.measured import STRONG_SCORE
 from deniable_aggregator.api.discoveries.runs import DiscoveryRuns
->>>>>>> apitests
 from tests.aggregator.discovered import (
     FIRST,
     FIRST_WINDOW,
@@ -132,8 +129,8 @@ def test_questions_that_cannot_be_answered_say_why(tmp_path):
 
 @pytest.mark.one_store
 def test_only_so_many_questions_of_an_application_wait(tmp_path, monkeypatch):
+    monkeypatch.setattr(DiscoveryRuns, "wake", lambda _: None)
     with discovering(tmp_path / "store.db") as service:
-        monkeypatch.setattr(service.running.discovery_runs, "wake", lambda: None)
         answers = [ask(service, hints=[str(number)]) for number in range(9)]
         assert {answer.status_code for answer in answers[:8]} == {202}
         refused = problem(answers[8], 429, "overloaded")
