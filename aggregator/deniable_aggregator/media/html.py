@@ -16,8 +16,8 @@ from deniable_shared.characters import visible, visible_lines
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from deniable_aggregator.report.document import ReportDocument
     from deniable_aggregator.telling.figure import Figure
+    from deniable_aggregator.telling.report_document import ReportDocument
 
 WIDE: Final = 560
 NARROW: Final = 296

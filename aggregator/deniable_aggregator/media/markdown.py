@@ -10,8 +10,8 @@ from deniable_shared.characters import visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from deniable_aggregator.report.document import Item, ReportDocument, Section
     from deniable_aggregator.telling.document import Document, Table
+    from deniable_aggregator.telling.report_document import Item, ReportDocument, Section
 
 _MARKUP: Final = re.compile(
     r"[\\`*_\[\]{}<>|#~&$!]|(?<=:)//|(?<=www)\.|^[-+=](?=\s|$)|^\d+[.)](?=\s|$)"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.report.document import Item, ReportDocument, Section
 from deniable_aggregator.report.method import method
 from deniable_aggregator.telling.changes import clear_changes
 from deniable_aggregator.telling.document import Column, Row, Table
 from deniable_aggregator.telling.figures import figure_of
 from deniable_aggregator.telling.findings import finding
 from deniable_aggregator.telling.lines import robust_check
+from deniable_aggregator.telling.report_document import Item, ReportDocument, Section
 from deniable_aggregator.telling.tell import tell
 from deniable_aggregator.telling.wording import (
     as_sentence,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from deniable_aggregator.report.document import Chapter
 from deniable_aggregator.telling.document import Column, Row, Table
 from deniable_aggregator.telling.ranges import number_in_words
+from deniable_aggregator.telling.report_document import Chapter
 from deniable_shared import __version__
 
 if TYPE_CHECKING:
