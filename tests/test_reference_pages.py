@@ -9,7 +9,7 @@ import pytest
 
 from deniable._upload import problem_table
 from deniable_aggregator.http.problems import CODES
-from deniable_aggregator.tables.row import COLUMNS
+from deniable_aggregator.answers.row import COLUMNS
 from tools.reference.pages import FOLDER, PAGES
 
 
