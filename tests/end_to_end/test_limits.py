@@ -77,7 +77,7 @@ def connected(server):
 
 def counted(server, token):
     answer = asking.get(f"{server.url}/v1/metrics/theme/estimate", headers=headers(token))
-    return answer.json().get("reports", 0)
+    return answer.json().get("head", {}).get("reports", 0)
 
 
 def told(answer):

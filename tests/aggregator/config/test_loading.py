@@ -178,8 +178,8 @@ def test_a_text_of_the_right_form_is_taken():
 
 def test_what_is_shown_can_be_read_by_people_and_programs():
     done = run("show", "--accept-days", "7", env={"DENIABLE_PORT": "9000"})
-    assert re.search(r"accept_days\W+7\W+--accept-days", done.output)
-    assert re.search(r"port\W+9000\W+DENIABLE_PORT", done.output)
+    assert re.search(r"accept_days\W+--accept-days\W+7\b", done.output)
+    assert re.search(r"port\W+DENIABLE_PORT\W+9000\b", done.output)
     found = json.loads(run("show", "--json").output)
     assert {name: each["value"] for name, each in found.items()} == dict(DEFAULTS)
 

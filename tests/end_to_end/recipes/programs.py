@@ -45,7 +45,7 @@ class Aggregator:
             f"{self.url}/v1/metrics/{metric}/estimate",
             headers={"Authorization": f"Bearer {self.read}"},
         )
-        return answer.json().get("reports", 0)
+        return answer.json().get("head", {}).get("reports", 0)
 
     def awaited(self, metric: str, reports: int) -> bool:
         """Whether so many reports arrive in reasonable time, and no more of them."""
