@@ -9,7 +9,7 @@ from typing import get_args
 
 import pytest
 
-from deniable_aggregator.answers.row import COLUMNS, Row, RowMeasure
+from deniable_aggregator.answers.row import Row, RowMeasure
 from deniable_aggregator.media.row_formats import FORMATS, encode
 
 PAGE = (Path(__file__).parents[3] / "docs" / "analysis" / "getting-numbers-out.md").read_text(
