@@ -1,4 +1,4 @@
-"""``make bench-accuracy``: how close estimates come to the least error that is possible.
+"""``make bench PART=accuracy``: how close estimates come to the least error that is possible.
 
 For each epsilon and number of items: the measured squared error of what the planner chooses over
 the optimum (Ye and Barg), for known dictionaries and for open domains; the error of the most
@@ -288,7 +288,7 @@ def main() -> None:
         for remark in peers_remarks(figures):
             console.print(remark, markup=False)
     else:
-        console.print("Other projects are not installed: make bench-accuracy installs them.")
+        console.print("Other projects are not installed: make bench PART=accuracy installs them.")
     OUTPUT.parent.mkdir(exist_ok=True)
     document = {
         "seconds": time.monotonic() - start,

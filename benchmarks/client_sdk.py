@@ -1,4 +1,4 @@
-"""``make bench-sdk``: compares Deniable with the SDKs that applications use today, in one table.
+"""``make bench PART=sdk``: compares Deniable with SDKs that applications use today, in a table.
 
 Every SDK has its own environment and every scenario its own process; this program is the server.
 Prints the table and writes build/client_sdk.json.
@@ -251,7 +251,7 @@ def main() -> None:
             console.print(f"{sdk} is not installed in {options.environments}: left out")
     environments = {sdk: found for sdk, found in listed.items() if found is not None}
     if OURS[0] not in environments:
-        parser.error("nothing to compare: make bench-sdk installs Deniable and the others")
+        parser.error("nothing to compare: make bench PART=sdk installs Deniable and the others")
     columns = [*OURS, *(sdk for sdk in environments if sdk != OURS[0])]
     with console.status("measuring what is delivered"):
         found = deliveries(environments, columns, limit_seconds)

@@ -5,7 +5,7 @@
 Twenty files of a million reports (``--quick``: of 50,000) are counted by two workers of each
 engine, in turn, so that whatever else this machine does meets all of them. Starting an engine is
 measured by itself. Processor time is that of all processes of the engine, so it hardly depends on
-what else runs. Spark is left out where ``make test-spark`` has not made its environment.
+what else runs. Spark is left out where ``make test PART=spark`` has not made its environment.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from demo.server import Server
 
-NEEDED: Final = "--screenshot needs Playwright and Chromium: make test-browser chromium"
+NEEDED: Final = "--screenshot needs Playwright and Chromium: make test; make install PART=chromium"
 WIDTH: Final = 1_080
 HEIGHT: Final = 890
 

@@ -37,7 +37,8 @@ class Question:
         body: what is sent as JSON, such as ``{"candidates": [...]}``.
         without: the keys that are left out.
         versions: the versions of the application that it is about, or None for all.
-        command: further words of ``deniable FORM METRIC`` if it is asked by the command line.
+        command: further words of ``deniable FORM METRIC`` if it is asked by the command line, and
+            then over HTTP, too, except if it is published.
     """
 
     text: str
@@ -65,7 +66,7 @@ class Answer:
     Attributes:
         question: as it was asked.
         truth: what the devices held.
-        content: the JSON; empty for the command line.
+        content: the JSON; empty for what is published.
         printed: what the command printed; empty for HTTP.
     """
 
@@ -114,16 +115,16 @@ class RefusedError(Exception):
 
 def _ask(question: Question, server: Server, truth: Truth) -> Answer:
     dates = _days(question, truth)
-    if question.command is not None:
-        options = [f"--{name.replace('_', '-')}={value}" for name, value in dates.items()]
-        words = [question.form, question.metric, *options, *question.command]
-        try:
-            return Answer(question, truth, {}, server.command(*words, key=READ_KEY))
-        except RuntimeError as error:
-            raise RefusedError(str(error)) from None
     path = f"/v1/metrics/{question.metric}/{question.form}"
     parameters = {**dates, **question.parameters}
+    printed = ""
     try:
+        if question.command is not None:
+            options = [f"--{name.replace('_', '-')}={value}" for name, value in parameters.items()]
+            words = [question.form, question.metric, *options, *question.command]
+            printed = server.command(*words, key=READ_KEY)
+            if question.form == "publish":
+                return Answer(question, truth, {}, printed)
         if question.form == "discover":
             return Answer(question, truth, server.discover(question.metric, parameters))
         if question.form == "tables":
@@ -136,7 +137,7 @@ def _ask(question: Question, server: Server, truth: Truth) -> Answer:
     if answer.status_code != httpx.codes.OK:
         problem = json.loads(answer.text)
         raise RefusedError(f"{answer.status_code} {problem.get('detail', answer.text)}")
-    return Answer(question, truth, answer.json())
+    return Answer(question, truth, answer.json(), printed)
 
 
 def _days(question: Question, truth: Truth) -> dict[str, str]:

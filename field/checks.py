@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from field.asking import Reader
 from field.deployment import FORGED_METRIC, FORGER
 from field.findings import Check
-from field.reading import asked, periods, rows_of
+from field.reading import asked, numbers_of, periods, shares_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,18 +30,19 @@ def reports() -> Reader:
     def read(answer: Answer, line: str) -> Iterator[Check]:
         count = answer.truth.recorded.reports
         metric, what = answer.metric, f"{answer.metric}, {answer.question.text}"
-        for part, selection in periods(answer):
-            here, said = count(metric, selection), part["reports"]
-            left = part.get("reports_left_out", 0)
+        left = answer.content["head"].get("left_out_reports", 0)
+        for period in periods(answer):
+            selection = period.selection
+            here, said = count(metric, selection), period.head["reports"]
             name = f"{what}: {said} reports and {left} left out, truly {here}"
             yield Check(line, said == here and not left, name)
-            for row in rows_of(part):
+            for row in shares_of(answer, period.place):
                 knowing = answer.truth.knowing(metric, row["value"], selection, asked(answer))
                 known = here if knowing == selection else count(metric, knowing)
                 row_said = row.get("reports", said)
                 name = f"{what}: {row['value']} is known over {known} reports, said {row_said}"
                 within = "segment" in answer.question.parameters
-                said_so = known == here or within or bool(row.get("possible"))
+                said_so = known == here or within or "possible_low" in row
                 yield Check(line, known == row_said and said_so, name)
         everything = count(metric, answer.selection._replace(without=()))
         excluded = everything - count(metric, answer.selection)
@@ -53,9 +54,9 @@ def reports() -> Reader:
 
 def left_out(content: dict[str, Any]) -> int:
     """The reports that an answer leaves out with their keys."""
-    days = content.get("days")
+    days = content["head"].get("days")
     if days is None:
-        return int(content["excluded_reports"])
+        return int(content["head"].get("excluded_reports", 0))
     return sum(key["reports"] for key in days["keys_left_out"])
 
 
@@ -66,17 +67,16 @@ def sums() -> Reader:
     """
 
     def read(answer: Answer, line: str) -> Iterator[Check]:
-        whole = answer.content["reports"]
-        rows = [row for row in rows_of(answer.content) if row.get("reports", whole) == whole]
-        if rest := answer.content.get("rest"):
-            rows.append(rest)
+        whole = answer.content["head"]["reports"]
+        rows = [row for row in shares_of(answer) if row.get("reports", whole) == whole]
+        rows += numbers_of(answer, "rest")
         what = f"{answer.metric} {answer.question.text}"
-        total = math.fsum(row["share"] for row in rows)
+        total = math.fsum(row["estimate"] for row in rows)
         # The shares of a domain vary against each other, so their sum varies less than this.
         error = math.sqrt(math.fsum(row["standard_error"] ** 2 for row in rows))
         off = abs(total - 1) > _SUM_ERRORS * error
         yield Check(line, not off, f"{what}: raw shares add up to {total:.4f} ± {error:.4f}")
-        adjusted = [row["adjusted"] for row in rows if row.get("adjusted") is not None]
+        adjusted = [row["adjusted"] for row in rows if "adjusted" in row]
         if adjusted:
             total = math.fsum(adjusted)
             right = abs(total - 1) < _ROUNDING and min(adjusted) >= 0
@@ -89,10 +89,10 @@ def placed(lowest: float, highest: float) -> Reader:
     """Whether the quantiles between two are numbers, and not only refusals."""
 
     def read(answer: Answer, line: str) -> Iterator[Check]:
-        for row in answer.content["quantiles"]:
+        for row in numbers_of(answer, "quantile"):
             if lowest <= row["quantile"] <= highest:
                 name = f"{answer.metric}: {row['quantile']:.0%} is not placed"
-                yield Check(line, row["estimate"] is not None, name)
+                yield Check(line, "estimate" in row, name)
 
     return Reader(PLACED, read)
 
@@ -126,14 +126,13 @@ def days_said() -> Reader:
         for name, days in due.items():
             text = f"{answer.metric}, {answer.question.text}: {name} {said[name]}, truly {days}"
             yield Check(line, said[name] == days, text)
-        for part, selection in periods(answer):
-            first, last = selection.days or asked_days
+        for period in periods(answer):
+            first, last = period.selection.days or asked_days
             for name, days in due.items():
-                marked = name in part.get("marks", ())
+                marked = name in period.head.get("marks", ())
                 right = marked == any(first <= day <= last for day in days)
                 text = f"{answer.metric} from day {first}: {name} is marked {marked}"
-                if "periods" in answer.content:
-                    yield Check(line, right, text)
+                yield Check(line, right, text)
 
     return Reader(WARNINGS, read)
 
@@ -142,7 +141,7 @@ def days_in(answer: Answer, name: str) -> set[int]:
     """The days that an answer says are missing, incomplete or suspicious."""
     day = answer.truth.deployment.day_of
     found: set[int] = set()
-    for each in (answer.content.get("days") or {}).get(name, ()):
+    for each in answer.content["head"]["days"][name]:
         first, last = (each, each) if isinstance(each, str) else (each["since"], each["until"])
         found.update(range(day(first), day(last) + 1))
     return found
@@ -166,12 +165,14 @@ def messages(content: dict[str, Any], *, severe: bool = False) -> list[str]:
         content: the answer.
         severe: only warnings.
     """
-    found = []
-    health = content.get("health") or {}
-    for part in [health, *(health.get(period) or {} for period in ("before", "after"))]:
-        if isinstance(part, dict) and part.get("warning"):
-            found.append(part["warning"])
-    for notice in content.get("notices") or ():
-        if not severe or notice["severity"] == "warning":
-            found.append(notice["message"])
+    found = [
+        notice["message"]
+        for notice in content.get("notices", ())
+        if not severe or notice["severity"] == "warning"
+    ]
+    head = content["head"]
+    for part in (head, *head["periods"]):
+        health = part.get("health") or {}
+        keys = [*health.get("suspicious_keys", ()), *health.get("uneven_keys", ())]
+        found += [f"{key['label']} is {health['verdict']}" for key in keys]
     return found

@@ -478,7 +478,7 @@ def command_line(deployment: Deployment) -> Iterator[Question]:
     )  # fmt: skip
     yield Question(
         "as a table by week", "theme", "series", [printed_series("printed series")],
-        days=days, command=("--by", "week"),
+        {"by": "week"}, days=days, command=(),
     )  # fmt: skip
     for metric in ("startup_seconds", "latency", "pages"):
         yield Question(
@@ -491,10 +491,10 @@ def command_line(deployment: Deployment) -> Iterator[Question]:
             before=(0, deployment.change - 1), days=(deployment.change, days[1]), command=(),
         )  # fmt: skip
     forged = deployment.forged.start, deployment.forged.stop - 1
-    for form, words in (("estimate", ()), ("series", ("--by", "week"))):
+    for form, parameters in (("estimate", {}), ("series", {"by": "week"})):
         yield Question(
             f"as a table, with forged reports, {form}", "browser", form, [warned(FORGER)],
-            days=forged, command=words,
+            parameters, days=forged, command=(),
         )  # fmt: skip
     yield Question(
         "as a table, with an outage", "crash", "estimate",
@@ -515,7 +515,7 @@ def publications(deployment: Deployment) -> Iterator[Question]:
     for segment in ("stable", "beta"):
         yield Question(
             f"published, within {segment}", "mode", "publish", [published("published tables")],
-            {"segment": segment}, days=spans[0], command=("--format", "json", "--segment", segment),
+            {"segment": segment}, days=spans[0], command=("--format", "json"),
         )  # fmt: skip
     for metric in ("startup_seconds", "latency", "settings"):
         yield Question(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from field.asking import Reader
 from field.deployment import VERSIONS
@@ -37,12 +37,12 @@ def shares(line: str, *, by_value: bool = False, picked: bool = False) -> Reader
     """
 
     def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
-        for part, selection in periods(answer):
-            for row in rows_of(part):
-                known = row_selection(answer, part, row, selection)
+        for period in periods(answer):
+            for row in shares_of(answer, period.place):
+                known = row_selection(answer, period, row)
                 truth = share(answer, [row["value"]], known)
                 printed = {**row, "standard_error": None} if picked else row
-                cluster = f"{answer.metric}/{row['value'] if by_value else selection.days}"
+                cluster = f"{answer.metric}/{row['value'] if by_value else period.selection.days}"
                 yield interval(answer, line, cluster, row["value"], printed, truth)
 
     return Reader(line, read)
@@ -52,12 +52,13 @@ def possible_shares(line: str = "possible shares of all") -> Reader:
     """Between which ends the share of all reports can lie, where a row is known over fewer."""
 
     def read(answer: Answer, line: str) -> Iterator[Interval]:
-        for row in rows_of(answer.content):
-            if ends := row.get("possible"):
+        for row in shares_of(answer):
+            if "possible_low" in row:
+                ends = row["possible_low"], row["possible_high"]
                 truth = share(answer, [row["value"]], answer.selection)
                 cluster = f"{answer.metric}/{answer.selection.days}"
                 name = f"{answer.metric} {row['value']}"
-                yield Interval(line, cluster, name, truth, NAN, ends["low"], ends["high"])
+                yield Interval(line, cluster, name, truth, NAN, *ends)
 
     return Reader(line, read)
 
@@ -67,7 +68,8 @@ def each_version(reader: Reader) -> Reader:
 
     def read(answer: Answer, line: str) -> Iterator[Finding]:
         deployment, metric = answer.truth.deployment, answer.metric
-        for part in answer.content["per_version"]:
+        head, numbers = answer.content["head"], answer.content["numbers"]
+        for part in head["versions"]:
             versions = tuple(
                 version
                 for version in VERSIONS
@@ -81,7 +83,17 @@ def each_version(reader: Reader) -> Reader:
             )
             name = f"{metric} of {versions}: {said} reports, truly {reports}"
             yield Check(line, said == reports, name)
-            yield from reader.read(replace(answer, question=question, content=part), line)
+            own = [
+                {name: cell for name, cell in row.items() if name != "version"}
+                for row in numbers
+                if row.get("version") == part["version"]
+            ]
+            content = {
+                "head": {**head, "periods": [{**head["periods"][0], "reports": said}]},
+                "numbers": own,
+            }
+            yield Check(line, bool(own), f"{metric} of {versions}: its numbers")
+            yield from reader.read(replace(answer, question=question, content=content), line)
 
     return Reader(reader.line, read)
 
@@ -90,10 +102,10 @@ def combined(line: str) -> Reader:
     """The interval of the values that were asked for together."""
 
     def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
-        for part, selection in periods(answer):
-            if row := part.get("combined"):
-                truth = share(answer, row["values"], selection)
-                cluster = f"{answer.metric}/{selection.days}"
+        for period in periods(answer):
+            for row in numbers_of(answer, "combined", period=period.place):
+                truth = share(answer, row["values"], period.selection)
+                cluster = f"{answer.metric}/{period.selection.days}"
                 yield interval(answer, line, cluster, " + ".join(row["values"]), row, truth)
 
     return Reader(line, read)
@@ -116,8 +128,12 @@ def robust_checks(line: str) -> Reader:
     """The interval of the median over slices; for metrics whose slices are alike."""
 
     def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
-        for row in answer.content["estimates"]:
-            if check := row.get("robust_check"):
+        for row in numbers_of(answer, "share"):
+            if "robust" in row:
+                check = {
+                    "estimate": row["robust"], "standard_error": row["robust_error"],
+                    "low": row["robust_low"], "high": row["robust_high"],
+                }  # fmt: skip
                 truth = share(answer, [row["value"]], answer.selection)
                 cluster = f"{answer.metric}/{answer.selection.days}"
                 yield interval(answer, line, cluster, row["value"], check, truth)
@@ -129,12 +145,10 @@ def segment_sizes(line: str) -> Reader:
     """How large the segments are."""
 
     def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
-        rows = answer.content.get("segments") or [answer.content["segment"]]
         cluster = f"{answer.metric}/{answer.selection.days}"
-        for row in rows:
-            name = f"{row['name']}={row['value']}"
-            truth = answer.truth.share(answer.metric, [name], answer.selection)
-            yield interval(answer, line, cluster, name, row, truth)
+        for row in numbers_of(answer, "segment size"):
+            truth = answer.truth.share(answer.metric, [row["segment"]], answer.selection)
+            yield interval(answer, line, cluster, row["segment"], row, truth)
 
     return Reader(line, read)
 
@@ -148,9 +162,9 @@ def detected(line: str, *, everything: bool = False) -> Reader:
     """
 
     def read(answer: Answer, line: str) -> Iterator[Finds]:
-        rows = answer.content["estimates"]
+        rows = numbers_of(answer, "share")
         truths = {row["value"]: share(answer, [row["value"]], answer.selection) for row in rows}
-        found = [row["value"] for row in rows if row["detected"]]
+        found = [row["value"] for row in rows if row["told"]]
         false = [value for value in found if not truths[value]]
         due = [
             row["value"]
@@ -171,15 +185,12 @@ def differences(line: str) -> Reader:
 
     def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
         before = answer.selection._replace(days=answer.question.before)
-        rows = list(answer.content["changes"])
-        if row := answer.content.get("combined"):
-            rows.append(row)
-        for row in rows:
+        for row in numbers_of(
+            answer, "difference in share", "difference in mean", "difference in combined"
+        ):
             truth = answer_difference(answer, row, before)
-            name = str(row.get("value") or row.get("values") or "mean")
-            printed = {**row, "estimate": row["change"]}
             cluster = f"{answer.metric}/{answer.question.days}"
-            yield interval(answer, line, cluster, name, printed, truth)
+            yield interval(answer, line, cluster, row.get("value", "mean"), row, truth)
 
     return Reader(line, read)
 
@@ -204,8 +215,8 @@ def clear_changes(line: str, *, truly: tuple[str, ...] = ()) -> Reader:
     """
 
     def read(answer: Answer, line: str) -> Iterator[Finds]:
-        rows = {str(row.get("value", "mean")): row for row in answer.content["changes"]}
-        found = [name for name, row in rows.items() if row["changed"]]
+        rows = numbers_of(answer, "difference in share", "difference in mean")
+        found = [row.get("value", "mean") for row in rows if row["told"]]
         false = [name for name in found if name not in truly]
         missed = [name for name in truly if name not in found]
         yield Finds(
@@ -216,26 +227,60 @@ def clear_changes(line: str, *, truly: tuple[str, ...] = ()) -> Reader:
     return Reader(line, read)
 
 
-def periods(answer: Answer) -> Iterator[tuple[Row, Selection]]:
-    """The parts of an answer that have numbers, each with the reports that it is about."""
-    if "periods" not in answer.content:
-        yield answer.content, answer.selection
+class Period(NamedTuple):
+    """Days of an answer that have numbers of their own.
+
+    Attributes:
+        place: its place among those of the answer.
+        selection: the reports that it is about.
+        head: what the answer says of it.
+    """
+
+    place: int
+    selection: Selection
+    head: Row
+
+
+def periods(answer: Answer) -> Iterator[Period]:
+    """The periods of an answer; of a change only the second."""
+    heads = answer.content["head"]["periods"]
+    if answer.question.form != "series":
+        yield Period(len(heads) - 1, answer.selection, heads[-1])
         return
     day = answer.truth.deployment.day_of
-    for part in answer.content["periods"]:
-        yield part, answer.selection._replace(days=(day(part["since"]), day(part["until"])))
+    for place, head in enumerate(heads):
+        days = day(head["since"]), day(head["until"])
+        yield Period(place, answer.selection._replace(days=days), head)
 
 
-def rows_of(part: Row) -> Iterator[Row]:
-    """The rows that have a number: no version may know a value."""
-    return (row for row in part.get("estimates") or () if row["share"] is not None)
+def numbers_of(answer: Answer, *measures: str, period: int | None = None) -> list[Row]:
+    """The numbers of an answer that are of one of some measures, of all versions together.
+
+    Args:
+        answer: that has them.
+        measures: at least one.
+        period: only those of this period, by its place.
+    """
+    return [
+        row
+        for row in answer.content["numbers"]
+        if row["measure"] in measures
+        and "version" not in row
+        and period in (None, row.get("period", 0))
+    ]
 
 
-def row_selection(answer: Answer, part: Row, row: Row, selection: Selection) -> Selection:
+def shares_of(answer: Answer, period: int | None = None) -> list[Row]:
+    """The shares that have a number: no version may know a value."""
+    return [row for row in numbers_of(answer, "share", period=period) if "estimate" in row]
+
+
+def row_selection(answer: Answer, period: Period, row: Row) -> Selection:
     """The reports that a row says it is about: all, or those of the versions that know it."""
-    if row.get("reports", part["reports"]) == part["reports"]:
-        return selection
-    return answer.truth.knowing(answer.metric, row["value"], selection, asked(answer))
+    whole = period.head["reports"]
+    if row.get("reports", whole) == whole:
+        return period.selection
+    return answer.truth.knowing(answer.metric, row["value"], period.selection, asked(answer))
 
 
 def asked(answer: Answer) -> Selection:
@@ -261,9 +306,9 @@ def interval(
     answer: Answer, line: str, cluster: str, name: str, row: Row, truth: float
 ) -> Interval | Refusal:
     """A row's interval beside the truth; a row without an interval says why it has none."""
-    if row["low"] is None:
+    if "low" not in row:
         return Refusal(line, f"{answer.metric} {name}", str(row.get("reason", "no number")))
-    estimate, error = row.get("estimate", row.get("share")), row.get("standard_error")
+    estimate, error = row.get("estimate"), row.get("standard_error")
     return Interval(
         line, cluster, f"{answer.metric} {name}", truth, NAN if estimate is None else estimate,
         row["low"], row["high"], NAN if error is None else error,

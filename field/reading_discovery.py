@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from field.asking import Reader
 from field.findings import Finds, Interval
+from field.reading import numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from field.asking import Answer
+
+    Row = dict[str, Any]
 
 MUST_BE_FOUND: Final = 1.6
 """A share that is so many times what is found nine times out of ten must be found."""
@@ -23,12 +26,13 @@ def found_strings(line: str) -> Reader:
     """
 
     def read(answer: Answer, line: str) -> Iterator[Finds]:
-        content, held = answer.content, _held(answer)
-        whole = [row["text"] for row in content["strings"]]
-        begun = [row["text"] for row in content["prefixes"]]
+        held = _held(answer)
+        whole, begun = (
+            [row["value"] for row in _found(answer, whole=each)] for each in (True, False)
+        )
         false = [text for text in whole if text not in held]
         false += [text for text in begun if not any(each.startswith(text) for each in held)]
-        least = max(row["share"] for row in content["smallest"])
+        least = max(row["share"] for row in answer.content["head"]["found"]["smallest"])
         due = [text for text, share in held.items() if share > MUST_BE_FOUND * least]
         missed = [text for text in due if text not in whole and not text.startswith(tuple(begun))]
         yield Finds(
@@ -44,18 +48,19 @@ def found_shares(line: str) -> Reader:
 
     def read(answer: Answer, line: str) -> Iterator[Interval]:
         held = _held(answer)
-        whole = {row["text"] for row in answer.content["strings"]}
-        begun = [row["text"] for row in answer.content["prefixes"]]
+        strings, prefixes = (_found(answer, whole=each) for each in (True, False))
+        whole = {row["value"] for row in strings}
+        begun = [row["value"] for row in prefixes]
         cluster = f"{answer.metric}/{answer.selection.days}"
 
-        def interval(row: dict[str, Any], truth: float) -> Interval:
+        def interval(row: Row, truth: float) -> Interval:
             ends = row["low"], row["high"]
-            return Interval(line, cluster, row["shown"], truth, row["share"], *ends)
+            return Interval(line, cluster, row["value"], truth, row["estimate"], *ends)
 
-        for row in answer.content["strings"]:
-            yield interval(row, held.get(row["text"], 0.0))
-        for row in answer.content["prefixes"]:
-            text = row["text"]
+        for row in strings:
+            yield interval(row, held.get(row["value"], 0.0))
+        for row in prefixes:
+            text = row["value"]
             longer = tuple(each for each in begun if each.startswith(text) and each != text)
             others = (
                 share
@@ -66,6 +71,11 @@ def found_shares(line: str) -> Reader:
             yield interval(row, sum(others))
 
     return Reader(line, read)
+
+
+def _found(answer: Answer, *, whole: bool) -> list[Row]:
+    """The strings that are shown, or the first letters of longer ones."""
+    return [row for row in numbers_of(answer, "share") if row.get("whole") is whole and row["told"]]
 
 
 def _held(answer: Answer) -> dict[str, float]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from field.asking import Reader
 from field.findings import Finds
-from field.reading import interval
+from field.reading import interval, numbers_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,18 +19,17 @@ def lifts(line: str) -> Reader:
     """The interval of every lift: the share of both flags over the product of their shares."""
 
     def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
-        for row in answer.content["lifts"]:
-            if row["lift"] is None:
+        for row in numbers_of(answer, "lift"):
+            if "estimate" not in row:
                 continue  # of so few reports a flag's share may be zero
             one, other = row["values"]
             both, first, second = (
                 answer.truth.share(answer.metric, [value], answer.selection)
                 for value in (f"{one} & {other}", one, other)
             )
-            printed = {**row, "estimate": row["lift"]}
             cluster = f"{answer.metric}/{answer.selection.days}"
             name = f"lift of {one} & {other}"
-            yield interval(answer, line, cluster, name, printed, both / (first * second))
+            yield interval(answer, line, cluster, name, row, both / (first * second))
 
     return Reader(line, read)
 
@@ -44,8 +43,7 @@ def associations(line: str, *, truly: tuple[str, str]) -> Reader:
     """
 
     def read(answer: Answer, line: str) -> Iterator[Finds]:
-        rows = answer.content["lifts"]
-        found = [tuple(row["values"]) for row in rows if row["association"] != "unclear"]
+        found = [tuple(row["values"]) for row in numbers_of(answer, "lift") if row["told"]]
         false = [" & ".join(flags) for flags in found if flags != truly]
         yield Finds(
             line, f"{answer.metric} {answer.selection.days}",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from field.asking import Reader
 from field.findings import Finds, Interval, Refusal
-from field.reading import interval, periods
+from field.reading import interval, numbers_of, periods
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,10 +23,10 @@ def means(line: str, *, memoised: bool = False) -> Reader:
     """
 
     def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
-        for part, selection in periods(answer):
-            if row := part.get("mean"):
-                truth = answer.truth.mean(answer.metric, selection)
-                cluster = answer.metric if memoised else f"{answer.metric}/{selection.days}"
+        for period in periods(answer):
+            for row in numbers_of(answer, "mean", period=period.place):
+                truth = answer.truth.mean(answer.metric, period.selection)
+                cluster = answer.metric if memoised else f"{answer.metric}/{period.selection.days}"
                 yield interval(answer, line, cluster, "mean", row, truth)
 
     return Reader(line, read)
@@ -36,10 +36,10 @@ def quantiles(line: str) -> Reader:
     """Every quantile; one that is not placed has no number, but an interval."""
 
     def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
-        for part, selection in periods(answer):
-            for row in part.get("quantiles") or ():
-                truth = answer.truth.quantile(answer.metric, row["quantile"], selection)
-                cluster = f"{answer.metric}/{selection.days}"
+        for period in periods(answer):
+            for row in numbers_of(answer, "quantile", period=period.place):
+                truth = answer.truth.quantile(answer.metric, row["quantile"], period.selection)
+                cluster = f"{answer.metric}/{period.selection.days}"
                 yield interval(answer, line, cluster, f"{row['quantile']:.0%}", row, truth)
 
     return Reader(line, read)
@@ -49,9 +49,10 @@ def bins(line: str) -> Reader:
     """The share of every bin."""
 
     def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
-        for row in answer.content["bins"]:
-            truth = answer.truth.between(answer.metric, row["from"], row["to"], answer.selection)
-            name = f"{row['from']:g}..{row['to']:g}"
+        for row in numbers_of(answer, "bin"):
+            low, high = row["bin_from"], row["bin_to"]
+            truth = answer.truth.between(answer.metric, low, high, answer.selection)
+            name = f"{low:g}..{high:g}"
             cluster = f"{answer.metric}/{answer.selection.days}"
             yield interval(answer, line, cluster, name, row, truth)
 
@@ -63,14 +64,13 @@ def quantile_differences(line: str) -> Reader:
 
     def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
         before = answer.selection._replace(days=answer.question.before)
-        for row in answer.content["quantiles"]:
+        for row in numbers_of(answer, "difference in quantile"):
             one, two = (
                 answer.truth.quantile(answer.metric, row["quantile"], each)
                 for each in (before, answer.selection)
             )
-            printed = {**row, "estimate": row["change"]}
             cluster = f"{answer.metric}/{answer.question.days}"
-            yield interval(answer, line, cluster, f"{row['quantile']:.0%}", printed, two - one)
+            yield interval(answer, line, cluster, f"{row['quantile']:.0%}", row, two - one)
 
     return Reader(line, read)
 
@@ -80,11 +80,11 @@ def shape_distances(line: str) -> Reader:
 
     def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
         before = answer.selection._replace(days=answer.question.before)
-        row = answer.content["shape"].get("distance")
-        if row and row["kind"] == "earth-mover":
-            truth = answer.truth.distance(answer.metric, before, answer.selection)
-            cluster = f"{answer.metric}/{answer.question.days}"
-            yield interval(answer, line, cluster, "distance", {**row, "estimate": None}, truth)
+        for row in numbers_of(answer, "distance"):
+            if row.get("value") == "earth-mover":
+                truth = answer.truth.distance(answer.metric, before, answer.selection)
+                cluster = f"{answer.metric}/{answer.question.days}"
+                yield interval(answer, line, cluster, "distance", {**row, "estimate": None}, truth)
 
     return Reader(line, read)
 
@@ -98,7 +98,7 @@ def shape_changes(line: str, *, truly: bool = False) -> Reader:
     """
 
     def read(answer: Answer, line: str) -> Iterator[Finds]:
-        found = int(answer.content["shape"]["changed"])
+        found = int(any(row["told"] for row in numbers_of(answer, "distance")))
         false = int(found and not truly)
         missed = int(truly and not found)
         name = f"{answer.metric} {answer.question.text}"

@@ -77,7 +77,7 @@ def least_distances(line: str) -> Reader:
     """The lower limit of how far the values within a segment are from those of all devices."""
 
     def read(answer: Answer, line: str) -> Iterator[Interval]:
-        found = answer.content["closeness"]
+        found = answer.content["head"]["closeness"]
         spec = answer.truth.spec(answer.metric, answer.selection)
         assert spec.segments is not None
         name, values = names_of(spec)[0], spec.segments.of.domain
@@ -100,7 +100,7 @@ def alarms(line: str, *, truly: bool = False) -> Reader:
     """
 
     def read(answer: Answer, line: str) -> Iterator[Finds]:
-        raised = bool(answer.content["alarm"]["raised"])
+        raised = bool(answer.content["head"]["alarm"]["raised"])
         name = f"{answer.metric} {answer.question.text}"
         yield Finds(
             line, name, raised, raised and not truly, truly, truly and not raised, name

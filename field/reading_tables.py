@@ -25,11 +25,11 @@ def same_numbers(line: str) -> Reader:
     """Whether the numbers of a week in the table, and of its answer as CSV, are the answer's."""
 
     def read(answer: Answer, line: str) -> Iterator[Check]:
-        wanted = dict(_of_answer(answer.content["answer"]))
+        wanted = _by_value(answer.content["answer"]["numbers"])
         tables = {"the table": answer.content["table"]}
         tables["CSV"] = list(csv.DictReader(io.StringIO(answer.content["csv"])))
         for name, rows in tables.items():
-            found = dict(_of_table(rows))
+            found = _by_value(rows)
             where = f"{name}, {answer.metric} of {answer.selection.days}"
             yield Check(line, bool(wanted) and found.keys() == wanted.keys(), f"{where}: its rows")
             for key, numbers in found.items():
@@ -39,26 +39,16 @@ def same_numbers(line: str) -> Reader:
     return Reader(line, read)
 
 
-def _of_answer(content: Row) -> Iterator[tuple[tuple[str, str], list[float | None]]]:
-    for row in content.get("estimates", ()):
-        yield ("share", row["value"]), [row["share"], row["low"], row["high"]]
-    for row in content.get("lifts", ()):
-        yield ("lift", " & ".join(row["values"])), [row["lift"], row["low"], row["high"]]
-    if row := content.get("mean"):
-        yield ("mean", ""), [row["estimate"], row["low"], row["high"]]
-    for row in content.get("quantiles", ()):
-        yield ("quantile", repr(row["quantile"])), [row["estimate"], row["low"], row["high"]]
-
-
-def _of_table(rows: list[Row]) -> Iterator[tuple[tuple[str, str], list[float | None]]]:
+def _by_value(rows: list[Row]) -> Numbers:
+    """The numbers of all versions together; those of an answer and a table have the same names."""
+    found: Numbers = {}
     for row in rows:
-        if row["measure"] in _COMPARED:
+        if row["measure"] in _COMPARED and row.get("question") != "version":
             of = row.get("value") or _text(row.get("quantile"))
-            numbers = [row.get(name) for name in ("estimate", "low", "high")]
-            yield (
-                (row["measure"], of),
-                [None if each in (None, "") else float(each) for each in numbers],
-            )
+            cells = [row.get(name) for name in ("estimate", "low", "high")]
+            numbers = [None if each in (None, "") else float(each) for each in cells]
+            found[row["measure"], of] = numbers
+    return found
 
 
 def _text(quantile: float | str | None) -> str:

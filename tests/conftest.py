@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests import in_memory
+from tests import audits, in_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,23 +51,31 @@ def _refuse_processes(event: str, _: object) -> None:
 sys.addaudithook(_refuse_processes)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Has audits watched, if this is the run that records what they read."""
+    audits.watch(config)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Marks the tests of the running server, and those that ask for a costly fixture.
 
-    Slow ones come first, so that at the end no process waits for another that has just begun one.
+    Audits that have passed with the same sources are skipped where that is trusted.
     """
+    passed = cache(audits.passed)
     for item in items:
         if END_TO_END in item.path.parents:
             item.add_marker("service")
         for fixture in COSTLY_FIXTURES.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(COSTLY_FIXTURES[fixture])
-    items.sort(key=lambda item: not any(item.iter_markers("slow")))
+        trusted = audits.TRUSTED in os.environ and any(item.iter_markers("audit"))
+        if trusted and passed(item.path.relative_to(audits.ROOT).as_posix()):
+            item.add_marker(pytest.mark.skip(reason="passed with the same sources"))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """Lets no test start a process that is not marked for it, so that `make test-fast` is fast."""
+    """Lets no test start a process that is not marked for it, so that fast ones are fast."""
     if not any(item.iter_markers("service")) and not any(item.iter_markers("slow")):
         _fast_tests.append(item.nodeid)
     try:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 START_SECONDS = 60.0
 REQUIRED = "DENIABLE_REQUIRE_POSTGRES"
-MISSING = "PostgreSQL's server is not installed; make postgresql installs it"
+MISSING = "PostgreSQL's server is not installed; make install PART=postgresql installs it"
 USER = "deniable"
 _ACCOUNT = "postgres"
 """Whom the server runs as where the tests run as root, which it refuses."""

@@ -1,4 +1,4 @@
-"""How often slow tests repeat what they do: less often in CI than in ``make test-all``."""
+"""How often slow tests repeat what they do: less often in CI than in ``make test PART=all``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asks a store's estimates through Apache Superset, by its own API: `make try-superset`.
+"""Asks a store's estimates through Apache Superset, by its own API: `make test PART=superset`.
 
     python tools/try_superset.py STORE
 

@@ -123,7 +123,7 @@ def create_app(
         origins=UploadOrigins(parts.settings.browser_origins),
         max_body_bytes=parts.settings.max_body_bytes,
     )
-    made_with = _add_questions(app, parts, discovery_runs.wake)
+    made_with = _add_questions(app, parts, discovery_runs)
     monitoring = api.add_administration(app, parts, takes, background, guarded_clock.days_ahead)
     if made_with is not None:
         app.register_blueprint(pages.server_pages(made_with, monitoring.operations.operations))
@@ -178,11 +178,9 @@ def _flask(settings: Settings) -> Flask:
     return app
 
 
-def _add_questions(
-    app: Flask, parts: Parts, wake: Callable[[], None] | None = None
-) -> PageParts | None:
+def _add_questions(app: Flask, parts: Parts, runs: DiscoveryRuns | None = None) -> PageParts | None:
     """Adds what answers questions; returns what pages are made with, if they are served."""
-    source_of = api.add_questions(app, parts, wake)
+    source_of = api.add_questions(app, parts, runs)
     if not parts.settings.serves_pages:
         return None
     made_with = pages.page_parts(parts, source_of)

@@ -196,6 +196,7 @@ class Result:
                 *map(display.paragraph, document.asides),
                 self._picture(),
                 *(display.table(each, MOST_SHOWN) for each in document.tables),
+                *map(display.paragraph, document.below),
                 display.paragraph(document.basis),
             )
         )

@@ -16,7 +16,7 @@ from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.kernels.hashing import buckets
 from deniable_aggregator.kernels.projective_space import singer_cycle
-from deniable_aggregator.kernels.trie_cells import extended, root
+from deniable_aggregator.kernels.trie_cells import extend, root
 from deniable_shared.hashing import key
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _levels(mechanism: Trie, salt: int, pieces: Sequence[Sequence[int]]) -> Iter
     for level in range(1, mechanism.levels):
         going_on = lengths >= level
         # After the end a fingerprint stays as it is.
-        fingerprints = np.where(going_on, extended(fingerprints, current), fingerprints)
+        fingerprints = np.where(going_on, extend(fingerprints, current), fingerprints)
         current = np.array([each[level] if len(each) > level else 0 for each in pieces])
         keys = [key(KEYS_PER_LEVEL * level + row) for row in range(mechanism.rows)]
         yield _Level(fingerprints, current, np.array(keys, np.uint64))

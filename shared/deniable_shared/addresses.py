@@ -11,7 +11,7 @@ _HOST_HERE: Final = re.compile(_HOST, re.ASCII | re.IGNORECASE)
 
 
 def with_scheme(address: str) -> str:
-    """An address with http:// if it is one of this machine and nothing stands before it.
+    """Adds http:// to an address of this machine that has no scheme.
 
     For other machines nobody can guess whether http:// is meant, which sends the token in the
     clear.

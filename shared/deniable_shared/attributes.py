@@ -134,8 +134,8 @@ def single_items(attributes: Sequence[Attribute]) -> tuple[str, ...]:
 def pair_items(attributes: Sequence[Attribute]) -> tuple[str, ...]:
     """The four cells of every two flags: ``late=true & premium=false``."""
     return tuple(
-        f"{one.name}={first} & {two.name}={second}"
-        for one, two in itertools.combinations(attributes, 2)
+        f"{attribute.name}={first} & {two.name}={second}"
+        for attribute, two in itertools.combinations(attributes, 2)
         for first in reversed(_BOOLEAN)
         for second in reversed(_BOOLEAN)
     )
@@ -144,8 +144,10 @@ def pair_items(attributes: Sequence[Attribute]) -> tuple[str, ...]:
 def both_true(attributes: Sequence[Attribute]) -> dict[str, tuple[str, str]]:
     """The cells in which both of two flags are true, each with what stands for either flag."""
     return {
-        f"{one} & {other}": (one, other)
-        for one, other in itertools.combinations([f"{each.name}=true" for each in attributes], 2)
+        f"{first} & {second}": (first, second)
+        for first, second in itertools.combinations(
+            [f"{attribute.name}=true" for attribute in attributes], 2
+        )
     }
 
 

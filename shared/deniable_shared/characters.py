@@ -37,12 +37,12 @@ def visible_constraint(text: str) -> str | None:
     Args:
         text: a name, description, value or label.
     """
-    found = _REFUSED.search(text)
-    if found is None:
+    match = _REFUSED.search(text)
+    if match is None:
         return None
     return (
         "without control, direction and invisible characters "
-        f"(character {found.start() + 1} is {_name(found[0])})"
+        f"(character {match.start() + 1} is {_name(match[0])})"
     )
 
 
@@ -51,7 +51,7 @@ def visible(text: str) -> str:
 
     Stores and files of other programs may hold such characters, and so may what a person asks for.
     """
-    return _REFUSED.sub(lambda found: f"<{_name(found[0])}>", text)
+    return _REFUSED.sub(lambda match: f"<{_name(match[0])}>", text)
 
 
 def without_refused(text: str) -> str:
@@ -60,11 +60,11 @@ def without_refused(text: str) -> str:
 
 
 def visible_json(text: str) -> str:
-    """The same JSON, in which what is refused is escaped as JSON escapes it."""
+    """The same JSON, with refused characters as JSON escapes."""
     import json  # not for devices, which print none
 
-    def escape(found: re.Match[str]) -> str:
-        return found[0] if found[0] in "\n\r\t" else json.dumps(found[0])[1:-1]
+    def escape(match: re.Match[str]) -> str:
+        return match[0] if match[0] in "\n\r\t" else json.dumps(match[0])[1:-1]
 
     return _REFUSED.sub(escape, text)
 

@@ -35,11 +35,13 @@ def groups_of_classes(digest: bytes, groups: int) -> tuple[int, ...]:
     Returns:
         64 group numbers, by class.
     """
-    order = sorted(range(CLASSES), key=lambda each: hashlib.sha256(digest + bytes([each])).digest())
-    found = [0] * CLASSES
-    for place, each in enumerate(order):
-        found[each] = place * groups // CLASSES
-    return tuple(found)
+    order = sorted(
+        range(CLASSES), key=lambda number: hashlib.sha256(digest + bytes([number])).digest()
+    )
+    groups_of = [0] * CLASSES
+    for place, number in enumerate(order):
+        groups_of[number] = place * groups // CLASSES
+    return tuple(groups_of)
 
 
 def classes_by_group(groups: int) -> tuple[int, ...]:
@@ -51,8 +53,8 @@ def classes_by_group(groups: int) -> tuple[int, ...]:
     Args:
         groups: how many groups there are, in [1, 64].
     """
-    found = Counter(place * groups // CLASSES for place in range(CLASSES))
-    return tuple(found[group] for group in range(groups))
+    sizes = Counter(place * groups // CLASSES for place in range(CLASSES))
+    return tuple(sizes[group] for group in range(groups))
 
 
 def shown_bits(metrics: Iterable[tuple[bytes, int]]) -> float:

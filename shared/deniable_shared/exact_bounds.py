@@ -32,10 +32,10 @@ def exp_lower(exponent: Fraction) -> Fraction:
     """
     if not 0 <= exponent <= 1024:
         raise ValueError(f"exponent must be in [0, 1024], got {exponent!r}")
-    one = 1 << _FIXED_BITS
+    unit = 1 << _FIXED_BITS
     squarings = max(0, math.ceil(exponent).bit_length())
     small = (exponent.numerator << _FIXED_BITS) // (exponent.denominator << squarings)
-    total = term = one
+    total = term = unit
     index = 1
     while term:
         term = (term * small >> _FIXED_BITS) // index
@@ -43,7 +43,7 @@ def exp_lower(exponent: Fraction) -> Fraction:
         index += 1
     for _ in range(squarings):
         total = total * total >> _FIXED_BITS
-    return Fraction(total, one)
+    return Fraction(total, unit)
 
 
 @lru_cache(maxsize=1_024)  # many metrics have the same few mechanisms

@@ -45,9 +45,7 @@ class TableReader:
         """Adds the problem that a field breaks its constraint.
 
         Args:
-            name: of the field.
             constraint: what it must be.
-            value: what it is.
             hint: a sentence after a space, about what is meant; or nothing.
         """
         self.failed = True
@@ -103,8 +101,8 @@ class TableReader:
             ),
             default,
         )
-        seen = [self._is_visible(name, item) for item in values or ()]
-        return None if values is None or not all(seen) else tuple(values)
+        visible = [self._is_visible(name, item) for item in values or ()]
+        return None if values is None or not all(visible) else tuple(values)
 
     def _is_visible(self, name: str, text: str) -> bool:
         constraint = visible_constraint(text)
@@ -191,7 +189,7 @@ class TableReader:
 
         None stands for ``"boolean"``.
         """
-        wanted = '"boolean", or a table such as { values = [...], other = "..." }'
+        constraint = '"boolean", or a table such as { values = [...], other = "..." }'
         for name in list(self._data):
             value = self._data.pop(name)
             if re.fullmatch(pattern, name) is None:
@@ -199,7 +197,7 @@ class TableReader:
             elif isinstance(value, dict) and value.get("type") == "boolean":
                 self.add_problem(name, f'"boolean", written {name} = "boolean"', value)
             elif value != "boolean" and not isinstance(value, dict):
-                self.add_problem(name, wanted, value)
+                self.add_problem(name, constraint, value)
             else:
                 fields = TableReader(value, f"{self._where}{name}.", self._problems)
                 yield name, None if value == "boolean" else fields

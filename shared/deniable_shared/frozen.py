@@ -90,13 +90,15 @@ class _StandardFields:
         return fields
 
 
-def _init(self: Any, *arguments: Any, **named: Any) -> None:
+def _init(self: Any, *arguments: Any, **by_name: Any) -> None:
     names = self._frozen_names
     placed = dict(zip(names, arguments, strict=False))
-    values = {**self._frozen_defaults, **placed, **named}
-    if len(arguments) > len(names) or placed.keys() & named or values.keys() != {*names}:
-        given = f"{len(arguments)} by place, {sorted(named)} by name"
-        raise TypeError(f"{type(self).__name__} takes {', '.join(names)} once each, got {given}")
+    values = {**self._frozen_defaults, **placed, **by_name}
+    if len(arguments) > len(names) or placed.keys() & by_name or values.keys() != {*names}:
+        arguments_given = f"{len(arguments)} by place, {sorted(by_name)} by name"
+        raise TypeError(
+            f"{type(self).__name__} takes {', '.join(names)} once each, got {arguments_given}"
+        )
     self.__dict__.update(values)
     check = getattr(self, "__post_init__", None)
     if check is not None:

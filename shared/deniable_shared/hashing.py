@@ -34,7 +34,7 @@ def canonical(text: str) -> bytes:
     """The form in which strings are hashed: UTF-8 of the NFC form, at most `MAX_STRING_BYTES`.
 
     Every text has one: of a longer text the beginning counts, and lone surrogates count as "?". A
-    device that kept silent about such texts would tell, without noise, that it holds one.
+    device that stayed silent about such texts would reveal without noise that it holds one.
     """
     return normalize(text[:MAX_STRING_BYTES]).encode(errors="replace")[:MAX_STRING_BYTES]
 

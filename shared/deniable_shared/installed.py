@@ -56,8 +56,8 @@ class InstalledFiles:
 def installed_files(packages: Sequence[str] = DEVICE_PACKAGES) -> InstalledFiles:
     """The files of packages as this process imports them, whether or not they belong there.
 
-    Bytecode that Python keeps in ``__pycache__`` is left out. Other characters than printable
-    ASCII are written as escapes in paths, so that each stays in its line.
+    Bytecode that Python keeps in ``__pycache__`` is left out. Characters of paths that are not
+    printable ASCII are escaped, so that each path stays on one line.
 
     Args:
         packages: names of installed packages, which are not imported.
@@ -94,11 +94,7 @@ def package_folder(package: str) -> Traversable:
 
 
 def digest_of(hashes: Mapping[str, str]) -> str:
-    r"""SHA-256, in hexadecimal, of the sorted lines "hash  path\n".
-
-    Args:
-        hashes: of files, by path.
-    """
+    r"""SHA-256, in hexadecimal, of the sorted lines "hash  path\n"."""
     lines = sorted(f"{file_hash}  {path}\n" for path, file_hash in hashes.items())
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 

@@ -112,15 +112,15 @@ def candidate_oracles(
         epsilon: privacy loss of one report.
         names: which oracles to consider.
     """
-    found: list[Oracle] = []
+    oracles: list[Oracle] = []
     for name in names:
         try:
             oracle = ORACLES[name].for_epsilon(size, epsilon)
         except ParameterError:
             continue
         if oracle.report_bytes <= MAX_REPORT_BYTES:
-            found.append(oracle)
-    return found
+            oracles.append(oracle)
+    return oracles
 
 
 def comparable_oracles(size: int, epsilon: Fraction) -> list[Oracle]:
@@ -139,10 +139,10 @@ def oracle_for(size: int, epsilon: Fraction) -> Oracle:
     Raises:
         ParameterError: if no oracle can carry so many items.
     """
-    found = candidate_oracles(size, epsilon)
-    if not found:
+    oracles = candidate_oracles(size, epsilon)
+    if not oracles:
         raise ParameterError("values", "few enough for an oracle; use a string metric", size)
-    return _choose(found, total_variance)
+    return _choose(oracles, total_variance)
 
 
 def memoized_candidate_oracles(
@@ -162,16 +162,16 @@ def memoized_candidate_oracles(
         ParameterError: if no oracle can carry so many items, or epsilon is not below
             epsilon_permanent.
     """
-    found: list[Oracle] = []
+    oracles: list[Oracle] = []
     refused = None
     for kind in MEMOIZED_ORACLES.values():
         try:
-            found.append(kind.for_epsilons(size, epsilon, epsilon_permanent))
+            oracles.append(kind.for_epsilons(size, epsilon, epsilon_permanent))
         except ParameterError as error:
             refused = error
-    if refused is not None and not found:
+    if refused is not None and not oracles:
         raise refused
-    return found
+    return oracles
 
 
 @lru_cache(maxsize=REMEMBERED_CHOICES)
@@ -218,16 +218,16 @@ def inner_candidates(
         buckets: of a row; None for `BUCKETS`, or more where more take no space.
         names: which oracles to consider.
     """
-    found = [
+    oracles = [
         oracle for oracle in candidate_oracles(buckets or BUCKETS, epsilon, names) if oracle.pure
     ]
     if buckets is None:
-        found = [
+        oracles = [
             _with_item_for_each_outcome(oracle)
-            for oracle in found
+            for oracle in oracles
             if row_cells(oracle) <= MAX_ROW_CELLS
         ]
-    return found
+    return oracles
 
 
 def comparable_inner_oracles(epsilon: Fraction) -> list[Oracle]:

@@ -15,31 +15,29 @@ LONGEST: Final = 64
 """Longer names are not guessed."""
 
 
-def nearest(typed: str, known: Iterable[str]) -> str | None:
+def nearest(typed: str, names: Iterable[str]) -> str | None:
     """The most similar known name, whatever the case of its letters; None if none is similar.
 
     Args:
         typed: what is not known.
-        known: the names that are.
     """
     if len(typed) > LONGEST:
         return None
     from difflib import get_close_matches
 
-    looked_at = islice((name for name in known if len(name) <= LONGEST), MOST_COMPARED)
+    looked_at = islice((name for name in names if len(name) <= LONGEST), MOST_COMPARED)
     folded: dict[str, str] = {}
     for name in looked_at:
         folded.setdefault(name.casefold(), name)
-    found = get_close_matches(typed.casefold(), folded, n=1)
-    return folded[found[0]] if found else None
+    matches = get_close_matches(typed.casefold(), folded, n=1)
+    return folded[matches[0]] if matches else None
 
 
-def did_you_mean(typed: str, known: Iterable[str]) -> str:
+def did_you_mean(typed: str, names: Iterable[str]) -> str:
     """A question that names the most similar known name, after a space; or nothing.
 
     Args:
         typed: what is not known.
-        known: the names that are.
     """
-    found = nearest(typed, known)
-    return "" if found is None else f" Did you mean '{found}'?"
+    match = nearest(typed, names)
+    return "" if match is None else f" Did you mean '{match}'?"

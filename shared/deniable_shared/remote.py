@@ -48,7 +48,6 @@ class RemoteConfiguration:
     """What devices of one application are told to do less of.
 
     Attributes:
-        application: the application's name.
         serial: numbers the configurations of an application; a device never goes back.
         disable: metrics that record nothing, or `ALL`.
         thin: by metric, the share of devices and periods that still record, an integer weight over
@@ -124,8 +123,8 @@ def parse(payload: bytes) -> RemoteConfiguration:
         ),
         ("slow", f"a number in [1, {MAX_SLOW}]", _is_number(slow) and 1 <= slow <= MAX_SLOW),
     ]
-    for name, constraint, kept in rules:
-        if not kept:
+    for name, constraint, is_kept in rules:
+        if not is_kept:
             raise ParameterError(name, constraint, fields[name])
     return RemoteConfiguration(
         application=fields["application"],
@@ -152,15 +151,15 @@ def _object(name: str, text: bytes) -> dict[str, Any]:
     """A JSON object, in UTF-8, in which no name occurs twice."""
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
+        members = dict(pairs)
+        if len(members) != len(pairs):
             raise ValueError
-        return found
+        return members
 
     try:
-        found = json.loads(text.decode("utf-8"), object_pairs_hook=unique)
+        document = json.loads(text.decode("utf-8"), object_pairs_hook=unique)
     except (ValueError, RecursionError):
         raise ParameterError(name, "JSON", "something else") from None
-    if not isinstance(found, dict):
-        raise ParameterError(name, "a JSON object", type(found).__name__)
-    return found
+    if not isinstance(document, dict):
+        raise ParameterError(name, "a JSON object", type(document).__name__)
+    return document

@@ -18,12 +18,9 @@ if TYPE_CHECKING:
 def replaced_file(path: Path) -> Iterator[BinaryIO]:
     """Yields a file to write to, which has its name when the block succeeds.
 
-    What is there keeps its permissions, and is refused if these say that it may not be written. A
-    link stays, and what it leads to is replaced. What is no file, such as /dev/null or a pipe, is
+    An existing file keeps its permissions; replacing it is refused if they forbid writing. A link
+    stays, and what it leads to is replaced. What is no file, such as /dev/null or a pipe, is
     written to.
-
-    Args:
-        path: of the file.
 
     Raises:
         OSError: if it cannot be written.

@@ -59,7 +59,6 @@ class Segments:
         """The number of a pair; None if the segment is outside its domain, without a catch-all.
 
         Args:
-            value: the number of the metric's value.
             segment: as it is recorded; None where none was given.
         """
         number = self.by.other_index if segment is None else self.by.index(segment)

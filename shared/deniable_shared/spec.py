@@ -85,7 +85,9 @@ class Spec:
             raise ParameterError("every", f"one of {', '.join(EVERY)}", self.every)
         if self.type not in self.mechanism.types:
             allowed = ", ".join(
-                name for name, each in sorted(MECHANISMS.items()) if self.type in each.types
+                name
+                for name, mechanism_class in sorted(MECHANISMS.items())
+                if self.type in mechanism_class.types
             )
             raise ParameterError(
                 "mechanism", f"one of {allowed} for {self.type}", self.mechanism.name
@@ -164,10 +166,10 @@ class Spec:
             raise ParameterError("letters", f"given with {Trie.name}, and only then", letters)
         if not isinstance(mechanism, Trie) or letters is None:
             return
-        taken = mechanism.levels, mechanism.first_bits, mechanism.deeper_bits
-        if taken != (letters.levels, FIRST_BITS, DEEPER_BITS):
-            wanted = f"{letters.levels} levels, of {FIRST_BITS} bits and then {DEEPER_BITS}"
-            raise ParameterError("mechanism", f"over {wanted}", mechanism)
+        shape = mechanism.levels, mechanism.first_bits, mechanism.deeper_bits
+        if shape != (letters.levels, FIRST_BITS, DEEPER_BITS):
+            constraint = f"{letters.levels} levels, of {FIRST_BITS} bits and then {DEEPER_BITS}"
+            raise ParameterError("mechanism", f"over {constraint}", mechanism)
 
     def canonical(self) -> dict[str, Any]:
         """The spec as JSON data: strings, integers, lists and maps of them.

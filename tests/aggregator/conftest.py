@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.aggregator.service import Service, serving
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from tests.aggregator.service import Service
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -38,6 +38,8 @@ def target(fresh_target: Callable[[], str | Path]) -> str | Path:
 @pytest.fixture
 def service(target: str | Path) -> Iterator[Service]:
     """A service with the three metrics of `service.REGISTRY`."""
+    from tests.aggregator.service import serving  # it brings the whole server
+
     with serving(target) as running:
         assert running.register().status_code == 200
         yield running

@@ -19,6 +19,7 @@ from deniable_aggregator.api.discoveries import process, runs
 from deniable_aggregator.api.discoveries.messages import Job, Progress
 from deniable_aggregator.dates import day_of
 from deniable_shared import registry, wire
+from tests.aggregator.served import numbers
 from tests.aggregator.service import TODAY, Service, serving
 from tests.waiting import wait_until
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from werkzeug.test import TestResponse
+
+    from tests.aggregator.served import Number
 
 PATH = "/v1/metrics/code/discoveries"
 REGISTRY = """
@@ -124,5 +127,15 @@ def found(service: Service, query: str = "", **lists: list[str]) -> dict[str, An
     return ended["result"]
 
 
-def texts(strings: list[dict[str, Any]]) -> list[str]:
-    return [each["text"] for each in strings]
+def strings(result: dict[str, Any], *, whole: bool = True) -> list[Number]:
+    """The strings that were found, or the first letters of longer ones."""
+    return numbers(result, "share", whole=whole, told=True)
+
+
+def missing(result: dict[str, Any]) -> list[Number]:
+    """What the earlier window had found, and this one has not."""
+    return numbers(result, "share", told=False)
+
+
+def texts(found: list[Number]) -> list[str]:
+    return [each["value"] for each in found]

@@ -44,7 +44,7 @@ def checks_of(tally: Tally, stored: NDArray[np.int64], reports: int) -> list[Che
         reports: how many there are.
     """
     checks = tally.checks(stored[None], np.array([reports]))
-    return [check for each in checks for check in each.each()]
+    return [check for each in checks for check in each.as_checks()]
 
 
 def _values(spec: Spec) -> list[Any]:

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 REQUIRED: Final = "DENIABLE_REQUIRE_CHROMIUM"
-MISSING: Final = "Chromium is not installed; make chromium installs it on Debian and Ubuntu"
+MISSING: Final = (
+    "Chromium is not installed; make install PART=chromium installs it on Debian and Ubuntu"
+)
 NAMES: Final = ("chromium", "chromium-browser")
 OPTIONS: Final = (
     "--no-sandbox",  # tests may run as root, in a container

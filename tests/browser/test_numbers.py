@@ -26,7 +26,8 @@ def asked(home, deployment, path):
 @pytest.mark.parametrize("metric", ["theme", "plugin"])
 def test_the_ends_of_drawn_intervals_are_those_of_the_api(visit, home, deployment, metric):
     estimate = asked(home, deployment, f"/v1/metrics/{metric}/estimate?{DAYS}").json()
-    rows = {row["value"]: row for row in estimate["estimates"] if row["detected"]}
+    shares = [row for row in estimate["numbers"] if row["measure"] == "share"]
+    rows = {row["value"]: row for row in shares if row["told"]}
     with visit() as tab:
         tab.open(f"/metric/{metric}?period=own&compare=none&{DAYS}")
         drawn = tab.page.evaluate(DRAWN)

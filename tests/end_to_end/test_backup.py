@@ -89,7 +89,7 @@ def send_all(url, headers, bodies):
 
 def reports(url, headers, metric="theme"):
     answer = asking.get(f"{url}/v1/metrics/{metric}/estimate", headers=headers["read"]).json()
-    return answer["reports"]
+    return answer["head"]["reports"]
 
 
 def test_devices_send_again_to_a_restored_backup_and_every_upload_counts_once(fresh, tmp_path):

@@ -19,6 +19,7 @@ from deniable_aggregator import Store
 from deniable_aggregator.security.keys import create_key
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
+from tests.aggregator.served import numbers, shares
 from tests.end_to_end import asking
 from tests.end_to_end.serving import running
 from tests.repetitions import full_or_small
@@ -132,29 +133,30 @@ def test_what_20_000_clients_hold_is_found_although_nobody_listed_it(server, tru
     reader = {"Authorization": f"Bearer {tokens['read']}"}
     with asking.client(base_url=running_server.url, headers=reader) as analyst:
         answer = discovered(analyst)
-        assert answer["reports"] == DEVICES
-        found = {row["text"]: row for row in answer["strings"]}
-        shown = [*found, *(row["text"] for row in answer["prefixes"])]
+        assert answer["head"]["reports"] == DEVICES
+        found = {row["value"]: row for row in numbers(answer, "share", whole=True, told=True)}
+        shown = shares(answer, told=True)
         assert found.keys() >= COMMON.keys()
         assert not found.keys() & set(RARE)
         false = [text for text in shown if not any(each.startswith(text) for each in truth)]
         assert len(false) <= 1  # of the strings that are shown one in twenty may be
         for text, share in COMMON.items():
             error = (found[text]["high"] - found[text]["low"]) / 4
-            assert abs(found[text]["share"] - share) < 5 * error, text
+            assert abs(found[text]["estimate"] - share) < 5 * error, text
 
         path = "/v1/metrics/term/estimate"
         candidates = [*COMMON, *RARE[:20], "nobody"]
         answered = analyst.post(path, json={"candidates": candidates})
         assert answered.is_success, answered.text
         estimate = answered.json()
-        assert estimate["reports"] == DEVICES
-        for row in estimate["estimates"]:
-            if row["value"] in COMMON:
-                assert row["detected"]
-                assert abs(row["share"] - found[row["value"]]["share"]) < 2 * row["standard_error"]
+        assert estimate["head"]["reports"] == DEVICES
+        for row in numbers(estimate, "share"):
+            value, error = row["value"], row["standard_error"]
+            if value in COMMON:
+                assert row["told"]
+                assert abs(row["estimate"] - found[value]["estimate"]) < 2 * error
             else:
-                assert abs(row["share"] - truth[row["value"]] / DEVICES) < 6 * row["standard_error"]
+                assert abs(row["estimate"] - truth[value] / DEVICES) < 6 * error
 
         refused = analyst.post("/v1/metrics/listed/discoveries", json={})
         assert refused.is_client_error

@@ -66,8 +66,8 @@ def test_a_key_lives_and_ends_on_a_running_server(tmp_path):
         run("keys", "revoke", old_id, "--store", target)
         wait_until(lambda: send(old["token"]) == 401)
         assert send(new["token"]) == 204
-        verdict = run("audit-log", "verify", "--store", target)
-        acts = [entry["act"] for entry in run("audit-log", "show", "--store", target)["entries"]]
+        verdict = run("log", "verify", "--store", target)
+        acts = [entry["act"] for entry in run("log", "show", "--store", target)["entries"]]
         assert (verdict["whole"], verdict["entries"]) == (True, len(acts))
         wanted = {"key.create", "key.rotate", "key.revoke", "metrics.register", "retention.set"}
         assert wanted <= set(acts)

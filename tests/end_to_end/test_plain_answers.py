@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.aggregator.served import shares
 from tests.end_to_end.serving import running
 
 pytestmark = pytest.mark.service
@@ -99,10 +100,11 @@ def test_one_more_report_shows_its_answer_and_that_it_came(printed):
     before, after = (
         json.loads(output) for line, output in done if line == "deniable estimate dark --json"
     )
-    assert [before["reports"], after["reports"]] == [20, 21]
+    reports = [each["head"]["reports"] for each in (before, after)]
+    assert reports == [20, 21]
     said_yes = [
-        round((each["estimates"][0]["share"] / 2 + 1 / 4) * each["reports"])
-        for each in (before, after)
+        round((shares(each)["true"] / 2 + 1 / 4) * count)
+        for each, count in zip((before, after), reports, strict=True)
     ]
     shown = json.loads(done[-1][1])
     (said,) = re.findall(r"Said '(yes|no)'", json.dumps(shown))

@@ -63,7 +63,7 @@ def ask(server, token, path=ESTIMATE):
 def test_a_question_is_answered_by_the_other_process_and_an_upload_is_not(path, tokens):
     with running(path) as server:
         assert send(server, tokens["write"], body()).status_code == 204
-        assert ask(server, tokens["read"]).json()["reports"] == 1
+        assert ask(server, tokens["read"]).json()["head"]["reports"] == 1
         process = question_process(server)
         os.kill(process, signal.SIGSTOP)
         for _ in range(3):
@@ -71,7 +71,7 @@ def test_a_question_is_answered_by_the_other_process_and_an_upload_is_not(path, 
         assert ask(server, tokens["read"], "/v1/status").json()["since_start"]["accepted"] == 4
         assert asking.get(f"{server.url}/readyz").status_code == 200
         os.kill(process, signal.SIGCONT)
-        assert ask(server, tokens["read"]).json()["reports"] == 4
+        assert ask(server, tokens["read"]).json()["head"]["reports"] == 4
 
 
 def test_a_process_that_dies_is_replaced_and_the_next_question_waits_for_the_other(path, tokens):
@@ -84,7 +84,7 @@ def test_a_process_that_dies_is_replaced_and_the_next_question_waits_for_the_oth
             assert answer.json()["code"] == "question_unanswered"
             assert int(answer.headers["Retry-After"]) > 0
             answer = ask(server, tokens["read"])
-        assert answer.json()["reports"] == 1
+        assert answer.json()["head"]["reports"] == 1
 
 
 def test_a_question_that_takes_too_long_is_given_up_and_so_is_its_process(path, tokens):
@@ -153,5 +153,5 @@ def test_a_key_that_asks_too_often_is_told_when_to_come_again(path, tokens):
 def test_without_processes_the_server_answers_by_itself(path, tokens):
     with running(path, "--question-processes", "0") as server:
         assert send(server, tokens["write"], body()).status_code == 204
-        assert ask(server, tokens["read"]).json()["reports"] == 1
+        assert ask(server, tokens["read"]).json()["head"]["reports"] == 1
         assert question_processes(server) == []

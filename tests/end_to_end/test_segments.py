@@ -5,6 +5,7 @@ from __future__ import annotations
 from deniable import Client, Outcome
 from deniable.testing import InMemoryTransport
 from deniable_shared import registry
+from tests.aggregator.served import number, shares
 from tests.aggregator.service import serving
 
 DEVICES = 40
@@ -58,12 +59,12 @@ def test_what_a_segment_holds_is_read_from_reports_of_pairs(tmp_path):
         for body in transport.bodies:
             assert service.send(body).status_code == 204
         beta = service.ask("/v1/metrics/theme/estimate?segment=beta").get_json()
-        assert beta["reports"] == DEVICES
-        assert 0.3 < beta["segment"]["share"] < 0.7
-        shares = {row["value"]: row["share"] for row in beta["estimates"]}
-        assert shares["dark"] > 0.8
-        assert shares["light"] < 0.2
+        assert beta["head"]["reports"] == DEVICES
+        assert 0.3 < number(beta, "segment size")["estimate"] < 0.7
+        assert shares(beta)["dark"] > 0.8
+        assert shares(beta)["light"] < 0.2
         whole = service.ask("/v1/metrics/theme/estimate").get_json()
-        assert 0.1 < whole["segments"][2]["share"] < 0.4
+        nightly = number(whole, "segment size", segment="channel=nightly")
+        assert 0.1 < nightly["estimate"] < 0.4
         late = service.ask("/v1/metrics/late/estimate?segment=beta").get_json()
-        assert 0.2 < late["estimates"][0]["share"] < 0.8
+        assert 0.2 < shares(late)["true"] < 0.8

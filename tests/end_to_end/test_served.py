@@ -104,7 +104,7 @@ def test_all_that_is_no_upload_goes_through_threads_as_it_was_sent(usual, new_re
     for content in (long, iter([long[:10], long[10:]])):
         answer = asking.post(url, content=content, headers=reader, params={"interval": "one"})
         assert answer.json().get("reports") == reports, answer.text
-        assert answer.json()["interval"]["kind"] == "one"
+        assert answer.json()["head"]["interval"]["kind"] == "one"
     missing = asking.get(f"{server.url}/v1/metrics/th%C3%A9me%20%2B/estimate", headers=reader)
     assert missing.json()["code"] == "unknown_metric"
     assert asking.head(f"{server.url}/healthz").content == b""

@@ -1,4 +1,4 @@
-"""Counting with Spark, where it is installed: `make test-spark`, which CI does not run."""
+"""Counting with Spark, where it is installed: `make test PART=spark`, which CI does not run."""
 
 from __future__ import annotations
 

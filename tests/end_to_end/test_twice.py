@@ -58,7 +58,7 @@ def test_an_upload_sent_twice_at_the_same_moment_is_counted_once(target, tmp_pat
                 outcomes[what] += answer[what]
         assert outcomes == {"accepted": ROUNDS, "duplicate": ROUNDS}
         for url in urls:
-            assert ask(f"{url}/v1/metrics/theme/estimate", read)["reports"] == ROUNDS
+            assert ask(f"{url}/v1/metrics/theme/estimate", read)["head"]["reports"] == ROUNDS
 
 
 def both_send(token, urls, today):

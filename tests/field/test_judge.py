@@ -32,19 +32,22 @@ def truth():
 
 
 def rows(truth, days, generator, claimed=1.0):
-    """The rows of an answer whose errors are `claimed` times what they are."""
+    """The shares of an answer whose errors are `claimed` times what they are."""
     found = []
     for value in LAW:
         true = truth.share("theme", [value], Selection(days))
         share, error = true + ERROR * generator.normal(), ERROR * claimed
         ends = {"low": share - NORMAL * error, "high": share + NORMAL * error}
-        found.append({"value": value, "share": share, "standard_error": error, **ends})
+        found.append(
+            {"measure": "share", "value": value, "estimate": share, "standard_error": error, **ends}
+        )
     return found
 
 
-def verdicts(truth, question, content):
+def verdicts(truth, question, numbers, periods=({"reports": DEVICES * DEPLOYMENT.days},), **more):
     """What the trial says to an answer, by line and measure."""
-    answer = Answer(question, truth, {"excluded_reports": 0, **content})
+    head = {"periods": periods, "reports": sum(period["reports"] for period in periods)}
+    answer = Answer(question, truth, {"head": head, "numbers": numbers, **more})
     found = [each for reader in question.reads for each in reader.read(answer, reader.line)]
     return {(each.line, each.measure): each.verdict for each in judge(found)}
 
@@ -52,13 +55,15 @@ def verdicts(truth, question, content):
 def by_day(truth, claimed=1.0, said=DEVICES):
     """A series by day, and what the trial says to it."""
     generator = np.random.default_rng(SEED + 1)
-    periods = [
-        {"since": (date := DEPLOYMENT.date_of(day).isoformat()), "until": date, "reports": said,
-         "estimates": rows(truth, (day, day), generator, claimed)}
+    dates = [DEPLOYMENT.date_of(day).isoformat() for day in range(DEPLOYMENT.days)]
+    periods = [{"since": date, "until": date, "reports": said} for date in dates]
+    numbers = [
+        {**row, "period": day}
         for day in range(DEPLOYMENT.days)
-    ]  # fmt: skip
+        for row in rows(truth, (day, day), generator, claimed)
+    ]
     question = Question("by day", "theme", "series", [shares("shares"), reports()])
-    return verdicts(truth, question, {"periods": periods})
+    return verdicts(truth, question, numbers, periods)
 
 
 def test_right_answers_are_accepted(truth):
@@ -76,11 +81,10 @@ def test_a_wrong_denominator_is_found(truth):
 
 
 def test_a_row_known_over_fewer_reports_than_it_says_is_found(truth):
-    content = {"reports": DEVICES * DEPLOYMENT.days, "reports_left_out": 0}
-    content["estimates"] = rows(truth, None, np.random.default_rng(SEED))
-    content["estimates"][0]["reports"] = DEVICES
+    numbers = rows(truth, None, np.random.default_rng(SEED))
+    numbers[0]["reports"] = DEVICES
     question = Question("in all", "theme", "estimate", [reports()])
-    assert verdicts(truth, question, content)["which reports", "wrong"] == WRONG
+    assert verdicts(truth, question, numbers)["which reports", "wrong"] == WRONG
 
 
 @pytest.mark.parametrize(("false", "verdict"), [(0, OK), (8, WRONG)])
@@ -89,14 +93,14 @@ def test_values_that_nobody_holds_are_false_finds(truth, false, verdict):
     findings = []
     for week in range(9):
         days = (7 * week, 7 * week + 6)
-        held = [{**row, "detected": True} for row in rows(truth, days, generator)]
+        held = [{**row, "told": True} for row in rows(truth, days, generator)]
         absent = [
-            {"value": f"absent {number}", "share": 0.1, "standard_error": ERROR,
-             "low": 0.06, "high": 0.14, "detected": True}
+            {"measure": "share", "value": f"absent {number}", "estimate": 0.1,
+             "standard_error": ERROR, "low": 0.06, "high": 0.14, "told": True}
             for number in range(false)
         ]  # fmt: skip
         question = Question("listed", "theme", "estimate", [], days=days)
-        answer = Answer(question, truth, {"estimates": held + absent})
+        answer = Answer(question, truth, {"numbers": held + absent})
         findings += detected("finds").read(answer, "finds")
     assert judge(findings)[0].verdict == verdict
 
@@ -106,28 +110,27 @@ def test_changes_that_are_none_are_false_finds(truth, false, verdict):
     findings = []
     for week in range(20):
         question = Question("week by week", "theme", "change", [], days=(week, week))
-        changes = [{"value": "light", "changed": week < false}, {"value": "dark", "changed": False}]
-        answer = Answer(question, truth, {"changes": changes})
+        told = {"light": week < false, "dark": False}
+        changes = [
+            {"measure": "difference in share", "value": value, "told": clear}
+            for value, clear in told.items()
+        ]
+        answer = Answer(question, truth, {"numbers": changes})
         findings += clear_changes("changes").read(answer, "changes")
     assert judge(findings)[0].verdict == verdict
 
 
 def test_adjusted_shares_that_do_not_add_up_are_found(truth):
     question = Question("in all", "theme", "estimate", [sums()])
-    content = {"reports": 1, "estimates": rows(truth, None, np.random.default_rng(SEED))}
-    for row, adjusted in zip(content["estimates"], (0.5, 0.35, 0.16), strict=True):
+    numbers = rows(truth, None, np.random.default_rng(SEED))
+    for row, adjusted in zip(numbers, (0.5, 0.35, 0.16), strict=True):
         row["adjusted"] = adjusted
-    assert verdicts(truth, question, content)["sums of shares", "wrong"] == WRONG
+    assert verdicts(truth, question, numbers)["sums of shares", "wrong"] == WRONG
 
 
 @pytest.mark.parametrize(("text", "verdict"), [("2026-01-07 has no reports", OK), ("", WRONG)])
 def test_a_warning_that_is_due_must_be_there(truth, text, verdict):
     question = Question("an outage", "theme", "estimate", [warned("2026-01-07")])
     notices = [{"code": "missing_days", "severity": "warning", "message": text}]
-    assert judge_of(truth, question, {"notices": notices}) == verdict
-
-
-def judge_of(truth, question, content):
-    """The one verdict on an answer."""
-    (verdict,) = verdicts(truth, question, content).values()
-    return verdict
+    (found,) = verdicts(truth, question, [], notices=notices).values()
+    assert found == verdict

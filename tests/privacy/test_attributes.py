@@ -14,6 +14,8 @@ from deniable_shared.mechanisms import ORACLES, SampledAttribute, SampledCoeffic
 from tests.privacy.conformance import MechanismConformance, secret_of, seeded
 from tests.privacy.specs import attribute, record
 
+pytestmark = pytest.mark.audit
+
 LATE, FULL, PAID = (attribute(name) for name in ("late", "full", "paid"))
 CARRIER = attribute("carrier", "AA DL UA")
 MANY = [attribute(f"flag{index}") for index in range(16)]

@@ -20,6 +20,8 @@ from tests.privacy.specs import histogram
 from tests.privacy.test_distributions import BinsConformance, middles
 from tests.privacy.walking import distribution
 
+pytestmark = pytest.mark.audit
+
 SHAPES = [(2, 1), (5, 1), (3, 2), (4, 3), (3, 3)]
 """Bins, and how many of them a device answers for."""
 

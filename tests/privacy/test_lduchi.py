@@ -19,6 +19,8 @@ from tests.privacy.specs import number
 from tests.privacy.test_numbers import ENDS, MeanConformance
 from tests.privacy.walking import distribution
 
+pytestmark = pytest.mark.audit
+
 EPSILONS = [("0.5", "1"), ("1", "2"), ("1", "4"), ("0.1", "8"), ("3", "3.1"), ("2", "2")]
 
 

@@ -14,7 +14,7 @@ import deniable
 from deniable.randomizers import randomizer_for
 from deniable.randomizers.base import RANDOMIZERS
 from deniable.testing import InMemoryTransport
-from deniable_aggregator.answers.estimates import Shares
+from deniable_aggregator.answers.answer import Answer
 from deniable_aggregator.dates import format_day
 from deniable_aggregator.media.pictures.files import save
 from deniable_aggregator.tallies import tally_for
@@ -25,6 +25,7 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import MECHANISMS, mechanism_from_description
 from tests import command_line
 from tests.aggregator.fakes import checks_of
+from tests.aggregator.served import number, numbers
 from tests.aggregator.service import APPLICATION, TODAY, Clock, serving
 from tests.privacy.conformance import MechanismConformance, secret_of, seeded
 from tests.privacy.specs import category
@@ -103,7 +104,7 @@ def service(tmp_path_factory):
 def test_the_registry_knows_it_and_a_reviewer_reads_about_it(tmp_path):
     file = tmp_path / "metrics.toml"
     file.write_text(REGISTRY, encoding="utf-8")
-    result = CliRunner().invoke(command_line.deniable, ["metrics", "check", str(file)])
+    result = CliRunner().invoke(command_line.deniable, ["check", str(file)])
     assert result.exit_code == 0, result.output
     assert "copied Hadamard response (copied)" in result.output
 
@@ -132,29 +133,32 @@ def test_shares_sums_and_changes_are_estimated(service):
     days = {"before": format_day(TODAY - 1), "after": format_day(TODAY)}
     wanted = {"combined": ["light", "dark"]}
     answer = service.ask("/v1/metrics/theme/estimate", method="POST", json=wanted).get_json()
-    light, dark = answer["estimates"]
-    assert light["share"] == pytest.approx(0.5, abs=0.05)
+    light, dark = numbers(answer, "share")
+    assert light["estimate"] == pytest.approx(0.5, abs=0.05)
     assert light["low"] < 0.5 < light["high"]
     assert 0 < light["shift_if_fake"] < 0.1
-    assert answer["combined"]["covariance"] == "exact"
-    assert answer["combined"]["low"] < 1 < answer["combined"]["high"]
+    assert answer["head"]["meanings"]["combined"].endswith("covariances of the values: exact")
+    together = number(answer, "combined")
+    assert together["low"] < 1 < together["high"]
     change = service.ask("/v1/metrics/theme/change", query_string=days).get_json()
-    assert {row["change"] > 0 for row in change["changes"] if row["changed"]} == {True, False}
-    assert dark["detected"]
+    clear = numbers(change, "difference in share", told=True)
+    assert {row["estimate"] > 0 for row in clear} == {True, False}
+    assert dark["told"]
 
 
 def test_it_is_drawn(service, tmp_path):
     answer = service.ask("/v1/metrics/theme/estimate").get_json()
-    save(figure_of(msgspec.convert(answer, Shares)), tmp_path / "shares.json")
-    assert "copied Hadamard response" in (tmp_path / "shares.json").read_text(encoding="utf-8")
+    save(figure_of(msgspec.convert(answer, Answer)), tmp_path / "shares.svg")
+    assert "copied Hadamard response" in (tmp_path / "shares.svg").read_text(encoding="utf-8")
 
 
 def test_its_honest_reports_are_not_called_forged(service, copied, monkeypatch):
     """With the bounds of randomized response, which were a default once, all of them would be."""
     health = service.ask("/v1/metrics/theme/health").get_json()
-    assert health["verdict"] == "ok"
-    assert [check["check"] for day in health["by_day"] for check in day["checks"]] == ["bounds"] * 2
-    assert all(check["p"] > 0.5 for day in health["by_day"] for check in day["checks"])
+    assert health["head"]["health"]["verdict"] == "ok"
+    made = [each for each in health["checks"] if "name" in each and "key" not in each]
+    assert [check["name"] for check in made] == ["bounds"] * 2
+    assert all(check["p"] > 0.5 for check in made)
     spec = registry.parse(REGISTRY).metrics["theme"].spec
     support = spec.mechanism.support
     monkeypatch.setattr(copied, "outcome_bounds", lambda _: (support.q, support.p))

@@ -30,7 +30,7 @@ _merge, _waiting = merging.merge, waiting.waiting_reports
 _append, _portions = inbox._append, transfer._row_chunks
 _name, _record = inbox._upload_name, backup._record_restore
 _all_keys, _stamps = Keys.all, Tallies.stamps
-_between, _renewed = SliceTable.between, SliceTables._renewed
+_between, _renewed = SliceTable.between, SliceTables._renew
 
 
 def nothing_is_remembered(_: Any, names: Any) -> Any:
@@ -247,7 +247,7 @@ DEFECTS: dict[str, tuple[str, Callable[..., Any], int]] = {
         ("store.maintenance.backup._record_restore", ids_are_not_restored, 9),
         ("slices.table.SliceTable.without", only_the_first_slice_of_a_key_is_left_out, 0),
         ("store.tables.keys.Keys.all", exclusions_are_remembered, 0),
-        ("slices.cache.SliceTables._renewed", days_are_read_once, 2),
+        ("slices.cache.SliceTables._renew", days_are_read_once, 2),
         ("store.tables.tallies.Tallies.stamps", merged_parts_look_like_before, 24),
         ("slices.table.SliceTable.between", a_day_too_many_is_answered, 2),
     )

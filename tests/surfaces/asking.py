@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -12,9 +12,8 @@ from unittest.mock import patch
 
 from click.testing import CliRunner
 
-from deniable_aggregator.answers.trends import Change, Series
-from deniable_aggregator.api.query_service import QueryService
-from deniable_aggregator.api.service_source import ServiceSource
+from deniable_aggregator.api.answering import Answerer
+from deniable_aggregator.api.local_source import LocalSource
 from deniable_shared.commands.ascii import ascii_text
 from tests.command_line import deniable
 from tests.surfaces.computed import computed_in
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import deniable_analysis as da
+    from deniable_aggregator.answers.answer import Answer
     from tests.aggregator.service import Service
     from tests.surfaces.computed import Computed
     from tests.surfaces.rows import Document
@@ -280,18 +280,26 @@ SURFACES: Final[Mapping[str, Callable[[Asker, Question], Document]]] = {
 
 
 @contextmanager
-def answering(*answers: Any) -> Iterator[None]:
+def answering(*answers: Answer) -> Iterator[None]:
     """Lets the service answer all questions of a kind with an answer that was made up.
 
     Args:
         answers: an estimate, a series or a change; at most one of each kind.
     """
-    with ExitStack() as patches:
-        for answer in answers:
-            kind = {Series: "series", Change: "change"}.get(type(answer), "estimate")
-            for owner in (QueryService, ServiceSource):
-                made_up = patch.object(owner, kind, side_effect=lambda *_, of=answer: deepcopy(of))
-                patches.enter_context(made_up)
+    made_up = {each.question.name: each for each in answers}
+
+    def instead_of(method: Any) -> Any:
+        def ask(self: Any, question: Any, *arguments: Any) -> Any:
+            if question.name in made_up:
+                return deepcopy(made_up[question.name])
+            return method(self, question, *arguments)
+
+        return ask
+
+    with (
+        patch.object(Answerer, "answer", instead_of(Answerer.answer)),
+        patch.object(LocalSource, "ask", instead_of(LocalSource.ask)),
+    ):
         yield
 
 

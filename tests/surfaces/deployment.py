@@ -15,9 +15,7 @@ from unittest.mock import patch
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.api.discoveries import runs
-from deniable_aggregator.api.estimate_table.runs import period_lengths
 from deniable_aggregator.api.estimate_table.writing import TableWriter
-from deniable_aggregator.catalog import MetricCatalog
 from deniable_aggregator.dates import epoch_of
 from deniable_shared import registry, wire
 from tests.aggregator.discovered import CalledRun
@@ -187,7 +185,7 @@ def deployed(target: Path) -> Iterator[Service]:
         service.running.inbox_fold.fold(seconds=60)
         service.clock.epoch += 1
         TableWriter(
-            service.store, MetricCatalog(service.store), lengths=period_lengths(PERIODS),
+            service.store, lengths=(PERIODS,),
             accept_days=ACCEPT_DAYS, retain_days=None, today=service.clock.epoch,
         ).write()  # fmt: skip
         days = {"since": str(FIRST), "until": str(LAST)}

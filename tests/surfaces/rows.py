@@ -63,7 +63,8 @@ class PrintedRow(NamedTuple):
             )
             if match is None or not _ESTIMATE.match(heading if self.headings else cell):
                 continue
-            if unit not in ("%", "points") or (match[3].strip(" s") or match[2]) == unit.strip("s"):
+            own = match[3].strip(" s") or match[2]
+            if own == (unit.strip("s") if unit in ("%", "points") else ""):
                 yield match[1]
 
 
@@ -93,6 +94,8 @@ def terminal_document(text: str) -> Document:
         first = at
         while first and _is_heading(lines[first - 1]):
             first -= 1
+        captions = [place for place in range(first, at) if lines[place].endswith(":")]
+        first = max((place + 1 for place in captions), default=first)
         end = at + 1
         while end < len(lines) and _goes_on(lines, end):
             end += 1
@@ -157,7 +160,9 @@ def _unfolded(cells: Sequence[tuple[str, ...]], at: int) -> Iterator[str]:
     for one, other in ((at - 1, at), (at, at + 1)):
         if one >= 0 and other < len(cells):
             yield from (
-                " ".join(pair) for pair in zip(cells[one][:3], cells[other][:3], strict=True)
+                " ".join(pair)
+                for pair in zip(cells[one][:3], cells[other][:3], strict=True)
+                if not any(map(_DATE.search, pair))
             )
 
 

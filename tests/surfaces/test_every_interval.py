@@ -6,10 +6,9 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from tests.aggregator.sentences import answers
+from tests.aggregator.telling import answers
 from tests.surfaces.asking import AFTER, SURFACES, Question, answering
 from tests.surfaces.computed import computed_in
-from tests.surfaces.pending import ANY_INTERVAL, surfaces
 from tests.surfaces.printed import ranges_of, rows_about
 from tests.surfaces.rows import text_of
 
@@ -75,14 +74,14 @@ def check(asker, surface, question, *made_up):
     assert found >= FEWEST
 
 
-@pytest.mark.parametrize("surface", surfaces(SURFACES, ANY_INTERVAL["estimate"]))
+@pytest.mark.parametrize("surface", SURFACES)
 @DRAWN
 @given(_shares)
 def test_no_interval_of_a_share_is_printed_narrower(asker, surface, intervals):
     check(asker, surface, ESTIMATE, shares_of(intervals))
 
 
-@pytest.mark.parametrize("surface", surfaces(SURFACES, ANY_INTERVAL["change"]))
+@pytest.mark.parametrize("surface", SURFACES)
 @DRAWN
 @given(_points)
 def test_no_interval_of_a_difference_is_printed_narrower(asker, surface, intervals):

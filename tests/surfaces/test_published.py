@@ -8,7 +8,6 @@ import pytest
 
 from tests.surfaces.asking import Question
 from tests.surfaces.computed import computed_in
-from tests.surfaces.pending import PUBLISHED_ESTIMATE
 from tests.surfaces.printed import ranges_of, rows_about
 from tests.surfaces.ranges import number as number_of
 from tests.surfaces.rows import html_document, markdown_document, picture_document
@@ -69,11 +68,7 @@ def test_a_published_range_contains_the_printed_one(documents, numbers, form):
 
 
 @pytest.mark.parametrize("form", ["Markdown", "page"])
-def test_a_published_estimate_is_the_nearest_to_its_digits(
-    request, question, documents, numbers, form
-):
-    if question.metric in PUBLISHED_ESTIMATE:
-        request.applymarker(pytest.mark.xfail(strict=True, reason="not ported yet"))
+def test_a_published_estimate_is_the_nearest_to_its_digits(documents, numbers, form):
     for number in numbers:
         for row in rows_about(documents[form], form, number):
             for written in row.estimates(number.unit):

@@ -51,4 +51,7 @@ def _entry(package: str, name: str, value: object) -> str:
     if not inspect.isclass(value):
         return f".. autofunction:: {package}.{name}\n"
     kind = "autoexception" if issubclass(value, BaseException) else "autoclass"
-    return f".. {kind}:: {package}.{name}\n   :members:\n"
+    # What a notebook asks with stands in a class of its own.
+    asks = any(each.__name__.endswith("Questions") for each in value.__mro__)
+    more = "   :inherited-members:\n" if asks else ""
+    return f".. {kind}:: {package}.{name}\n   :members:\n{more}"

@@ -29,7 +29,6 @@ class MetricAccount:
     """One metric's part.
 
     Attributes:
-        metric: its name.
         every: how often a device may report.
         reports_absence: whether a device reports even if nothing was recorded.
         reports: how many reports one device sends at most.
@@ -62,7 +61,6 @@ class Account:
         delta: of all figures but the sum; see `deniable_shared.accounting.Bound`.
         devices_per_person: how many devices of one person count as one.
         shuffled_among: how many honest reports of a metric and period are shuffled; None for none.
-        metrics: one for each.
         together: of all metrics.
         extended: the exact figure of one device, extended to the person's devices without composing
             their reports; None for one device.
@@ -89,7 +87,7 @@ class Account:
         """JSON data."""
         data = asdict(self)
         data["extended"] = self.extended and self.extended._asdict()
-        data["over_days"] = [{"days": days, **asdict(each)} for days, each in self.over_days]
+        data["over_days"] = [{"days": days, **asdict(figures)} for days, figures in self.over_days]
         return data
 
 
@@ -105,7 +103,6 @@ def account_of(
     """Works out what a registry costs.
 
     Args:
-        registry: its metrics.
         days: for how many days in a row a device reports as often as it may; at least 1.
         delta: in [0, 1).
         devices_per_person: how many devices of one person hold the same values; at least 1.
@@ -122,7 +119,7 @@ def account_of(
         )
     specs = [metric.spec for metric in registry.metrics.values()]
     limit = registry.budget.epsilon_lifetime
-    asked = Conditions(delta, limit * devices_per_person, shuffled_among)
+    conditions = Conditions(delta, limit * devices_per_person, shuffled_among)
     components = array_components(specs, days, devices_per_person)
     moments = _moments(days)
     steps = len(specs) + len(moments) + 1
@@ -138,17 +135,17 @@ def account_of(
                 epsilon=spec.mechanism.epsilon,
                 delta=spec.mechanism.delta,
                 epsilon_unchanged=component.epsilon_unchanged if component.permanent else None,
-                figures=asked.figures([component]),
+                figures=conditions.figures([component]),
             )
         )
         progress(len(metrics), steps)
-    together = asked.figures(components)
-    slack = asked.slack(components, together.exact)
+    together = conditions.figures(components)
+    slack = conditions.slack(components, together.exact)
     progress(len(metrics) + 1, steps)
     over_days = []
     for moment in moments:
-        sent = array_components(specs, moment, devices_per_person)
-        over_days.append((moment, asked.figures(sent, _FEWER_POINTS)))
+        period_components = array_components(specs, moment, devices_per_person)
+        over_days.append((moment, conditions.figures(period_components, _FEWER_POINTS)))
         progress(len(metrics) + 1 + len(over_days), steps)
     extended = None
     if devices_per_person > 1:

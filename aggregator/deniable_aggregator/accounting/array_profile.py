@@ -38,15 +38,15 @@ def _with_arrays(profile: LossProfile) -> ArrayProfile:
 def array_components(specs: Sequence[Spec], days: int, devices: int) -> tuple[Component, ...]:
     """As of `components_of`, with profiles whose moments are computed by NumPy."""
     return tuple(
-        replace(each, profile=_with_arrays(each.profile))
-        for each in components_of(specs, days, devices)
+        replace(component, profile=_with_arrays(component.profile))
+        for component in components_of(specs, days, devices)
     )
 
 
 def group_alike(components: Sequence[Component]) -> list[tuple[Losses, int]]:
     """Draws of the same kind are counted together."""
     counts: dict[int, int] = {}
-    profiles = {id(each.profile): each.profile for each in components}
-    for each in components:
-        counts[id(each.profile)] = counts.get(id(each.profile), 0) + each.draws
+    profiles = {id(component.profile): component.profile for component in components}
+    for component in components:
+        counts[id(component.profile)] = counts.get(id(component.profile), 0) + component.draws
     return [(cast("ArrayProfile", profiles[key]).arrays, count) for key, count in counts.items()]

@@ -66,17 +66,17 @@ class Composition:
         Returns:
             At least 0; infinite if no epsilon is enough.
         """
-        left = delta - self.infinite - (self.allowance if allowing else 0.0)
-        if left <= 0:
+        remaining = delta - self.infinite - (self.allowance if allowing else 0.0)
+        if remaining <= 0:
             return math.inf
         low, high = 0.0, max(float(self.losses[-1]), 0.0)
-        if self._delta(low) <= left:
+        if self._delta(low) <= remaining:
             return 0.0
         while high - low > 1e-12 * high:
             middle = (low + high) / 2
             if middle in (low, high):
                 break
-            low, high = (low, middle) if self._delta(middle) <= left else (middle, high)
+            low, high = (low, middle) if self._delta(middle) <= remaining else (middle, high)
         return high
 
     def _delta(self, epsilon: float) -> float:
@@ -158,8 +158,8 @@ def _log_moments(
     losses: NDArray[np.float64], weights: NDArray[np.float64], orders: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Ln E e^(a L) for all orders a: float64, (orders,)."""
-    held = weights > 0
-    exponents = orders[:, None] * losses[held] + np.log(weights[held])
+    positive = weights > 0
+    exponents = orders[:, None] * losses[positive] + np.log(weights[positive])
     most = exponents.max(axis=1, keepdims=True)
     moments: NDArray[np.float64] = most[:, 0] + np.log(np.exp(exponents - most).sum(axis=1))
     return moments

@@ -92,7 +92,7 @@ class Conditions:
         exact = at_most_the_sum(exact, of_the_kept, self.delta)
         shuffled = None
         if self.shuffled_among is not None:
-            of_shuffled = compose(self._shuffled(components), points).epsilon_at(self.delta)
+            of_shuffled = compose(self._shuffle_profiles(components), points).epsilon_at(self.delta)
             shuffled = self._least(of_shuffled, exact)
         return Figures(
             sum=bounds.sum.epsilon,
@@ -128,14 +128,14 @@ class Conditions:
         tails = figure - fine.epsilon_at(self.delta, allowing=False)
         return Slack(grid=abs(coarse.epsilon_at(self.delta) - figure) / 3, tails=tails)
 
-    def _shuffled(self, components: Sequence[Component]) -> list[tuple[Losses, int]]:
+    def _shuffle_profiles(self, components: Sequence[Component]) -> list[tuple[Losses, int]]:
         """Permanent answers and reports with a delta stay as they are: nothing amplifies them."""
         assert self.shuffled_among is not None
         parts = []
-        for each in components:
-            ((losses, draws),) = group_alike([each])
-            if not each.permanent and not each.delta:
-                shuffled = shuffled_losses(each.epsilon, self.shuffled_among)
+        for component in components:
+            ((losses, draws),) = group_alike([component])
+            if not component.permanent and not component.delta:
+                shuffled = shuffled_losses(component.epsilon, self.shuffled_among)
                 # Few others hide less than some mechanisms do by themselves; either is a bound.
                 losses = min(losses, shuffled, key=Losses.log_moment)
             parts.append((losses, draws))
@@ -143,5 +143,5 @@ class Conditions:
 
     @staticmethod
     def _least(*figures: float | None) -> float | None:
-        known = [each for each in figures if each is not None and each < math.inf]
-        return min(known, default=None)
+        bounds = [figure for figure in figures if figure is not None and figure < math.inf]
+        return min(bounds, default=None)

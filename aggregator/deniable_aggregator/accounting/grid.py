@@ -73,8 +73,8 @@ def on_grid(losses: Losses, step: float) -> GridLosses:
         step: of the grid, in nats; above 0.
     """
     below = np.floor(losses.losses / step).astype(np.int64)
-    rest = np.clip(losses.losses - below * step, 0.0, step)
-    up = losses.weights * (np.expm1(-rest) / np.expm1(-step))
+    fraction = np.clip(losses.losses - below * step, 0.0, step)
+    up = losses.weights * (np.expm1(-fraction) / np.expm1(-step))
     places, index = np.unique(np.concatenate([below, below + 1]), return_inverse=True)
     weights = np.bincount(index, np.concatenate([losses.weights - up, up]), places.size)
     assert places.dtype == np.int64

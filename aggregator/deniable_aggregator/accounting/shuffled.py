@@ -47,18 +47,20 @@ def shuffled_losses(epsilon: float, reports: int) -> Losses:
     from scipy.stats import binom  # takes longer to import than most accounts to compute
 
     clone = math.exp(-epsilon)
-    others = reports - 1
-    fewest, most = _within(others * clone, others * clone * (1 - clone), others)
+    neighbours = reports - 1
+    fewest, most = _counts_followed(
+        neighbours * clone, neighbours * clone * (1 - clone), neighbours
+    )
     width = max(1, int(fewest * _FINEST))
     pieces: list[tuple[NDArray[np.float64], NDArray[np.float64]]] = []
     for start in range(fewest, most + 1, width):
         # Further clones hide more, so a few of these may be left out.
         counts = np.arange(start, min(start + width, most + 1))
-        share = float(binom.pmf(counts, others, clone).sum())
+        share = float(binom.pmf(counts, neighbours, clone).sum())
         if share > 0:
             pieces.append(_among(start, epsilon, share))
-    losses = np.concatenate([each[0] for each in pieces])
-    weights = np.concatenate([each[1] for each in pieces])
+    losses = np.concatenate([piece[0] for piece in pieces])
+    weights = np.concatenate([piece[1] for piece in pieces])
     infinite = max(0.0, 1 - float(weights.sum())) + _UNSEEN
     step = max(float(np.abs(losses).max()) / PLACES, 1e-12)
     merged = on_grid(Losses(losses, weights, infinite), step)
@@ -71,17 +73,19 @@ def _among(
     """Losses and weights for a number of clones, which occurs with this probability."""
     from scipy.stats import binom
 
-    low, high = _within(clones / 2, clones / 4, clones)
-    seen = np.arange(low, high + 2, dtype=np.float64)  # A + D
+    low, high = _counts_followed(clones / 2, clones / 4, clones)
+    supporters = np.arange(low, high + 2, dtype=np.float64)  # A + D
     truth = 1 / (1 + math.exp(-epsilon))
     # P(A = seen - 1) and P(A = seen) are as seen and clones - seen + 1.
-    own, other = seen, clones - seen + 1
-    losses = np.log((truth * own + (1 - truth) * other) / ((1 - truth) * own + truth * other))
-    weights = truth * binom.pmf(seen - 1, clones, 0.5) + (1 - truth) * binom.pmf(seen, clones, 0.5)
+    own, opposite = supporters, clones - supporters + 1
+    losses = np.log((truth * own + (1 - truth) * opposite) / ((1 - truth) * own + truth * opposite))
+    weights = truth * binom.pmf(supporters - 1, clones, 0.5) + (1 - truth) * binom.pmf(
+        supporters, clones, 0.5
+    )
     return losses, share * weights
 
 
-def _within(mean: float, variance: float, most: int) -> tuple[int, int]:
+def _counts_followed(mean: float, variance: float, most: int) -> tuple[int, int]:
     """The values of a binomial variable that are followed."""
     reach = DEVIATIONS * math.sqrt(variance) + 1
     return max(0, math.floor(mean - reach)), min(most, math.ceil(mean + reach))

@@ -68,7 +68,7 @@ class Period(Struct, kw_only=True, omit_defaults=True):
         marks: what is special about these days.
         days: the same in full; None of a period of a series, where the head has them.
         health: whether the reports look like those of devices; likewise.
-        versions: the ids of the versions whose reports were counted, where not those of the head.
+        versions: of a change, how many reports of each version were counted, by its id.
     """
 
     since: date
@@ -77,7 +77,7 @@ class Period(Struct, kw_only=True, omit_defaults=True):
     marks: list[Mark] = []
     days: Days | None = None
     health: IntegritySummary | None = None
-    versions: list[VersionId] | None = None
+    versions: dict[VersionId, Count] | None = None
 
 
 class NotCompared(Struct, frozen=True):

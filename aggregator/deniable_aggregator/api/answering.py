@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
     from deniable_aggregator.answers.row import Row
+    from deniable_aggregator.api.discoveries.runs import DiscoveryRuns
     from deniable_aggregator.asking.questions import Question
     from deniable_aggregator.parts import Parts
 
@@ -111,7 +112,7 @@ class Answerer:
 
     Args:
         parts: the store, and what is made over it.
-        wake: has questions about unlisted strings that wait worked on; None where nobody does.
+        runs: works on questions about unlisted strings; None where nobody does.
 
     Attributes:
         parts: the store, and what is made over it.
@@ -121,12 +122,12 @@ class Answerer:
         discoveries: questions about unlisted strings.
     """
 
-    def __init__(self, parts: Parts, wake: Callable[[], None] | None = None) -> None:
+    def __init__(self, parts: Parts, runs: DiscoveryRuns | None = None) -> None:
         self.parts = parts
         self.reader = MetricReader(parts.store, parts.catalogue)
         self.reviewer = Reviewer(parts.store, parts.settings.accept_days, parts.clock)
         self.medians = SliceMedians()
-        self.discoveries = DiscoveryService(parts, wake)
+        self.discoveries = DiscoveryService(parts, runs)
 
     def asked(
         self,

@@ -6,15 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from deniable_aggregator.api import (
-    admin_routes,
-    annotation_routes,
-    question_routes,
-    readiness,
-    remote_configuration,
-    saved_lists,
-    status,
-)
+from deniable_aggregator.api import administration, question_routes, readiness, status
 from deniable_aggregator.api.answers import Answerer
 from deniable_aggregator.api.kept_answers import KeptAnswers
 from deniable_aggregator.api.local_source import LocalSource
@@ -25,6 +17,7 @@ if TYPE_CHECKING:
 
     from flask import Flask
 
+    from deniable_aggregator.api.discoveries.runs import DiscoveryRuns
     from deniable_aggregator.ingest.building import Ingest
     from deniable_aggregator.operations.building import BackgroundWork
     from deniable_aggregator.parts import Parts
@@ -44,16 +37,16 @@ class Monitoring:
 
 
 def add_questions(
-    app: Flask, parts: Parts, wake: Callable[[], None] | None = None
+    app: Flask, parts: Parts, runs: DiscoveryRuns | None = None
 ) -> Callable[[str], LocalSource]:
     """Adds the routes of questions; returns what answers those about an application here.
 
     Args:
         app: gets the routes.
         parts: the store, and what is made over it.
-        wake: has questions about unlisted strings worked on; None where nobody does.
+        runs: works on questions about unlisted strings; None where nobody does.
     """
-    answerer = Answerer(parts, wake)
+    answerer = Answerer(parts, runs)
     app.register_blueprint(question_routes.blueprint(answerer))
     return partial(LocalSource, answerer, kept=KeptAnswers())
 
@@ -82,11 +75,8 @@ def add_administration(
     )
     reader = status.StatusReader(parts, ingest.receiver)
     for routes in (
-        annotation_routes.blueprint(parts),
-        saved_lists.blueprint(parts),
+        administration.blueprint(parts),
         status.blueprint(parts, reader),
-        admin_routes.blueprint(parts),
-        remote_configuration.blueprint(parts),
         readiness.blueprint(ready),
     ):
         app.register_blueprint(routes)

@@ -14,7 +14,7 @@ from deniable_aggregator.api.formats import VARY, asked_format
 from deniable_aggregator.api.parameters import read_lists, read_query
 from deniable_aggregator.asking.questions import PLACE, QUESTIONS
 from deniable_aggregator.http.json import MEDIA_TYPE
-from deniable_aggregator.http.operation import READ, Body, Operation, Operations
+from deniable_aggregator.http.operation import READ, Body, Described, Operation, Operations, camel
 from deniable_aggregator.http.tables import table_response
 from deniable_shared.characters import visible_json
 
@@ -35,7 +35,7 @@ def blueprint(answerer: Answerer) -> Operations:
     for question in QUESTIONS:
         view = partial(_respond, answerer, question)
         for operation in operations(question):
-            routes.add(operation, view)
+            routes.add(Described(operation, view))
     return routes
 
 
@@ -45,11 +45,10 @@ def operations(question: Question[Any, Any]) -> Iterator[Operation]:
     Args:
         question: a row of the table.
     """
-    first, *others = question.name.split("_")
     operation = Operation(
         "GET",
         question.path,
-        first + "".join(map(str.capitalize, others)),
+        camel(question.name),
         question.summary,
         question.answer,
         scopes=READ,

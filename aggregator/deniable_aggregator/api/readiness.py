@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.service import Alive, Ready
 from deniable_aggregator.http.json import json_response
-from deniable_aggregator.http.operation import Operation, Operations
+from deniable_aggregator.http.operation import Operations, operation
 from deniable_aggregator.http.problems import RETRY_SECONDS, ProblemError
 from deniable_aggregator.operations.probe import ProbeTimeoutError, SharedProbe
 from deniable_aggregator.store import StoreMovedError, StoreRefusedError, StoreUnavailableError
@@ -129,32 +129,31 @@ class Readiness:
         return f"it is {days:,} days ahead of the newest report, and in doubt" if days else OK
 
 
-_ALIVE: Final = Operation("GET", "/healthz", "healthz", "The process answers.", Alive)
-_READY: Final = Operation(
-    "GET", "/readyz", "readyz", "The server can do its work.", Ready, problems=("not_ready",)
-)
+@operation("GET", "/healthz", Alive)
+def healthz() -> Response:
+    """The process answers."""
+    return json_response(Alive())
+
+
+@operation("GET", "/readyz", Ready, problems=("not_ready",))
+def readyz(health: Readiness) -> Response:
+    """The server can do its work."""
+    checks = health.checks()
+    wrong = [name for name, said in checks.items() if said != OK]
+    # Stay ready with a doubted clock: only further reports can confirm the day.
+    if wrong and wrong != [CLOCK]:
+        raise ProblemError(
+            "not_ready",
+            "; ".join(f"{name}: {checks[name]}" for name in wrong),
+            headers={"Retry-After": str(RETRY_SECONDS)},
+            checks=dict(checks),
+        )
+    return json_response(Ready("ok", dict(checks)))
 
 
 def blueprint(health: Readiness) -> Operations:
     """The routes."""
     routes = Operations("health")
-
-    def alive() -> Response:
-        return json_response(Alive())
-
-    def ready() -> Response:
-        checks = health.checks()
-        wrong = [name for name, said in checks.items() if said != OK]
-        # Stay ready with a doubted clock: only further reports can confirm the day.
-        if wrong and wrong != [CLOCK]:
-            raise ProblemError(
-                "not_ready",
-                "; ".join(f"{name}: {checks[name]}" for name in wrong),
-                headers={"Retry-After": str(RETRY_SECONDS)},
-                checks=dict(checks),
-            )
-        return json_response(Ready("ok", dict(checks)))
-
-    routes.add(_ALIVE, alive)
-    routes.add(_READY, ready)
+    routes.add(healthz)
+    routes.add(readyz, health)
     return routes

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers.service import Inbox, Status, UploadCounts
 from deniable_aggregator.api.metric_list import waiting_by_version
 from deniable_aggregator.dates import day_of
 from deniable_aggregator.http.json import json_response
-from deniable_aggregator.http.operation import READ, Operation, Operations
+from deniable_aggregator.http.operation import READ, Operations, operation
 from deniable_aggregator.ingest.receiver import NO_APPLICATION
 
 if TYPE_CHECKING:
@@ -17,15 +17,6 @@ if TYPE_CHECKING:
     from deniable_aggregator.ingest.receiver import UploadReceiver
     from deniable_aggregator.parts import Parts
     from deniable_aggregator.security.keys import Key
-
-_STATUS: Final = Operation(
-    "GET",
-    "/v1/status",
-    "status",
-    "How many uploads came, and how many reports wait to be counted.",
-    Status,
-    scopes=READ,
-)
 
 
 class StatusReader:
@@ -69,12 +60,14 @@ class StatusReader:
         )
 
 
+@operation("GET", "/v1/status", Status, scopes=READ)
+def status(reader: StatusReader, key: Key) -> Response:
+    """How many uploads came, and how many reports wait to be counted."""
+    return json_response(reader.status(key.application))
+
+
 def blueprint(parts: Parts, reader: StatusReader) -> Operations:
     """The route."""
     routes = Operations("status", parts.verifier)
-
-    def status(key: Key) -> Response:
-        return json_response(reader.status(key.application))
-
-    routes.add(_STATUS, status)
+    routes.add(status, reader)
     return routes

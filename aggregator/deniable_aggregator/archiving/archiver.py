@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
 FILE_BYTES: Final = 128 << 20
-"""Of more reports than this, as they are stored, several files are written."""
+"""A day with more bytes of stored reports than this is written as several files."""
 
 
 class Written(NamedTuple):
@@ -43,7 +43,6 @@ class Archiver:
     """Writes files for one store. One process at a time does.
 
     Args:
-        store: the store.
         address: a folder's path, or its address of fsspec such as s3://bucket/reports.
     """
 
@@ -68,19 +67,20 @@ class Archiver:
         with self._archive.alone():
             self._store_id = self._archive.store_id()
             self._specs = {
-                each.spec.digest: each.spec for each in self._store.metrics.all().readable
+                registration.spec.digest: registration.spec
+                for registration in self._store.metrics.all().readable
             }
             unlisted = set(self._archive.unlisted_days())
             days = sorted({*self._archive.closed_days(), *unlisted})
             files = reports = changed = 0
-            for done, epoch in enumerate(days):
-                progress(done, len(days))
-                written = self._archive_day(epoch)
-                if written or epoch in unlisted:
+            for finished, epoch in enumerate(days):
+                progress(finished, len(days))
+                files_of_day = self._archive_day(epoch)
+                if files_of_day or epoch in unlisted:
                     self._write_manifest(epoch)
-                files += len(written)
-                reports += sum(each.reports for each in written)
-                changed += bool(written)
+                files += len(files_of_day)
+                reports += sum(file.reports for file in files_of_day)
+                changed += bool(files_of_day)
             progress(len(days), len(days))
         return Written(files, reports, changed)
 
@@ -88,27 +88,27 @@ class Archiver:
         waiting = self._archive.waiting(epoch)
         if waiting:
             self._refuse_unknown_files(epoch, waiting)
-        written = []
+        files = []
         for digest, parts in sorted(waiting.items()):
             spec = self._specs.get(digest)
             if spec is None:
                 continue  # only a later version of this program can read it
-            for some in _portions(parts):
-                file = self._write_file(spec, epoch, some)
+            for portion in _portions(parts):
+                file = self._write_file(spec, epoch, portion)
                 if file is not None:
-                    written.append(file)
-        return written
+                    files.append(file)
+        return files
 
     def _refuse_unknown_files(self, epoch: int, digests: Collection[bytes]) -> None:
         """Refuses to write over complete files of a later state of the store."""
         path = f"{self._root}/{manifest_path(epoch, self._store_id)}"
         if not self._files.exists(path):
             return
-        known = {report_file_path(each, self._store_id) for each in self._archive.files(epoch)}
+        names = {report_file_path(file, self._store_id) for file in self._archive.files(epoch)}
         versions = {digest.hex() for digest in digests}
         listed = listed_files(self._files.cat_file(path))
         unknown = [
-            name for name, version in listed.items() if version in versions and name not in known
+            name for name, version in listed.items() if version in versions and name not in names
         ]
         if unknown:
             raise StoreRefusedError(
@@ -148,12 +148,12 @@ class Archiver:
 
 def _portions(parts: Sequence[StoredPart]) -> Iterator[list[StoredPart]]:
     """Parts that go into one file together: up to `FILE_BYTES`, or one that is larger."""
-    some: list[StoredPart] = []
+    portion: list[StoredPart] = []
     size = 0
     for part in parts:
-        if some and size + part.size > FILE_BYTES:
-            yield some
-            some, size = [], 0
-        some.append(part)
+        if portion and size + part.size > FILE_BYTES:
+            yield portion
+            portion, size = [], 0
+        portion.append(part)
         size += part.size
-    yield some
+    yield portion

@@ -28,15 +28,13 @@ def manifest(epoch: int, store_id: str, files: Sequence[ArchivedFile]) -> bytes:
     """The manifest of a day, as JSON.
 
     Args:
-        epoch: the day.
         store_id: the store's name in archives.
-        files: of the day.
     """
     document = {
         "archive": FORM,
         "store": store_id,
         "day": format_day(epoch),
-        "files": [_described(each, store_id) for each in files],
+        "files": [_file_entry(file, store_id) for file in files],
     }
     return json.dumps(document, indent=1).encode() + b"\n"
 
@@ -50,10 +48,10 @@ def listed_files(content: bytes) -> dict[str, str]:
     document = json.loads(content)
     if not isinstance(document, dict) or document.get("archive") != FORM:
         raise ValueError("no manifest of this version")
-    return {str(each["path"]): str(each["version"]) for each in document["files"]}
+    return {str(entry["path"]): str(entry["version"]) for entry in document["files"]}
 
 
-def _described(file: ArchivedFile, store_id: str) -> dict[str, Any]:
+def _file_entry(file: ArchivedFile, store_id: str) -> dict[str, Any]:
     return {
         "path": report_file_path(file, store_id),
         "application": file.application,

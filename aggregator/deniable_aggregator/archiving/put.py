@@ -18,8 +18,6 @@ def put(files: AbstractFileSystem, path: str, content: bytes) -> None:
     Args:
         files: a file system of fsspec. On the local one the file is durable when this returns;
             object stores make a file visible when all of it has arrived.
-        path: in it.
-        content: of the file.
     """
     if isinstance(files, LocalFileSystem):
         _put_here(Path(path), content)
@@ -37,7 +35,7 @@ def _put_here(file: Path, content: bytes) -> None:
         stream.flush()
         os.fsync(stream.fileno())
     part.replace(file)
-    for folder in (file.parent, *(each.parent for each in missing)):
+    for folder in (file.parent, *(folder.parent for folder in missing)):
         _sync(folder)
 
 

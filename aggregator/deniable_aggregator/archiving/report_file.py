@@ -31,13 +31,13 @@ def report_file_path(file: ArchivedFile, store_id: str) -> str:
         file: the file; its size and content do not matter.
         store_id: the store's name in archives.
     """
-    named = {
+    keys = {
         "application": quote(file.application, safe=""),
         "metric": quote(file.metric, safe=""),
         "version": file.digest.hex(),
         "day": format_day(file.epoch),
     }
-    folders = "/".join(f"{name}={value}" for name, value in named.items())
+    folders = "/".join(f"{name}={value}" for name, value in keys.items())
     return f"{folders}/reports-{store_id}-{file.number}.parquet"
 
 
@@ -65,7 +65,8 @@ def report_file(reports: Sequence[tuple[str, bytes]], width: int) -> bytes:
         }
     )
     file = BytesIO()
-    # Reports of one or two bytes repeat; of longer ones a dictionary would be as long as they are.
+    # Reports of one or two bytes repeat, so a dictionary pays; one of longer reports would be as
+    # long as the reports.
     repeating = ["key", "report"] if width <= 2 else ["key"]
     pq.write_table(
         table,

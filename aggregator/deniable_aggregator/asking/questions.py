@@ -57,6 +57,7 @@ _ABOUT_DAYS: Final = (
     "days_rolled_up",
     "server_outdated",
 )
+_MEASURED: Final[dict[str, Any]] = {"computed": True, "tagged": True, "formats": True}
 _ABOUT_VALUES: Final = (*_ABOUT_DAYS, "candidates_needed", "estimate_refused")
 
 
@@ -147,10 +148,8 @@ ESTIMATE: Final[Question[EstimateQuery, answer.Answer]] = Question(
     answer.Answer,
     EstimateQuery,
     ValueLists,
+    **_MEASURED,
     problems=(*_LIMITED, *_ABOUT_VALUES),
-    computed=True,
-    tagged=True,
-    formats=True,
 )
 SERIES: Final[Question[SeriesQuery, answer.Answer]] = Question(
     "series",
@@ -159,10 +158,8 @@ SERIES: Final[Question[SeriesQuery, answer.Answer]] = Question(
     answer.Answer,
     SeriesQuery,
     ValueLists,
+    **_MEASURED,
     problems=(*_LIMITED, *_ABOUT_VALUES),
-    computed=True,
-    tagged=True,
-    formats=True,
 )
 CHANGE: Final[Question[ChangeQuery, answer.Answer]] = Question(
     "change",
@@ -171,10 +168,8 @@ CHANGE: Final[Question[ChangeQuery, answer.Answer]] = Question(
     answer.Answer,
     ChangeQuery,
     ValueLists,
+    **_MEASURED,
     problems=(*_LIMITED, *_ABOUT_VALUES),
-    computed=True,
-    tagged=True,
-    formats=True,
 )
 HEALTH: Final[Question[DaysQuery, answer.Answer]] = Question(
     "health",
@@ -182,10 +177,8 @@ HEALTH: Final[Question[DaysQuery, answer.Answer]] = Question(
     "Whether the reports of a metric look like those of devices, day by day and key by key.",
     answer.Answer,
     DaysQuery,
+    **_MEASURED,
     problems=(*_LIMITED, *_ABOUT_DAYS),
-    computed=True,
-    tagged=True,
-    formats=True,
 )
 HEALTH_OVERVIEW: Final[Question[DaysQuery, HealthOverview]] = Question(
     "health_overview",

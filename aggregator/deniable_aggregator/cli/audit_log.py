@@ -1,4 +1,4 @@
-"""``deniable audit-log``: what administrators did, and whether the log of it is whole."""
+"""``deniable log``: what administrators did, and whether the log of it is whole."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from deniable_aggregator.cli.support.store_option import open_store, store_optio
 from deniable_aggregator.dates import format_day
 
 
-@click.group("audit-log")
+@click.group("log")
 def audit_log() -> None:
     """Shows and verifies the log of administrative acts.
 

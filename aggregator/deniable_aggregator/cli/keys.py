@@ -53,7 +53,7 @@ def keys_group() -> None:
     A key belongs to one application and has one scope: write (devices and relays send reports),
     read (analysts ask for estimates) or admin (registers metrics, looks after the application's
     keys, and reads). Its token is shown once; the store keeps a hash. Every change is in the audit
-    log, see deniable audit-log.
+    log, see deniable log.
     """
 
 

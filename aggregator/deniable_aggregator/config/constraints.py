@@ -61,7 +61,6 @@ class Constraint:
 
         Args:
             kind: int, float or str.
-            value: a value of any type, such as one from a file.
         """
         if kind is str:
             if not isinstance(value, str) or "\0" in value:

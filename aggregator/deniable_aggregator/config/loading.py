@@ -99,8 +99,8 @@ def load(
         for name, value in values_of_source.items():
             values[name], origins[name] = value, origin_of(name)
     for name, constraint in invalid_settings(values):
-        got = f"got {redacted(name, values[name])!r} ({origins[name]})"
-        problems.append(f"{name} must be {constraint}, {got}")
+        value_in_words = f"got {redacted(name, values[name])!r} ({origins[name]})"
+        problems.append(f"{name} must be {constraint}, {value_in_words}")
     problems += [
         f"{name} must be set: by {option_name(name)}, {variable_name(name)} or a file"
         for name in required

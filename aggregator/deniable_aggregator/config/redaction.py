@@ -23,11 +23,11 @@ def redact(value: object) -> object:
     """
     if not isinstance(value, str) or (scheme := _SCHEME.match(value)) is None:
         return value
-    rest = value[scheme.end() :]
-    before, at, after = rest.rpartition("@")
+    remainder = value[scheme.end() :]
+    before, at, after = remainder.rpartition("@")
     if at:
         user = _USER.match(before)
         assert user is not None
         name = user[0]
-        rest = f"{name}{f':{HIDDEN}' if name != before else ''}@{after}"
-    return scheme[0] + _SECRET_FIELDS.sub(rf"\1{HIDDEN}", rest)
+        remainder = f"{name}{f':{HIDDEN}' if name != before else ''}@{after}"
+    return scheme[0] + _SECRET_FIELDS.sub(rf"\1{HIDDEN}", remainder)

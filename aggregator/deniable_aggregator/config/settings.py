@@ -366,11 +366,11 @@ class Settings:
 
 
 CONSTRAINTS: Final[Mapping[str, Constraint]] = {
-    each.name: each.metadata[_CONSTRAINT] for each in fields(Settings)
+    setting.name: setting.metadata[_CONSTRAINT] for setting in fields(Settings)
 }
 """The constraint of every setting, in the order of the example file."""
 
-DEFAULTS: Final[Mapping[str, Any]] = {each.name: each.default for each in fields(Settings)}
+DEFAULTS: Final[Mapping[str, Any]] = {setting.name: setting.default for setting in fields(Settings)}
 
 KINDS: Final[Mapping[str, type]] = {name: type(default) for name, default in DEFAULTS.items()}
 """The type of every setting: int, float or str."""
@@ -387,14 +387,18 @@ def invalid_settings(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         if not constraint.allows(KINDS[name], values[name]):
             wrong.add(name)
             yield name, constraint.in_words(KINDS[name])
-    for name, other in (
+    for name, least_name in (
         ("in_flight_bytes", "max_body_bytes"),
         ("retention_days", "accept_days"),
         ("roll_up_days", "accept_days"),
     ):
-        unlimited = other == "accept_days" and values[name] == 0
-        if not wrong & {name, other} and not unlimited and not values[name] >= values[other]:
-            yield name, f"at least {other}, which is {values[other]:,}"
+        unlimited = least_name == "accept_days" and values[name] == 0
+        if (
+            not wrong & {name, least_name}
+            and not unlimited
+            and not values[name] >= values[least_name]
+        ):
+            yield name, f"at least {least_name}, which is {values[least_name]:,}"
 
 
 def redacted(name: str, value: object) -> object:

@@ -11,7 +11,7 @@ from deniable_aggregator.discovery.hints import with_hints
 from deniable_aggregator.discovery.levels import Level
 from deniable_aggregator.discovery.pieces import PieceDecoder
 from deniable_aggregator.discovery.prefixes import Shown, tested_prefixes
-from deniable_aggregator.discovery.testing import shown, upper_tails
+from deniable_aggregator.discovery.testing import passing, upper_tails
 from deniable_aggregator.discovery.texts import Texts
 from deniable_aggregator.discovery.walk import Walk
 from deniable_shared.hashing import canonical
@@ -48,7 +48,6 @@ def discover(
             (rows,), and how many of them support each item, int64, (rows, items). See
             `TrieTally.supports_of_level`.
         trie: the mechanism.
-        code: of letters.
         salt: of the metric, see `Spec.salt`.
         hints: strings that are known already, and need less evidence.
         alpha: the part of what is shown that may be false, in (0, 1): of the whole strings, and of
@@ -89,7 +88,7 @@ def _explain_away(candidates: Strings, levels: Sequence[Level]) -> None:
     Jacobi's iteration for the least squares of shares that explain all cells at once.
     """
     for _ in range(_ROUNDS):
-        shares, deviations = candidates.pooled(levels)
+        shares, deviations = candidates.pool(levels)
         heavy = shares > _ACTIVE_Z * deviations
         filled = [level for level in levels[1:] if level.total]
         for level in filled:
@@ -101,12 +100,12 @@ def _explain_away(candidates: Strings, levels: Sequence[Level]) -> None:
 def _tested_whole(
     candidates: Strings, levels: Sequence[Level], texts: Texts, alpha: float
 ) -> Shown:
-    shares, deviations = candidates.pooled(levels)
+    shares, deviations = candidates.pool(levels)
     p_values = upper_tails(shares, candidates.weights(levels), levels)
     # Only what could pass is decoded: all of it would take seconds.
     spent = np.exp(candidates.log_weights) * alpha * len(candidates)
     for place in np.flatnonzero(p_values <= spent).tolist():
         if not texts.can_be_recorded(candidates, place):
             p_values[place] = 1.0
-    passed = shown(p_values, candidates.log_weights, alpha)
-    return Shown(candidates.only(passed), shares[passed], deviations[passed], p_values[passed])
+    passed = passing(p_values, candidates.log_weights, alpha)
+    return Shown(candidates.take(passed), shares[passed], deviations[passed], p_values[passed])

@@ -33,7 +33,6 @@ def with_hints(
     Args:
         whole: the candidates of the search.
         hints: canonical strings. Those that are longer than the code's levels are left out.
-        code: the letter code.
         levels: all of the trie.
     """
     pieces = {}
@@ -43,11 +42,11 @@ def with_hints(
             pieces[code.pieces(hint)] = length
     if not pieces:
         return whole
-    named = np.zeros((len(pieces), len(levels)), np.int64)
+    named_pieces = np.zeros((len(pieces), len(levels)), np.int64)
     for place, own in enumerate(pieces):
-        named[place, : len(own)] = own
-    strings = Strings.of(
-        named,
+        named_pieces[place, : len(own)] = own
+    strings = Strings.from_pieces(
+        named_pieces,
         np.array([len(own) - 1 for own in pieces]),
         np.array([*pieces.values()]),
         np.full(len(pieces), -math.log(2 * len(pieces))),
@@ -55,23 +54,23 @@ def with_hints(
     )
     strings.hinted[:] = True
     whole.log_weights -= _LN2
-    known, at = _places(strings, whole)
-    both = np.logaddexp(whole.log_weights[at], strings.log_weights[known])
-    whole.log_weights[at] = both
+    is_known, at = _places(strings, whole)
+    weights = np.logaddexp(whole.log_weights[at], strings.log_weights[is_known])
+    whole.log_weights[at] = weights
     whole.hinted[at] = True
     whole.least[at] = -np.inf  # looked at in any case
-    new = strings.only(~known)
+    new = strings.take(~is_known)
     for level in levels:
         if level.total:
             new.estimate(level)
     # Of thousands of hints, most are not held by anybody; none of these could be shown.
-    shares, deviations = new.pooled(levels)
-    return Strings.joined([whole, new.only(shares > _LEAST_Z * deviations)])
+    shares, deviations = new.pool(levels)
+    return Strings.concatenate([whole, new.take(shares > _LEAST_Z * deviations)])
 
 
-def _places(some: Strings, among: Strings) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+def _places(strings: Strings, among: Strings) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     """Which of some strings are among others, bool, (some,), and the places of those that are."""
-    found = {fingerprint: place for place, fingerprint in enumerate(among.fingerprints.tolist())}
-    places = [found.get(fingerprint, -1) for fingerprint in some.fingerprints.tolist()]
+    place_of = {fingerprint: place for place, fingerprint in enumerate(among.fingerprints.tolist())}
+    places = [place_of.get(fingerprint, -1) for fingerprint in strings.fingerprints.tolist()]
     at = np.array(places, np.int64)
     return at >= 0, at[at >= 0]

@@ -38,11 +38,11 @@ def pooled_deviations(
     Returns:
         float64, (strings,); infinite without reports.
     """
-    held = np.clip(shares, 0.0, 1.0)[:, None]
+    share = np.clip(shares, 0.0, 1.0)[:, None]
     p = np.array([level.p for level in levels])
     q = np.array([level.q for level in levels])
     reports = np.array([max(level.total, 1.0) for level in levels])
-    chance = q + held * (p - q)
+    chance = q + share * (p - q)
     pooled = weights.sum(axis=1, keepdims=True)
     parts = weights / np.where(pooled > 0, pooled, 1.0)
     variance = (parts**2 * chance * (1 - chance) / (reports * (p - q) ** 2)).sum(axis=1)
@@ -98,8 +98,8 @@ def selected_intervals(
     above = np.broadcast_to(np.linspace(0, -_FARTHEST, _POINTS)[:, None], below.shape)
     points = np.concatenate([below, above])
     apart = np.sqrt(np.maximum((selection.deviations / deviations) ** 2 - 1, 1e-6))
-    seen = (shares - selection.least_of_level) / deviations
-    log_seen = special.log_ndtr((seen - points) / apart)
+    observed = (shares - selection.least_of_level) / deviations
+    log_seen = special.log_ndtr((observed - points) / apart)
     low = shares - _distances(points, log_seen, alpha / 2) * deviations
     high = shares - _distances(points, log_seen, 1 - alpha / 2) * deviations
     return np.clip(low, 0.0, 1.0), np.clip(np.maximum(high, shares), 0.0, 1.0)

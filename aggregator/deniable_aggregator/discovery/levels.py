@@ -25,7 +25,6 @@ class Level:
 
     Args:
         number: of the level, from 0.
-        bits: of a piece of the level.
         support: p and q of the level.
         reports: int64, (rows,).
         supporting: int64, (rows, cells).
@@ -115,5 +114,7 @@ class Level:
             column = cells[:, row]
             devices: Any = (shares * reports).astype(np.float32)
             np.subtract.at(self._excess[row], column, devices)
-            again = column < self._excess.shape[1] - self.cells
-            np.subtract.at(self._excess[row], column[again] + self.cells, devices[again])
+            overlapping = column < self._excess.shape[1] - self.cells
+            np.subtract.at(
+                self._excess[row], column[overlapping] + self.cells, devices[overlapping]
+            )

@@ -23,7 +23,7 @@ _ZIPF: Final = 0.1
 
 
 class Prefixes(NamedTuple):
-    """Prefixes that end with one level, one in each place of every array.
+    """Prefixes that end with the same level; place i of every array is prefix i.
 
     Attributes:
         pieces: int64, (prefixes, levels so far).
@@ -47,7 +47,7 @@ class Prefixes(NamedTuple):
     def __len__(self) -> int:
         return self.nodes.size
 
-    def only(self, chosen: NDArray[Any] | slice) -> Prefixes:
+    def take(self, chosen: NDArray[Any] | slice) -> Prefixes:
         """The chosen ones: by a mask or by places."""
         return Prefixes(
             self.pieces[chosen],
@@ -88,9 +88,8 @@ def log_odds(
         prefixes: of the level before.
         parents: int64, (children,): the place of each one's prefix.
         shares: float64, (children,): the estimates of the level.
-        level: of the children.
     """
-    either = np.logaddexp(*_evidence(prefixes.only(parents), shares, level)) - _LN2
+    either = np.logaddexp(*_evidence(prefixes.take(parents), shares, level)) - _LN2
     return np.asarray(prefixes.log_likely[parents] - level.bits * _LN2 + either)
 
 
@@ -103,11 +102,8 @@ def followed_shares(
 
     Args:
         prefixes: see `log_odds`.
-        parents: see there.
-        shares: see there.
-        level: see there.
     """
-    own = prefixes.only(parents)
+    own = prefixes.take(parents)
     match, part = _evidence(own, shares, level)
     weight = np.where(match > part, own.deviations**-2.0, 0.0)
     total = weight + level.weight
@@ -123,12 +119,14 @@ def _evidence(
     of both. Or it is a part of it: then its share is uniform between 0 and the parent's.
     """
     z = shares / level.deviation
-    parent, ratio = _scaled(parents, level)
+    parent, ratio = _scale_shares(parents, level)
     match = (z**2 - (z - parent) ** 2 * ratio + np.log(ratio)) / 2
     return match, z**2 / 2 + _part(parent, ratio)
 
 
-def _scaled(parents: Prefixes, level: Level) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _scale_shares(
+    parents: Prefixes, level: Level
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The parents' shares in standard errors of the level.
 
     And the variance of the level, over that of the difference of both.
@@ -138,7 +136,7 @@ def _scaled(parents: Prefixes, level: Level) -> tuple[NDArray[np.float64], NDArr
 
 
 def _part(parent: NDArray[np.float64], ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The logarithm of the density of a share between 0 and the parent's, see `_scaled`."""
+    """The logarithm of the density of a share between 0 and the parent's, see `_scale_shares`."""
     widest = np.maximum(parent + 2 * np.sqrt(1 / ratio - 1), 2.0)
     return np.asarray(math.log(2 * math.pi) / 2 - np.log(widest))
 
@@ -148,7 +146,7 @@ def least_shares(prefixes: Prefixes, level: Level, least: float) -> NDArray[np.f
 
     The likelier of the two hypotheses decides, up to ln 2; each is a quadratic in the estimate.
     """
-    parent, ratio = _scaled(prefixes, level)
+    parent, ratio = _scale_shares(prefixes, level)
     needed = least - prefixes.log_likely + level.bits * _LN2
     part = np.sqrt(np.maximum(2 * (needed - _part(parent, ratio)), 0.0))
     a, b = (1 - ratio) / 2, ratio * parent

@@ -60,7 +60,7 @@ class PieceDecoder:
             used[(reached == ENDED) & ~np.repeat(ended, 2, axis=1)] = bit + 1
         return reached, used
 
-    def after(
+    def follow(
         self, nodes: NDArray[np.int32], pieces: NDArray[Any], bits: int
     ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
         """Where one piece leads from each node, and how many of its bits a string takes.
@@ -68,7 +68,6 @@ class PieceDecoder:
         Args:
             nodes: int32, (pieces,).
             pieces: integers below 2^bits, (pieces,).
-            bits: of a piece.
 
         Returns:
             int32 and int8, (pieces,): see `children`.
@@ -107,8 +106,8 @@ def _reachable(machine: Machine) -> _Pairs:
         next_states, then = np.array(machine.next_states(state)), utf8[expected]
         row = np.full(256, -1)
         possible = np.flatnonzero((own[:_END] > 0) & (then >= 0))
-        found = zip(next_states[possible].tolist(), then[possible].tolist(), strict=True)
-        for pair in dict.fromkeys(found):
+        steps = zip(next_states[possible].tolist(), then[possible].tolist(), strict=True)
+        for pair in dict.fromkeys(steps):
             if numbers[pair] < 0:
                 numbers[pair] = len(pairs)
                 pairs.append(pair)

@@ -22,7 +22,6 @@ class Shown(NamedTuple):
     """Strings or prefixes that are shown, one in each place of every array.
 
     Attributes:
-        strings: them.
         shares: float64, (shown,): their estimates; of a prefix, of the devices whose strings begin
             so and are not shown.
         deviations: float64, (shown,): the standard errors of strings that nobody holds.
@@ -37,7 +36,7 @@ class Shown(NamedTuple):
 
 def tested_prefixes(
     candidates: Sequence[Strings],
-    found: Strings,
+    strings: Strings,
     found_shares: NDArray[np.float64],
     levels: Sequence[Level],
     alpha: float,
@@ -51,31 +50,32 @@ def tested_prefixes(
 
     Args:
         candidates: of each level, with that level's estimate.
-        found: the whole strings that are shown.
         found_shares: float64, (found,): their pooled estimates.
         levels: all of the trie.
         alpha: the part of the shown prefixes that may be false.
     """
-    found_variances = pooled_deviations(found_shares, found.weights(levels), levels) ** 2
+    found_variances = pooled_deviations(found_shares, strings.weights(levels), levels) ** 2
     below = [
-        _Below(found.prefix_fingerprints(level.number), found_shares, found_variances)
+        _Below(strings.prefix_fingerprints(level.number), found_shares, found_variances)
         for level in levels
     ]
     most = sum(map(len, candidates))
     while True:
-        shown = _shown(candidates, below, levels, alpha * most)
-        count = sum(part.shares.size for part in shown)
+        parts = _passing_prefixes(candidates, below, levels, alpha * most)
+        count = sum(part.shares.size for part in parts)
         if count >= most or not count:
             break
         most = count
     return Shown(
-        type(found).joined([part.strings for part in shown]),
-        *(np.concatenate([part[column] for part in shown]) for column in (1, 2, 3)),
+        strings=type(strings).concatenate([part.strings for part in parts]),
+        shares=np.concatenate([part.shares for part in parts]),
+        deviations=np.concatenate([part.deviations for part in parts]),
+        p_values=np.concatenate([part.p_values for part in parts]),
     )
 
 
 class _Below(NamedTuple):
-    """What is shown, seen from one level: which prefix each belongs to, and how much it is."""
+    """The shown strings seen from one level: the prefix of each, and its share."""
 
     prefixes: NDArray[np.uint64]
     shares: NDArray[np.float64]
@@ -94,34 +94,34 @@ class _Below(NamedTuple):
             np.bincount(place[own], self.variances[own], prefixes.size).astype(np.float64),
         )
 
-    def and_also(self, shown: Shown, level: int) -> _Below:
+    def and_also(self, prefixes: Shown, level: int) -> _Below:
         """With the prefixes that are shown of a deeper level."""
         return _Below(
-            np.concatenate([self.prefixes, shown.strings.prefix_fingerprints(level)]),
-            np.concatenate([self.shares, shown.shares]),
-            np.concatenate([self.variances, shown.deviations**2]),
+            np.concatenate([self.prefixes, prefixes.strings.prefix_fingerprints(level)]),
+            np.concatenate([self.shares, prefixes.shares]),
+            np.concatenate([self.variances, prefixes.deviations**2]),
         )
 
 
-def _shown(
+def _passing_prefixes(
     candidates: Sequence[Strings], below: Sequence[_Below], levels: Sequence[Level], spent: float
 ) -> list[Shown]:
     """The prefixes whose rest passes, of each level, when each may spend so much of its weight."""
-    seen = list(below)
-    shown = []
+    below_levels = list(below)
+    parts = []
     for number in reversed(range(len(levels))):
         strings, level = candidates[number], levels[number]
-        held, variances = seen[number].sums(strings.fingerprints)
-        shares = strings.shares[:, number] - held
+        explained, variances = below_levels[number].sums(strings.fingerprints)
+        shares = strings.shares[:, number] - explained
         weights = strings.own_weights(levels)
         # The noise grows with the share, of which a part is known to be there.
-        own = pooled_deviations(held, weights, levels)
+        own = pooled_deviations(explained, weights, levels)
         deviations = np.sqrt(own**2 + variances)
         scaled = shares * level.deviation / deviations
         p_values = upper_tails(scaled, weights, levels)
         passed = p_values <= np.exp(strings.log_weights) * spent
-        some = Shown(strings.only(passed), shares[passed], deviations[passed], p_values[passed])
-        shown.append(some)
+        part = Shown(strings.take(passed), shares[passed], deviations[passed], p_values[passed])
+        parts.append(part)
         for above in range(number):
-            seen[above] = seen[above].and_also(some, above)
-    return shown
+            below_levels[above] = below_levels[above].and_also(part, above)
+    return parts

@@ -72,7 +72,6 @@ class LevelSearch:
 
     Args:
         level: the reports; what is explained of it is taken out.
-        prefixes: the parents.
         decoder: knows which pieces strings can have.
 
     Attributes:
@@ -83,7 +82,7 @@ class LevelSearch:
     def __init__(self, level: Level, prefixes: Prefixes, decoder: PieceDecoder) -> None:
         self._level, self._decoder = level, decoder
         order = np.argsort(-prefixes.log_likely, kind="stable")
-        self.prefixes = prefixes.only(order)
+        self.prefixes = prefixes.take(order)
         self.least = np.full(len(prefixes), -np.inf)
         self._places = trie_cells.places(
             self.prefixes.fingerprints, level.number, level.reports.size, level.cells
@@ -96,12 +95,12 @@ class LevelSearch:
         for start in range(0, len(self.prefixes), _BLOCK):
             block = slice(start, start + _BLOCK)
             chosen = np.arange(len(self.prefixes))[block]
-            least = least_shares(self.prefixes.only(block), self._level, pool.least)
+            least = least_shares(self.prefixes.take(block), self._level, pool.least)
             parents, pieces, shares = self._above(rounded, chosen, least)
             pool.add(parents, pieces, shares, log_odds(self.prefixes, parents, shares, self._level))
         best = pool.best()
         self.least = least_shares(self.prefixes, self._level, pool.least)
-        return self._decoded(*best)
+        return self._make_children(*best)
 
     def sure(self, most: int) -> Children:
         """The heaviest children, down to a part of the largest that no collision can have."""
@@ -118,13 +117,15 @@ class LevelSearch:
             largest_parents = self.prefixes.shares[block] + 5 * self.prefixes.deviations[block]
             likely = self.prefixes.log_likely[block] > _LIKELY
             chosen = chosen[likely & (largest_parents > cut - 5 * level.deviation)]
-            found = self._above(rounded, chosen, np.full(chosen.size, max(cut, pool.least)))
-            if found[0].size:
-                largest = max(largest, float(found[2].max()))
-                pool.add(*found, found[2])
+            prefixes = self._above(rounded, chosen, np.full(chosen.size, max(cut, pool.least)))
+            if prefixes[0].size:
+                largest = max(largest, float(prefixes[2].max()))
+                pool.add(*prefixes, prefixes[2])
         parents, pieces, shares, _ = pool.best()
-        kept = shares > ECHO * largest
-        return self._decoded(parents[kept], pieces[kept], shares[kept], shares[kept])
+        is_large = shares > ECHO * largest
+        return self._make_children(
+            parents[is_large], pieces[is_large], shares[is_large], shares[is_large]
+        )
 
     def ending_soon(self, bits: int) -> Children:
         """All children that end a string within so few bits, whatever their estimate."""
@@ -157,57 +158,56 @@ class LevelSearch:
         """The children of some prefixes whose estimates are above each prefix's least."""
         excess, unit = rounded
         cuts = np.minimum(np.floor(least * self._level.total / unit) - _ROUNDING, _HIGHEST)
-        found = []
+        columns = []
         sums = np.empty(1 << self._level.bits, np.int16)
         for places, cut in zip(self._places[chosen].tolist(), cuts.astype(np.int16), strict=True):
             sums[:] = excess[0, places[0] : places[0] + sums.size]
             for row, place in enumerate(places[1:], 1):
                 sums += excess[row, place : place + sums.size]
-            found.append(np.flatnonzero(sums > cut))
-        parents = np.repeat(chosen, [pieces.size for pieces in found])
-        pieces = np.concatenate([np.empty(0, np.int64), *found])
+            columns.append(np.flatnonzero(sums > cut))
+        parents = np.repeat(chosen, [pieces.size for pieces in columns])
+        pieces = np.concatenate([np.empty(0, np.int64), *columns])
         shares = self.estimates(parents, pieces)
-        above = shares > np.repeat(least, [pieces.size for pieces in found])
+        above = shares > np.repeat(least, [pieces.size for pieces in columns])
         return parents[above], pieces[above], shares[above]
 
-    def _decoded(
+    def _make_children(
         self,
         parents: NDArray[np.int64],
         pieces: NDArray[np.int64],
         shares: NDArray[np.float64],
         odds: NDArray[np.float64],
     ) -> Children:
-        nodes, used = self._decoder.after(self.prefixes.nodes[parents], pieces, self._level.bits)
+        nodes, used = self._decoder.follow(self.prefixes.nodes[parents], pieces, self._level.bits)
         children = Children(parents, pieces, nodes, used.astype(np.int64), shares, odds)
-        return only(children, nodes != IMPOSSIBLE)
+        return take_children(children, nodes != IMPOSSIBLE)
 
 
-def only(children: Children, chosen: NDArray[Any]) -> Children:
+def take_children(children: Children, chosen: NDArray[Any]) -> Children:
     """The chosen ones: by a mask or by places."""
     return Children(*(column[chosen] for column in children))
 
 
-def joined(
-    taken: Sequence[Children], others: Sequence[Children], bits: int
+def join_children(
+    certain: Sequence[Children], uncertain: Sequence[Children], bits: int
 ) -> tuple[Children, NDArray[np.float64]]:
     """Each child once.
 
     Args:
-        taken: those that were taken out of the level, with the share that was.
-        others: those that were not.
-        bits: of a piece.
+        certain: those that were taken out of the level, with the share that was.
+        uncertain: those that were not.
 
     Returns:
         The children, and how much of each was taken out: float64, (children,).
     """
-    parts = [*taken, *others]
+    parts = [*certain, *uncertain]
     everything = Children(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     out = np.zeros(everything.pieces.size)
-    explained = np.concatenate([np.empty(0), *(part.shares for part in taken)])
+    explained = np.concatenate([np.empty(0), *(part.shares for part in certain)])
     out[: explained.size] = explained
     key = everything.parents << bits | everything.pieces
     _, first, place = np.unique(key, return_index=True, return_inverse=True)
-    return only(everything, first), np.bincount(place, out, first.size).astype(np.float64)
+    return take_children(everything, first), np.bincount(place, out, first.size).astype(np.float64)
 
 
 class _Pool:
@@ -215,7 +215,6 @@ class _Pool:
 
     Args:
         room: how many are gathered before all but the best are dropped.
-        most: how many are the best.
         least: what is not above this is never kept.
     """
 
@@ -228,10 +227,12 @@ class _Pool:
 
     def add(self, *columns: *_Columns) -> None:
         """Adds some; the last column says how good they are."""
-        kept = columns[-1] > self.least
+        is_above = columns[-1] > self.least
         parents, pieces, shares, values = columns
-        self._parts.append((parents[kept], pieces[kept], shares[kept], values[kept]))
-        self._count += int(kept.sum())
+        self._parts.append(
+            (parents[is_above], pieces[is_above], shares[is_above], values[is_above])
+        )
+        self._count += int(is_above.sum())
         if self._count > self._room:
             self.best()
 

@@ -53,7 +53,7 @@ class Strings:
         return self.ends.size
 
     @classmethod
-    def of(
+    def from_pieces(
         cls,
         pieces: NDArray[np.int64],
         ends: NDArray[np.int64],
@@ -65,9 +65,9 @@ class Strings:
         before = trie_cells.root(salt, ends.size)
         after = before
         for level in range(pieces.shape[1]):
-            here = ends >= level
-            before = np.where(here, after, before)
-            after = np.where(here, trie_cells.extended(after, pieces[:, level]), after)
+            deeper = ends >= level
+            before = np.where(deeper, after, before)
+            after = np.where(deeper, trie_cells.extend(after, pieces[:, level]), after)
         nothing = np.zeros(pieces.shape)
         return cls(
             pieces,
@@ -85,13 +85,13 @@ class Strings:
 
     def prefix_fingerprints(self, level: int) -> NDArray[np.uint64]:
         """The fingerprints of their pieces up to a level; those that end there have their own."""
-        found = trie_cells.root(self.salt, len(self))
+        fingerprints = trie_cells.root(self.salt, len(self))
         for number in range(level + 1):
-            longer = trie_cells.extended(found, self.pieces[:, number])
-            found = np.where(self.ends >= number, longer, found)
-        return found
+            longer = trie_cells.extend(fingerprints, self.pieces[:, number])
+            fingerprints = np.where(self.ends >= number, longer, fingerprints)
+        return fingerprints
 
-    def only(self, chosen: NDArray[Any]) -> Self:
+    def take(self, chosen: NDArray[Any]) -> Self:
         """The chosen ones: by a mask or by places."""
         arrays = {name: column[chosen] for name, column in self._arrays().items()}
         return replace(self, **arrays)
@@ -100,11 +100,11 @@ class Strings:
         return {field.name: getattr(self, field.name) for field in fields(self)[:-1]}
 
     @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
+    def concatenate(cls, parts: Sequence[Self]) -> Self:
         """All of several."""
         arrays = [part._arrays() for part in parts]
         joined: dict[str, Any] = {
-            name: np.concatenate([each[name] for each in arrays]) for name in arrays[0]
+            name: np.concatenate([part[name] for part in arrays]) for name in arrays[0]
         }
         return replace(parts[0], **joined)
 
@@ -118,7 +118,7 @@ class Strings:
         pieces = np.where(ended, 0, self.pieces[:, number])
         return trie_cells.cells(fingerprints, pieces, number, level.reports.size, level.cells)
 
-    def pooled(
+    def pool(
         self, levels: Sequence[Level], last: int | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The estimates of all levels from the end on, weighted by their inverse variances.
@@ -157,23 +157,22 @@ class Strings:
     def estimate(self, level: Level) -> None:
         """Estimates their shares in one level, adding back what is explained by themselves."""
         number = level.number
-        here = np.flatnonzero(self.ends <= number)
-        some = self.only(here)
-        found = level.estimates(some.cells(level)) + some.explained[:, number]
-        self.shares[here, number] = found
+        ended = np.flatnonzero(self.ends <= number)
+        strings = self.take(ended)
+        estimates = level.estimates(strings.cells(level)) + strings.explained[:, number]
+        self.shares[ended, number] = estimates
 
     def explain(self, level: Level, chosen: NDArray[np.bool_], shares: NDArray[np.float64]) -> None:
         """Takes the chosen ones out of one level, and puts back what was taken out of it before.
 
         Args:
-            level: any.
             chosen: bool, (strings,).
             shares: float64, (strings,).
         """
         number = level.number
-        wanted = np.where(chosen & (self.ends <= number), shares, 0.0)
-        change = wanted - self.explained[:, number]
+        target = np.where(chosen & (self.ends <= number), shares, 0.0)
+        change = target - self.explained[:, number]
         moved = np.flatnonzero(change)
         if moved.size:
-            level.explain(self.only(moved).cells(level), change[moved])
-            self.explained[moved, number] = wanted[moved]
+            level.explain(self.take(moved).cells(level), change[moved])
+            self.explained[moved, number] = target[moved]

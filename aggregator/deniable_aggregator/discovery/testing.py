@@ -63,32 +63,32 @@ def _saddlepoint(
     variance = (reports * q * (1 - q) * amounts**2).sum(axis=1)
     most = (reports * amounts).sum(axis=1)
     least = np.where(reports > 0, amounts, np.inf).min(axis=1)
-    seen = mean + shares * weights.sum(axis=1) / unit - least / 2
-    seen = np.clip(seen, mean + 1e-3 * np.sqrt(variance), mean + (most - mean) * (1 - 1e-9))
+    observed = mean + shares * weights.sum(axis=1) / unit - least / 2
+    observed = np.clip(observed, mean + 1e-3 * np.sqrt(variance), mean + (most - mean) * (1 - 1e-9))
     low, high = np.zeros(shares.size), np.full(shares.size, 60.0 / amounts.min())
     for _ in range(_HALVINGS):
         t = (low + high) / 2
-        tilted = _tilted(q, amounts, t)
-        above = (reports * tilted * amounts).sum(axis=1) > seen
+        tilted = _tilted_chances(q, amounts, t)
+        above = (reports * tilted * amounts).sum(axis=1) > observed
         low, high = np.where(above, low, t), np.where(above, t, high)
     t = (low + high) / 2
-    tilted = _tilted(q, amounts, t)
+    tilted = _tilted_chances(q, amounts, t)
     cumulant = (reports * np.logaddexp(np.log1p(-q), np.log(q) + amounts * t[:, None])).sum(axis=1)
     spread = (reports * tilted * (1 - tilted) * amounts**2).sum(axis=1)
-    w = np.sqrt(np.maximum(2 * (t * seen - cumulant), 1e-12))
+    w = np.sqrt(np.maximum(2 * (t * observed - cumulant), 1e-12))
     u = np.maximum(t * np.sqrt(spread), 1e-6)
     density = np.exp(-(w**2) / 2) / np.sqrt(2 * np.pi)
     return np.asarray(np.clip(special.ndtr(-w) + density * (1 / u - 1 / w), 0.0, 1.0))
 
 
-def _tilted(
+def _tilted_chances(
     q: NDArray[np.float64], amounts: NDArray[np.float64], t: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """The chances under which the seen sum would be the mean: float64, (strings, levels)."""
     return np.asarray(special.expit(special.logit(q) + amounts * t[:, None]))
 
 
-def shown(
+def passing(
     p_values: NDArray[np.float64], log_weights: NDArray[np.float64], alpha: float
 ) -> NDArray[np.bool_]:
     """Benjamini and Hochberg's test with weights (Genovese, Roeder and Wasserman, 2006).
@@ -115,13 +115,13 @@ def shown(
     return np.asarray(needed <= order[agree[-1]])
 
 
-def thresholds(log_weights: NDArray[np.float64], found: int, alpha: float) -> NDArray[np.float64]:
+def thresholds(log_weights: NDArray[np.float64], count: int, alpha: float) -> NDArray[np.float64]:
     """From how many standard errors on strings of these weights are shown: float64, (strings,).
 
     Args:
         log_weights: float64, (strings,).
-        found: how many are shown.
+        count: how many are shown.
         alpha: see `shown`.
     """
-    level = np.minimum(log_weights + np.log(alpha * max(found, 1)), np.log(0.5))
+    level = np.minimum(log_weights + np.log(alpha * max(count, 1)), np.log(0.5))
     return np.asarray(-special.ndtri_exp(level))

@@ -35,7 +35,6 @@ class Texts:
 
     Args:
         levels: all of the trie.
-        code: of letters.
     """
 
     def __init__(self, levels: Sequence[Level], code: LetterCode) -> None:
@@ -48,51 +47,49 @@ class Texts:
         is_normal = unicodedata.is_normalized("NFC", value.decode())
         return whole and is_normal and self._code.encode(value) == bits
 
-    def whole_finds(self, found: Shown, alpha: float) -> list[Find]:
+    def whole_finds(self, whole: Shown, alpha: float) -> list[Find]:
         """Whole strings, in any order.
 
         Args:
-            found: them.
             alpha: with which they were tested.
         """
-        strings, shares, deviations, _ = found
+        strings, shares, deviations, _ = whole
         errors = pooled_deviations(shares, strings.weights(self._levels), self._levels)
         selection = Selection(
             thresholds(strings.log_weights, len(strings), alpha) * deviations,
             strings.least,
             pooled_deviations(shares, strings.own_weights(self._levels), self._levels),
         )
-        return self._finds(found, *selected_intervals(shares, errors, selection, _MISSES))
+        return self._finds(whole, *selected_intervals(shares, errors, selection, _MISSES))
 
-    def prefix_finds(self, found: Shown, alpha: float) -> list[Find]:
+    def prefix_finds(self, prefixes: Shown, alpha: float) -> list[Find]:
         """Prefixes, in any order; each text once.
 
         A piece may end inside a character, so several prefixes may have the same text. What begins
         with either is added: the devices of both are different ones.
 
         Args:
-            found: them.
             alpha: with which they were tested.
         """
-        strings, shares, deviations, _ = found
+        strings, shares, deviations, _ = prefixes
         weights = strings.own_weights(self._levels)
         alone = strings.shares.max(axis=1, initial=0.0)
         # Beside the error of the prefix, that of what was found below it and subtracted.
-        held = pooled_deviations(alone - shares, weights, self._levels)
+        overlap = pooled_deviations(alone - shares, weights, self._levels)
         own = pooled_deviations(alone, weights, self._levels)
-        errors = np.sqrt(deviations**2 + own**2 - held**2)
+        errors = np.sqrt(deviations**2 + own**2 - overlap**2)
         selection = Selection(
             thresholds(strings.log_weights, len(strings), alpha) * deviations,
             strings.least,
             errors,
         )
         merged: dict[str, Find] = {}
-        for find in self._finds(found, *selected_intervals(shares, errors, selection, _MISSES)):
+        for find in self._finds(prefixes, *selected_intervals(shares, errors, selection, _MISSES)):
             same = merged.get(find.text)
             if same is None:
                 merged[find.text] = find
                 continue
-            stronger = max(find, same, key=lambda each: each.z)
+            stronger = max(find, same, key=lambda candidate: candidate.z)
             merged[find.text] = replace(
                 stronger,
                 share=find.share + same.share,
@@ -102,9 +99,9 @@ class Texts:
         return [find for find in merged.values() if find.text]
 
     def _finds(
-        self, found: Shown, low: NDArray[np.float64], high: NDArray[np.float64]
+        self, tested: Shown, low: NDArray[np.float64], high: NDArray[np.float64]
     ) -> list[Find]:
-        strings, shares, deviations, p_values = found
+        strings, shares, deviations, p_values = tested
         finds = []
         for place in range(len(strings)):
             bits = self._bits(strings, place)

@@ -15,7 +15,7 @@ from deniable_aggregator.discovery.odds import (
     log_probability,
 )
 from deniable_aggregator.discovery.pieces import ENDED, IMPOSSIBLE, ROOT, PieceDecoder
-from deniable_aggregator.discovery.search import Children, LevelSearch, joined, only
+from deniable_aggregator.discovery.search import Children, LevelSearch, join_children, take_children
 from deniable_aggregator.discovery.strings import Strings
 from deniable_aggregator.kernels import trie_cells
 
@@ -59,8 +59,6 @@ class Walk:
 
     Args:
         levels: all of the trie. What is explained is taken out of them.
-        decoder: of the letter code.
-        salt: of the metric.
 
     Attributes:
         whole: candidates for whole strings, from all levels so far.
@@ -78,18 +76,18 @@ class Walk:
         if not level.total:
             self._prefixes = None
             return
-        shares, deviations = self.whole.pooled(self._levels, level.number - 1)
+        shares, deviations = self.whole.pool(self._levels, level.number - 1)
         self.whole.explain(level, shares > HEAVY_Z * deviations, shares)
-        found = self._nothing()
+        strings = self._nothing()
         if self._prefixes is not None and len(self._prefixes):
-            found, self._prefixes = self._next(level, self._prefixes)
+            strings, self._prefixes = self._next(level, self._prefixes)
         self.whole.estimate(level)
-        self.whole = Strings.joined([self.whole, found])
+        self.whole = Strings.concatenate([self.whole, strings])
 
     def _nothing(self) -> Strings:
         none = np.zeros(0, np.int64)
         pieces = np.zeros((0, len(self._levels)), np.int64)
-        return Strings.of(pieces, none, none, np.zeros(0), self._salt)
+        return Strings.from_pieces(pieces, none, none, np.zeros(0), self._salt)
 
     def _first(self) -> Prefixes:
         """The first level: all its pieces are looked at."""
@@ -105,20 +103,20 @@ class Walk:
             pieces = np.zeros((chosen.size, len(self._levels)), np.int64)
             pieces[:, 0] = chosen
             ends = np.zeros(chosen.size, np.int64)
-            found = Strings.of(pieces, ends, bits[chosen], weights, self._salt)
-            found.shares[:, 0] = shares[chosen]
-            return found
+            strings = Strings.from_pieces(pieces, ends, bits[chosen], weights, self._salt)
+            strings.shares[:, 0] = shares[chosen]
+            return strings
 
         ended = np.flatnonzero(nodes == ENDED)
-        self.whole = self._best(strings(ended, log_weights[ended]))
+        self.whole = self._likeliest(strings(ended, log_weights[ended]))
         odds = first_log_odds(shares, level)
-        inner = _highest(np.flatnonzero(nodes > IMPOSSIBLE), odds, self._beam)
-        cut = _highest(inner, odds, _PREFIXES)
+        inner = _highest_places(np.flatnonzero(nodes > IMPOSSIBLE), odds, self._beam)
+        cut = _highest_places(inner, odds, _PREFIXES)
         weights = -_LN2 * bits[cut] - math.log(len(self._levels))
         self.cut[0] = strings(cut, weights)
         return Prefixes(
             inner[:, None],
-            trie_cells.extended(trie_cells.root(self._salt, inner.size), inner),
+            trie_cells.extend(trie_cells.root(self._salt, inner.size), inner),
             nodes[inner],
             log_probability(odds[inner]),
             shares[inner],
@@ -129,32 +127,36 @@ class Walk:
         """The strings that end in a level, and the prefixes to follow from there."""
         search = LevelSearch(level, prefixes, self._decoder)
         prefixes = search.prefixes
-        taken = []
+        certain = []
         for _ in range(_ROUNDS):
             sure = search.sure(self._beam)
             if not sure.pieces.size:
                 break
             level.explain(search.cells(sure.parents, sure.pieces), sure.shares)
-            taken.append(sure)
-        others = [
+            certain.append(sure)
+        uncertain = [
             search.likely(RANKED * self._beam),
             search.ending_soon(min(_SOON_BITS, level.bits)),
         ]
-        children, explained = joined(taken, others, level.bits)
+        children, explained = join_children(certain, uncertain, level.bits)
         shares = search.estimates(children.parents, children.pieces) + explained
         odds = log_odds(prefixes, children.parents, shares, level)
         children = children._replace(shares=shares, log_odds=odds)
         least = np.where(children.used <= _SOON_BITS, -np.inf, search.least[children.parents])
         ended = children.nodes == ENDED
         parts = 2 * (len(self._levels) - 1)
-        found = self._strings(level, prefixes, only(children, ended), explained[ended], parts)
-        found.least[:] = least[ended]
-        inner = _highest(np.flatnonzero(~ended), odds, self._beam)
-        cut = _highest(inner, shares, _PREFIXES)
-        self.cut[level.number] = self._strings(
-            level, prefixes, only(children, cut), explained[cut], len(self._levels)
+        strings = self._strings(
+            level, prefixes, take_children(children, ended), explained[ended], parts
         )
-        return self._best(found), _followed(prefixes, only(children, inner), level)
+        strings.least[:] = least[ended]
+        inner = _highest_places(np.flatnonzero(~ended), odds, self._beam)
+        cut = _highest_places(inner, shares, _PREFIXES)
+        self.cut[level.number] = self._strings(
+            level, prefixes, take_children(children, cut), explained[cut], len(self._levels)
+        )
+        return self._likeliest(strings), _next_prefixes(
+            prefixes, take_children(children, inner), level
+        )
 
     def _strings(
         self,
@@ -172,46 +174,44 @@ class Walk:
         pieces[:, : level.number] = prefixes.pieces[children.parents]
         pieces[:, level.number] = children.pieces
         before = sum(level.bits for level in self._levels[: level.number])
-        found = Strings.of(
+        strings = Strings.from_pieces(
             pieces,
             np.full(children.pieces.size, level.number),
             before + children.used,
             weights - _LN2 * children.used,
             self._salt,
         )
-        found.shares[:, level.number] = children.shares
-        found.explained[:, level.number] = explained
-        return found
+        strings.shares[:, level.number] = children.shares
+        strings.explained[:, level.number] = explained
+        return strings
 
-    def _best(self, strings: Strings) -> Strings:
+    def _likeliest(self, strings: Strings) -> Strings:
         """Those that the test is likeliest to show, by the estimates of all levels as they are."""
         if len(strings) <= CANDIDATES:
             return strings
-        trial = strings.only(np.arange(len(strings)))
+        trial = strings.take(np.arange(len(strings)))
         for level in self._levels:
             if level.number > strings.ends[0] and level.total:
                 trial.estimate(level)
-        shares, deviations = trial.pooled(self._levels)
+        shares, deviations = trial.pool(self._levels)
         score = np.maximum(shares / deviations, 0.0) ** 2 / 2 + strings.log_weights
-        return strings.only(_highest(np.arange(len(strings)), score, CANDIDATES))
+        return strings.take(_highest_places(np.arange(len(strings)), score, CANDIDATES))
 
 
-def _followed(prefixes: Prefixes, children: Children, level: Level) -> Prefixes:
-    """Children as prefixes of the next level."""
+def _next_prefixes(prefixes: Prefixes, children: Children, level: Level) -> Prefixes:
     parents = children.parents
     return Prefixes(
         np.concatenate([prefixes.pieces[parents], children.pieces[:, None]], axis=1),
-        trie_cells.extended(prefixes.fingerprints[parents], children.pieces),
+        trie_cells.extend(prefixes.fingerprints[parents], children.pieces),
         children.nodes,
         log_probability(children.log_odds),
         *followed_shares(prefixes, parents, children.shares, level),
     )
 
 
-def _highest(
+def _highest_places(
     places: NDArray[np.int64], values: NDArray[np.float64], most: int
 ) -> NDArray[np.int64]:
-    """Of some places in an array, those with the highest values."""
     if places.size <= most:
         return places
     return places[np.argpartition(-values[places], most)[:most]]

@@ -42,8 +42,6 @@ class SliceSum(NamedTuple):
     """A sum of reports.
 
     Attributes:
-        where: whose.
-        reports: how many there are.
         counters: of the tally, then of its diagnostics.
     """
 
@@ -73,8 +71,6 @@ class Counters:
         """Counts reports.
 
         Args:
-            where: whose they are.
-            tally: that of their version.
             payload: the reports, one after the other; at least one.
 
         Raises:
@@ -93,10 +89,10 @@ class Counters:
 
     def table(self) -> pa.Table:
         """The sums as `TALLIES`, sorted, each version, day and key once."""
-        held = encode_sums(self._sums.values(), self._cells)
+        collected = encode_sums(self._sums.values(), self._cells)
         if not self._encoded:
-            return _sorted(held)
-        return encode_sums(sums([*self._encoded, held], self._lengths), self._cells)
+            return _sort_rows(collected)
+        return encode_sums(sums([*self._encoded, collected], self._lengths), self._cells)
 
 
 def sums(
@@ -115,7 +111,7 @@ def sums(
         ValueError: if counters are damaged, or there are more or fewer.
     """
     alike = (table.select(TALLIES.names).cast(TALLIES) for table in tables)
-    together = _sorted(pa.concat_tables([TALLIES.empty_table(), *alike]))
+    together = _sort_rows(pa.concat_tables([TALLIES.empty_table(), *alike]))
     for where, rows in groupby(_rows(together), key=lambda row: row[0]):
         by_length: dict[int, SliceSum] = {}
         for _, reports, blob in rows:
@@ -149,15 +145,14 @@ def _add(where: SliceKey, total: CounterSum, blob: bytes) -> None:
         raise ValueError(f"the counters of {where} are damaged") from None
 
 
-def encode_sums(found: Iterable[SliceSum], cells: Callable[[str], int]) -> pa.Table:
+def encode_sums(slice_sums: Iterable[SliceSum], cells: Callable[[str], int]) -> pa.Table:
     """Sums as `TALLIES`, in the same order.
 
     Args:
-        found: the sums.
         cells: how many of the counters of a version are those of its tally.
     """
     columns: defaultdict[str, list[object]] = defaultdict(list)
-    for where, reports, counters in found:
+    for where, reports, counters in slice_sums:
         values = *where, reports, counters.encode(cells(where.version))
         for name, value in zip(TALLIES.names, values, strict=True):
             columns[name].append(value)
@@ -166,9 +161,10 @@ def encode_sums(found: Iterable[SliceSum], cells: Callable[[str], int]) -> pa.Ta
 
 def _rows(table: pa.Table) -> Iterator[tuple[SliceKey, int, bytes]]:
     for batch in table.to_batches(max_chunksize=_READ_ROWS):
-        for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            yield SliceKey(*row[:3]), *row[3:]
+        columns = (batch.column(name).to_pylist() for name in TALLIES.names)
+        for version, day, key, reports, counters in zip(*columns, strict=True):
+            yield SliceKey(version=version, day=day, key=key), reports, counters
 
 
-def _sorted(table: pa.Table) -> pa.Table:
+def _sort_rows(table: pa.Table) -> pa.Table:
     return table.sort_by([(name, "ascending") for name in SliceKey._fields])

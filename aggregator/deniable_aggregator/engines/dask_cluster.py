@@ -26,7 +26,6 @@ def count(kernel: Kernel, files: Iterable[str], client: Client) -> pa.Table:
     What a worker had counted when it was lost is counted again by another one.
 
     Args:
-        kernel: counts.
         files: paths or addresses of fsspec that every worker can read.
         client: of the cluster.
 

@@ -54,7 +54,7 @@ def read_reports(file: str) -> Iterator[pa.RecordBatch]:
         file: a path, or an address of fsspec. What its folders say becomes columns.
     """
     files, path = url_to_fs(file)
-    named = ds.get_partition_keys(FOLDERS.parse(path.rpartition("/")[0] + "/"))
+    partition = ds.get_partition_keys(FOLDERS.parse(path.rpartition("/")[0] + "/"))
     with files.open(path, "rb") as opened:
         metadata = pq.read_metadata(opened)
         columns = [name for name in REPORTS.names if name in metadata.schema.names]
@@ -63,12 +63,13 @@ def read_reports(file: str) -> Iterator[pa.RecordBatch]:
         for batch in parquet.iter_batches(BATCH_ROWS, columns=columns):
             arrays = dict(zip(batch.schema.names, batch.columns, strict=True))
             for field in REPORTS:
-                if field.name not in arrays and field.name in named:
-                    arrays[field.name] = _repeated(named[field.name], field.type, len(batch))
+                if field.name not in arrays and field.name in partition:
+                    arrays[field.name] = _constant_column(
+                        partition[field.name], field.type, len(batch)
+                    )
             yield pa.RecordBatch.from_pydict(arrays)
 
 
-def _repeated(value: object, kind: pa.DataType, rows: int) -> pa.DictionaryArray:
-    """A column of one value."""
+def _constant_column(value: object, kind: pa.DataType, rows: int) -> pa.DictionaryArray:
     indices = pa.array(np.zeros(rows, np.int8))
     return pa.DictionaryArray.from_arrays(indices, pa.array([value], kind))

@@ -34,11 +34,11 @@ def payloads_by_slice(
     columns = [_codes(batch, name) for name in SliceKey._fields]
     reports, versions = _column(batch, "report"), columns[0][1]
     # Of several versions, each may have a width of its own.
-    packed = _packed(reports, report_bytes(versions[0])) if len(versions) == 1 else None
+    packed = _as_void_items(reports, report_bytes(versions[0])) if len(versions) == 1 else None
     for rows in _groups(columns):
         where = SliceKey(*(values[int(codes[rows[0]])] for codes, values in columns))
         if packed is None:
-            chosen = _packed(reports.take(pa.array(rows)), report_bytes(where.version))
+            chosen = _as_void_items(reports.take(pa.array(rows)), report_bytes(where.version))
         else:
             chosen = packed if rows.size == packed.size else packed[rows]
         yield where, chosen.tobytes()
@@ -73,11 +73,11 @@ def _codes(batch: pa.RecordBatch, name: str) -> tuple[NDArray[Any], list[Any]]:
     if not isinstance(column, pa.DictionaryArray):
         column = column.dictionary_encode()
     values = column.dictionary
-    wanted = pa.date32() if name == "day" else pa.string()
-    return column.indices.to_numpy(zero_copy_only=False), values.cast(wanted).to_pylist()
+    dtype = pa.date32() if name == "day" else pa.string()
+    return column.indices.to_numpy(zero_copy_only=False), values.cast(dtype).to_pylist()
 
 
-def _packed(reports: pa.Array, width: int) -> NDArray[Any]:
+def _as_void_items(reports: pa.Array, width: int) -> NDArray[Any]:
     """Reports as void items: (reports,), of `width` bytes each.
 
     Raises:

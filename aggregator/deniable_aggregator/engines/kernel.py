@@ -46,8 +46,8 @@ class Kernel:
     @classmethod
     def of_registry(cls, *files: str | Path) -> Kernel:
         """A kernel for the metrics of registry files; of several versions, give each its file."""
-        found = (registry.load(file).metrics.values() for file in files)
-        return cls(metric.spec for metrics in found for metric in metrics)
+        registries = (registry.load(file).metrics.values() for file in files)
+        return cls(metric.spec for metrics in registries for metric in metrics)
 
     def partial(self, batches: pa.RecordBatch | Iterable[pa.RecordBatch]) -> pa.Table:
         """Counts reports.
@@ -117,7 +117,6 @@ class Kernel:
 
         Args:
             tallies: of `TALLIES`, of any versions and days.
-            metric: its name.
             query: how to answer; its days, versions and keys do not matter here.
             lists: the values that the question is about, such as candidates for strings.
             without_keys: ids of keys whose reports are left out.
@@ -126,7 +125,7 @@ class Kernel:
             What `deniable_aggregator.estimation.estimator.estimate` returns for the metric's type.
 
         Raises:
-            ParameterError: if there are no reports, or they cannot be estimated so.
+            ParameterError: if there are no reports, or the question does not fit the metric.
         """
         specs = {version: spec for version, spec in self._specs.items() if spec.name == metric}
         total: dict[str, CounterSum] = {}
@@ -142,12 +141,12 @@ class Kernel:
             days[where.version][epoch_of(where.day)] += reports
         if not total:
             raise ParameterError("metric", "one that has reports", metric)
-        found = [(specs[version], total[version].array()) for version in total]
+        counted = [(specs[version], total[version].array()) for version in total]
         periods = {
-            spec.digest: reports_by_period(spec, days[spec.digest.hex()]) for spec, _ in found
+            spec.digest: reports_by_period(spec, days[spec.digest.hex()]) for spec, _ in counted
         }
         request = EstimateRequest(query or EstimateQuery(), lists)
-        return estimate(CollectedTallies(found, periods), request)
+        return estimate(CollectedTallies(counted, periods), request)
 
     def _cells(self, version: str) -> int:
         """How many counters of a version are those of its tally; those of diagnostics follow."""
@@ -159,13 +158,12 @@ class Kernel:
         return range(tally.cells, tally.stored_cells + 1)
 
     def _report_bytes(self, version: str) -> int:
-        """The width of a version's reports."""
         return self._spec(version).mechanism.report_bytes
 
     def _spec(self, version: str) -> Spec:
         if version not in self._specs:
-            known = "a version of the metrics that the kernel was made for"
-            raise ParameterError("version", known, version)
+            constraint = "a version of the metrics that the kernel was made for"
+            raise ParameterError("version", constraint, version)
         return self._specs[version]
 
     def _fold(self, waiting: defaultdict[SliceKey, list[bytes]], counters: Counters) -> None:

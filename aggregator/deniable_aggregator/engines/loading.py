@@ -37,14 +37,17 @@ def load_tallies(store: Store, files: Sequence[str | Path], *, replace: bool = F
             the store has another sum of a slice; nothing was loaded.
         StoreUnavailableError: if the store failed; nothing was loaded.
     """
-    specs = {each.spec.digest.hex(): each.spec for each in store.metrics.all().readable}
+    specs = {
+        registration.spec.digest.hex(): registration.spec
+        for registration in store.metrics.all().readable
+    }
     parts: defaultdict[TallyKey, list[NewPart]] = defaultdict(list)
     keys: dict[str, str] = {}
     try:
-        for each in sums(_tables(files), lambda version: _lengths(specs, version)):
-            spec = specs[each.where.version]
-            where = TallyKey(spec.digest, epoch_of(each.where.day), each.where.key)
-            parts[where].append(_part(spec, each))
+        for total in sums(_tables(files), lambda version: _lengths(specs, version)):
+            spec = specs[total.where.version]
+            where = TallyKey(spec.digest, epoch_of(total.where.day), total.where.key)
+            parts[where].append(_part(spec, total))
             if keys.setdefault(where.key, spec.application) != spec.application:
                 raise StoreRefusedError(f"key {where.key} must be of one application")
     except (ValueError, pa.ArrowException) as error:
@@ -54,12 +57,14 @@ def load_tallies(store: Store, files: Sequence[str | Path], *, replace: bool = F
 
 
 def _tables(files: Sequence[str | Path]) -> list[pa.Table]:
-    known: dict[bytes, str | Path] = {}
+    seen_files: dict[bytes, str | Path] = {}
     for file in files:
         content = hashlib.sha256(Path(file).read_bytes()).digest()
-        if content in known:
-            raise StoreRefusedError(f"{file}: would count twice, as {known[content]} is the same")
-        known[content] = file
+        if content in seen_files:
+            raise StoreRefusedError(
+                f"{file}: would count twice, as {seen_files[content]} is the same"
+            )
+        seen_files[content] = file
     return [pq.read_table(file, schema=TALLIES) for file in files]
 
 
@@ -78,19 +83,19 @@ def _lengths(specs: Mapping[str, Spec], version: str) -> range:
     return range(tally.cells, tally.stored_cells + 1)
 
 
-def _part(spec: Spec, found: SliceSum) -> NewPart:
+def _part(spec: Spec, total: SliceSum) -> NewPart:
     """A sum as the store keeps it.
 
     Raises:
         StoreRefusedError: if it is not one of this metric.
     """
     tally = tally_for(spec)
-    counters = found.counters
+    counters = total.counters
     array = None if tally.is_sparse else counters.array()[: tally.cells]
     counted = counters.count() if array is None else tally.reports(array)
-    if not (counters.least() >= 0 and counted == found.reports > 0):
+    if not (counters.least() >= 0 and counted == total.reports > 0):
         raise StoreRefusedError(
-            f"the counters of {spec.name} on {found.where.day} must be those of {found.reports} "
+            f"the counters of {spec.name} on {total.where.day} must be those of {total.reports} "
             f"reports, got {counted}"
         )
-    return NewPart(found.reports, counters.encode(tally.cells))
+    return NewPart(total.reports, counters.encode(tally.cells))

@@ -31,7 +31,6 @@ def count(
     """Counts the reports of Parquet files.
 
     Args:
-        kernel: counts.
         files: paths, or addresses of fsspec.
         processes: how many to start; None for one for each core.
         pool: counts in these processes instead.

@@ -26,7 +26,6 @@ def count(kernel: Kernel, files: Iterable[str], session: SparkSession) -> pa.Tab
     """Counts the reports of Parquet files.
 
     Args:
-        kernel: counts.
         files: paths, or addresses of fsspec, that every worker can read.
         session: of the cluster.
 

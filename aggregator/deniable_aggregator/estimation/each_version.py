@@ -25,7 +25,6 @@ def each_version(tallies: CollectedTallies, request: EstimateRequest) -> list[Me
     """Estimates each version from its own reports, about its own values.
 
     Args:
-        tallies: what was counted of all.
         request: what is asked. Listed values that a version does not list are left out of it.
 
     Raises:
@@ -36,14 +35,16 @@ def each_version(tallies: CollectedTallies, request: EstimateRequest) -> list[Me
     numbers = []
     for spec, counts in tallies.tallies:
         alone = dataclasses.replace(tallies, tallies=[(spec, counts)])
-        result = ESTIMATORS[spec.value_type].estimate(alone, _own(spec, request))
+        result = ESTIMATORS[spec.value_type].estimate(alone, _own_request(spec, request))
         own = result.placed() if isinstance(result, DistributionEstimate) else result.numbers()
         version = spec.digest.hex()
-        numbers += [replace(each, version=version) for each in own if each.measure in _BY_ITSELF]
+        numbers += [
+            replace(number, version=version) for number in own if number.measure in _BY_ITSELF
+        ]
     return numbers
 
 
-def _own(spec: Spec, request: EstimateRequest) -> EstimateRequest:
+def _own_request(spec: Spec, request: EstimateRequest) -> EstimateRequest:
     """The question to one version: without values that it does not list."""
     values, lists = default_items([spec]), request.lists
     if values is not None:

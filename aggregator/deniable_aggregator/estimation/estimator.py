@@ -97,20 +97,20 @@ class ShareEstimator:
         """The shares of values, see `estimate_shares`; one answer lists at most 100,000."""
         specs = request.versions or tallies.specs
         combined = combined_items(specs, request.lists)
-        found = estimate_shares(
+        estimate = estimate_shares(
             tallies.tallies,
             request.lists.candidates or None,
-            _bounded(specs, request, combined),
+            _limited_options(specs, request, combined),
             add=combined,
             periods=tallies.periods,
             level=request.level,
             versions=request.versions,
         )
         if request.versions:
-            return found
+            return estimate
         margin, level = request.query.margin, request.level
         sizes = estimate_segment_sizes(tallies.tallies, margin, level, tallies.periods)
-        return dataclasses.replace(found, segments=sizes)
+        return dataclasses.replace(estimate, segments=sizes)
 
     def compare(
         self, before: CollectedTallies, after: CollectedTallies, request: ChangeRequest
@@ -120,26 +120,26 @@ class ShareEstimator:
         versions = list(dict.fromkeys([*before.specs, *after.specs]))
         combined = combined_items(versions, lists)
         listed = lists.candidates or combined
-        one, other = (
+        earlier, later = (
             combine_specs(
-                each.tallies, listed, query.margin, periods=each.periods, versions=versions
+                side.tallies, listed, query.margin, periods=side.periods, versions=versions
             )
-            for each in (before, after)
+            for side in (before, after)
         )
-        both, not_compared = _common_items(one, other)
-        if not both.size <= LARGEST_ANSWER or not (both.size or combined):
-            wanted = f"1 to {LARGEST_ANSWER:,} that both periods know"
-            raise ParameterError("values", wanted, both.size)
+        common, not_compared = _common_items(earlier, later)
+        if not common.size <= LARGEST_ANSWER or not (common.size or combined):
+            constraint = f"1 to {LARGEST_ANSWER:,} that both periods know"
+            raise ParameterError("values", constraint, common.size)
         change = None
         if combined is not None:
             level = 1 - request.level
             change = compare_subset(before, after, combined, query.margin, level, versions)
-        alpha = request.alpha(both.size)
-        differences = compare_shares(one, other, both, alpha)
-        items = tuple(one.domain[place] for place in both.tolist())
+        alpha = request.alpha(common.size)
+        differences = compare_shares(earlier, later, common, alpha)
+        items = tuple(earlier.domain[place] for place in common.tolist())
         everything = not listed and not not_compared
-        known = everything and 1 < len(items) <= MOST_COMPARED_AS_ONE
-        whole = known and before.specs[0].type == "category"
+        comparable = everything and 1 < len(items) <= MOST_COMPARED_AS_ONE
+        whole = comparable and before.specs[0].type == "category"
         return Comparison(
             items,
             differences,
@@ -187,25 +187,25 @@ class DistributionEstimator:
     ) -> Comparison:
         """How the mean, the quantiles and the whole histogram differ."""
         _refuse_lists(before, request.lists, request.query)
-        one, other = (
+        earlier, later = (
             estimate_distribution(
-                each.tallies,
+                side.tallies,
                 quantiles=request.query.quantile or COMPARED_QUANTILES,
-                periods=each.periods,
+                periods=side.periods,
                 level=request.level,
             )
-            for each in (before, after)
+            for side in (before, after)
         )
-        differences = compare_histogram_means(one, other, request.alpha(1))
-        same_bins = np.array_equal(one.edges, other.edges)
+        differences = compare_histogram_means(earlier, later, request.alpha(1))
+        same_bins = np.array_equal(earlier.edges, later.edges)
         return Comparison(
-            (one.metric,),
+            (earlier.metric,),
             differences,
             "mean",
             "noise-and-sampling",
-            notices=(*one.notices, *other.notices),
-            quantiles=compare_quantiles(one, other),
-            distance=histogram_distance(one.histogram, other.histogram) if same_bins else None,
+            notices=(*earlier.notices, *later.notices),
+            quantiles=compare_quantiles(earlier, later),
+            distance=histogram_distance(earlier.histogram, later.histogram) if same_bins else None,
         )
 
 
@@ -229,7 +229,6 @@ def estimate(
 
     Args:
         tallies: what was counted of it; at least one report.
-        request: what is asked.
 
     Raises:
         ParameterError: if this cannot be estimated.
@@ -239,7 +238,7 @@ def estimate(
     if segment is None:
         return ESTIMATORS[kind].estimate(tallies, request)
     _refuse_combined(request.lists)
-    found = estimate_within_segment(
+    estimate = estimate_within_segment(
         tallies.tallies,
         segment,
         request.query,
@@ -250,14 +249,14 @@ def estimate(
         may_be_empty=bool(request.versions),
     )
     if request.versions:
-        return found
+        return estimate
     query = request.query
     threshold = THRESHOLD if query.closeness is None else query.closeness
     close = segment_closeness(
         tallies.tallies, segment, tallies.periods, ordered=query.ordered, threshold=threshold
     )
     notices = () if close is None else closeness_notices(close)
-    return dataclasses.replace(found, closeness=close, notices=(*found.notices, *notices))
+    return dataclasses.replace(estimate, closeness=close, notices=(*estimate.notices, *notices))
 
 
 def compare(
@@ -267,8 +266,6 @@ def compare(
 
     Args:
         before: what was counted in the first; at least one report.
-        after: in the second.
-        request: what is asked.
 
     Raises:
         ParameterError: if this cannot be compared.
@@ -297,10 +294,6 @@ def common_type(specs: Sequence[Spec]) -> MetricType:
 def refuse_quantiles(kind: MetricType, quantiles: Sequence[float]) -> None:
     """Refuses to look for quantiles of anything but a distribution.
 
-    Args:
-        kind: of the metric.
-        quantiles: those asked for.
-
     Raises:
         ParameterError: if there are any.
     """
@@ -312,17 +305,13 @@ def refuse_quantiles(kind: MetricType, quantiles: Sequence[float]) -> None:
 def combined_items(specs: Sequence[Spec], lists: ValueLists) -> Sequence[str] | None:
     """The items whose share together is asked for, or None.
 
-    Args:
-        specs: the versions of the metric.
-        lists: what is asked for.
-
     Raises:
         ParameterError: if a range is not one of the metric's.
     """
     return items_between(specs, *lists.range) if lists.range else lists.combined or None
 
 
-def _bounded(
+def _limited_options(
     specs: Sequence[Spec], request: EstimateRequest, combined: Sequence[str] | None
 ) -> EstimateOptions:
     """The options, with a limit on the number of items shown."""
@@ -374,14 +363,14 @@ def _common_items(
     Returns:
         These, and for all other items that were asked for, in which period they are known.
     """
-    asked = before.asked
+    requested = before.asked
     earlier, later = (
-        each.combined.reports[asked] == each.combined.total for each in (before, after)
+        side.combined.reports[requested] == side.combined.total for side in (before, after)
     )
-    return asked[earlier & later], {
+    return requested[earlier & later], {
         before.domain[place]: "before" if first else "after" if second else "neither"
         for place, first, second in zip(
-            asked.tolist(), earlier.tolist(), later.tolist(), strict=True
+            requested.tolist(), earlier.tolist(), later.tolist(), strict=True
         )
         if not (first and second)
     }

@@ -29,9 +29,9 @@ class EstimateRequest:
         query: how to answer. Its days do not matter here.
         lists: the values that the question is about.
         level: of the intervals, in (0, 1).
-        versions: of one period among others, the versions of all of them: their values are what
-            there is to estimate in each. A value that a period does not know is left out of it.
-            Empty for the versions with reports.
+        versions: the versions of all periods of a question. Their values are estimated in each
+            period. A value that a period does not know is left out of it. Empty for the versions
+            with reports.
     """
 
     query: EstimateQuery
@@ -65,8 +65,8 @@ class ChangeRequest:
         Args:
             items: how many, at least 1 for intervals of several at once.
         """
-        shown = min(self.query.top or items, items)
-        return alpha_per_interval(self.interval, level=self.level, asked=items, shown=shown)
+        most_shown = min(self.query.top or items, items)
+        return alpha_per_interval(self.interval, level=self.level, asked=items, shown=most_shown)
 
 
 @dataclass(frozen=True)

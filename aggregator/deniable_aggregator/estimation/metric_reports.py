@@ -31,7 +31,6 @@ class LeftOut(NamedTuple):
     Attributes:
         epoch: their day.
         key: the id of their key.
-        reports: how many there are.
     """
 
     epoch: int
@@ -80,7 +79,7 @@ class MetricReports:
     @property
     def excluded(self) -> int:
         """How many reports are left out because an administrator has excluded their keys."""
-        return sum(each.reports for each in self.left_out if self.is_excluded(each.key))
+        return sum(slice_.reports for slice_ in self.left_out if self.is_excluded(slice_.key))
 
     @cached_property
     def of_days(self) -> MetricReports:
@@ -91,11 +90,7 @@ class MetricReports:
         return replace(self, tables=tables)
 
     def only(self, digests: Collection[bytes]) -> MetricReports:
-        """The reports of some versions.
-
-        Args:
-            digests: those of the versions.
-        """
+        """The reports of some versions."""
         return replace(
             self,
             entries=[entry for entry in self.entries if entry.spec.digest in digests],
@@ -118,10 +113,6 @@ def read_reports(
     """Reads what was counted of a metric.
 
     Args:
-        store: the store.
-        tables: its slices.
-        entries: the versions of the metric.
-        days: which days.
         without: ids of keys to leave out.
 
     Raises:
@@ -146,13 +137,13 @@ def read_reports(
 
 def _left_out(table: SliceTable, keys: frozenset[str]) -> Iterator[LeftOut]:
     codes = [code for code, key in enumerate(table.key_ids) if key in keys]
-    here = np.isin(table.keys, codes)
-    columns = (column[here].tolist() for column in (table.epochs, table.keys, table.reports))
+    is_left_out = np.isin(table.keys, codes)
+    columns = (column[is_left_out].tolist() for column in (table.epochs, table.keys, table.reports))
     for epoch, code, reports in zip(*columns, strict=True):
         yield LeftOut(epoch, table.key_ids[code], reports)
-    for each in without_keys(table.rolled, keys).gone:
-        for epoch, reports in each.summary.days.items():
-            yield LeftOut(epoch, each.key, reports)
+    for period in without_keys(table.rolled, keys).gone:
+        for epoch, reports in period.summary.days.items():
+            yield LeftOut(epoch, period.key, reports)
 
 
 def _require_apart(
@@ -161,22 +152,19 @@ def _require_apart(
     """How many reports of excluded keys cannot be told apart from those of others.
 
     Raises:
-        DaysRolledUpError: if that is so of keys that the question leaves out.
+        DaysRolledUpError: if reports of keys that the question leaves out were added to those of
+            others.
     """
     if without_keys(table.rolled, asked_out).mixed:
         raise DaysRolledUpError(
-            [each.days for each in table.rolled if asked_out & each.summary.keys.keys()], "keys"
+            [period.days for period in table.rolled if asked_out & period.summary.keys.keys()],
+            "keys",
         )
     return without_keys(table.rolled, left_out).mixed
 
 
 def collect_tallies(reported: MetricReports, days: DayRange) -> CollectedTallies:
-    """The tallies of a metric; versions without reports in these days are left out.
-
-    Args:
-        reported: which reports there are.
-        days: some of the days of these.
-    """
+    """The tallies of a metric; versions without reports in these days are left out."""
     since, until = epoch_of(days.since), epoch_of(days.until)
     tallies, periods = [], {}
     for entry in reported.entries:
@@ -188,8 +176,8 @@ def collect_tallies(reported: MetricReports, days: DayRange) -> CollectedTallies
             tallies.append((spec, table.total(entry.tally.cells)))
             periods[spec.digest] = reports_by_period(spec, table.reports_by_day)
     excluded = sum(
-        each.reports
-        for each in reported.left_out
-        if since <= each.epoch <= until and reported.is_excluded(each.key)
+        slice_.reports
+        for slice_ in reported.left_out
+        if since <= slice_.epoch <= until and reported.is_excluded(slice_.key)
     )
     return CollectedTallies(tallies, periods, excluded)

@@ -24,12 +24,10 @@ def say_periods(head: Head, specs: Iterable[Spec], by_day: Mapping[bytes, Days])
     """Adds in how many periods reports came, and on which days: of each version, and of all.
 
     Args:
-        head: of an estimate.
-        specs: the versions of the metric.
         by_day: how many reports each has of each day, by digest.
     """
     registered = {spec.digest.hex(): spec for spec in specs}
-    counted = [registered[each.version] for each in head.versions]
+    counted = [registered[counted_version.version] for counted_version in head.versions]
     if not counted:
         return
     for version, spec in zip(head.versions, counted, strict=True):
@@ -41,9 +39,9 @@ def say_periods(head: Head, specs: Iterable[Spec], by_day: Mapping[bytes, Days])
 
 
 def _counts(every: Every, days: Iterable[Days]) -> PeriodCounts:
-    found: Counter[int] = Counter()
-    for each in days:
-        for epoch, reports in each.items():
-            found[period(every, epoch)] += reports
-    filled = [reports for reports in found.values() if reports]
+    counts: Counter[int] = Counter()
+    for period_days in days:
+        for epoch, reports in period_days.items():
+            counts[period(every, epoch)] += reports
+    filled = [reports for reports in counts.values() if reports]
     return PeriodCounts(len(filled), max(filled, default=0))

@@ -10,8 +10,6 @@ class UnanswerableError(ParameterError):
 
     Args:
         name: of the parameter.
-        value: what was asked for.
-        reason: the whole message.
     """
 
     def __init__(self, name: str, value: object, reason: str) -> None:

@@ -19,21 +19,18 @@ class UnknownNameError(ParameterError):
 
     Args:
         name: of the parameter: value, combined or segment.
-        metric: the name of the metric.
-        known: what there is.
-        value: what was asked for.
 
     Attributes:
         next_step: what may be meant, and how to see what there is; one or two sentences.
     """
 
-    def __init__(self, name: str, metric: str, known: Collection[str], value: str) -> None:
-        few = len(known) <= MOST_LISTED
-        listed = ", ".join(known) if few else f"the {len(known):,} of {metric}"
+    def __init__(self, name: str, metric: str, known_names: Collection[str], value: str) -> None:
+        few = len(known_names) <= MOST_LISTED
+        listed = ", ".join(known_names) if few else f"the {len(known_names):,} of {metric}"
         super().__init__(name, f"one of {listed}", value)
-        self._arguments = name, metric, tuple(known), value
+        self._arguments = name, metric, tuple(known_names), value
         self.next_step = (
-            f"{did_you_mean(value, known)} deniable metrics show {metric} lists them."
+            f"{did_you_mean(value, known_names)} deniable metrics show {metric} lists them."
         ).strip()
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:

@@ -5,9 +5,10 @@ So there is no route without a description, and the OpenAPI document is made of 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from flask import Blueprint, request
 
@@ -15,8 +16,6 @@ from deniable_aggregator.http.authorization import authenticate
 from deniable_aggregator.http.json import MEDIA_TYPE as JSON
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import msgspec
     from flask import Flask
     from flask.typing import ResponseReturnValue
@@ -26,6 +25,8 @@ if TYPE_CHECKING:
 READ: Final = ("read", "admin")
 ADMIN: Final = ("admin",)
 """The scopes of the keys that may ask, and that may administer."""
+
+View = Callable[..., "ResponseReturnValue"]
 
 _EXTENSION: Final = "deniable operations"
 
@@ -82,8 +83,47 @@ class Operation:
     accepted: str = ""
 
 
+class Described(NamedTuple):
+    """A view, and what is said of it.
+
+    Attributes:
+        operation: what it takes and answers.
+        view: answers.
+    """
+
+    operation: Operation
+    view: View
+
+
+def operation(
+    method: str, rule: str, answer: Any = None, **said: Any
+) -> Callable[[View], Described]:
+    """Says of a view what it takes and answers. Its name names it, its docstring is its summary.
+
+    Args:
+        method: of HTTP.
+        rule: the path, as Flask writes it.
+        answer: the type of a good answer, or None for one without a body.
+        said: other attributes of `Operation`.
+    """
+
+    def describe_view(view: View) -> Described:
+        summary = (view.__doc__ or "").partition("\n\n")[0]
+        return Described(
+            Operation(method, rule, camel(view.__name__), summary, answer, **said), view
+        )
+
+    return describe_view
+
+
+def camel(name: str) -> str:
+    """A name as generated code writes it: health_overview as healthOverview."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
+
+
 class Operations(Blueprint):
-    """Routes, each with what is said of it. A view gets the key of the request first.
+    """Routes, each with what is said of it.
 
     Args:
         name: of the blueprint.
@@ -94,23 +134,22 @@ class Operations(Blueprint):
         super().__init__(name, __name__)
         self._verifier = verifier
 
-    def add(self, operation: Operation, view: Callable[..., ResponseReturnValue]) -> None:
+    def add(self, described: Described, *first: Any) -> None:
         """Adds a route.
 
         Args:
-            operation: what is said of it; its scopes are required.
-            view: answers; called with the key, if scopes are required, and the parameters of the
-                path by their names.
+            described: what is said of it, and the view. The view is called with the key, if scopes
+                are required, and the parameters of the path by their names.
+            first: what the view gets before these.
         """
-        if operation.scopes:
-            view = partial(self._with_key, operation.scopes, view)
+        operation, view = described
+        view = partial(self._call, operation.scopes, partial(view, *first))
         self.add_url_rule(operation.rule, operation.id, view, methods=[operation.method])
         self.record(lambda state: describe(state.app, operation))
 
-    def _with_key(
-        self, scopes: tuple[str, ...], view: Callable[..., ResponseReturnValue], **place: Any
-    ) -> ResponseReturnValue:
-        assert self._verifier is not None
+    def _call(self, scopes: tuple[str, ...], view: View, **place: Any) -> ResponseReturnValue:
+        if not scopes or self._verifier is None:
+            return view(**place)
         key = authenticate(self._verifier, request.headers.get("Authorization", ""), *scopes)
         return view(key, **place)
 

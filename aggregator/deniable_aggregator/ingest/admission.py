@@ -7,7 +7,7 @@ event loop these are awaited; a door that only calls functions is walked through
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from deniable_aggregator.http.authorization import unknown_key
 from deniable_aggregator.http.problems import ProblemError, body_cut_off
@@ -27,22 +27,30 @@ MAX_QUICK_BYTES: Final = 256 << 10
 Result = TypeVar("Result")
 
 
-class Door(Protocol):
-    """A request with an upload.
+class Door:
+    """A request with an upload, whose thread waits for whatever takes long.
+
+    Args:
+        receiver: checks uploads, and counts their outcomes.
+        header: returns a header by its name in lower case; empty if there is none.
+        length: the announced length of the body in bytes; None if there is none.
 
     Attributes:
-        length: the announced length of its body in bytes; None if there is none.
         whole: whether a body without an announced length is surely whole.
     """
 
-    length: int | None
-    whole: bool
+    whole = True
 
-    def header(self, name: str) -> str:
-        """A header by its name in lower case; empty if there is none."""
+    def __init__(
+        self, receiver: UploadReceiver, header: Callable[[str], str], length: int | None
+    ) -> None:
+        self.receiver = receiver
+        self.header = header
+        self.length = length
 
     async def aside(self, function: Callable[..., Result], *arguments: Any) -> Result:
-        """Calls a function that may take long, where nobody waits for it."""
+        """Calls a function that may take long, where nobody else waits for it."""
+        return function(*arguments)
 
     async def read(self) -> bytes | None:
         """The body, or None if it is longer than the limit.
@@ -50,6 +58,7 @@ class Door(Protocol):
         Raises:
             ProblemError: if it does not arrive, or not in time, or there is no room for it.
         """
+        raise NotImplementedError
 
     async def store(self, upload: Upload, key: Key) -> Outcome:
         """What has become of an upload that was checked; it is durable then.
@@ -57,20 +66,20 @@ class Door(Protocol):
         Raises:
             ProblemError: if it was not stored.
         """
+        return self.receiver.store(upload, key)
 
 
-async def admit(receiver: UploadReceiver, door: Door) -> None:
+async def admit(door: Door) -> None:
     """Takes an upload; it is durable when this returns.
 
     Args:
-        receiver: checks uploads, and counts their outcomes.
         door: which it comes through.
 
     Raises:
         ProblemError: if the upload is refused; nothing was stored, and the refusal was counted.
         StoreUnavailableError: if the store cannot be read.
     """
-    application = NO_APPLICATION
+    receiver, application = door.receiver, NO_APPLICATION
     try:
         authorization = door.header("authorization")
         key = receiver.cached_key(authorization)
@@ -93,7 +102,7 @@ async def admit(receiver: UploadReceiver, door: Door) -> None:
         body = await door.read()
         if body is None:
             raise receiver.too_large()
-        upload = await _checked(receiver, door, application, body)
+        upload = await _checked(door, application, body)
         outcome = await door.store(upload, key)
     except ProblemError as problem:
         receiver.record_outcome(application, problem.code)
@@ -101,7 +110,8 @@ async def admit(receiver: UploadReceiver, door: Door) -> None:
     receiver.record_outcome(application, OUTCOME_NAMES[outcome])
 
 
-async def _checked(receiver: UploadReceiver, door: Door, application: str, body: bytes) -> Upload:
+async def _checked(door: Door, application: str, body: bytes) -> Upload:
+    receiver = door.receiver
     try:
         if len(body) > MAX_QUICK_BYTES:
             return await door.aside(receiver.decode_and_check, application, body)

@@ -7,29 +7,23 @@ where the Flask application runs on its own, as in tests.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from flask import Response, request
 
 from deniable_aggregator.http.operation import Body, Operation, describe
 from deniable_aggregator.http.problems import body_cut_off
-from deniable_aggregator.ingest.admission import admit, at_once
+from deniable_aggregator.ingest.admission import Door, admit, at_once
 from deniable_aggregator.ingest.receiver import PATH
 from deniable_shared import wire
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from wsgiref.types import WSGIEnvironment
 
     from flask import Flask
 
     from deniable_aggregator.http.browsers import UploadOrigins
     from deniable_aggregator.ingest.receiver import UploadReceiver
-    from deniable_aggregator.security.keys import Key
-    from deniable_aggregator.store import Outcome
-    from deniable_shared.wire import Upload
-
-Result = TypeVar("Result")
 
 _SEND: Final = Operation(
     "POST",
@@ -69,7 +63,7 @@ def add_upload_route(
     """
 
     def reports() -> tuple[str, int]:
-        at_once(admit(receiver, _WsgiDoor(receiver, request.environ, max_body_bytes)))
+        at_once(admit(_WsgiDoor(receiver, request.environ, max_body_bytes)))
         return "", 204
 
     # Where pages may send uploads, OPTIONS is answered below instead of by Flask.
@@ -93,30 +87,19 @@ def add_upload_route(
     app.after_request(allow_origin)
 
 
-class _WsgiDoor:
-    """The request of a WSGI server, whose thread waits."""
-
-    whole = True
-
+class _WsgiDoor(Door):
     def __init__(self, receiver: UploadReceiver, environ: WSGIEnvironment, limit: int) -> None:
-        self.length = _content_length(environ)
-        self._receiver = receiver
+        super().__init__(receiver, self._header, _content_length(environ))
         self._environ = environ
         self._limit = limit
 
-    def header(self, name: str) -> str:
+    def _header(self, name: str) -> str:
         key = name.upper().replace("-", "_")
         found: str = self._environ.get(key if key == "CONTENT_TYPE" else f"HTTP_{key}", "")
         return found
 
-    async def aside(self, function: Callable[..., Result], *arguments: Any) -> Result:
-        return function(*arguments)
-
     async def read(self) -> bytes | None:
         return read_body(self._environ, self._limit)
-
-    async def store(self, upload: Upload, key: Key) -> Outcome:
-        return self._receiver.store(upload, key)
 
 
 def read_body(environ: WSGIEnvironment, limit: int) -> bytes | None:

@@ -33,7 +33,6 @@ class Contrast(NamedTuple):
             reports say is compared.
         value: the value whose shares are compared, or None.
         own: the estimate of the key.
-        others: that of the others.
         difference: how far they are apart: of a share from 0 to 1, of a mean as a part of the
             range, of strings the distance of all shares (root of the sum of squares).
         least: the lower end of its interval, corrected for the number of comparisons.
@@ -57,7 +56,6 @@ def measure_contrast(
     """By how much reports differ from as many others.
 
     Args:
-        tally: of the metric.
         own_counts: float64, (cells,): the counts of one side, weighted by day.
         other_counts: float64, (cells,): of the other, of about as many reports.
         noise_of_own: which part of the noise of their difference is that of the one side, in
@@ -67,45 +65,45 @@ def measure_contrast(
     Returns:
         None where there are too few reports, or nothing to compare.
     """
-    own, others = (np.rint(each).astype(np.int64) for each in (own_counts, other_counts))
-    if min(tally.reports(own), tally.reports(others)) < LEAST_WEIGHT:
+    own, rest_counts = (np.rint(counts).astype(np.int64) for counts in (own_counts, other_counts))
+    if min(tally.reports(own), tally.reports(rest_counts)) < LEAST_WEIGHT:
         return None
     if isinstance(tally, NumberTally):
-        return _of_means(tally, own, others, alpha)
+        return _of_means(tally, own, rest_counts, alpha)
     if isinstance(tally, DBitFlipTally):
         bins = [str(number + 1) for number in range(tally.cells // 2)]
-        found = [tally.shares(each) for each in (own, others)]
+        estimates = [tally.shares(counts) for counts in (own, rest_counts)]
         sides = [
-            _with_sampling(each.share, each.variance, tally.reports(side))
-            for each, side in zip(found, (own, others), strict=True)
+            _with_sampling(estimate.share, estimate.variance, tally.reports(side))
+            for estimate, side in zip(estimates, (own, rest_counts), strict=True)
         ]
         return _of_shares(bins, sides, alpha)
     if isinstance(tally, GroupedTally):
         # A group has few reports: so that rounding is no noise, they are counted in parts.
-        own, others = (
-            np.rint(each * PARTS).astype(np.int64) for each in (own_counts, other_counts)
+        own, rest_counts = (
+            np.rint(counts * PARTS).astype(np.int64) for counts in (own_counts, other_counts)
         )
-        return _of_groups(tally, own, others, noise_of_own, alpha)
+        return _of_groups(tally, own, rest_counts, noise_of_own, alpha)
     if isinstance(tally, ShareTally):
         items = tally.spec.items
-        shares = tally.shares_of_slices(np.stack([own, others]), items)
-        reports = tally.reports(own), tally.reports(others)
+        shares = tally.shares_of_slices(np.stack([own, rest_counts]), items)
+        reports = tally.reports(own), tally.reports(rest_counts)
         return _of_shares(items, list(map(_with_sampling, *shares, reports)), alpha)
     return None
 
 
 def _of_means(
-    tally: NumberTally, own: NDArray[np.int64], others: NDArray[np.int64], alpha: float
+    tally: NumberTally, own: NDArray[np.int64], rest_counts: NDArray[np.int64], alpha: float
 ) -> Contrast:
-    one, other = tally.mean(own), tally.mean(others)
-    difference = abs(one.mean - other.mean)
-    # Days are weighted so that the difference varies as the mean of one side does.
-    half = _z(alpha, 1) * max(one.variance, other.variance) ** 0.5
+    own_mean, rest_mean = tally.mean(own), tally.mean(rest_counts)
+    difference = abs(own_mean.mean - rest_mean.mean)
+    # Days are weighted so that the variance of the difference is that of one side's mean.
+    half = _z(alpha, 1) * max(own_mean.variance, rest_mean.variance) ** 0.5
     return Contrast(
         "mean",
         None,
-        _in_unit(tally, one.mean),
-        _in_unit(tally, other.mean),
+        _in_unit(tally, own_mean.mean),
+        _in_unit(tally, rest_mean.mean),
         difference,
         max(difference - half, 0.0),
     )
@@ -132,14 +130,14 @@ class _Side(NamedTuple):
 def _with_sampling(
     share: NDArray[np.float64], variance: NDArray[np.float64], reports: int
 ) -> _Side:
-    held = np.clip(share, 0.0, 1.0)
-    return _Side(share, variance + held * (1 - held) / reports)
+    clipped = np.clip(share, 0.0, 1.0)
+    return _Side(share, variance + clipped * (1 - clipped) / reports)
 
 
 def _of_shares(items: Sequence[str], sides: Sequence[_Side], alpha: float) -> Contrast | None:
-    own, others = sides
-    difference = np.abs(own.share - others.share)
-    half = _z(alpha, len(items)) * np.sqrt(np.maximum(own.variance, others.variance))
+    own, rest = sides
+    difference = np.abs(own.share - rest.share)
+    half = _z(alpha, len(items)) * np.sqrt(np.maximum(own.variance, rest.variance))
     least = np.maximum(difference - half, 0.0)
     if not np.isfinite(half).any():
         return None
@@ -148,7 +146,7 @@ def _of_shares(items: Sequence[str], sides: Sequence[_Side], alpha: float) -> Co
         "share",
         items[place],
         float(own.share[place]),
-        float(others.share[place]),
+        float(rest.share[place]),
         float(difference[place]),
         float(least[place]),
     )
@@ -157,7 +155,7 @@ def _of_shares(items: Sequence[str], sides: Sequence[_Side], alpha: float) -> Co
 def _of_groups(
     tally: GroupedTally,
     own: NDArray[np.int64],
-    others: NDArray[np.int64],
+    rest_counts: NDArray[np.int64],
     noise_of_own: float,
     alpha: float,
 ) -> Contrast | None:
@@ -167,7 +165,7 @@ def _of_groups(
     bias the sum over all strings of their squared differences.
     """
     reports, ones = tally.supported_by_group(own)
-    other_reports, other_ones = tally.supported_by_group(others)
+    other_reports, other_ones = tally.supported_by_group(rest_counts)
     used = np.minimum(reports, other_reports) >= PARTS
     if not used.any():
         return None

@@ -35,7 +35,6 @@ class KeyChecks(NamedTuple):
     """The checks of what keys uploaded on one day, each by itself.
 
     Attributes:
-        ids: of the keys.
         reports: int64, (keys,): how many reports each uploaded.
         checks: of these reports: one entry per check, each of all keys.
     """
@@ -55,7 +54,6 @@ class DayChecks:
         reports: how many reports there are, without those of excluded keys.
         checks: the checks of all these reports together: each of one slice.
         keys: the checks of each key's reports; None if one key uploaded all.
-        checks_made: how many checks these are.
         smallest_p: the smallest p-value of any of them; 1 if none could be made.
     """
 
@@ -72,9 +70,9 @@ class DayChecks:
         """Of how many sets of reports these are the checks."""
         return 1 + (0 if self.keys is None else len(self.keys.ids))
 
-    def found(self) -> list[Check]:
+    def joint_checks(self) -> list[Check]:
         """The checks of all reports together."""
-        return [check for each in self.checks for check in each.each()]
+        return [check for column in self.checks for check in column.as_checks()]
 
     def suspicious_keys(self, limit: float) -> list[str]:
         """The keys whose reports fail a check.
@@ -97,7 +95,6 @@ def check_days(table: SliceTable, epochs: Sequence[int]) -> Iterator[DayChecks]:
     """Checks the reports of some days.
 
     Args:
-        table: has the days.
         epochs: which of them, ascending.
     """
     for first, last in runs(epochs):
@@ -109,7 +106,6 @@ def blocks_of_days(table: SliceTable, cells: int) -> Iterator[SliceTable]:
     """The table in blocks of whole days, so few that sums by day take little memory.
 
     Args:
-        table: the slices.
         cells: how many counters are added up.
     """
     block: list[int] = []
@@ -149,30 +145,28 @@ def _check(table: SliceTable) -> Iterator[DayChecks]:
     places = starts.copy()  # of one key, its checks are those of the day
     places[several] = row.size + np.arange(several.size)
     if several.size:
-        checked.append(tally.checks(totals.of(days[starts[several]]), of_day[several]))
-    found = join_checks(checked)
-    least, made = smallest_p(found), np.sum([~np.isnan(check.p) for check in found], axis=0)
+        checked.append(tally.checks(totals.of_days(days[starts[several]]), of_day[several]))
+    joined = join_checks(checked)
+    least, made_checks = (
+        smallest_p(joined),
+        np.sum([~np.isnan(check.p) for check in joined], axis=0),
+    )
     ids = [table.key_ids[code] for code in table.keys[row].tolist()]
     columns = starts, lengths, places, of_day, table.epochs[row[starts]]
     for start, length, place, count, epoch in zip(*(c.tolist() for c in columns), strict=True):
         of_keys = slice(start, start + length)
-        keys, all_least, all_made = None, least[place], made[place]
+        keys, all_least, all_made = None, least[place], made_checks[place]
         if length > 1:
-            checks = [check.take(of_keys) for check in found]
+            checks = [check.take(of_keys) for check in joined]
             keys = KeyChecks(tuple(ids[of_keys]), reports[of_keys], checks)
             all_least = min(all_least, least[of_keys].min())
-            all_made += made[of_keys].sum()
-        own = [check.take(slice(place, place + 1)) for check in found]
+            all_made += made_checks[of_keys].sum()
+        own = [check.take(slice(place, place + 1)) for check in joined]
         yield DayChecks(spec, epoch, count, own, keys, int(all_made), float(all_least))
 
 
 class _SumsByDay:
-    """The counters of all slices of each day.
-
-    Args:
-        tally: of the version.
-        days: how many days there are.
-    """
+    """The counters of all slices of each day."""
 
     def __init__(self, tally: Tally, days: int) -> None:
         self._shape = days, tally.stored_cells
@@ -192,7 +186,7 @@ class _SumsByDay:
         else:
             add_rows(self._array, day, counters)
 
-    def of(self, days: NDArray[np.int64]) -> Any:
+    def of_days(self, days: NDArray[np.int64]) -> Any:
         """The counters of some days: int64, (days, cells), sparse if the tally is."""
         if self._array is not None:
             return self._array[days]

@@ -76,42 +76,41 @@ class Examiner:
         """Checks the reports of a metric.
 
         Args:
-            reported: which there are.
             most_cells: how many counters are read at most; older days are left out then, but at
                 least one day is checked.
             kept: what was found of days whose slices are no longer stored, by digest.
         """
-        wanted = [
+        candidates = [
             (epoch, digest, len_of_day)
             for digest, table in reported.tables.items()
             for epoch, len_of_day in zip(*_lengths(table), strict=True)
         ]
-        wanted.sort(key=lambda each: (-each[0], each[1]))
-        found: dict[tuple[bytes, int], DayChecks] = {}
+        candidates.sort(key=lambda candidate: (-candidate[0], candidate[1]))
+        checks_of_day: dict[tuple[bytes, int], DayChecks] = {}
         missing: dict[bytes, list[int]] = {}
-        checked, left = 0, most_cells
-        for epoch, digest, slices in wanted:
+        checked, cells_left = 0, most_cells
+        for epoch, digest, slices in candidates:
             table = reported.tables[digest]
-            day = self._remembered(table, epoch)
+            day = self._recall(table, epoch)
             if day is not None:
-                found[digest, epoch] = day
+                checks_of_day[digest, epoch] = day
             else:
-                left -= _counters_read(table, epoch, slices)
-                if left < 0 and checked:
+                cells_left -= _counters_read(table, epoch, slices)
+                if cells_left < 0 and checked:
                     break
                 missing.setdefault(digest, []).append(epoch)
             checked += 1
         for digest, epochs in missing.items():
             table = reported.tables[digest]
             for day in check_days(table, sorted(epochs)):
-                found[digest, day.epoch] = day
+                checks_of_day[digest, day.epoch] = day
                 self._remember(table, day)
-        names = ((digest, epoch) for epoch, digest, _ in wanted[:checked])
+        names = ((digest, epoch) for epoch, digest, _ in candidates[:checked])
         # A day whose reports were deleted since they were listed has no checks.
-        days = [found[name] for name in names if name in found]
-        return Examination((*days, *_kept_days(reported, kept or {})), len(wanted) - checked)
+        days = [checks_of_day[name] for name in names if name in checks_of_day]
+        return Examination((*days, *_kept_days(reported, kept or {})), len(candidates) - checked)
 
-    def _remembered(self, table: SliceTable, epoch: int) -> DayChecks | None:
+    def _recall(self, table: SliceTable, epoch: int) -> DayChecks | None:
         name = table.entry.spec.digest, epoch, table.left_out
         with self._lock:
             stamp, day = self._known.get(name, (None, None))

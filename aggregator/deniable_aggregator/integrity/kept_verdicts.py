@@ -60,12 +60,8 @@ class DayVerdict(Struct, frozen=True):
     oddest_key: str | None
 
     @classmethod
-    def of(cls, day: DayChecks) -> DayVerdict:
-        """What the checks of a day found.
-
-        Args:
-            day: the checks.
-        """
+    def from_checks(cls, day: DayChecks) -> DayVerdict:
+        """What the checks of a day found."""
         odd: dict[str, float] = {}
         oddest = None
         if day.keys is not None:
@@ -75,7 +71,7 @@ class DayVerdict(Struct, frozen=True):
         return cls(
             day.epoch,
             day.reports,
-            day.found(),
+            day.joint_checks(),
             day.checks_made,
             day.smallest_p,
             float(smallest_p(day.checks)[0]),
@@ -117,7 +113,7 @@ class KeptDay:
         """The smallest p-value of any of them."""
         return self.verdict.smallest_p
 
-    def found(self) -> list[Check]:
+    def joint_checks(self) -> list[Check]:
         """The checks of all reports together."""
         return self.verdict.checks
 
@@ -143,14 +139,10 @@ class UnevenKey(Struct, frozen=True):
     epochs: list[int]
 
     def of_version(self, spec: Spec) -> KeyContrast:
-        """The same as a comparison.
-
-        Args:
-            spec: the version of the metric.
-        """
-        found = self.contrast
+        """The same as a comparison."""
+        contrast = self.contrast
         return KeyContrast(
-            spec, self.key, self.reports, self.share, found, True, tuple(self.epochs)
+            spec, self.key, self.reports, self.share, contrast, True, tuple(self.epochs)
         )
 
 
@@ -160,11 +152,8 @@ class KeptMedians(Struct, frozen=True):
     Attributes:
         items: the version's own values.
         slices: how many slices have an estimate of each.
-        median: the median of these.
         median_error: its standard error.
         share: the plain estimate from all reports.
-        standard_error: its standard error.
-        reports: how many reports there were.
     """
 
     items: list[str]
@@ -176,22 +165,17 @@ class KeptMedians(Struct, frozen=True):
     reports: int
 
     @classmethod
-    def of(cls, items: Sequence[str], found: VersionMedians) -> KeptMedians:
-        """Medians in a form to be stored.
-
-        Args:
-            items: what they are of.
-            found: the medians.
-        """
-        medians = found.medians
+    def from_version(cls, items: Sequence[str], version: VersionMedians) -> KeptMedians:
+        """Medians in a form to be stored."""
+        medians = version.medians
         return cls(
             list(items),
             medians.slices.tolist(),
             medians.share.tolist(),
             medians.standard_error.tolist(),
-            found.share.tolist(),
-            found.standard_error.tolist(),
-            found.reports,
+            version.share.tolist(),
+            version.standard_error.tolist(),
+            version.reports,
         )
 
     def seen_by(self, estimator: SliceEstimator) -> VersionMedians:
@@ -202,7 +186,7 @@ class KeptMedians(Struct, frozen=True):
         """
 
         def seen(column: Sequence[float], impossible: float = 0.0) -> NDArray[np.float64]:
-            return estimator.seen(np.array(column, np.float64), self.items, impossible)
+            return estimator.in_answer_order(np.array(column, np.float64), self.items, impossible)
 
         slices = seen(self.slices, max(self.slices, default=0))
         medians = Medians(
@@ -212,16 +196,12 @@ class KeptMedians(Struct, frozen=True):
 
 
 def kept_of(reported: MetricReports) -> dict[bytes, list[KeptVerdicts]]:
-    """What was found of the days that became one, by the digests of their versions.
-
-    Args:
-        reported: the reports of a metric.
-    """
+    """What was found of the days that became one, by the digests of their versions."""
     return {
         digest: [
             msgspec.msgpack.decode(verdicts, type=KeptVerdicts)
-            for each in table.rolled
-            for verdicts in each.summary.verdicts
+            for period in table.rolled
+            for verdicts in period.summary.verdicts
         ]
         for digest, table in reported.tables.items()
     }
@@ -241,21 +221,27 @@ class KeptVerdicts(Struct, frozen=True):
     medians: KeptMedians | None
 
     @classmethod
-    def of(cls, table: SliceTable) -> KeptVerdicts:
+    def from_table(cls, table: SliceTable) -> KeptVerdicts:
         """What is found of some slices.
 
         Args:
             table: those of a period, at least one; without those of excluded keys.
         """
-        days = [DayVerdict.of(day) for day in check_days(table, table.days.tolist())]
+        days = [DayVerdict.from_checks(day) for day in check_days(table, table.days.tolist())]
         contrasts = contrasts_of_version(table, int(table.reports.sum()))
         uneven = [
-            UnevenKey(each.key, each.reports, each.share, each.contrast, list(each.epochs))
-            for each in contrasts
-            if each.uneven
+            UnevenKey(
+                contrast.key,
+                contrast.reports,
+                contrast.share,
+                contrast.contrast,
+                list(contrast.epochs),
+            )
+            for contrast in contrasts
+            if contrast.uneven
         ]
         estimator = own_estimator(table)
         medians = None
         if estimator is not None:
-            medians = KeptMedians.of(estimator.items, version_medians(table, estimator))
+            medians = KeptMedians.from_version(estimator.items, version_medians(table, estimator))
         return cls(days, uneven, medians)

@@ -88,7 +88,6 @@ class KeyComparison:
         of a forger does not make the honest ones look uneven.
 
         Args:
-            reported: the reports of a metric.
             kept: what was found of periods whose slices are no longer stored, by digest.
         """
         before = [
@@ -97,9 +96,9 @@ class KeyComparison:
             for verdicts in (kept or {}).get(entry.spec.digest, ())
             for uneven in verdicts.uneven
         ]
-        return tuple(sorted((*self._compared(reported), *before), key=_most_different_first))
+        return tuple(sorted((*self._compare_keys(reported), *before), key=_most_different_first))
 
-    def _compared(self, reported: MetricReports) -> tuple[KeyContrast, ...]:
+    def _compare_keys(self, reported: MetricReports) -> tuple[KeyContrast, ...]:
         name = frozenset(table.fingerprint for table in reported.tables.values())
         with self._lock:
             if name in self._known:
@@ -111,37 +110,36 @@ class KeyComparison:
             for entry in reported.entries
             if entry.spec.digest in reported.tables
         ]
-        found = tuple(each for table in tables for each in contrasts_of_version(table, total))
+        contrasts = tuple(
+            contrast for table in tables for contrast in contrasts_of_version(table, total)
+        )
         with self._lock:
-            self._known[name] = found
+            self._known[name] = contrasts
             while len(self._known) > REMEMBERED:
                 self._known.popitem(last=False)
-        return found
+        return contrasts
 
 
-def _most_different_first(each: KeyContrast) -> tuple[bool, float]:
-    return not each.uneven, -each.contrast.least
+def _most_different_first(contrast: KeyContrast) -> tuple[bool, float]:
+    return not contrast.uneven, -contrast.contrast.least
 
 
 def contrasts_of_version(table: SliceTable, total: int) -> Iterator[KeyContrast]:
-    """Every key of a version that matters against the others.
-
-    Args:
-        table: its slices.
-        total: how many reports all versions have.
-    """
+    """Every key of a version that matters against the others."""
     reports, compared = table.reports_by_key, _latest_days(table)
     # What brought less can move nothing by as much as matters.
     keys = [key for key, count in reports.items() if count >= LEAST_MOVED * total]
     removed: set[str] = set()
     while len(reports) - len(removed) > 1 and len(removed) <= MOST_UNEVEN:
-        rest = compared.without(removed)
+        remaining = compared.without(removed)
         # Only those with a slice, as each takes memory for all counters.
-        left = [key for key in keys if key in rest.reports_by_key]
-        found = _contrasts(rest, left, FAMILY_P / len(keys)) if left else {}
+        compared_keys = [key for key in keys if key in remaining.reports_by_key]
+        contrasts_by_key = (
+            _contrasts(remaining, compared_keys, FAMILY_P / len(keys)) if compared_keys else {}
+        )
         uneven = {
             key: contrast
-            for key, contrast in found.items()
+            for key, contrast in contrasts_by_key.items()
             if contrast.least >= LEAST_CONTRAST
             and contrast.difference * reports[key] >= LEAST_MOVED * total
         }
@@ -150,10 +148,10 @@ def contrasts_of_version(table: SliceTable, total: int) -> Iterator[KeyContrast]
             key=lambda key: (-round(uneven[key].least, 6), reports[key]),
             default=None,
         )
-        for key, contrast in found.items():
+        for key, contrast in contrasts_by_key.items():
             if worst is None or key == worst:
                 share, is_uneven = reports[key] / total, key == worst
-                epochs = _uneven_days(rest, key) if is_uneven else ()
+                epochs = _uneven_days(remaining, key) if is_uneven else ()
                 yield KeyContrast(
                     table.entry.spec, key, reports[key], share, contrast, is_uneven, epochs
                 )
@@ -165,8 +163,8 @@ def contrasts_of_version(table: SliceTable, total: int) -> Iterator[KeyContrast]
 def _contrasts(table: SliceTable, keys: Sequence[str], alpha: float) -> dict[str, Contrast]:
     """Those keys that have enough reports to be compared."""
     tally, sums = table.entry.tally, compared_sums(table, keys)
-    found = {key: _measure(tally, sums, row, alpha) for row, key in enumerate(keys)}
-    return {key: contrast for key, contrast in found.items() if contrast is not None}
+    contrasts = {key: _measure(tally, sums, row, alpha) for row, key in enumerate(keys)}
+    return {key: contrast for key, contrast in contrasts.items() if contrast is not None}
 
 
 def _uneven_days(table: SliceTable, key: str) -> tuple[int, ...]:

@@ -66,54 +66,50 @@ def compared_sums(table: SliceTable, keys: Sequence[str]) -> KeySums:
     """The sums of some keys over all days.
 
     Args:
-        table: the slices of these keys and of all others.
         keys: their ids.
     """
     cells = table.entry.tally.cells
-    own, others = np.zeros((2, len(keys), cells))
+    own, rest_sums = np.zeros((2, len(keys), cells))
     for part in blocks_of_days(table, cells):
         weights = _weights(part, keys)
         totals = np.zeros((len(part.days), cells))
         for chunk in part.chunks(cells):
-            some = weights.of_rows(chunk.rows)
-            add_rows(totals, some.day, chunk.counters)
-            here = np.flatnonzero(some.key >= 0)
-            here = here[np.argsort(some.key[here], kind="stable")]
-            counts, key = chunk.counters[here], some.key[here]
-            add_rows(own, key, counts * some.of_own[here, None])
-            add_rows(others, key, counts * -some.of_others[here, None])
+            chunk_weights = weights.of_rows(chunk.rows)
+            add_rows(totals, chunk_weights.day, chunk.counters)
+            rows = np.flatnonzero(chunk_weights.key >= 0)
+            rows = rows[np.argsort(chunk_weights.key[rows], kind="stable")]
+            counts, key = chunk.counters[rows], chunk_weights.key[rows]
+            add_rows(own, key, counts * chunk_weights.of_own[rows, None])
+            add_rows(rest_sums, key, counts * -chunk_weights.of_others[rows, None])
         # What the others counted is what all did, less the key's own.
         compared = np.flatnonzero(weights.key >= 0)
         by_day = np.zeros((len(keys), len(totals)))
         by_day[weights.key[compared], weights.day[compared]] = weights.of_others[compared]
-        others += by_day @ totals
+        rest_sums += by_day @ totals
     weights = _weights(table, keys)
-    here = np.flatnonzero(weights.key >= 0)
-    key, own_weight = weights.key[here], weights.weight[here]
+    rows = np.flatnonzero(weights.key >= 0)
+    key, own_weight = weights.key[rows], weights.weight[rows]
     weight, noise = (
         np.bincount(key, column, len(keys)).astype(np.float64)
-        for column in (own_weight, own_weight * weights.of_own[here])
+        for column in (own_weight, own_weight * weights.of_own[rows])
     )
-    if table.entry.spec.mechanism.epsilon_permanent is None or not here.size:
-        return KeySums(own, others, weight, noise)
+    if table.entry.spec.mechanism.epsilon_permanent is None or not rows.size:
+        return KeySums(own, rest_sums, weight, noise)
     # Reports of a device share their permanent noise: together they tell no more than those of one
     # period, if the same devices reported in all of them.
     periods = [period(table.entry.spec.every, epoch) for epoch in table.days.tolist()]
-    named, number = np.unique(periods, return_inverse=True)
-    place = number[weights.day[here]] * len(keys) + key
-    by_period = np.bincount(place, own_weight, named.size * len(keys))
-    largest = by_period.reshape(named.size, len(keys)).max(axis=0)
-    kept = largest / np.maximum(weight, 1.0)
-    return KeySums(own * kept[:, None], others * kept[:, None], largest, noise * kept)
+    period_names, number = np.unique(periods, return_inverse=True)
+    place = number[weights.day[rows]] * len(keys) + key
+    by_period = np.bincount(place, own_weight, period_names.size * len(keys))
+    largest = by_period.reshape(period_names.size, len(keys)).max(axis=0)
+    fraction = largest / np.maximum(weight, 1.0)
+    return KeySums(
+        own * fraction[:, None], rest_sums * fraction[:, None], largest, noise * fraction
+    )
 
 
 def compared_days(table: SliceTable, key: str) -> Iterator[tuple[int, KeySums]]:
-    """The sums of one key day by day, of the days on which it can be compared.
-
-    Args:
-        table: the slices of this key and of all others.
-        key: its id.
-    """
+    """The sums of one key day by day, of the days on which it can be compared."""
     cells = table.entry.tally.cells
     for part in blocks_of_days(table, cells):
         weights = _weights(part, [key])
@@ -125,8 +121,15 @@ def compared_days(table: SliceTable, key: str) -> Iterator[tuple[int, KeySums]]:
         for row in np.flatnonzero(weights.key == 0).tolist():
             day, weight = weights.day[row], weights.weight[row : row + 1]
             of_own, of_others = weights.of_own[row], weights.of_others[row]
-            sides = own[day, None] * of_own, (totals[day] - own[day])[None] * of_others
-            yield int(part.days[day]), KeySums(*sides, weight, weight * of_own)
+            yield (
+                int(part.days[day]),
+                KeySums(
+                    own=own[day, None] * of_own,
+                    others=(totals[day] - own[day])[None] * of_others,
+                    weight=weight,
+                    noise_of_own=weight * of_own,
+                ),
+            )
 
 
 def _weights(table: SliceTable, keys: Sequence[str]) -> _Weights:
@@ -136,8 +139,8 @@ def _weights(table: SliceTable, keys: Sequence[str]) -> _Weights:
     day = np.repeat(np.arange(lengths.size), lengths)
     own = table.reports.astype(np.float64)
     all_ = np.bincount(day, own, lengths.size)[day]
-    others = all_ - own
-    compared = (own > 0) & (others > 0)
+    rest_weight = all_ - own
+    compared = (own > 0) & (rest_weight > 0)
     key = np.where(compared, numbers[table.keys], -1)
     # With the weight own * others / all, a report of either side counts this much.
-    return _Weights(day, key, others / all_, own / all_, own * others / all_)
+    return _Weights(day, key, rest_weight / all_, own / all_, own * rest_weight / all_)

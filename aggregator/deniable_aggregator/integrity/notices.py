@@ -24,23 +24,17 @@ LEAST_DISAGREEMENT = 0.02
 def of_checks(
     metric: str, examination: Examination, keys: Mapping[str, StoredKey]
 ) -> Iterator[Notice]:
-    """A warning if reports of some days are not all those of honest devices.
-
-    Args:
-        metric: its name.
-        examination: the checks.
-        keys: those of the store, by id.
-    """
+    """A warning if reports of some days are not all those of honest devices."""
     failing = examination.failing_days
     if not failing:
         return
     days = days_shortly(sorted({day_of(day.epoch) for day in failing}))
-    named = sorted({key for day in failing for key in day.suspicious_keys(examination.limit)})
+    suspicious = sorted({key for day in failing for key in day.suspicious_keys(examination.limit)})
     advice = f"Look at the health of {metric}."
-    if any(named):
-        names = ", ".join(key_in_words(key, label_of(keys, key)) for key in named)
-        stand = f"Keys {names} stand out" if named[1:] else f"Key {names} stands out"
-        without = "without them" if named[1:] else "without it"
+    if any(suspicious):
+        names = ", ".join(key_in_words(key, label_of(keys, key)) for key in suspicious)
+        stand = f"Keys {names} stand out" if suspicious[1:] else f"Key {names} stands out"
+        without = "without them" if suspicious[1:] else "without it"
         advice = f"{stand}: ask again {without}, and look at the health of {metric}."
     message = f"The reports of {days} are not all those of honest devices. {advice}"
     yield Notice("suspicious_reports", "warning", message)
@@ -53,16 +47,15 @@ def of_contrasts(
 
     Args:
         contrasts: every key against the others.
-        keys: those of the store, by id.
     """
-    for each in contrasts:
-        if each.uneven:
+    for contrast in contrasts:
+        if contrast.uneven:
             yield Notice(
                 "uneven_key",
                 "warning",
-                f"Key {key_in_words(each.key, label_of(keys, each.key))}, with "
-                f"{each.share:.0%} of the reports, answers differently from the others: "
-                f"{contrast_in_words(each)}. Its devices may differ, or its reports may be "
+                f"Key {key_in_words(contrast.key, label_of(keys, contrast.key))}, with "
+                f"{contrast.share:.0%} of the reports, answers differently from the others: "
+                f"{contrast_in_words(contrast)}. Its devices may differ, or its reports may be "
                 "forged: ask again without it, and compare.",
             )
 
@@ -72,7 +65,6 @@ def of_mixed_keys(mixed: Mapping[str, int], keys: Mapping[str, StoredKey]) -> It
 
     Args:
         mixed: how many of its reports are counted, by key.
-        keys: those of the store, by id.
     """
     for key, reports in sorted(mixed.items()):
         yield Notice(
@@ -84,28 +76,19 @@ def of_mixed_keys(mixed: Mapping[str, int], keys: Mapping[str, StoredKey]) -> It
         )
 
 
-def contrast_in_words(each: KeyContrast) -> str:
-    """Where a key differs most, such as "100% contrast against 0%".
-
-    Args:
-        each: the key against the others.
-    """
-    found = each.contrast
-    if found.own is None or found.others is None:
-        return f"what their devices hold is {found.difference:.0%} apart"
-    if found.kind == "mean":
-        return f"a mean of {found.own:.4g} against {found.others:.4g}"
-    own, others = (min(max(share, 0.0), 1.0) for share in (found.own, found.others))
-    return f"{own:.0%} {found.value} against {others:.0%}"
+def contrast_in_words(key_contrast: KeyContrast) -> str:
+    """Where a key differs most, such as "100% contrast against 0%"."""
+    contrast = key_contrast.contrast
+    if contrast.own is None or contrast.others is None:
+        return f"what their devices hold is {contrast.difference:.0%} apart"
+    if contrast.kind == "mean":
+        return f"a mean of {contrast.own:.4g} against {contrast.others:.4g}"
+    own, rest_share = (min(max(share, 0.0), 1.0) for share in (contrast.own, contrast.others))
+    return f"{own:.0%} {contrast.value} against {rest_share:.0%}"
 
 
 def of_robust_checks(metric: str, rows: Sequence[Measured]) -> Iterator[Notice]:
-    """A warning if a share and its robust check cannot both be right.
-
-    Args:
-        metric: its name.
-        rows: the shares.
-    """
+    """A warning if a share and its robust check cannot both be right."""
     apart = [
         (abs(row.estimate - row.robust), row)
         for row in rows
@@ -117,7 +100,7 @@ def of_robust_checks(metric: str, rows: Sequence[Measured]) -> Iterator[Notice]:
     ]
     if not apart:
         return
-    difference, row = max(apart, key=lambda each: each[0])
+    difference, row = max(apart, key=lambda pair: pair[0])
     if difference >= LEAST_DISAGREEMENT:
         middle = min(max(row.robust or 0.0, 0.0), 1.0)
         yield Notice(

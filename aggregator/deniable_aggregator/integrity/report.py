@@ -42,12 +42,11 @@ def summary(
     Args:
         examination: the checks.
         contrasts: every key against the others.
-        keys: those of the store, by id.
     """
     failing = {
         key for day in examination.failing_days for key in day.suspicious_keys(examination.limit)
     }
-    uneven = dict.fromkeys(each.key for each in contrasts if each.uneven)
+    uneven = dict.fromkeys(contrast.key for contrast in contrasts if contrast.uneven)
     verdict: Verdict = "ok" if examination.checks_made else "unknown"
     if uneven:
         verdict = "uneven"
@@ -61,48 +60,37 @@ def summary(
 
 
 def label_of(keys: Mapping[str, StoredKey], key: str) -> str:
-    """The label of a key; empty if it has none.
-
-    Args:
-        keys: those of the store, by id.
-        key: an id.
-    """
+    """The label of a key; empty if it has none."""
     return keys[key].label if key in keys else ""
 
 
 def by_day(examination: Examination, keys: Mapping[str, StoredKey]) -> list[Check]:
-    """Every check, by day and key.
-
-    Args:
-        examination: the checks.
-        keys: those of the store, by id.
-    """
+    """Every check, by day and key."""
     return [
         check for day in examination.days for check in checks_of_day(day, keys, examination.limit)
     ]
 
 
-def contrast(each: key_contrasts.KeyContrast, keys: Mapping[str, StoredKey]) -> Measured:
+def contrast(key_contrast: key_contrasts.KeyContrast, keys: Mapping[str, StoredKey]) -> Measured:
     """One key against the others, as a number of an answer.
 
     Args:
-        each: the comparison.
-        keys: those of the store, by id.
+        key_contrast: the comparison.
     """
-    compared = each.contrast
+    compared = key_contrast.contrast
     return Measured(
         measure=_CONTRASTS[compared.kind],
         value=compared.value,
-        key=each.key,
-        label=label_of(keys, each.key),
-        version=each.spec.digest.hex(),
-        reports=each.reports,
-        part=each.share,
+        key=key_contrast.key,
+        label=label_of(keys, key_contrast.key),
+        version=key_contrast.spec.digest.hex(),
+        reports=key_contrast.reports,
+        part=key_contrast.share,
         estimate=compared.difference,
         low=compared.least,
         before=compared.others,
         after=compared.own,
-        told=each.uneven,
+        told=key_contrast.uneven,
     )
 
 
@@ -112,8 +100,6 @@ def checks_of_day(
     """The verdict of a day, its checks, and the same of what each key brought.
 
     Args:
-        day: the checks.
-        keys: those of the store, by id.
         limit: a check fails if its p-value is below this.
     """
     of_day = Check(
@@ -124,7 +110,7 @@ def checks_of_day(
     )
     stand_out = tuple(day.suspicious_keys(limit))
     yield replace(of_day, title=day.spec.mechanism.title, stand_out=stand_out)
-    for check in day.found():
+    for check in day.joint_checks():
         yield replace(
             of_day,
             name=cast("CheckName", check.name),
@@ -137,20 +123,26 @@ def checks_of_day(
 
 
 def _of_keys(
-    found: KeyChecks, of_day: Check, keys: Mapping[str, StoredKey], limit: float
+    key_checks: KeyChecks, of_day: Check, keys: Mapping[str, StoredKey], limit: float
 ) -> Iterator[Check]:
     results = [
-        (cast("CheckName", check.name), check.values(), check.findings()) for check in found.checks
+        (cast("CheckName", check.name), check.values(), check.findings())
+        for check in key_checks.checks
     ]
-    made = np.any([~np.isnan(check.p) for check in found.checks], axis=0).tolist()
-    columns = found.ids, found.reports.tolist(), made, smallest_p(found.checks).tolist()
-    for place, (key, reports, known, p) in enumerate(zip(*columns, strict=True)):
+    made_checks = np.any([~np.isnan(check.p) for check in key_checks.checks], axis=0).tolist()
+    columns = (
+        key_checks.ids,
+        key_checks.reports.tolist(),
+        made_checks,
+        smallest_p(key_checks.checks).tolist(),
+    )
+    for place, (key, reports, is_checked, p) in enumerate(zip(*columns, strict=True)):
         of_key = replace(
             of_day,
             key=key,
             label=label_of(keys, key),
             reports=reports,
-            verdict=_verdict(p if known else None, limit),
+            verdict=_verdict(p if is_checked else None, limit),
         )
         yield of_key
         for name, values, findings in results:

@@ -45,8 +45,7 @@ MOST_SHARES: Final = 1 << 20
 """Items times slices; with more there are no medians, which bounds the work."""
 
 MOST_SINGLY: Final = 4_096
-"""Slices whose estimates have to be worked out one by one, as those of strings; with more there are
-no medians."""
+"""The most slices that are estimated one by one, as strings are; with more there are no medians."""
 
 REMEMBERED: Final = 64
 MOST_REMEMBERED_ITEMS: Final = 4_096
@@ -66,7 +65,6 @@ class VersionMedians(NamedTuple):
         medians: of its slices, where there are enough.
         share: float64, (items,): the plain estimates from all its reports.
         standard_error: float64, (items,): of these.
-        reports: how many it has.
     """
 
     medians: Medians
@@ -92,8 +90,6 @@ class SliceMedians:
         """The shares of an answer with the medians of slices beside them.
 
         Args:
-            reported: which reports the answer is about.
-            rows: the shares.
             level: of the intervals, in (0, 1).
             kept: what was found of periods whose slices are no longer stored, by digest.
 
@@ -117,7 +113,7 @@ class SliceMedians:
                     return None
                 before.append(verdicts.medians.seen_by(estimator))
         slices = sum(_large_slices(table) for table, _ in now)
-        slices += sum(int(each.medians.slices.max(initial=0)) for each in before)
+        slices += sum(int(verdicts.medians.slices.max(initial=0)) for verdicts in before)
         if slices < FEWEST_SLICES or not _is_bounded(now):
             return None
         versions = [self._of_version(table, estimator, items) for table, estimator in now]
@@ -149,20 +145,17 @@ class SliceMedians:
             if name in self._known:
                 self._known.move_to_end(name)
                 return self._known[name]
-        found = version_medians(table, estimator)
+        medians = version_medians(table, estimator)
         if len(items) <= MOST_REMEMBERED_ITEMS:
             with self._lock:
-                self._known[name] = found
+                self._known[name] = medians
                 while len(self._known) > REMEMBERED:
                     self._known.popitem(last=False)
-        return found
+        return medians
 
 
 def own_estimator(table: SliceTable) -> SliceEstimator | None:
     """What estimates a version's own values from its slices, where medians of them can be kept.
-
-    Args:
-        table: the slices.
 
     Returns:
         None for strings, which are not known, for what has no shares, and if the work is too much.
@@ -179,19 +172,18 @@ def version_medians(table: SliceTable, estimator: SliceEstimator) -> VersionMedi
 
     Args:
         table: the slices; at least one.
-        estimator: estimates the items of an answer from them.
     """
     tally = table.entry.tally
-    total, found = np.zeros(tally.cells, np.int64), []
+    total, estimates = np.zeros(tally.cells, np.int64), []
     for chunk in table.chunks(tally.cells):
         total += chunk.counters.sum(axis=0)
         large = chunk.counters[chunk.reports >= ENOUGH_REPORTS]
         if len(large):
-            found.append(estimator.estimate(large))
+            estimates.append(estimator.estimate(large))
     whole = estimator.estimate(total[None])
     nothing = whole.share[:0]
-    shares = np.concatenate([nothing, *(each.share for each in found)])
-    errors = np.concatenate([nothing, *(each.standard_error for each in found)])
+    shares = np.concatenate([nothing, *(estimate.share for estimate in estimates)])
+    errors = np.concatenate([nothing, *(estimate.standard_error for estimate in estimates)])
     medians = medians_of_slices(shares, errors, 0 * whole.standard_error[0])
     return VersionMedians(medians, whole.share[0], whole.standard_error[0], tally.reports(total))
 
@@ -206,7 +198,7 @@ def _is_bounded(tables: Sequence[tuple[SliceTable, SliceEstimator]]) -> bool:
     return (
         sum(slices * table.entry.tally.cells for slices, table, _ in sizes) <= MOST_CELLS
         and sum(slices * len(estimator.items) for slices, _, estimator in sizes) <= MOST_SHARES
-        and sum(slices for slices, _, each in sizes if each.one_by_one) <= MOST_SINGLY
+        and sum(slices for slices, _, estimator in sizes if estimator.one_by_one) <= MOST_SINGLY
     )
 
 
@@ -221,14 +213,14 @@ def _of_all_versions(versions: Sequence[VersionMedians], plain: NDArray[np.float
     slices = np.zeros(plain.size, np.int64)
     share, variance, reports, unchecked = np.zeros((4, plain.size))
     for version in versions:
-        known, checked = ~np.isnan(version.share), ~np.isnan(version.medians.share)
+        is_known, checked = ~np.isnan(version.share), ~np.isnan(version.medians.share)
         slices += np.where(checked, version.medians.slices, 0)
         middle = np.where(checked, version.medians.share, version.share)
         error = np.where(checked, version.medians.standard_error, version.standard_error)
-        share += np.where(known, version.reports * middle, 0.0)
-        variance += np.where(known, version.reports * error, 0.0) ** 2
-        reports += known * version.reports
-        unchecked += (known & ~checked) * version.reports
+        share += np.where(is_known, version.reports * middle, 0.0)
+        variance += np.where(is_known, version.reports * error, 0.0) ** 2
+        reports += is_known * version.reports
+        unchecked += (is_known & ~checked) * version.reports
     enough = (slices >= FEWEST_SLICES) & (unchecked <= MOST_UNCHECKED * reports)
     least = np.maximum(reports, 1)
     error = np.maximum(np.sqrt(variance) / least, np.sqrt(MEDIAN_VARIANCE_FACTOR) * plain)

@@ -25,7 +25,6 @@ def bit_sums(groups: NDArray[Any], bits: NDArray[np.void], size: int) -> NDArray
         groups: uint16, (reports,): every report's group, below `size`.
         bits: void items of equal width, (reports,): every report's packed bits, the first bit in
             the highest place of the first byte.
-        size: number of groups.
 
     Returns:
         int64, (size, 1 + 8 * width): the number of reports in a group, then the sums of its bits.
@@ -90,8 +89,8 @@ def _add_up(rows: NDArray[Any], block: int) -> list[NDArray[Any]]:
         carry: Any = None
         total = []
         for plane in planes:
-            left, right = np.split(plane, 2)
-            either, both = left ^ right, left & right
+            first, right = np.split(plane, 2)
+            either, both = first ^ right, first & right
             if carry is None:
                 total.append(either)
                 carry = both

@@ -23,7 +23,6 @@ def words(items: Sequence[str], salt: int) -> NDArray[np.uint64]:
     """The 64-bit words of strings; one MurmurHash3 call each, everything after it is vectorised.
 
     Args:
-        items: any strings.
         salt: the metric's 32-bit seed.
 
     Returns:
@@ -38,7 +37,6 @@ def buckets(value_words: NDArray[np.uint64], member_key: int, size: int) -> NDAr
 
     Args:
         value_words: uint64, (values,).
-        member_key: the member's key.
         size: number of buckets, at most 2^32.
 
     Returns:

@@ -94,10 +94,10 @@ def _numbers(coordinates: list[NDArray[np.int64]], q: int) -> NDArray[np.int64]:
 def _coordinates(size: int, q: int, t: int) -> NDArray[np.int64]:
     """The coordinates of the points 0 to size - 1, the leading one 1: int64, (t, size)."""
     coordinates = np.zeros((t, size), np.int64)
-    left = np.arange(size)
+    remaining = np.arange(size)
     for place in reversed(range(t)):
-        coordinates[place] = np.where(left > 0, (left - 1) % q, left == 0)
-        left = np.where(left > 0, (left - 1) // q, -1)
+        coordinates[place] = np.where(remaining > 0, (remaining - 1) % q, remaining == 0)
+        remaining = np.where(remaining > 0, (remaining - 1) // q, -1)
     return coordinates
 
 
@@ -127,6 +127,6 @@ def _inverses(q: int) -> NDArray[np.int64]:
 
 
 def _prime_factors(number: int) -> list[int]:
-    found = [r for r in range(2, int(number**0.5) + 1) if number % r == 0]
-    candidates = {*found, *(number // r for r in found), number}
+    divisors = [r for r in range(2, int(number**0.5) + 1) if number % r == 0]
+    candidates = {*divisors, *(number // r for r in divisors), number}
     return [r for r in candidates if is_prime(r)]

@@ -29,7 +29,7 @@ def root(salt: int, strings: int) -> NDArray[np.uint64]:
     return np.full(strings, salt, np.uint64)
 
 
-def extended(fingerprints: NDArray[np.uint64], pieces: NDArray[Any]) -> NDArray[np.uint64]:
+def extend(fingerprints: NDArray[np.uint64], pieces: NDArray[Any]) -> NDArray[np.uint64]:
     """The fingerprints after one more piece.
 
     Args:
@@ -52,17 +52,16 @@ def places(
     Args:
         fingerprints: uint64, (prefixes,): of all pieces before the level.
         level: at least 1.
-        rows: of the level.
         points: cells in a row.
 
     Returns:
         int64, (prefixes, rows), each below `points`.
     """
-    found = np.empty((fingerprints.size, rows), np.int64)
+    starts = np.empty((fingerprints.size, rows), np.int64)
     for row in range(rows):
         member = key(KEYS_PER_LEVEL * level + row)
-        found[:, row] = hashing.buckets(fingerprints, member, points)
-    return found
+        starts[:, row] = hashing.buckets(fingerprints, member, points)
+    return starts
 
 
 def cells(
@@ -75,10 +74,9 @@ def cells(
             string that ended before it.
         pieces: integers, (strings,): the piece in this level; 0 for a string that ended before.
         level: see `places`.
-        rows: of the level.
         points: cells in a row.
     """
-    found = places(fingerprints, level, rows, points)
-    found += pieces.astype(np.int64)[:, None]
-    found %= points
-    return found
+    numbers = places(fingerprints, level, rows, points)
+    numbers += pieces.astype(np.int64)[:, None]
+    numbers %= points
+    return numbers

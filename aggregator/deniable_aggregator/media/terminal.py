@@ -66,7 +66,8 @@ def drawn_table(table: Table, width: int = UNBROKEN) -> DrawnTable:
     """A table, as wide as its texts or the terminal; bars have what is left, or are left out.
 
     Where there is no room, minor columns are left out first, the last one before all others; then
-    columns that fold give way, and other texts are broken between words. Numbers never are.
+    columns that fold give way, and other texts are broken between words. Numbers never are: where
+    even that is too wide, the last of their columns are left out.
 
     Args:
         table: of texts.
@@ -80,6 +81,11 @@ def drawn_table(table: Table, width: int = UNBROKEN) -> DrawnTable:
         if not minor:
             break
         kept.remove(minor[-1])
+    while _least(table.columns, cells, kept) >= width:
+        numbers = [place for place in kept if not table.columns[place].words]
+        if len(numbers) < 2:
+            break
+        kept.remove(numbers[-1])
     if width < UNBROKEN:
         cells = list(_without_repeats(table.columns, cells))
     return _lay_out(table, cells, kept, bars, width)
@@ -158,6 +164,13 @@ def _fits(
         for place, size in zip(kept, _natural(columns, cells, kept), strict=True)
     )
     return sum(wanted) + GAP * len(kept) + (LEAST_CELLS if bars else -1) < width
+
+
+def _least(columns: Sequence[Column], cells: Sequence[Sequence[str]], kept: Sequence[int]) -> int:
+    """How much room some of the columns take if all that can give way does."""
+    own = [columns[place] for place in kept]
+    widths = _shrunk(_natural(columns, cells, kept), own, cells, kept, 0)
+    return sum(widths) + GAP * (len(kept) - 1)
 
 
 def _lay_out(

@@ -32,7 +32,6 @@ class BackgroundWorker:
     """A thread that folds the inbox and maintains the store while the server runs.
 
     Args:
-        inbox_fold: the fold.
         maintenance: what the store needs besides.
         look_seconds: how often to look whether there is something to do.
     """

@@ -69,21 +69,21 @@ class GuardedClock:
         # Read each clock once, so that a jump between two readings cannot go unnoticed.
         now, at = self._clock(), self._monotonic()
         ahead = self._ahead(now, at)
-        if ahead and not self._confirmed(epoch_at(now), at, ahead):
-            return epoch_at(self._expected(at))
+        if ahead and not self._is_confirmed(epoch_at(now), at, ahead):
+            return epoch_at(self._expected_time(at))
         self._believed = (now, at)
         self._doubted_since = None
         return epoch_at(now)
 
-    def _expected(self, at: float) -> float:
+    def _expected_time(self, at: float) -> float:
         believed, since = self._believed
         return believed + (at - since)
 
     def _ahead(self, now: float, at: float) -> int:
-        ahead = epoch_at(now) - epoch_at(self._expected(at))
+        ahead = epoch_at(now) - epoch_at(self._expected_time(at))
         return ahead if ahead > JUMP_DAYS else 0
 
-    def _confirmed(self, today: int, at: float, ahead: int) -> bool:
+    def _is_confirmed(self, today: int, at: float, ahead: int) -> bool:
         newest = self._store.inbox.newest_day()
         if newest is not None and today - newest <= JUMP_DAYS:
             return True

@@ -41,7 +41,6 @@ class InboxFold:
     writes: the more reports wait, the sooner.
 
     Args:
-        store: the store.
         catalogue: the registered metrics.
         patience_seconds: how long any report waits at most.
         monotonic: seconds by a clock that cannot be set.
@@ -115,11 +114,11 @@ class InboxFold:
             self._lock.release()
 
     def _fold_batch(self) -> bool:
-        """Counts one batch; returns whether it was full, so that there may be more rows."""
+        """Counts one batch. Returns whether it was full: then there may be more rows."""
         # Skip rows whose metric only a newer server can decode.
-        left = self._catalogue.unreadable()
+        unreadable = self._catalogue.unreadable()
         with self._store.inbox.claim(
-            max_bytes=BATCH_BYTES, max_rows=BATCH_ROWS, left=left
+            max_bytes=BATCH_BYTES, max_rows=BATCH_ROWS, unreadable=unreadable
         ) as batch:
             size = sum(len(row.payload) for row in batch.rows)
             strangers = batch.unknown_keys()
@@ -128,7 +127,7 @@ class InboxFold:
                 if where.key in strangers:
                     _set_aside(batch, rows, "their key is not in the store")
                 elif (tally := self._tally(where.digest)) is not None:
-                    checked = _checked(batch, tally, rows)
+                    checked = _countable_rows(batch, tally, rows)
                     if checked:
                         good[where] = tally, checked
                 elif where.digest in self._catalogue.removed():
@@ -152,7 +151,7 @@ class InboxFold:
         return tally
 
 
-def _checked(batch: Batch, tally: Tally, rows: list[InboxRow]) -> list[InboxRow]:
+def _countable_rows(batch: Batch, tally: Tally, rows: list[InboxRow]) -> list[InboxRow]:
     """The rows that can be counted; the others are set aside."""
     if _is_countable(tally, rows):
         return rows

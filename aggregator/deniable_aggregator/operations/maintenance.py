@@ -44,7 +44,6 @@ class Maintenance:
     Any number of servers may do so at once: one of them does a step, and the others find it done.
 
     Args:
-        store: the store.
         accept_days: a day is closed so many days after it.
         retain_days: the tallies of a day are deleted so many days after it; None keeps those of
             metrics that do not say for how long.
@@ -54,7 +53,6 @@ class Maintenance:
         catalogue: the registered metrics.
         verifier: knows the last use of keys; None if nobody verifies keys here.
         intake: knows what keys have brought; None if nobody brings anything here.
-        roll_up: rolls days up.
         roll_up_days: days become one so many days after them; None for never.
         write_estimates: looks after the SQL table of estimates, without waiting; called with the
             current day.
@@ -172,15 +170,15 @@ class Maintenance:
     def _compact(self, stopped: Callable[[], bool]) -> None:
         if self._left_for_archive[0] != self._today:
             self._left_for_archive = self._today, set()
-        left = self._left_for_archive[1]
+        left_days = self._left_for_archive[1]
         for epoch in self._settler.unsettled_days(self._oldest_open()):
             if stopped():
                 return
             keep_reports = epoch >= self._oldest_open() - self._archive_days
-            if keep_reports and epoch in left:
+            if keep_reports and epoch in left_days:
                 continue  # nothing but the archive is waited for: once a day is enough
             if not self._settler.settle(epoch, stopped, keep_reports=keep_reports) and keep_reports:
-                left.add(epoch)
+                left_days.add(epoch)
 
     def _roll_up_days_that_are_due(self, stopped: Callable[[], bool]) -> None:
         if self._roll_up is None or self._roll_up_days is None:

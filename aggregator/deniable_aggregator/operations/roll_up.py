@@ -42,7 +42,6 @@ class RollUp:
     Any number of servers may do so at once: one of them does it, and the others find it done.
 
     Args:
-        store: the store.
         catalogue: the registered metrics.
         by: which days become one.
     """
@@ -66,14 +65,14 @@ class RollUp:
         Returns:
             Whether nothing is left but periods with unsettled days.
         """
-        done = True
+        finished = True
         for entry in self._catalogue.entries():
             for period in self._due(entry, before):
                 if stopped():
                     return False
                 if not any(period.since <= day <= period.until for day in unsettled):
-                    done &= roll_up(self._store, entry, period)
-        return done
+                    finished &= roll_up(self._store, entry, period)
+        return finished
 
     def _due(self, entry: CatalogEntry, before: int) -> list[Period]:
         """The periods of a version that can become one, or that have got more reports since."""
@@ -82,21 +81,21 @@ class RollUp:
         if not days:
             return []
         rolled = self._store.rolled.read(digest, 0, before)
-        found = dict.fromkeys(self._period(day, rolled, before) for day in days)
-        return [period for period in found if period is not None]
+        periods = dict.fromkeys(self._period(day, rolled, before) for day in days)
+        return [period for period in periods if period is not None]
 
     def _period(self, day: int, rolled: Sequence[RolledPeriod], before: int) -> Period | None:
         """The period of a day; None if it has not ended long enough ago."""
-        for each in rolled:
-            if each.since <= day <= each.until:
-                return Period(each.since, each.until)
+        for period in rolled:
+            if period.since <= day <= period.until:
+                return Period(period.since, period.until)
         calendar = calendar_period(self._by, day_of(day))
         since, until = epoch_of(calendar.since), epoch_of(calendar.until)
         if until >= before:
             return None
-        # Another setting may have been in force: what became one then stays as it is.
-        earlier = (each.until + 1 for each in rolled if each.until < day)
-        later = (each.since - 1 for each in rolled if each.since > day)
+        # Days that an earlier setting rolled up stay as they are.
+        earlier = (period.until + 1 for period in rolled if period.until < day)
+        later = (period.since - 1 for period in rolled if period.since > day)
         return Period(max([since, *earlier]), min([until, *later]))
 
 
@@ -107,8 +106,6 @@ def roll_up(store: Store, entry: CatalogEntry, period: Period) -> bool:
     included again.
 
     Args:
-        store: the store.
-        entry: the version.
         period: closed days.
 
     Returns:
@@ -119,7 +116,7 @@ def roll_up(store: Store, entry: CatalogEntry, period: Period) -> bool:
     if not parts:
         return True
     table = SliceTables(store, most_bytes=0).table(entry, *period)
-    old = {each.key: each for each in table.rolled}
+    old = {period.key: period for period in table.rolled}
     excluded = {key.id for key in store.keys.all() if key.excluded is not None}
     days = replace(table, rolled=())
     apart = sorted(excluded.intersection(days.key_ids).union(old.keys() - {ALL_KEYS}))
@@ -130,9 +127,9 @@ def roll_up(store: Store, entry: CatalogEntry, period: Period) -> bool:
             new.append(_sum(key, of_key, old.get(key)))
     except ChangedError:
         return False
-    stored = [each.stored for each in table.rolled]
+    stored = [period.stored for period in table.rolled]
     return store.rolled.replace(
-        digest, *period, parts, stored, [each for each in new if each is not None]
+        digest, *period, parts, stored, [period for period in new if period is not None]
     )
 
 
@@ -140,14 +137,14 @@ def _sum(key: str, table: SliceTable, old: RolledSums | None) -> NewPeriod | Non
     """The sum of slices and of what became one before; None if there is neither.
 
     Raises:
-        ChangedError: if the counters are of other reports than those that are listed.
+        ChangedError: if the counters do not belong to the listed reports.
     """
     tally = table.entry.tally
     days, keys = Counter(table.reports_by_day), Counter(table.reports_by_key)
     total = table.sum(tally.cells)
     verdicts = [] if old is None else list(old.summary.verdicts)
     if len(table) and key == ALL_KEYS:
-        verdicts.append(msgspec.msgpack.encode(KeptVerdicts.of(table)))
+        verdicts.append(msgspec.msgpack.encode(KeptVerdicts.from_table(table)))
     if old is not None:
         old.add_to(total)
         days.update(old.summary.days)

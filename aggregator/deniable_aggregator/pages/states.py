@@ -21,7 +21,7 @@ def no_metrics(application: str) -> State:
     return State(
         "No metrics yet",
         f"Metrics of {application} appear here as soon as their file is registered.",
-        ("deniable metrics check metrics.toml", "deniable metrics register metrics.toml"),
+        ("deniable check metrics.toml", "deniable metrics register metrics.toml"),
     )
 
 

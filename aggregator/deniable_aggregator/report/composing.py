@@ -11,6 +11,7 @@ from deniable_aggregator.telling.changes import clear_changes
 from deniable_aggregator.telling.document import Column, Row, Table
 from deniable_aggregator.telling.figures import figure_of
 from deniable_aggregator.telling.findings import finding
+from deniable_aggregator.telling.lines import robust_check
 from deniable_aggregator.telling.tell import tell
 from deniable_aggregator.telling.wording import (
     as_sentence,
@@ -188,6 +189,8 @@ def section_of(answers: MetricAnswers, anchor: str = "") -> Section:
         section.tables.extend(each for each in document.tables if each.name not in _LEFT_OUT)
     if shown:
         section.basis.append(shown[-1][1].basis)
+    if answers.estimate is not None:
+        section.basis.extend(robust_check(answers.estimate))
     if answers.series is not None and len(answers.series.head.periods) > 1:
         section.sentences.append(finding(answers.series))
         section.figures.append(_figure(answers.series, "Over time", MOST_FOLLOWED))

@@ -37,7 +37,7 @@ class Section:
         title: what the metric is for.
         cautions: what to know before its numbers.
         sentences: what was found.
-        basis: which reports that is based on.
+        basis: which reports that is based on, and whether the robust check agrees.
         figures: pictures of the answers.
         tables: the numbers.
     """

@@ -30,12 +30,12 @@ class Budget:
         return self._now(self._monotonic()) >= 1
 
     def spend(self) -> bool:
-        """Whether it may be done now; if so, it counts as done."""
+        """Whether one more action is allowed now; if so, it is counted."""
         now = self._monotonic()
-        left = self._now(now)
-        if left < 1:
+        allowance = self._now(now)
+        if allowance < 1:
             return False
-        self._left, self._last = left - 1, now
+        self._left, self._last = allowance - 1, now
         return True
 
     def _now(self, now: float) -> float:

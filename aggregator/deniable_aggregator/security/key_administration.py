@@ -109,7 +109,7 @@ class KeyAdministrator:
         """
         if not 0 <= overlap_days <= MAX_OVERLAP_DAYS:
             raise ParameterError("overlap_days", f"in [0, {MAX_OVERLAP_DAYS}]", overlap_days)
-        made: list[IssuedKey] = []
+        issued: list[IssuedKey] = []
 
         def decide(old: StoredKey) -> KeyChange:
             if not is_valid(old, self._today):
@@ -127,7 +127,7 @@ class KeyAdministrator:
                 today=self._today,
                 expires=expires,
             )
-            made.append(new)
+            issued.append(new)
             last = self._today + overlap_days
             end = last if old.expires is None else min(last, old.expires)
             before = {"predecessor": old.id, "predecessor_expires": format_day(end)}
@@ -135,7 +135,7 @@ class KeyAdministrator:
             return KeyChange({"expires": end}, record, new.key)
 
         old = self._change(key_id, decide)
-        return KeyRotation(made[-1], old)
+        return KeyRotation(issued[-1], old)
 
     def revoke(self, key_id: str) -> StoredKey:
         """Ends a key, for good. Running servers refuse it within two seconds.
@@ -230,7 +230,6 @@ def public_key(key: StoredKey, today: int) -> Key:
     """A key for people and programs: everything but its hash.
 
     Args:
-        key: the key.
         today: days since 1970-01-01.
     """
 

@@ -23,7 +23,6 @@ class KeyIntake:
     uploads, and a server that is killed forgets the last few seconds.
 
     Args:
-        store: the store.
         most_bytes: what a key may bring a day; 0 for no limit, and then nothing is counted.
         clock: seconds since 1970; only its day is used.
 

@@ -73,10 +73,10 @@ class KeyVerifier:
         if cached is not None and now < cached[1]:
             return cached[0]
         form = TOKEN_PATTERN.fullmatch(token)
-        found = None if form is None else self._find_stored(form[2], now)
-        if found is None or not hmac.compare_digest(found[0].hash, presented):
+        candidate = None if form is None else self._find_stored(form[2], now)
+        if candidate is None or not hmac.compare_digest(candidate[0].hash, presented):
             return None
-        stored, until = found
+        stored, until = candidate
         self._valid.pop(presented, None)
         key = self._use(stored)
         if key is None:
@@ -92,14 +92,14 @@ class KeyVerifier:
         Raises:
             StoreUnavailableError: if the key is not cached and the store cannot be read.
         """
-        found = self._find_stored(key_id, self._monotonic())
+        cached = self._find_stored(key_id, self._monotonic())
         try:
-            return None if found is None else self._use(found[0])
+            return None if cached is None else self._use(cached[0])
         except ExpiredKeyError:
             return None
 
     def _use(self, stored: StoredKey) -> Key | None:
-        """What a key allows, of which it is remembered that it was used; None if it was revoked.
+        """What a key allows, None if it was revoked; its use is remembered.
 
         Raises:
             ExpiredKeyError: if it has expired.
@@ -116,9 +116,9 @@ class KeyVerifier:
 
     def _find_stored(self, key_id: str, now: float) -> tuple[StoredKey, float] | None:
         """A key as it was at most two seconds ago, and when it must be read again."""
-        found = self._stored.get(key_id)
-        if found is not None and now < found[1]:
-            return found
+        cached = self._stored.get(key_id)
+        if cached is not None and now < cached[1]:
+            return cached
         stored = self._store.keys.find(key_id) if self._ids.has(key_id) else None
         if stored is None:
             return None

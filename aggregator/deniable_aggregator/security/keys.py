@@ -67,7 +67,6 @@ def issue_key(
     Args:
         scope: ``write`` for devices and relays, ``read`` for analysts, ``admin`` for registering
             metrics, administering the application's keys, and reading.
-        application: the application's name in its registry.
         label: a note for lists of keys; at most 200 characters, all of them visible.
         today: days since 1970-01-01.
         expires: the last day on which it is valid, from today to a century ahead; None for no end.

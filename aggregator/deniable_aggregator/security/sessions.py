@@ -82,8 +82,8 @@ class SessionKeeper:
         form = _COOKIE.fullmatch(cookie)
         if form is None or not self._clock() < int(form[1]):
             return None
-        found = (self._verifier.find(key_id) for key_id in self._keys_of(_hash(cookie)))
-        keys = tuple(key for key in found if key is not None)
+        keys_found = (self._verifier.find(key_id) for key_id in self._keys_of(_hash(cookie)))
+        keys = tuple(key for key in keys_found if key is not None)
         return Session(keys, _form_token(cookie)) if keys else None
 
     def begin(self, key: Key, cookie: str = "") -> str:
@@ -102,14 +102,14 @@ class SessionKeeper:
         """
         now = self._clock()
         before = self.verify(cookie)
-        others = [
-            each.id
-            for each in (() if before is None else before.keys)
-            if each.application != key.application
+        other_ids = [
+            earlier.id
+            for earlier in (() if before is None else before.keys)
+            if earlier.application != key.application
         ]
         ends = int(now) + SESSION_SECONDS
         begun = f"{secrets.token_urlsafe(SECRET_BYTES)}.{ends}"
-        key_ids = (key.id, *others)[:MOST_APPLICATIONS]
+        key_ids = (key.id, *other_ids)[:MOST_APPLICATIONS]
         session = StoredSession(_hash(begun), key_ids, epoch_at(float(ends)))
         replaced = None if before is None else _hash(cookie)
         record = _record(AuditAction.PAGE_SIGN_IN, key, epoch_at(now))
@@ -138,14 +138,16 @@ class SessionKeeper:
         cached = self._key_ids.get(session_hash)
         if cached is not None and now < cached[1]:
             return cached[0]
-        found = self._store.sessions.find(session_hash) if self._hashes.has(session_hash) else None
-        if found is None:
+        session = (
+            self._store.sessions.find(session_hash) if self._hashes.has(session_hash) else None
+        )
+        if session is None:
             self._key_ids.pop(session_hash, None)
             return ()
         if len(self._key_ids) >= CACHED_SESSIONS:
             self._key_ids.clear()
-        self._key_ids[session_hash] = found.key_ids, now + CACHE_SECONDS
-        return found.key_ids
+        self._key_ids[session_hash] = session.key_ids, now + CACHE_SECONDS
+        return session.key_ids
 
 
 def _hash(cookie: str) -> bytes:

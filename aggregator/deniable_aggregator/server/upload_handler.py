@@ -11,11 +11,11 @@ import asyncio
 import time
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from deniable_aggregator.http.browsers import NO_SNIFFING, UploadOrigins
 from deniable_aggregator.http.problems import ProblemError, overloaded
-from deniable_aggregator.ingest.admission import admit
+from deniable_aggregator.ingest.admission import Door, admit
 from deniable_aggregator.ingest.group_commit import OverloadedError, PendingUpload
 from deniable_aggregator.server.deadlines import Deadlines
 from deniable_aggregator.server.request_body import MAX_WHOLE_BYTES, MemoryBudget, RequestBody
@@ -23,7 +23,7 @@ from deniable_aggregator.server.rsgi_messages import content_length, respond_pro
 from deniable_aggregator.store import Sender, StoreUnavailableError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from deniable_aggregator.app import Aggregator
     from deniable_aggregator.config.settings import Settings
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.server.thread_pool import BoundedThreadPool
     from deniable_aggregator.store import Outcome
     from deniable_shared.wire import Upload
+
+Result = TypeVar("Result")
 
 
 class UploadHandler:
@@ -43,7 +45,12 @@ class UploadHandler:
         checks: threads for what may take long.
 
     Attributes:
+        receiver: checks uploads, and counts their outcomes.
+        writer: commits uploads.
+        settings: limits.
         checks: threads for what may take long.
+        body_deadlines: how long bodies may take.
+        commit_deadlines: how long commits may take.
         memory: what the bodies of uploads take now.
         origins: those whose pages may send uploads.
     """
@@ -51,14 +58,14 @@ class UploadHandler:
     def __init__(
         self, aggregator: Aggregator, settings: Settings, checks: BoundedThreadPool
     ) -> None:
-        self._receiver = aggregator.receiver
-        self._writer = aggregator.writer
-        self._settings = settings
+        self.receiver = aggregator.receiver
+        self.writer = aggregator.writer
+        self.settings = settings
         self.checks = checks
         self.origins = UploadOrigins(settings.browser_origins)
         self.memory = MemoryBudget(settings.in_flight_bytes)
-        self._body_deadlines = Deadlines(settings.body_seconds)
-        self._commit_deadlines = Deadlines(settings.queue_seconds)
+        self.body_deadlines = Deadlines(settings.body_seconds)
+        self.commit_deadlines = Deadlines(settings.queue_seconds)
 
     async def handle(self, headers: Headers, protocol: HTTPProtocol) -> None:
         """Answers one upload: 204 once it is durable, or a problem document."""
@@ -66,7 +73,7 @@ class UploadHandler:
         body = RequestBody(self.memory)
         too_large = False
         try:
-            await admit(self._receiver, _LoopDoor(self, headers, body, protocol))
+            await admit(_LoopDoor(self, headers, body, protocol))
         except Exception as error:  # noqa: BLE001  every failure has its problem document
             respond_problem(protocol, error, self._for_browsers(headers))
             too_large = isinstance(error, ProblemError) and error.code == "upload_too_large"
@@ -74,13 +81,13 @@ class UploadHandler:
             protocol.response_empty(204, [NO_SNIFFING, *self._for_browsers(headers)])
         finally:
             body.release()
-            self._receiver.seconds.observe(time.monotonic() - start)
+            self.receiver.seconds.observe(time.monotonic() - start)
         if too_large:
             await body.discard(
                 protocol,
                 length=content_length(headers),
-                limit=self._settings.max_body_bytes,
-                seconds=self._settings.body_seconds,
+                limit=self.settings.max_body_bytes,
+                seconds=self.settings.body_seconds,
             )
 
     def answer_preflight(self, headers: Headers, protocol: HTTPProtocol) -> None:
@@ -91,26 +98,42 @@ class UploadHandler:
     def _for_browsers(self, headers: Headers) -> list[tuple[str, str]]:
         return self.origins.answer_headers(headers.get("origin", ""))
 
-    async def read(
-        self, body: RequestBody, protocol: HTTPProtocol, length: int | None
-    ) -> bytes | None:
-        """Reads a body, unless the writer would refuse the upload before any work goes into it."""
+
+class _LoopDoor(Door):
+    """A request in the event loop."""
+
+    # Granian ends a chunked body that was cut off as if it were complete.
+    whole = False
+
+    def __init__(
+        self, handler: UploadHandler, headers: Headers, body: RequestBody, protocol: HTTPProtocol
+    ) -> None:
+        super().__init__(handler.receiver, partial(_header, headers), content_length(headers))
+        self._handler = handler
+        self._body = body
+        self._protocol = protocol
+
+    async def aside(self, function: Callable[..., Result], *arguments: Any) -> Result:
+        return await self._handler.checks.run(function, *arguments)
+
+    async def read(self) -> bytes | None:
         # Refuse a large body before it is sent. A small one has arrived already, and a client
         # whose body was read is surer to read the answer.
-        if length is None or length > MAX_WHOLE_BYTES:
-            self._require_queue_room(length or 0)
-        data = await body.read(
-            protocol,
-            length=length,
-            limit=self._settings.max_body_bytes,
-            deadlines=self._body_deadlines,
+        if self.length is None or self.length > MAX_WHOLE_BYTES:
+            self._require_queue_room(self.length or 0)
+        data = await self._body.read(
+            self._protocol,
+            length=self.length,
+            limit=self._handler.settings.max_body_bytes,
+            deadlines=self._handler.body_deadlines,
         )
         if data is not None:
             self._require_queue_room(len(data))
         return data
 
     def _require_queue_room(self, size: int) -> None:
-        if not self._writer.has_room(size):
+        """Refuses an upload that the writer would refuse, before any work goes into it."""
+        if not self._handler.writer.has_room(size):
             raise overloaded()
 
     async def store(self, upload: Upload, key: Key) -> Outcome:
@@ -120,41 +143,21 @@ class UploadHandler:
         sender = Sender(key.application, key.id)
         pending = PendingUpload(upload, sender, _wake_loop, (loop, committed))
         try:
-            self._writer.submit(pending)
+            self._handler.writer.submit(pending)
         except (OverloadedError, StoreUnavailableError) as error:
-            raise self._receiver.storage_problem(error) from None
-        deadline = self._commit_deadlines.begin(partial(_give_up, committed))
+            raise self.receiver.storage_problem(error) from None
+        deadline = self._handler.commit_deadlines.begin(partial(_give_up, committed))
         try:
             await committed
         finally:
             pending.abandoned = True
             deadline.cancel()
-        return self._receiver.outcome_or_problem(pending.outcome)
+        return self.receiver.outcome_or_problem(pending.outcome)
 
 
-class _LoopDoor:
-    """A request in the event loop."""
-
-    # Granian ends a chunked body that was cut off as if it were complete.
-    whole = False
-
-    def __init__(
-        self, handler: UploadHandler, headers: Headers, body: RequestBody, protocol: HTTPProtocol
-    ) -> None:
-        self.length = content_length(headers)
-        self.aside = handler.checks.run
-        self.store = handler.store
-        self._handler = handler
-        self._headers = headers
-        self._body = body
-        self._protocol = protocol
-
-    def header(self, name: str) -> str:
-        found: str = self._headers.get(name, "")
-        return found
-
-    async def read(self) -> bytes | None:
-        return await self._handler.read(self._body, self._protocol, self.length)
+def _header(headers: Headers, name: str) -> str:
+    found: str = headers.get(name, "")
+    return found
 
 
 def _wake_loop(pendings: Sequence[PendingUpload]) -> None:

@@ -37,7 +37,6 @@ class SliceTables:
     same version wait for the first of them, and then find what it has read.
 
     Args:
-        store: the store.
         most_bytes: how much memory the tables take at most, but for the one in use.
         most_table_bytes: the counters of a version are in memory up to this size.
     """
@@ -60,8 +59,6 @@ class SliceTables:
         """The slices of a version, those of all keys.
 
         Args:
-            entry: the version.
-            since: the first day.
             until: the last, inclusive.
 
         Raises:
@@ -73,10 +70,10 @@ class SliceTables:
             # Read before the slices: these may be newer than their stamps say, and never older.
             stamps = self._store.tallies.stamps(digest, since, until)
             with self._lock:
-                known = self._held.get(digest)
-            if known is None:
-                known = self._empty(entry)
-            renewed = self._renewed(known, stamps, since, until)
+                table = self._held.get(digest)
+            if table is None:
+                table = self._empty(entry)
+            renewed = self._renew(table, stamps, since, until)
             self._hold(renewed)
         rolled = read_rolled(self._store, digest, since, until)
         if rolled:
@@ -93,62 +90,62 @@ class SliceTables:
             entry, none, none, (), none.astype(np.int64), {}, counters, read, self._totals
         )
 
-    def _renewed(
-        self, known: SliceTable, stamps: Mapping[int, DayStamp], since: int, until: int
+    def _renew(
+        self, table: SliceTable, stamps: Mapping[int, DayStamp], since: int, until: int
     ) -> SliceTable:
         """The table with some days as they are now."""
-        beyond = {day: old for day, old in known.stamps.items() if not since <= day <= until}
+        beyond = {day: old for day, old in table.stamps.items() if not since <= day <= until}
         now = {**beyond, **stamps}
-        if now == known.stamps:
-            return known
+        if now == table.stamps:
+            return table
         parts = sum(stamp.parts for stamp in now.values())
-        row_bytes = _NARROW_BYTES * known.entry.tally.stored_cells
-        fits = parts * row_bytes <= self._most_table_bytes and not known.entry.tally.is_sparse
-        if fits and known.counters is None:  # old days were deleted
-            known = self._empty(known.entry)
+        row_bytes = _NARROW_BYTES * table.entry.tally.stored_cells
+        fits = parts * row_bytes <= self._most_table_bytes and not table.entry.tally.is_sparse
+        if fits and table.counters is None:  # old days were deleted
+            table = self._empty(table.entry)
             now = dict(stamps)
-        changed = [day for day, stamp in now.items() if known.stamps.get(day) != stamp]
-        new = read_columns(self._store, known.entry, changed, with_counters=fits)
-        gone = known.stamps.keys() - now.keys()
-        return _merged(known, new, {*changed, *gone}, now)
+        changed = [day for day, stamp in now.items() if table.stamps.get(day) != stamp]
+        new = read_columns(self._store, table.entry, changed, with_counters=fits)
+        gone = table.stamps.keys() - now.keys()
+        return _merge(table, new, {*changed, *gone}, now)
 
     def _hold(self, table: SliceTable) -> None:
         digest = table.entry.spec.digest
         with self._lock:
             self._held[digest] = table
             self._held.move_to_end(digest)
-            held = sum(map(_size, self._held.values()))
-            while held > self._most_bytes and len(self._held) > 1:
-                held -= _size(self._held.popitem(last=False)[1])
+            size = sum(map(_size, self._held.values()))
+            while size > self._most_bytes and len(self._held) > 1:
+                size -= _size(self._held.popitem(last=False)[1])
 
 
-def _merged(
-    known: SliceTable, new: Columns, replaced: Collection[int], stamps: Mapping[int, DayStamp]
+def _merge(
+    table: SliceTable, new: Columns, replaced: Collection[int], stamps: Mapping[int, DayStamp]
 ) -> SliceTable:
     """The slices of a table, but for those of some days, and new ones."""
-    kept = np.flatnonzero(~np.isin(known.epochs, list(replaced)))
-    key_ids = tuple(sorted({*known.key_ids, *new.keys}))
+    rows = np.flatnonzero(~np.isin(table.epochs, list(replaced)))
+    key_ids = tuple(sorted({*table.key_ids, *new.keys}))
     code_of = {key: code for code, key in enumerate(key_ids)}
-    moved = np.array([code_of[key] for key in known.key_ids], np.int32)
-    epochs = np.concatenate([known.epochs[kept], np.array(new.epochs, np.int32)])
+    moved = np.array([code_of[key] for key in table.key_ids], np.int32)
+    epochs = np.concatenate([table.epochs[rows], np.array(new.epochs, np.int32)])
     codes = np.array([code_of[key] for key in new.keys], np.int32)
-    keys = np.concatenate([moved[known.keys[kept]], codes])
-    reports = np.concatenate([known.reports[kept], np.array(new.reports, np.int64)])
+    keys = np.concatenate([moved[table.keys[rows]], codes])
+    reports = np.concatenate([table.reports[rows], np.array(new.reports, np.int64)])
     order = np.lexsort((keys, epochs))
     order = order[reports[order] > 0]
     counters: NDArray[np.int32] | NDArray[np.int64] | None = None
-    if new.counters is not None and known.counters is not None:
-        counters = np.concatenate([known.counters[kept], new.counters])[order]
+    if new.counters is not None and table.counters is not None:
+        counters = np.concatenate([table.counters[rows], new.counters])[order]
     return SliceTable(
-        known.entry,
+        table.entry,
         epochs[order],
         keys[order],
         key_ids,
         reports[order],
         stamps,
         counters,
-        known.read_slices,
-        known.kept_totals,
+        table.read_slices,
+        table.kept_totals,
     )
 
 

@@ -34,7 +34,6 @@ class Columns(NamedTuple):
     Attributes:
         epochs: the day of each slice.
         keys: the id of its key.
-        reports: how many reports it has.
         counters: int32 or int64, (slices, stored cells); None if they are not in memory.
     """
 
@@ -47,14 +46,7 @@ class Columns(NamedTuple):
 def read_columns(
     store: Store, entry: CatalogEntry, days: Iterable[int], *, with_counters: bool
 ) -> Columns:
-    """Reads the slices of some days, those of excluded keys, too.
-
-    Args:
-        store: the store.
-        entry: the version.
-        days: which days.
-        with_counters: whether to read the counters, too.
-    """
+    """Reads the slices of some days, those of excluded keys, too."""
     tally = entry.tally
     if not with_counters:
         return _without_counters(store, entry, days)
@@ -63,19 +55,19 @@ def read_columns(
     at_a_time = max(1, DECODED_BYTES // (8 * tally.stored_cells))
     for since, until in runs(sorted(days)):
         slices = store.tallies.read(tally, since, until)
-        while some := list(itertools.islice(slices, at_a_time)):
-            columns.epochs.extend(each.epoch for each in some)
-            columns.keys.extend(each.key for each in some)
-            columns.reports.extend(each.reports for each in some)
-            counters.append(_narrow(_count(tally, some)))
+        while chunk := list(itertools.islice(slices, at_a_time)):
+            columns.epochs.extend(part.epoch for part in chunk)
+            columns.keys.extend(part.key for part in chunk)
+            columns.reports.extend(part.reports for part in chunk)
+            counters.append(_narrow(_count(tally, chunk)))
     return columns._replace(counters=np.concatenate(counters))
 
 
 def _without_counters(store: Store, entry: CatalogEntry, days: Iterable[int]) -> Columns:
     columns = Columns([], [], [], None)
     for since, until in runs(sorted(days)):
-        found = store.tallies.reports_by_slice([entry.tally], since, until)
-        for epoch, keys in found.get(entry.spec.digest, {}).items():
+        reports_by_slice = store.tallies.reports_by_slice([entry.tally], since, until)
+        for epoch, keys in reports_by_slice.get(entry.spec.digest, {}).items():
             for key, reports in keys.items():
                 columns.epochs.append(epoch)
                 columns.keys.append(key)
@@ -86,7 +78,7 @@ def _without_counters(store: Store, entry: CatalogEntry, days: Iterable[int]) ->
 def _count(tally: Tally, slices: Sequence[StoredSlice]) -> NDArray[np.int64]:
     """The counters of slices: int64, (slices, stored cells)."""
     # Nearly all slices are one part, and all of these are decoded at once.
-    one_part = [len(each.counters) == 1 and not each.packed for each in slices]
+    one_part = [len(part.counters) == 1 and not part.packed for part in slices]
     whole = np.flatnonzero(one_part)
     bodies = [slices[place].counters[0] for place in whole.tolist()]
     counters = np.zeros((len(slices), tally.stored_cells), np.int64)

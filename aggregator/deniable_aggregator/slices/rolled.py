@@ -42,7 +42,6 @@ class PeriodSummary(msgspec.Struct, array_like=True):
 
     Attributes:
         days: how many reports there are by day.
-        keys: how many by key.
         verdicts: what was found while the days were apart, as bytes; see `integrity.kept_verdicts`.
             The second and later ones are about reports that came later.
     """
@@ -70,7 +69,6 @@ class RolledSums:
     """The reports of some days that became one: of all keys together, or of an excluded one.
 
     Attributes:
-        stored: the period.
         summary: what is known by day and key.
         read_counters: reads its counters; None if they have changed.
     """
@@ -118,22 +116,19 @@ def read_rolled(store: Store, digest: bytes, since: int, until: int) -> tuple[Ro
     """What is kept as one of a version, of periods that have any of some days.
 
     Args:
-        store: the store.
-        digest: the version's.
-        since: the first day.
         until: the last, inclusive.
     """
     return tuple(
-        RolledSums(each, PeriodSummary.decode(each.summary), store.rolled.counters)
-        for each in store.rolled.read(digest, since, until)
+        RolledSums(period, PeriodSummary.decode(period.summary), store.rolled.counters)
+        for period in store.rolled.read(digest, since, until)
     )
 
 
 def add_days(reports: Mapping[int, int], rolled: Sequence[RolledSums]) -> dict[int, int]:
     """Numbers of reports by day, with those of days that became one, ascending."""
     sums = Counter(reports)
-    for each in rolled:
-        sums.update(each.summary.days)
+    for period in rolled:
+        sums.update(period.summary.days)
     return dict(sorted(sums.items()))
 
 
@@ -155,12 +150,13 @@ def without_keys(rolled: Sequence[RolledSums], keys: Collection[str]) -> Kept:
     """Leaves out the periods of some keys; what was added up stays together.
 
     Args:
-        rolled: the periods.
         keys: ids.
     """
     mixed: Counter[str] = Counter()
-    for each in rolled:
-        if each.key == ALL_KEYS:
-            mixed.update({key: each.summary.keys[key] for key in each.summary.keys if key in keys})
-    kept = tuple(each for each in rolled if each.key not in keys)
-    return Kept(kept, tuple(each for each in rolled if each.key in keys), mixed)
+    for period in rolled:
+        if period.key == ALL_KEYS:
+            mixed.update(
+                {key: period.summary.keys[key] for key in period.summary.keys if key in keys}
+            )
+    remaining = tuple(period for period in rolled if period.key not in keys)
+    return Kept(remaining, tuple(period for period in rolled if period.key in keys), mixed)

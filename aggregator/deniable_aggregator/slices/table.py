@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     """Reads the slices from one day to another, those of all keys, by day."""
 
 CHUNK_BYTES: Final = 8 << 20
-"""Counters are handed out in chunks of this size, so that what is computed of them is small."""
+"""Counters are handed out in chunks of this size, so that arrays computed from a chunk are
+small."""
 
 
 class SliceChunk(NamedTuple):
@@ -115,20 +116,19 @@ class SliceTable:
     @cached_property
     def fingerprint(self) -> Hashable:
         """The same for two tables only if the same was counted in them."""
-        rolled = frozenset(each.stored.id for each in self.rolled)
+        rolled = frozenset(period.stored.id for period in self.rolled)
         return self.entry.spec.digest, self.left_out, frozenset(self.stamps.items()), rolled
 
     def between(self, since: int, until: int) -> SliceTable:
         """The slices of some days.
 
         Args:
-            since: the first day.
             until: the last, inclusive.
 
         Raises:
             DaysRolledUpError: if only some of the days that became one are among these.
         """
-        rolled = tuple(each for each in self.rolled if each.is_within(since, until))
+        rolled = tuple(period for period in self.rolled if period.is_within(since, until))
         first, end = np.searchsorted(self.epochs, [since, until + 1]).tolist()
         whole = (first, end) == (0, len(self)) and len(rolled) == len(self.rolled)
         if whole and all(since <= day <= until for day in self.stamps):
@@ -143,12 +143,12 @@ class SliceTable:
             keys: ids; those that this table has not are ignored.
         """
         rolled = without_keys(self.rolled, keys).periods
-        here = [code for code, key in enumerate(self.key_ids) if key in keys]
-        if not here:
+        codes = [code for code, key in enumerate(self.key_ids) if key in keys]
+        if not codes:
             return self if len(rolled) == len(self.rolled) else replace(self, rolled=rolled)
-        kept = np.flatnonzero(~np.isin(self.keys, here))
-        left_out = self.left_out.union(self.key_ids[code] for code in here)
-        return replace(self._rows(kept), left_out=left_out, rolled=rolled)
+        rows = np.flatnonzero(~np.isin(self.keys, codes))
+        left_out = self.left_out.union(self.key_ids[code] for code in codes)
+        return replace(self._rows(rows), left_out=left_out, rolled=rolled)
 
     def _rows(self, rows: slice | NDArray[np.int64]) -> SliceTable:
         return replace(
@@ -174,34 +174,36 @@ class SliceTable:
             return
         rows = max(1, CHUNK_BYTES // (8 * max(cells, 1)))
         for first in range(0, len(self), rows):
-            some = slice(first, min(first + rows, len(self)))
-            counters = self.counters[some, :cells].astype(np.int64)
-            yield SliceChunk(np.arange(some.start, some.stop), self.reports[some], counters)
+            selection = slice(first, min(first + rows, len(self)))
+            counters = self.counters[selection, :cells].astype(np.int64)
+            yield SliceChunk(
+                np.arange(selection.start, selection.stop), self.reports[selection], counters
+            )
 
     def _read_chunks(self, cells: int) -> Iterator[SliceChunk]:
         tally = self.entry.tally
         if tally.is_sparse:
             yield from self._read_sparse_chunks()
             return
-        for row, each in self.read_stored():
-            counters = count_slice(tally, each)[None, :cells]
-            yield SliceChunk(np.array([row]), np.array([each.reports], np.int64), counters)
+        for row, part in self.read_stored():
+            counters = count_slice(tally, part)[None, :cells]
+            yield SliceChunk(np.array([row]), np.array([part.reports], np.int64), counters)
 
     def _read_sparse_chunks(self) -> Iterator[SliceChunk]:
         tally = self.entry.tally
         rows: list[int] = []
-        found: list[CounterSum] = []
+        sums: list[CounterSum] = []
         size = 0
-        for row, each in self.read_stored():
+        for row, part in self.read_stored():
             rows.append(row)
-            found.append(CounterSum(tally.stored_cells))
-            add_slices(found[-1], tally, [each])
-            size += found[-1].nbytes
+            sums.append(CounterSum(tally.stored_cells))
+            add_slices(sums[-1], tally, [part])
+            size += sums[-1].nbytes
             if size >= CHUNK_BYTES:
-                yield _sparse_chunk(rows, found)
-                rows, found, size = [], [], 0
+                yield _sparse_chunk(rows, sums)
+                rows, sums, size = [], [], 0
         if rows:
-            yield _sparse_chunk(rows, found)
+            yield _sparse_chunk(rows, sums)
 
     def read_stored(self) -> Iterator[tuple[int, StoredSlice]]:
         """The slices as the store has them now, each with its row, by day.
@@ -213,10 +215,10 @@ class SliceTable:
         code_of = {key: code for code, key in enumerate(self.key_ids)}
         names = zip(self.epochs.tolist(), self.keys.tolist(), strict=True)
         row_of = {name: row for row, name in enumerate(names)}
-        for each in self.read_slices(int(self.epochs[0]), int(self.epochs[-1])):
-            row = row_of.get((each.epoch, code_of.get(each.key, -1)))
+        for part in self.read_slices(int(self.epochs[0]), int(self.epochs[-1])):
+            row = row_of.get((part.epoch, code_of.get(part.key, -1)))
             if row is not None:
-                yield row, each
+                yield row, part
 
     def total(self, cells: int) -> NDArray[np.int64]:
         """The sum of all slices, and of the days that became one: int64, (cells,).
@@ -237,17 +239,17 @@ class SliceTable:
             total.add(self.counters[:, :cells].sum(axis=0, dtype=np.int64))
         else:
             total = self.kept_totals.total(self, cells)
-        for each in self.rolled:
-            each.add_to(total)
+        for period in self.rolled:
+            period.add_to(total)
         return total
 
 
-def _sparse_chunk(rows: list[int], found: list[CounterSum]) -> SliceChunk:
-    counts = [each.counts() for each in found]
+def _sparse_chunk(rows: list[int], sums: list[CounterSum]) -> SliceChunk:
+    counts = [total.counts() for total in sums]
     starts = np.cumsum([0, *(places.size for places, _ in counts)])
     values, places = (
         np.concatenate(column) for column in zip(*((c, p) for p, c in counts), strict=True)
     )
-    counters = csr_array((values, places, starts), (len(rows), found[0].cells))
-    reports = np.array([each.count() for each in found], np.int64)
+    counters = csr_array((values, places, starts), (len(rows), sums[0].cells))
+    reports = np.array([total.count() for total in sums], np.int64)
     return SliceChunk(np.array(rows), reports, counters)

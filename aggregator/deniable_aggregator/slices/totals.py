@@ -81,4 +81,4 @@ class BlockTotals:
 
 
 def _add(total: CounterSum, block: SliceTable) -> None:
-    add_slices(total, block.entry.tally, (each for _, each in block.read_stored()))
+    add_slices(total, block.entry.tally, (part for _, part in block.read_stored()))

@@ -29,7 +29,6 @@ def is_small_count(counted: SupportCounts, alpha: float) -> bool:
     quantile, so intervals for many items at once need more.
 
     Args:
-        counted: the counts.
         alpha: the probability that one interval may miss, in (0, 1).
     """
     return bool(counted.reports * counted.support.q < least_expected(alpha))
@@ -47,10 +46,10 @@ def log_probabilities(
 
     ``scipy.stats`` has it too, and takes longer to import than all of the server.
     """
-    others = trials - counts
-    ways = special.gammaln(trials + 1) - special.gammaln(counts + 1) - special.gammaln(others + 1)
+    failures = trials - counts
+    ways = special.gammaln(trials + 1) - special.gammaln(counts + 1) - special.gammaln(failures + 1)
     return np.asarray(
-        ways + special.xlogy(counts, probability) + special.xlog1py(others, -probability)
+        ways + special.xlogy(counts, probability) + special.xlog1py(failures, -probability)
     )
 
 
@@ -109,13 +108,13 @@ def finite_population_limits(
     different, where = np.unique(counted.supporting, return_inverse=True)
     reports, support = counted.reports, counted.support
     width = int(special.bdtrik(1 - _FORGOTTEN, reports, support.q)) + 2
-    others = np.arange(min(width, reports) + 1)
+    background = np.arange(min(width, reports) + 1)
 
     def at_most(count: NDArray[np.int64], holders: NDArray[np.int64]) -> NDArray[np.float64]:
         """P(supporters <= count), summed over the number of supporters that are not holders."""
-        cumulated = _cdf(others, (reports - holders)[:, None], support.q)
+        cumulated = _cdf(background, (reports - holders)[:, None], support.q)
         weights = np.diff(cumulated, axis=1, prepend=0.0)
-        own = _cdf(count[:, None] - others, holders[:, None], support.p)
+        own = _cdf(count[:, None] - background, holders[:, None], support.p)
         return np.asarray((weights * own).sum(axis=1))
 
     below, above = np.full(different.size, -1), np.full(different.size, reports + 1)
@@ -145,7 +144,6 @@ def null_scores(counted: SupportCounts, repeated: float = 0.0) -> NDArray[np.flo
     tail and shrunk by the error of a hash family, if there is one.
 
     Args:
-        counted: the counts.
         repeated: the variance that reports of the same devices add; they shrink it, too.
 
     Returns:

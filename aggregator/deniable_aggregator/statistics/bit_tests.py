@@ -62,29 +62,29 @@ def bit_pairs_test(
         The most surprising pair of each slice.
     """
     p, q = support.p, support.q
-    rest, own = q * (1 - q), p * (1 - p) + (p - q) ** 2
+    base, own = q * (1 - q), p * (1 - p) + (p - q) ** 2
     edges = np.concatenate([[0], np.cumsum(lengths)[:-1]])
     sizes = lengths.astype(np.float64)
     sums = np.add.reduceat(ones, edges, axis=1).astype(np.float64)
     n = reports[:, None].astype(np.float64)
     null = support.variance(0.0, 1) / n
-    held = (sums - n * q * sizes) / (n * (p - q)) + MARGIN * np.sqrt(null * sizes)
-    held = np.clip(held, 0.0, 1.0)
-    one, other = pairs
-    both = sizes[one] * sizes[other]
+    shares = (sums - n * q * sizes) / (n * (p - q)) + MARGIN * np.sqrt(null * sizes)
+    shares = np.clip(shares, 0.0, 1.0)
+    first_bit, second_bit = pairs
+    size_product = sizes[first_bit] * sizes[second_bit]
     # Of runs i and j, s_i s_j (w_i + w_j) is q (s_j S_i + s_i S_j) - n q^2 s_i s_j.
     expected = q * sums / sizes - n * (q * q / 2)
-    deviation = counts - both * (expected[:, one] + expected[:, other])
-    more = max(own - rest, 0.0)
-    spread = n * rest * (rest / 2 + more * held / sizes)
-    variance = both * (spread[:, one] + spread[:, other])
-    largest = max(q, 1 - q) ** 2 * both
-    for index in np.flatnonzero(one == other).tolist():
-        run = int(one[index])
+    deviation = counts - size_product * (expected[:, first_bit] + expected[:, second_bit])
+    more = max(own - base, 0.0)
+    spread = n * base * (base / 2 + more * shares / sizes)
+    variance = size_product * (spread[:, first_bit] + spread[:, second_bit])
+    largest = max(q, 1 - q) ** 2 * size_product
+    for index in np.flatnonzero(first_bit == second_bit).tolist():
+        run = int(first_bit[index])
         square = _square(int(lengths[run]), support)
         deviation[:, index] -= square.slope * (sums[:, run] - reports * q * sizes[run])
-        deviation[:, index] -= reports * rest * sizes[run]
-        of_report = square.other + held[:, run] * (square.own - square.other)
+        deviation[:, index] -= reports * base * sizes[run]
+        of_report = square.other + shares[:, run] * (square.own - square.other)
         variance[:, index] = reports * np.maximum(of_report, square.other)
         largest[index] = square.largest
     exponents = bennett_exponent(deviation, variance, largest)
@@ -105,10 +105,10 @@ class _Square(NamedTuple):
 @lru_cache(256)
 def _square(length: int, support: Support) -> _Square:
     p, q = support.p, support.q
-    rest, own = q * (1 - q), p * (1 - p) + (p - q) ** 2
-    slope = (own - rest) / (p - q)
+    base, own = q * (1 - q), p * (1 - p) + (p - q) ** 2
+    slope = (own - base) / (p - q)
     deviation: Any = np.arange(length + 1) - length * q
-    term = deviation**2 - slope * deviation - length * rest
+    term = deviation**2 - slope * deviation - length * base
     of_own, of_other = (
         float(ones_distribution(length, have, support) @ term**2) for have in (1, 0)
     )

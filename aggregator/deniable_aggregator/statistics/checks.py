@@ -85,35 +85,35 @@ class SliceChecks:
         numbers = tuple(column[slices] for column in self.numbers)
         return replace(self, p=self.p[slices], numbers=numbers)
 
-    def only_where(self, known: NDArray[np.bool_]) -> Self:
+    def only_where(self, mask: NDArray[np.bool_]) -> Self:
         """The same check, not made of some slices.
 
         Args:
-            known: bool, (slices,): of which it is made.
+            mask: bool, (slices,): of which it is made.
         """
-        return replace(self, p=np.where(known, self.p, np.nan))
+        return replace(self, p=np.where(mask, self.p, np.nan))
 
     def findings(self) -> list[str]:
         """What was found in each slice, in words."""
         words = self.finding.format
-        found = [words(*row) for row in zip(*map(_listed, self.numbers), strict=True)]
+        findings = [words(*row) for row in zip(*map(_as_list, self.numbers), strict=True)]
         for place in np.flatnonzero(np.isnan(self.p)).tolist():
-            found[place] = self.not_made
-        return found
+            findings[place] = self.not_made
+        return findings
 
     def values(self) -> list[float | None]:
         """The p-value of each slice; None if the check could not be made."""
         return np.where(np.isnan(self.p), None, self.p).tolist()  # type: ignore[call-overload, no-any-return]
 
-    def each(self) -> list[Check]:
+    def as_checks(self) -> list[Check]:
         """The check of each slice, with what was found."""
         pairs = zip(self.values(), self.findings(), strict=True)
         return [Check(self.name, p, finding) for p, finding in pairs]
 
 
-def _listed(column: NDArray[Any]) -> list[Any]:
-    found: list[Any] = column.tolist()
-    return found
+def _as_list(column: NDArray[Any]) -> list[Any]:
+    values: list[Any] = column.tolist()
+    return values
 
 
 def join_checks(parts: Sequence[Sequence[SliceChecks]]) -> list[SliceChecks]:
@@ -124,11 +124,13 @@ def join_checks(parts: Sequence[Sequence[SliceChecks]]) -> list[SliceChecks]:
     """
     return [
         replace(
-            of[0],
-            p=np.concatenate([each.p for each in of]),
-            numbers=tuple(map(np.concatenate, zip(*(each.numbers for each in of), strict=True))),
+            checks[0],
+            p=np.concatenate([check.p for check in checks]),
+            numbers=tuple(
+                map(np.concatenate, zip(*(check.numbers for check in checks), strict=True))
+            ),
         )
-        for of in zip(*parts, strict=True)
+        for checks in zip(*parts, strict=True)
     ]
 
 
@@ -143,10 +145,10 @@ def bounds_check(counts: NDArray[np.int64], trials: Any, low: Any, high: Any) ->
     """
     extreme = most_extreme_counts(counts, trials, low, high)
     place = np.arange(len(counts)), *np.unravel_index(extreme.place, counts.shape[1:])
-    of = np.broadcast_to(trials, counts.shape)[place]
+    total = np.broadcast_to(trials, counts.shape)[place]
     size = int(np.prod(counts.shape[1:]))
     finding = f"the oddest of {size:,} counts is {{0:,}} of {{1:,}}"
-    return SliceChecks("bounds", extreme.p, finding, (counts[place], of))
+    return SliceChecks("bounds", extreme.p, finding, (counts[place], total))
 
 
 def grouped_bounds_check(
@@ -167,9 +169,9 @@ def grouped_bounds_check(
     """
     extreme = most_extreme_of_groups(least, most, trials, bounds, size)
     of_slice = np.arange(len(trials)), extreme.place
-    found, of = np.hstack([most, least])[of_slice], np.hstack([trials, trials])[of_slice]
+    count, total = np.hstack([most, least])[of_slice], np.hstack([trials, trials])[of_slice]
     finding = f"the oddest of {size:,} counts is {{0:,}} of {{1:,}}"
-    return SliceChecks("bounds", extreme.p, finding, (found, of))
+    return SliceChecks("bounds", extreme.p, finding, (count, total))
 
 
 def evenness_check(
@@ -178,7 +180,6 @@ def evenness_check(
     """Whether reports are spread over places as their probabilities say.
 
     Args:
-        name: of the check.
         counts: int64, (slices, places).
         places: what the places are, for the finding.
         shares: float64, (places,): the probability of each place; None if all are equal.
@@ -186,8 +187,8 @@ def evenness_check(
     extreme = evenness_test(counts, shares)
     share = 1 / counts.shape[1] if shares is None else shares[extreme.place]
     finding = f"of {places} the oddest has {{0:,}} reports, {{1:,.1f}} expected"
-    found = counts[np.arange(len(counts)), extreme.place]
-    return SliceChecks(name, extreme.p, finding, (found, share * counts.sum(axis=1)))
+    count = counts[np.arange(len(counts)), extreme.place]
+    return SliceChecks(name, extreme.p, finding, (count, share * counts.sum(axis=1)))
 
 
 def sum_check(
@@ -205,11 +206,11 @@ def sum_check(
     p, q, size = support.p, support.q, supporting.shape[1]
     total = supporting.sum(axis=1)
     variance = reports * (p * (1 - p) + (size - 1) * q * (1 - q))
-    found = bennett_bound(total - reports * (p + (size - 1) * q), variance, 1.0)
+    p_value = bennett_bound(total - reports * (p + (size - 1) * q), variance, 1.0)
     share = (total - reports * size * q) / (reports * (p - q))
     error = np.sqrt(variance) / (reports * (p - q))
     finding = "they add up to {0:.4f} with a standard error of {1:.4f}"
-    return SliceChecks("sum", found, finding, (share, error))
+    return SliceChecks("sum", p_value, finding, (share, error))
 
 
 def pairs_check(
@@ -224,5 +225,5 @@ def pairs_check(
     extreme = bit_pairs_test(lengths, pairs, counts, ones, reports, support)
     run = "bits" if lengths[0] == 1 else f"runs of {lengths[0]} bits, the"
     finding = f"the oddest {run} {{0}} and {{1}} of {lengths.size}"
-    one, other = (side[extreme.place] + 1 for side in pairs)
-    return SliceChecks("pairs", extreme.p, finding, (one, other))
+    first, second = (side[extreme.place] + 1 for side in pairs)
+    return SliceChecks("pairs", extreme.p, finding, (first, second))

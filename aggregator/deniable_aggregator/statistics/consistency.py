@@ -37,8 +37,8 @@ def norm_sub(share: NDArray[np.float64], total: float = 1.0) -> NDArray[np.float
     descending = np.sort(share, axis=-1)[..., ::-1]
     shift = (np.cumsum(descending, axis=-1) - total) / np.arange(1, share.shape[-1] + 1)
     behind_last = np.argmax((descending >= shift)[..., ::-1], axis=-1, keepdims=True)
-    taken = np.take_along_axis(shift, share.shape[-1] - 1 - behind_last, axis=-1)
-    return np.asarray(np.maximum(share - taken, 0.0))
+    reduction = np.take_along_axis(shift, share.shape[-1] - 1 - behind_last, axis=-1)
+    return np.asarray(np.maximum(share - reduction, 0.0))
 
 
 def base_cut(
@@ -79,14 +79,16 @@ def power(
     flat, steep = -_STEEPEST, _STEEPEST  # the mean falls as the exponent grows
     for _ in range(_HALVINGS):
         middle = (flat + steep) / 2
-        found = weights(middle)
-        above = float(found @ grid / found.sum()) > mean
+        weight = weights(middle)
+        above = float(weight @ grid / weight.sum()) > mean
         flat, steep = (middle, steep) if above else (flat, middle)
     prior = weights(steep)
     with np.errstate(divide="ignore"):
         log_prior = np.log(prior)
 
-    def expected(raw: NDArray[np.float64], noise: NDArray[np.float64]) -> NDArray[np.float64]:
+    def expected_shares(
+        raw: NDArray[np.float64], noise: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
         means = np.empty(raw.size)
         for start in range(0, raw.size, _CHUNK):
             chunk = slice(start, start + _CHUNK)
@@ -96,10 +98,10 @@ def power(
         return means
 
     if share.size <= _MANY or np.ptp(variance) > 0:
-        return norm_sub(expected(share, variance), total)
+        return norm_sub(expected_shares(share, variance), total)
     # With the same noise everywhere the mean is one smooth curve, which is read off.
     curve = np.linspace(share.min(), share.max(), _MANY)
-    means = expected(curve, np.full(_MANY, variance[0]))
+    means = expected_shares(curve, np.full(_MANY, variance[0]))
     return norm_sub(np.interp(share, curve, means), total)
 
 

@@ -54,7 +54,7 @@ class CountedSums(ItemShares):
         )
 
     def thinned(self, factor: float) -> CountedSums:
-        """The same with as many fewer reports as make variances so many times as large.
+        """The same shares from fewer reports: all variances are multiplied by the factor.
 
         Args:
             factor: at least 1.
@@ -62,23 +62,23 @@ class CountedSums(ItemShares):
         return replace(self, counts=self.counts / factor, trials=self.trials / factor)
 
     def limits(
-        self, held: NDArray[np.float64], alpha: float, allowance: Allowance
+        self, share: NDArray[np.float64], alpha: float, allowance: Allowance
     ) -> IntervalBounds:
         """The ends of each estimate's interval: exact parts where there are few reports.
 
         Args:
-            held: float64, (items,): the best estimates of the true shares, from all specs.
+            share: float64, (items,): the best estimates of the true shares, from all specs.
             alpha: the probability that one interval may miss, in (0, 1).
             allowance: what they allow for beside noise.
         """
-        normal = super().limits(held, alpha, allowance)
+        normal = super().limits(share, alpha, allowance)
         few = self._few(alpha)
         if not few.any():
             return normal
         alphas = np.full(self.share.size, alpha)
         below, above = self._distances(alphas)
         repeated = allowance.repeats.variance(
-            np.clip(held, 0.0, 1.0), population=allowance.population
+            np.clip(share, 0.0, 1.0), population=allowance.population
         )
         added = z_for_alpha(alpha) ** 2 * repeated
         return IntervalBounds(
@@ -117,9 +117,9 @@ class CountedSums(ItemShares):
         falls, rises = self.weights * (part - low), self.weights * (high - part)
         below = np.where(self.weights > 0, falls, -rises)
         above = np.where(self.weights > 0, rises, -falls)
-        return self._added(below), self._added(above)
+        return self._extra_variance(below), self._extra_variance(above)
 
-    def _added(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _extra_variance(self, distances: NDArray[np.float64]) -> NDArray[np.float64]:
         squares = (distances**2).sum(axis=1)
         if self.exclusive:
             # Two parts of opposite weights: where one grows, the other shrinks.

@@ -163,9 +163,9 @@ def adjust_p_values(p_values: NDArray[np.float64], false_finds: FalseFinds) -> N
         return np.minimum(p_values * count, 1.0)
     order = np.argsort(p_values)
     scaled = p_values[order] * count / np.arange(1, count + 1)
-    found = np.empty(count)
-    found[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
-    return found
+    adjusted = np.empty(count)
+    adjusted[order] = np.minimum(np.minimum.accumulate(scaled[::-1])[::-1], 1.0)
+    return adjusted
 
 
 def _require_level(level: float) -> None:

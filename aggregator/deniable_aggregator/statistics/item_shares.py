@@ -47,15 +47,15 @@ class Allowance(NamedTuple):
     repeats: RepeatedReports = RepeatedReports()
     population: bool = False
 
-    def variance(self, held: NDArray[np.float64]) -> NDArray[np.float64]:
+    def variance(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
         """The variance that is added.
 
         Args:
-            held: float64, (items,): the true shares, in [0, 1].
+            share: float64, (items,): the true shares, in [0, 1].
         """
-        added = self.repeats.variance(held, population=self.population)
+        added = self.repeats.variance(share, population=self.population)
         if self.population:
-            added = added + held * (1 - held) / self.reports
+            added = added + share * (1 - share) / self.reports
         return np.asarray(added)
 
 
@@ -100,27 +100,29 @@ class ItemShares:
         """The variance if nobody holds the item; positive, and with that of repeated reports."""
         return np.asarray(np.maximum(self.null_variance + repeats.noise(0.0), LEAST_VARIANCE))
 
-    def variance_with(self, held: NDArray[np.float64], allowance: Allowance) -> NDArray[np.float64]:
+    def variance_with(
+        self, share: NDArray[np.float64], allowance: Allowance
+    ) -> NDArray[np.float64]:
         """The variance of the estimates with what is allowed for.
 
         Args:
-            held: float64, (items,), in [0, 1]: the best estimates of the true shares.
+            share: float64, (items,), in [0, 1]: the best estimates of the true shares.
             allowance: what it allows for beside noise.
         """
-        return np.asarray(self.variance + allowance.variance(held))
+        return np.asarray(self.variance + allowance.variance(share))
 
-    def variance_at(self, held: NDArray[np.float64], allowance: Allowance) -> NDArray[np.float64]:
+    def variance_at(self, share: NDArray[np.float64], allowance: Allowance) -> NDArray[np.float64]:
         """The variance of the estimates if these were the true shares, where that is known.
 
         Args:
-            held: float64, (items,), in [0, 1].
+            share: float64, (items,), in [0, 1].
             allowance: what it allows for beside noise.
         """
         counted = self.support_counts
         if counted is None or counted.sampled:
-            return self.variance_with(held, allowance)
-        noise = counted.support.variance(held, counted.reports) + counted.family_variance
-        return np.asarray(noise + allowance.variance(held))
+            return self.variance_with(share, allowance)
+        noise = counted.support.variance(share, counted.reports) + counted.family_variance
+        return np.asarray(noise + allowance.variance(share))
 
     def sum_variance(self, repeats: RepeatedReports) -> float | None:  # noqa: ARG002
         """The variance of the sum of all estimates, where it is measured; else None.
@@ -146,22 +148,22 @@ class ItemShares:
         return binomial.null_scores(self.support_counts, repeats.noise(0.0))
 
     def limits(
-        self, held: NDArray[np.float64], alpha: float, allowance: Allowance
+        self, share: NDArray[np.float64], alpha: float, allowance: Allowance
     ) -> IntervalBounds:
         """The ends of each estimate's interval.
 
         Args:
-            held: float64, (items,): the best estimates of the true shares, from all specs.
+            share: float64, (items,): the best estimates of the true shares, from all specs.
             alpha: the probability that one interval may miss, in (0, 1).
             allowance: what they allow for beside noise.
         """
         z, counted = z_for_alpha(alpha), self.support_counts
-        held = np.clip(held, 0.0, 1.0)
+        share = np.clip(share, 0.0, 1.0)
         # Where only a random part of the devices answered, that part is a sample of all devices.
         sampled = allowance.population or (counted is not None and counted.sampled)
         if counted is None or (counted.sampled and not binomial.is_small_count(counted, alpha)):
-            width = z * np.sqrt(self.variance_with(held, allowance))
-            return self._between(self.share - width, self.share + width, exact=False)
+            width = z * np.sqrt(self.variance_with(share, allowance))
+            return self._bounds_between(self.share - width, self.share + width, exact=False)
         repeats = allowance.repeats
         if not binomial.is_small_count(counted, alpha):
             low, high = score_limits(
@@ -173,16 +175,18 @@ class ItemShares:
                 population=sampled,
                 repeats=repeats,
             )
-            return self._between(low, high, exact=False)
+            return self._bounds_between(low, high, exact=False)
         limits = binomial.clopper_pearson_limits if sampled else binomial.finite_population_limits
         low, high = limits(counted, alpha)
-        repeated: Any = repeats.variance(held, population=allowance.population)
+        repeated: Any = repeats.variance(share, population=allowance.population)
         added = z**2 * (counted.family_variance + repeated)
         below = np.sqrt(np.maximum(self.share - low, 0.0) ** 2 + added)
         above = np.sqrt(np.maximum(high - self.share, 0.0) ** 2 + added)
-        return self._between(self.share - below, self.share + above, exact=not np.any(repeated))
+        return self._bounds_between(
+            self.share - below, self.share + above, exact=not np.any(repeated)
+        )
 
-    def _between(
+    def _bounds_between(
         self, low: NDArray[np.float64], high: NDArray[np.float64], *, exact: bool
     ) -> IntervalBounds:
         share = self.share

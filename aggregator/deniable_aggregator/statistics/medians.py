@@ -45,15 +45,15 @@ def medians_of_slices(
         errors: float64, (slices, items): standard errors of the shares.
         plain: float64, (items,): standard errors of the estimates over all slices.
     """
-    known = ~np.isnan(shares)
-    slices = known.sum(axis=0)
+    is_known = ~np.isnan(shares)
+    slices = is_known.sum(axis=0)
     share, error = np.full(slices.size, np.nan), np.full(slices.size, np.nan)
     enough = np.flatnonzero(slices >= FEWEST_SLICES)
     if enough.size:
         count = slices[enough]
         # One item after the other: the slices of each then follow each other in memory.
         here, of_here, known_here = (
-            np.ascontiguousarray(each[:, enough].T) for each in (shares, errors, known)
+            np.ascontiguousarray(array[:, enough].T) for array in (shares, errors, is_known)
         )
         middle = _medians(here)
         share[enough] = middle

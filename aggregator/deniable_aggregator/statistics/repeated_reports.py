@@ -47,26 +47,25 @@ class RepeatedReports(NamedTuple):
     extra: float = 0.0
     permanent: Support | None = None
 
-    def noise(self, held: Any) -> Any:
+    def noise(self, share: Any) -> Any:
         """The variance that is added because a device reuses its permanent answers.
 
         Args:
-            held: the true share, in [0, 1]; a float or float64 array.
+            share: the true share, in [0, 1]; a float or float64 array.
         """
         if self.permanent is None:
-            return 0.0 * held
-        return self.extra * self.permanent.variance(held, 1)
+            return 0.0 * share
+        return self.extra * self.permanent.variance(share, 1)
 
-    def variance(self, held: Any, *, population: bool) -> Any:
+    def variance(self, share: Any, *, population: bool) -> Any:
         """The added variance; about a population also that of sampling fewer different devices."""
-        return self.noise(held) + (self.extra * held * (1 - held) if population else 0.0)
+        return self.noise(share) + (self.extra * share * (1 - share) if population else 0.0)
 
 
 def repeats_of(spec: Spec, reports: int, periods: Periods | None) -> RepeatedReports:
     """The effect of repeated reports on the variance of a spec's estimates.
 
     Args:
-        spec: the metric.
         reports: how many there are; at least 1.
         periods: how many of them came in each period; None if all came in one.
     """
@@ -79,30 +78,31 @@ def repeats_of(spec: Spec, reports: int, periods: Periods | None) -> RepeatedRep
 
 def reports_by_period(spec: Spec, epochs: Mapping[int, int]) -> dict[int, int]:
     """Number of reports by the metric's own period, from the number of reports by day."""
-    found: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     for epoch, reports in epochs.items():
         if reports:
-            found[period(spec.every, epoch)] += reports
-    return dict(found)
+            counts[period(spec.every, epoch)] += reports
+    return dict(counts)
 
 
-def shared_pairs(one: Periods, other: Periods) -> float:
+def shared_pairs(first_periods: Periods, second_periods: Periods) -> float:
     """How many pairs, one report from each group, may have come from one device, at most.
 
     Args:
-        one: number of reports by period.
-        other: likewise; if it is the same group, every report is paired with itself, too.
+        second_periods: likewise; if it is the same group, every report is paired with itself, too.
     """
-    first, second = (np.sort(_counts(each)) for each in (one, other))
+    first, second = (np.sort(_counts(periods)) for periods in (first_periods, second_periods))
     before = np.concatenate([[0.0], np.cumsum(second)])
     below = np.searchsorted(second, first)
     return float((before[below] + first * (second.size - below)).sum())
 
 
-def shared_pairs_across_specs(one: Periods, other: Periods) -> float:
+def shared_pairs_across_specs(first_periods: Periods, second_periods: Periods) -> float:
     """As `shared_pairs`, for reports under two specs: in a period a device uses one of them."""
-    together = sum(min(count, other.get(number, 0)) for number, count in one.items())
-    return shared_pairs(one, other) - together
+    together = sum(
+        min(count, second_periods.get(number, 0)) for number, count in first_periods.items()
+    )
+    return shared_pairs(first_periods, second_periods) - together
 
 
 def _counts(periods: Periods) -> NDArray[np.float64]:

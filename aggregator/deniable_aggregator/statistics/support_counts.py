@@ -16,7 +16,6 @@ class SupportCounts(NamedTuple):
 
     Attributes:
         supporting: int64, (items,): how many reports support each item.
-        reports: how many reports there are.
         support: with which probabilities a report supports an item.
         family_variance: what the choice of a hash family adds to the variance of the noise.
         sampled: whether the reports are those of some of the devices, drawn at random.

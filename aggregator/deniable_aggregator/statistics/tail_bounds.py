@@ -50,19 +50,19 @@ def most_extreme_counts(
     p, place = np.ones(slices), np.zeros(slices, np.int64)
     for bound, side, tail in ((low, -1, binomial_at_most), (high, 1, binomial_at_least)):
         edge = bound * n + side * LOOKED_AT * np.sqrt(n * bound * (1 - bound))
-        found = np.nonzero(counts < edge if side < 0 else counts > edge)
-        of = found[0]
-        if not of.size:
+        places = np.nonzero(counts < edge if side < 0 else counts > edge)
+        rows = places[0]
+        if not rows.size:
             continue
-        trial, probability = (np.broadcast_to(each, counts.shape)[found] for each in (n, bound))
-        tails = tail(counts[found], trial, probability)
+        trial, probability = (np.broadcast_to(array, counts.shape)[places] for array in (n, bound))
+        tails = tail(counts[places], trial, probability)
         # Of each slice the least tail, and of equal ones the first.
-        order = np.lexsort((tails, of))
-        first = order[np.diff(of[order], prepend=-1) != 0]
-        less = first[tails[first] < p[of[first]]]
-        p[of[less]] = tails[less]
-        where = tuple(axis[less] for axis in found[1:])
-        place[of[less]] = np.ravel_multi_index(where, counts.shape[1:])
+        order = np.lexsort((tails, rows))
+        first = order[np.diff(rows[order], prepend=-1) != 0]
+        less = first[tails[first] < p[rows[first]]]
+        p[rows[less]] = tails[less]
+        where = tuple(axis[less] for axis in places[1:])
+        place[rows[less]] = np.ravel_multi_index(where, counts.shape[1:])
     return ExtremeCounts(np.minimum(1.0, 2 * size * p), place)
 
 
@@ -144,13 +144,13 @@ def binomial_at_most(count: Any, trials: Any, probability: Any) -> NDArray[np.fl
     """P(Bin(trials, probability) <= count), not computed as 1 minus the other tail."""
     inside = (count >= 0) & (count < trials)
     k, n = np.where(inside, count, 0), np.where(inside, trials, 1)
-    found = special.betainc(n - k, k + 1.0, 1 - probability)
-    return np.asarray(np.where(inside, found, count >= 0), np.float64)
+    cdf = special.betainc(n - k, k + 1.0, 1 - probability)
+    return np.asarray(np.where(inside, cdf, count >= 0), np.float64)
 
 
 def binomial_at_least(count: Any, trials: Any, probability: Any) -> NDArray[np.float64]:
     """P(Bin(trials, probability) >= count), not computed as 1 minus the other tail."""
     inside = (count > 0) & (count <= trials)
     k, n = np.where(inside, count, 1), np.where(inside, trials, 1)
-    found = special.betainc(k, n - k + 1.0, probability)
-    return np.asarray(np.where(inside, found, count <= 0), np.float64)
+    upper_tail = special.betainc(k, n - k + 1.0, probability)
+    return np.asarray(np.where(inside, upper_tail, count <= 0), np.float64)

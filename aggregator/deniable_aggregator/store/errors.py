@@ -25,11 +25,7 @@ class StoreUnavailableError(StoreError):
 
 
 class InUseError(StoreUnavailableError):
-    """Another process does what only one at a time may do.
-
-    Args:
-        purpose: what it does.
-    """
+    """Another process does what only one at a time may do."""
 
     def __init__(self, purpose: str) -> None:
         super().__init__(f"another process is at it: {purpose}")

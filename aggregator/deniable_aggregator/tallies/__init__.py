@@ -81,14 +81,14 @@ def nonempty(tallies: Sequence[tuple[Spec, NDArray[np.int64]]]) -> list[Reported
     Raises:
         ParameterError: if none does.
     """
-    found = [
+    reported = [
         (spec, counts, reports)
         for spec, counts in tallies
         if (reports := tally_for(spec).reports(counts)) > 0
     ]
-    if not found:
+    if not reported:
         raise ParameterError("reports", "at least 1", 0)
-    return found
+    return reported
 
 
 __all__ = [

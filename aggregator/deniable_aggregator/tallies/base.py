@@ -42,9 +42,6 @@ class Tally(ABC):
     Counts are integers, and those of two sets of reports add up to those of their union. Nothing
     else is kept of the reports.
 
-    Args:
-        spec: the metric.
-
     Attributes:
         spec: the metric.
     """
@@ -183,22 +180,25 @@ class Tally(ABC):
         for start in range(0, len(stored), step):
             part = stored[start : start + step]
             counts, beside = part[:, : self.cells], part[:, self.cells :]
-            known = np.zeros(len(part), np.bool_)
+            has_diagnostics = np.zeros(len(part), np.bool_)
             if self.diagnostics is not None:
-                known = self.diagnostics.reports(beside) == reports[start : start + step]
-            parts.append(list(self._checks(counts, beside, known)))
+                has_diagnostics = self.diagnostics.reports(beside) == reports[start : start + step]
+            parts.append(list(self._checks(counts, beside, has_diagnostics)))
         return join_checks(parts)
 
     @abstractmethod
     def _checks(
-        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64], known: NDArray[np.bool_]
+        self,
+        counts: NDArray[np.int64],
+        diagnostics: NDArray[np.int64],
+        has_diagnostics: NDArray[np.bool_],
     ) -> Iterable[SliceChecks]:
         """As `checks`.
 
         Args:
             counts: int64, (slices, cells).
             diagnostics: int64, (slices, diagnostic cells): the counts of `diagnostics`.
-            known: bool, (slices,): of which slices these are the counts of all reports.
+            has_diagnostics: bool, (slices,): of which slices these are the counts of all reports.
         """
 
     def _check_width(self, payload: bytes) -> None:
@@ -225,7 +225,7 @@ class ShareTally(Tally):
     """A tally that estimates shares of items."""
 
     shares_each_slice: ClassVar[bool] = True
-    """Whether `shares_of_slices` estimates one slice after the other, which takes a while each."""
+    """Whether `shares_of_slices` estimates slices one by one, which is slow."""
 
     @abstractmethod
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
@@ -250,10 +250,13 @@ class ShareTally(Tally):
         Raises:
             ParameterError: as `shares` does.
         """
-        found = [self.shares(row, items) for row in counts]
+        estimates = [self.shares(row, items) for row in counts]
         share, variance = (
             np.array(column).reshape(len(counts), len(items))
-            for column in ([each.share for each in found], [each.variance for each in found])
+            for column in (
+                [estimate.share for estimate in estimates],
+                [estimate.variance for estimate in estimates],
+            )
         )
         return SliceShares(share, variance)
 

@@ -47,16 +47,19 @@ class UnaryTally(BitsTally):
         return OnesHistogram(self.oracle.size, self.oracle.support, skip=GROUP_BYTES)
 
     def checks(
-        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64], known: NDArray[np.bool_]
+        self,
+        counts: NDArray[np.int64],
+        diagnostics: NDArray[np.int64],
+        has_diagnostics: NDArray[np.bool_],
     ) -> Iterator[SliceChecks]:
         """Bits are as frequent as noise allows, add up, and are independent."""
-        yield from super().checks(counts, diagnostics, known)
+        yield from super().checks(counts, diagnostics, has_diagnostics)
         ones, reports = self.supporting(counts), self.reports(counts)
         yield sum_check(ones, reports, self.oracle.support)
         histogram, pairs = cast("tuple[OnesHistogram, BitPairCounters]", self.diagnostics.parts)
         of_histogram, of_pairs = self.diagnostics.split(diagnostics)
-        yield histogram.check(of_histogram).only_where(known)
-        yield pairs.check(of_pairs, ones, reports, self.oracle.support).only_where(known)
+        yield histogram.check(of_histogram).only_where(has_diagnostics)
+        yield pairs.check(of_pairs, ones, reports, self.oracle.support).only_where(has_diagnostics)
 
 
 @tallies(SubsetSelection)

@@ -56,33 +56,38 @@ class DBitFlipTally(Tally):
         A group is drawn without looking at the value, whose bin is in it with probability `asked`.
         """
         mechanism = self._mechanism
-        asked = min(mechanism.asked), max(mechanism.asked)
-        ones = OnesHistogram(mechanism.buckets, mechanism.support, skip=GROUP_BYTES, asked=asked)
+        chances = min(mechanism.asked), max(mechanism.asked)
+        ones = OnesHistogram(
+            mechanism.buckets, mechanism.support, skip=GROUP_BYTES, chances=chances
+        )
         return CombinedDiagnostics(GroupHistogram(mechanism.size), ones)
 
     def _checks(
-        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64], known: NDArray[np.bool_]
+        self,
+        counts: NDArray[np.int64],
+        diagnostics: NDArray[np.int64],
+        has_diagnostics: NDArray[np.bool_],
     ) -> Iterator[SliceChecks]:
         """Bits are as frequent as noise allows, and groups as they are drawn."""
         answers, ones = np.split(counts, 2, axis=1)
         support = self._mechanism.support
         yield bounds_check(ones, answers, support.q, support.p)
         of_groups, of_ones = self.diagnostics.split(diagnostics)
-        named = f"the {of_groups.shape[1]} groups of bins"
+        noun = f"the {of_groups.shape[1]} groups of bins"
         shares = np.array(self._mechanism.group_shares)
-        yield evenness_check("groups", of_groups, named, shares).only_where(known)
+        yield evenness_check("groups", of_groups, noun, shares).only_where(has_diagnostics)
         histogram = cast("OnesHistogram", self.diagnostics.parts[1])
-        yield histogram.check(of_ones).only_where(known)
+        yield histogram.check(of_ones).only_where(has_diagnostics)
 
     def _check(self, payload: bytes) -> None:
         """Every group exists, and the places after its bits are zero."""
-        self._checked(payload)
+        self._read_payload(payload)
 
     def count(self, payload: bytes) -> NDArray[np.int64]:
         """Counts answers and ones."""
         size, buckets = self._mechanism.size, self._mechanism.buckets
         counts = np.zeros((2, size), np.int64)
-        for part in chunks(self._checked(payload)):
+        for part in chunks(self._read_payload(payload)):
             groups = part["group"].astype(np.int64)
             bits = np.unpackbits(part["bits"], axis=1, count=buckets)
             devices = np.bincount(groups, minlength=size)
@@ -113,16 +118,16 @@ class DBitFlipTally(Tally):
             float64 arrays, (bins,).
         """
         answers, ones = counts.reshape(2, -1).astype(np.float64)
-        asked, support = np.maximum(answers, 1), self._mechanism.support
-        share = np.where(answers > 0, (ones / asked - support.q) / (support.p - support.q), 0.0)
+        divisor, support = np.maximum(answers, 1), self._mechanism.support
+        share = np.where(answers > 0, (ones / divisor - support.q) / (support.p - support.q), 0.0)
         inside = np.clip(share, 0.0, 1.0)
         sampled = inside * (1 - inside) * (1 - np.array(self._mechanism.asked))
-        null = np.where(answers > 0, support.variance(0.0, 1) / asked, np.inf)
+        null = np.where(answers > 0, support.variance(0.0, 1) / divisor, np.inf)
         moved = support_influence(share, support, reports=self.reports(counts), about=answers)
-        return ItemShares(share, null + sampled / asked, null, influence=np.asarray(moved))
+        return ItemShares(share, null + sampled / divisor, null, influence=np.asarray(moved))
 
     def covariance(
-        self, counts: NDArray[np.int64], held: NDArray[np.float64], repeated: float = 0.0
+        self, counts: NDArray[np.int64], share: NDArray[np.float64], repeated: float = 0.0
     ) -> NDArray[np.float64]:
         """How the shares vary about the population that the devices are a sample of.
 
@@ -134,35 +139,35 @@ class DBitFlipTally(Tally):
 
         Args:
             counts: int64, (cells,).
-            held: float64, (bins,): the true shares.
+            share: float64, (bins,): the true shares.
             repeated: how often a device, with its value, and with its bins and permanent bits if
                 there are any, may have reported again.
 
         Returns:
             float64, (bins, bins).
         """
-        reports, asked = self.reports(counts), np.maximum(counts[: self._mechanism.size], 1.0)
-        together = reports * self._together
+        reports, answers = self.reports(counts), np.maximum(counts[: self._mechanism.size], 1.0)
+        together = reports * self._joint_answers
         permanent = self._mechanism.permanent_support()
-        again = np.outer(asked, asked) / reports if permanent is None else together
-        pairs = (together + repeated * again) / np.outer(asked, asked)
-        covariance: NDArray[np.float64] = -np.outer(held, held) * pairs
+        repeated_pairs = np.outer(answers, answers) / reports if permanent is None else together
+        pairs = (together + repeated * repeated_pairs) / np.outer(answers, answers)
+        covariance: NDArray[np.float64] = -np.outer(share, share) * pairs
         noise = self._mechanism.support.variance(0.0, 1)
         if permanent is not None:
             noise += repeated * permanent.variance(0.0, 1)
-        sampled = held * (1 - held) * (1 + repeated * np.diag(again) / asked)
-        np.fill_diagonal(covariance, (noise + sampled) / asked)
+        sampled = share * (1 - share) * (1 + repeated * np.diag(repeated_pairs) / answers)
+        np.fill_diagonal(covariance, (noise + sampled) / answers)
         return covariance
 
     @cached_property
-    def _together(self) -> NDArray[np.float64]:
+    def _joint_answers(self) -> NDArray[np.float64]:
         """The probability that a report answers for both of two bins: float64, (bins, bins)."""
         size, places = self._mechanism.size, np.arange(self._mechanism.buckets)
-        answered = np.zeros((size, size))
-        answered[np.arange(size)[:, None], (np.arange(size)[:, None] + places) % size] = 1.0
-        return answered.T @ (np.array(self._mechanism.group_shares)[:, None] * answered)
+        answers = np.zeros((size, size))
+        answers[np.arange(size)[:, None], (np.arange(size)[:, None] + places) % size] = 1.0
+        return answers.T @ (np.array(self._mechanism.group_shares)[:, None] * answers)
 
-    def _checked(self, payload: bytes) -> NDArray[Any]:
+    def _read_payload(self, payload: bytes) -> NDArray[Any]:
         self._check_width(payload)
         reports = np.frombuffer(payload, self._dtype)
         name, size, buckets = self.spec.name, self._mechanism.size, self._mechanism.buckets

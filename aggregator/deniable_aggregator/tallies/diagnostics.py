@@ -95,11 +95,11 @@ class OnesHistogram(Diagnostics):
         skip: int = 0,
         *,
         own: Sequence[int] = (1,),
-        asked: tuple[float, ...] = (1.0,),
+        chances: tuple[float, ...] = (1.0,),
     ) -> None:
         self.bits = bits
         self.skip = skip
-        self._law = support, tuple(own), asked
+        self._law = support, tuple(own), chances
         p, q = support.p, support.q
         mean = int(p + (bits - 1) * q)
         self.width = 1 + isqrt(int(p * (1 - p) + (bits - 1) * q * (1 - q))) // 4
@@ -107,7 +107,7 @@ class OnesHistogram(Diagnostics):
         self.cells = self.report_cells = min(bits + 1, MOST_SIZES)
 
     def check(self, counts: NDArray[np.int64]) -> SliceChecks:
-        """Whether numbers of ones come as often as they must, whatever devices hold.
+        """Whether numbers of ones are as frequent as for any values that devices may hold.
 
         Args:
             counts: int64, (slices, cells).
@@ -117,19 +117,19 @@ class OnesHistogram(Diagnostics):
         low = np.maximum(high - self.width + 1, 0)
         span = "{0}" if self.width == 1 else "{0} to {1}"
         finding = f"the oddest number of ones is {span}, in {{2:,}} reports"
-        found = counts[np.arange(len(counts)), extreme.place]
-        return SliceChecks("sizes", extreme.p, finding, (low, high, found))
+        count = counts[np.arange(len(counts)), extreme.place]
+        return SliceChecks("sizes", extreme.p, finding, (low, high, count))
 
     @cached_property
     def _bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The lowest and the highest probability of each bin: float64, (cells,), twice."""
-        support, own, asked = self._law
+        support, own, chances = self._law
         bins = self.bin_of(np.arange(self.bits + 1))
-        none = ones_distribution(self.bits, 0, support) if min(asked) < 1 else 0.0
+        none = ones_distribution(self.bits, 0, support) if min(chances) < 1 else 0.0
         laws = [
             chance * ones_distribution(self.bits, number, support) + (1 - chance) * none
             for number in own
-            for chance in asked
+            for chance in chances
         ]
         binned = np.array([np.bincount(bins, law, minlength=self.cells) for law in laws])
         return binned.min(axis=0), np.minimum(binned.max(axis=0), 1.0)
@@ -220,11 +220,7 @@ class SeedHistogram(Diagnostics):
 
 
 class GroupHistogram(Diagnostics):
-    """How many reports come from each public group of two bytes.
-
-    Args:
-        groups: how many groups there are.
-    """
+    """How many reports come from each public group of two bytes."""
 
     def __init__(self, groups: int) -> None:
         self.cells = self.report_cells = groups
@@ -273,7 +269,7 @@ class PerAttributeDiagnostics(Diagnostics):
         self.inner = inner
         self._widths = widths
         self.report_cells = len(inner)
-        self.cells = self.report_cells + sum(each.cells for each in inner if each is not None)
+        self.cells = self.report_cells + sum(part.cells for part in inner if part is not None)
 
     def split(self, counts: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
         """The counters of each attribute's diagnostics, without columns where it has none.

@@ -27,8 +27,6 @@ class GroupedTally(ShareTally):
     """The counts of one oracle for each group. A report begins with its group, in two bytes.
 
     Args:
-        spec: the metric.
-        groups: number of groups.
         oracle: counts and reads what follows the group.
     """
 
@@ -45,11 +43,11 @@ class GroupedTally(ShareTally):
 
     def _check(self, payload: bytes) -> None:
         """Every group exists, and every report is one that a device can send."""
-        self._checked(payload)
+        self._read_payload(payload)
 
     def count(self, payload: bytes) -> NDArray[np.int64]:
         """Counts by group."""
-        reports = self._checked(payload)
+        reports = self._read_payload(payload)
         counts = np.zeros((self._groups, self._oracle.cells), np.int64)
         for part in chunks(reports):
             groups = part["group"].astype(np.uint16)
@@ -65,16 +63,15 @@ class GroupedTally(ShareTally):
 
     def reports(self, counts: NDArray[np.int64]) -> int:
         """The sum over all groups."""
-        return int(self._oracle.reports(self._grouped(counts)).sum())
+        return int(self._oracle.reports(self._counts_by_group(counts)).sum())
 
     def _group_checks(
-        self, counts: NDArray[np.int64], named: str, bounds: tuple[float, float] | None = None
+        self, counts: NDArray[np.int64], noun: str, bounds: tuple[float, float] | None = None
     ) -> Iterator[SliceChecks]:
         """Groups are as common as they are drawn, and in each all counts are within bounds.
 
         Args:
             counts: int64, (slices, cells).
-            named: what the groups are.
             bounds: the lowest and highest probability of each count; None for the oracle's.
         """
         slices = len(counts)
@@ -82,7 +79,7 @@ class GroupedTally(ShareTally):
         reports = self._oracle.reports(rows).reshape(slices, self._groups)
         if self._groups > 1:
             yield evenness_check(
-                "groups", reports, f"the {self._groups} {named}", self._group_shares
+                "groups", reports, f"the {self._groups} {noun}", self._group_shares
             )
         bounded, low, high = self._oracle.bounded_counts(rows)
         bounded = bounded.reshape(slices, self._groups, -1)
@@ -90,7 +87,7 @@ class GroupedTally(ShareTally):
 
     def outcomes(self, counts: NDArray[np.int64]) -> OutcomeCounts:
         """The oracle's, for each group."""
-        return self._oracle.outcomes(self._grouped(counts))._replace(kind="bits")
+        return self._oracle.outcomes(self._counts_by_group(counts))._replace(kind="bits")
 
     def supported_by_group(
         self, counts: NDArray[np.int64]
@@ -103,13 +100,13 @@ class GroupedTally(ShareTally):
         Returns:
             int64, (groups,) and (groups, items).
         """
-        grouped = self._grouped(counts)
+        grouped = self._counts_by_group(counts)
         return self._oracle.reports(grouped), self._oracle.supporting(grouped)
 
-    def _grouped(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _counts_by_group(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         return counts.reshape(self._groups, self._oracle.cells)
 
-    def _checked(self, payload: bytes) -> NDArray[Any]:
+    def _read_payload(self, payload: bytes) -> NDArray[Any]:
         self._check_width(payload)
         reports = np.frombuffer(payload, self._dtype)
         highest = int(reports["group"].max())

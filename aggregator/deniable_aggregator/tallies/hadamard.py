@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.statistics.item_shares import ItemShares
 
 
-def _transformed(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _transform(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """Positive minus negative signs, agreed with each column.
 
     Args:
@@ -43,10 +43,13 @@ class RowsTally(IndexTally):
     """One counter per row of a Hadamard matrix and symbol."""
 
     def checks(
-        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64], known: NDArray[np.bool_]
+        self,
+        counts: NDArray[np.int64],
+        diagnostics: NDArray[np.int64],
+        has_diagnostics: NDArray[np.bool_],
     ) -> Iterator[SliceChecks]:
         """Rows are drawn equally often."""
-        yield from super().checks(counts, diagnostics, known)
+        yield from super().checks(counts, diagnostics, has_diagnostics)
         rows = cast("HadamardResponse | RecursiveHadamardResponse", self.oracle).order - 1
         if rows > 1:
             by_row = counts.reshape(len(counts), rows, -1).sum(axis=2)
@@ -67,7 +70,7 @@ class HadamardTally(RowsTally):
     def supporting(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """The reports whose sign is the item's, by one transform of each group."""
         order = cast("HadamardResponse", self.oracle).order
-        agreed = _transformed(counts.reshape(-1, order - 1, 2))[:, : self.oracle.size]
+        agreed = _transform(counts.reshape(-1, order - 1, 2))[:, : self.oracle.size]
         return (self.reports(counts)[:, None] + agreed) >> 1
 
 
@@ -84,17 +87,17 @@ class RecursiveHadamardTally(RowsTally):
         oracle = cast("RecursiveHadamardResponse", self.oracle)
         reports = int(self.reports(counts)[0])
         supporting = [column[0] for column in self._supporting(counts)]
-        agreeing, named = (column / reports for column in supporting)
+        agreeing, naming = (column / reports for column in supporting)
         p, q, order = oracle.own / SCALE, oracle.other / SCALE, oracle.order
-        share, held = _shares(oracle, agreeing, named)
+        share, block_share = _shares(oracle, agreeing, naming)
         clipped = np.clip(share, 0.0, 1.0)
         # A report that names the block has the item's sign or not.
         low, high = ((end - 2 * q) / (order * (p - q)) for end in (2 - order, order))
         weights = np.array([order, 2 - order]) / (order * (p - q))
         return CountedSums(
             share,
-            oracle.variance_within(clipped, np.maximum(held, clipped), reports),
-            oracle.variance_within(0.0, held, reports),
+            oracle.variance_within(clipped, np.maximum(block_share, clipped), reports),
+            oracle.variance_within(0.0, block_share, reports),
             influence=np.asarray(influence(share, low, high, reports=reports)),
             counts=np.stack([supporting[0], supporting[1] - supporting[0]], axis=1),
             trials=np.full((share.size, 2), reports),
@@ -110,32 +113,32 @@ class RecursiveHadamardTally(RowsTally):
         oracle = cast("RecursiveHadamardResponse", self.oracle)
         reports = self.reports(counts)[:, None]
         least, supporting = np.maximum(reports, 1), self._supporting(counts)
-        share, held = _shares(oracle, *(column / least for column in supporting))
+        share, block_share = _shares(oracle, *(column / least for column in supporting))
         clipped = np.clip(share, 0.0, 1.0)
-        noise = oracle.variance_within(clipped, np.maximum(held, clipped), least)  # type: ignore[arg-type]
+        noise = oracle.variance_within(clipped, np.maximum(block_share, clipped), least)  # type: ignore[arg-type]
         return share, np.where(reports > 0, noise, np.inf)
 
     def _supporting(self, counts: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
         """Reports of the item's block with its sign, and with any: int64, (groups, size) each."""
         oracle = cast("RecursiveHadamardResponse", self.oracle)
         blocks = counts.reshape(-1, oracle.order - 1, oracle.blocks, 2).swapaxes(1, 2)
-        named = blocks.sum(axis=(2, 3))[:, :, None]
-        agreeing = (named + _transformed(blocks)) >> 1
+        naming = blocks.sum(axis=(2, 3))[:, :, None]
+        agreeing = (naming + _transform(blocks)) >> 1
         # Items are dealt to the blocks in turn, so a column of all blocks is a run of items.
-        by_item = agreeing.swapaxes(1, 2).reshape(named.shape[0], -1)[:, : oracle.size]
-        return by_item, np.tile(named[:, :, 0], oracle.order)[:, : oracle.size]
+        by_item = agreeing.swapaxes(1, 2).reshape(naming.shape[0], -1)[:, : oracle.size]
+        return by_item, np.tile(naming[:, :, 0], oracle.order)[:, : oracle.size]
 
 
 def _shares(
-    oracle: RecursiveHadamardResponse, agreeing: NDArray[np.float64], named: NDArray[np.float64]
+    oracle: RecursiveHadamardResponse, agreeing: NDArray[np.float64], naming: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The shares of items, and of all items of each one's block.
 
     Args:
         oracle: the mechanism.
         agreeing: float64: which part of the reports name an item's block and have its sign.
-        named: float64: which part name its block.
+        naming: float64: which part name its block.
     """
     p, q, order = oracle.own / SCALE, oracle.other / SCALE, oracle.order
-    share = (2 * (order - 1) * agreeing - (order - 2) * named - 2 * q) / (order * (p - q))
-    return share, np.clip((named - 2 * q) / (p - q), 0.0, 1.0)
+    share = (2 * (order - 1) * agreeing - (order - 2) * naming - 2 * q) / (order * (p - q))
+    return share, np.clip((naming - 2 * q) / (p - q), 0.0, 1.0)

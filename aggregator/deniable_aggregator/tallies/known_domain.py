@@ -44,10 +44,13 @@ class KnownDomainTally(ShareTally):
         return self._oracle.diagnostics
 
     def _checks(
-        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64], known: NDArray[np.bool_]
+        self,
+        counts: NDArray[np.int64],
+        diagnostics: NDArray[np.int64],
+        has_diagnostics: NDArray[np.bool_],
     ) -> Iterable[SliceChecks]:
         """The oracle's."""
-        return self._oracle.checks(counts, diagnostics, known)
+        return self._oracle.checks(counts, diagnostics, has_diagnostics)
 
     @property
     def cells(self) -> int:
@@ -56,12 +59,12 @@ class KnownDomainTally(ShareTally):
 
     def _check(self, payload: bytes) -> None:
         """Every report is one that a device can send."""
-        self._checked(payload)
+        self._read_payload(payload)
 
     def count(self, payload: bytes) -> NDArray[np.int64]:
         """Counts all reports in one group."""
         counts = np.zeros((1, self._oracle.cells), np.int64)
-        for part in chunks(self._checked(payload)):
+        for part in chunks(self._read_payload(payload)):
             counts += self._oracle.count(np.zeros(part.size, np.uint16), part, 1)
         return np.asarray(counts[0])
 
@@ -93,7 +96,7 @@ class KnownDomainTally(ShareTally):
             )
         return np.fromiter((self._position[item] for item in items), np.int64, len(items))
 
-    def _checked(self, payload: bytes) -> NDArray[np.void]:
+    def _read_payload(self, payload: bytes) -> NDArray[np.void]:
         self._check_width(payload)
         reports = np.frombuffer(payload, self._item)
         try:

@@ -52,12 +52,12 @@ class OutcomeTally(Tally):
 
     def _check(self, payload: bytes) -> None:
         """Every report is the number of an outcome."""
-        self._checked(payload)
+        self._read_payload(payload)
 
     def count(self, payload: bytes) -> NDArray[np.int64]:
         """Counts every outcome."""
         counts = np.zeros(self.cells, np.int64)
-        for part in chunks(self._checked(payload)):
+        for part in chunks(self._read_payload(payload)):
             counts += np.bincount(part, minlength=self.cells)
         return counts
 
@@ -65,7 +65,7 @@ class OutcomeTally(Tally):
         """The sum of all counters."""
         return int(counts.sum())
 
-    def _checked(self, payload: bytes) -> NDArray[Any]:
+    def _read_payload(self, payload: bytes) -> NDArray[Any]:
         self._check_width(payload)
         outcomes = np.frombuffer(payload, self._integer)
         highest = int(outcomes.max())
@@ -110,7 +110,7 @@ class NumberTally(OutcomeTally):
         self,
         counts: NDArray[np.int64],
         diagnostics: NDArray[np.int64],  # noqa: ARG002
-        known: NDArray[np.bool_],  # noqa: ARG002
+        has_diagnostics: NDArray[np.bool_],  # noqa: ARG002
     ) -> Iterable[SliceChecks]:
         """Outcomes are as frequent as noise allows."""
         reports = counts.sum(axis=1)[:, None]
@@ -155,9 +155,11 @@ class NumberTally(OutcomeTally):
             lie, _ = _outcome_bounds(self._mechanism)
             return bit_limits(int(counts[1]), reports, float(lie), alpha)
         mean = float(counts @ values) / reports
-        seen = float(counts @ (values - mean) ** 2) / max(reports - 1, 1)
+        observed = float(counts @ (values - mean) ** 2) / max(reports - 1, 1)
         least = noise(min(max(mean, 0.0), 1.0), 1)
-        return mean_limits(mean, max(seen, least), (noise(0.0, 1), noise(1.0, 1)), reports, alpha)
+        return mean_limits(
+            mean, max(observed, least), (noise(0.0, 1), noise(1.0, 1)), reports, alpha
+        )
 
     @property
     def _is_bit(self) -> bool:

@@ -59,7 +59,7 @@ class LocalHashingTally(OracleTally[OptimizedLocalHashing]):
 
     def check(self, reports: NDArray[np.void]) -> None:
         """Every bucket exists. Any seed is possible."""
-        highest = int(self._parsed(reports)[1].max())
+        highest = int(self._parse(reports)[1].max())
         if highest >= self.oracle.buckets:
             raise WireError(f"must have a bucket below {self.oracle.buckets}, got {highest}")
 
@@ -72,7 +72,7 @@ class LocalHashingTally(OracleTally[OptimizedLocalHashing]):
         counts = np.zeros((size, self.cells), np.int64)
         for start in range(0, reports.size, step):
             chunk = slice(start, start + step)
-            bits = self._support_bits(*self._parsed(reports[chunk]))
+            bits = self._support_bits(*self._parse(reports[chunk]))
             packed = bits.view(f"V{width}").ravel()
             counts += bit_sums(groups[chunk], packed, size)[:, : self.cells]
         return counts
@@ -95,15 +95,18 @@ class LocalHashingTally(OracleTally[OptimizedLocalHashing]):
         return SeedHistogram()
 
     def checks(
-        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64], known: NDArray[np.bool_]
+        self,
+        counts: NDArray[np.int64],
+        diagnostics: NDArray[np.int64],
+        has_diagnostics: NDArray[np.bool_],
     ) -> Iterator[SliceChecks]:
         """Items are as frequent as noise allows and add up, and seeds are even."""
-        yield from super().checks(counts, diagnostics, known)
+        yield from super().checks(counts, diagnostics, has_diagnostics)
         yield sum_check(self.supporting(counts), self.reports(counts), self.oracle.support)
         ranges = f"the {SEED_BINS} ranges of seeds"
-        yield evenness_check("seeds", diagnostics, ranges).only_where(known)
+        yield evenness_check("seeds", diagnostics, ranges).only_where(has_diagnostics)
 
-    def _parsed(self, reports: NDArray[np.void]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+    def _parse(self, reports: NDArray[np.void]) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """Seeds and buckets of reports."""
         width = self.oracle.report_bytes - SEED_BYTES
         form = np.dtype([("seed", ">u4"), ("bucket", f">u{width}")])
@@ -118,7 +121,7 @@ class LocalHashingTally(OracleTally[OptimizedLocalHashing]):
         touch the upper 32 bits, which alone decide. And that those lie in the reported bucket is
         one subtraction and one comparison.
         """
-        keys = _fold(_mixed((seeds + np.uint64(1)) * _GAMMA))[:, None]
+        keys = _fold(_mix((seeds + np.uint64(1)) * _GAMMA))[:, None]
         low = (self._edges[buckets] << _UPPER)[:, None]
         # The last bucket ends at 2^64: the width is taken before the shift.
         width = ((self._edges[buckets + 1] - self._edges[buckets]) << _UPPER)[:, None]
@@ -129,15 +132,15 @@ class LocalHashingTally(OracleTally[OptimizedLocalHashing]):
         for start in range(0, seeds.size, step):
             rows = slice(start, min(start + step, seeds.size))
             count = rows.stop - start
-            words, moved, held = state[:count], shifted[:count], supported[:count]
+            words, moved, supports = state[:count], shifted[:count], supported[:count]
             np.bitwise_xor(self._words, keys[rows], out=words)
             words *= _MIX_1
             np.right_shift(words, _SHIFT, out=moved)
             words ^= moved
             words *= _MIX_2
             words -= low[rows]
-            np.less(words, width[rows], out=held)
-            bits[rows] = np.packbits(held, axis=1)
+            np.less(words, width[rows], out=supports)
+            bits[rows] = np.packbits(supports, axis=1)
         return bits
 
 
@@ -146,6 +149,6 @@ def _fold(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return words ^ (words >> _SHIFT)
 
 
-def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """`hashing.mix` for arrays."""
     return _fold(_fold(_fold(words) * _MIX_1) * _MIX_2)

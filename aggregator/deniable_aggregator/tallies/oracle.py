@@ -71,7 +71,6 @@ class OracleTally(ABC, Generic[AnyOracle]):
         Args:
             groups: uint16, (reports,), each below `size`.
             reports: void, (reports,), checked; few enough to be held several times.
-            size: number of groups.
 
         Returns:
             int64, (size, cells).
@@ -119,14 +118,14 @@ class OracleTally(ABC, Generic[AnyOracle]):
         self,
         counts: NDArray[np.int64],
         diagnostics: NDArray[np.int64],  # noqa: ARG002
-        known: NDArray[np.bool_],  # noqa: ARG002
+        has_diagnostics: NDArray[np.bool_],  # noqa: ARG002
     ) -> Iterator[SliceChecks]:
         """Whether reports look like those of honest devices: their counts, and what else is known.
 
         Args:
             counts: int64, (slices, cells), of at least one report each.
             diagnostics: int64, (slices, diagnostic cells): the counts of `diagnostics`.
-            known: bool, (slices,): of which slices these are the counts of all reports.
+            has_diagnostics: bool, (slices,): of which slices these are the counts of all reports.
         """
         bounded, low, high = self.bounded_counts(counts)
         yield bounds_check(bounded, self.reports(counts)[:, None], low, high)
@@ -146,7 +145,7 @@ class OracleTally(ABC, Generic[AnyOracle]):
         self,
         counts: NDArray[np.int64],  # noqa: ARG002
         chosen: NDArray[np.int64],  # noqa: ARG002
-        held: float,  # noqa: ARG002
+        share: float,  # noqa: ARG002
     ) -> float | None:
         """The variance of the summed estimate of some items, from the reports themselves.
 
@@ -155,7 +154,7 @@ class OracleTally(ABC, Generic[AnyOracle]):
         Args:
             counts: int64, (cells,), of at least one report.
             chosen: int64, (items,): their numbers.
-            held: their share together, in [0, 1].
+            share: their share together, in [0, 1].
 
         Returns:
             None if it cannot be told.

@@ -78,7 +78,7 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
     def __init__(self, spec: Spec) -> None:
         super().__init__(spec)
         self._mechanism = cast("SampledCoefficients", spec.mechanism)
-        number = {each: at for at, each in enumerate(self._mechanism.coefficients)}
+        number = {coefficient: at for at, coefficient in enumerate(self._mechanism.coefficients)}
         # Each item is a sum of up to three coefficients, with the signs that (-1)^parity has there:
         # 1 where a flag is false. A flag by itself has one; the sign 0 stands for no coefficient.
         terms = [(number[position,], 0, 0, -1, 0, 0) for position in range(len(spec.attributes))]
@@ -96,10 +96,10 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
         known: NDArray[np.bool_],  # noqa: ARG002
     ) -> Iterator[SliceChecks]:
         """Coefficients are drawn equally often, and parities as frequent as noise allows."""
-        asked = counts[:, 0::2] + counts[:, 1::2]
-        yield evenness_check("groups", asked, f"the {asked.shape[1]} coefficients")
+        answers = counts[:, 0::2] + counts[:, 1::2]
+        yield evenness_check("groups", answers, f"the {answers.shape[1]} coefficients")
         support = self._mechanism.inner.support
-        yield bounds_check(counts[:, 1::2], asked, support.q, support.p)
+        yield bounds_check(counts[:, 1::2], answers, support.q, support.p)
 
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
         """Marginals from coefficients: a signed sum, halved for each flag.
@@ -111,21 +111,21 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
         where a coefficient has no report yet.
         """
         numbers, signs = self._terms(items)
-        found = self._marginals(counts, numbers, signs)
-        cells = found.cells
+        marginals = self._marginals(counts, numbers, signs)
+        cells = marginals.cells
         largest = 1 / (self._mechanism.inner.support.p - self._mechanism.inner.support.q)
-        asked = counts.reshape(-1, 2).sum(axis=1).astype(np.float64)[numbers]
+        answers = counts.reshape(-1, 2).sum(axis=1).astype(np.float64)[numbers]
         moved = [
             allocated_influence(
-                np.where(signs, largest - end * found.means, 0.0), asked, self.reports(counts)
+                np.where(signs, largest - end * marginals.means, 0.0), answers, self.reports(counts)
             )
             for end in (1, -1)
         ]
         reported = counts.reshape(-1, 2)[numbers]
         return CountedSums(
-            share=found.share,
-            variance=found.variance,
-            null_variance=found.null_variance,
+            share=marginals.share,
+            variance=marginals.variance,
+            null_variance=marginals.null_variance,
             influence=np.maximum(*moved) / cells,
             counts=np.where(signs > 0, reported[..., 0], reported[..., 1]),
             trials=reported.sum(axis=2),
@@ -142,9 +142,9 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
         step = max(1, _TERMS // max(numbers.size, 1))
         share, variance = np.zeros((2, len(counts), len(items)))
         for start in range(0, len(counts), step):
-            some = slice(start, start + step)
-            found = self._marginals(counts[some], numbers, signs)
-            share[some], variance[some] = found.share, found.variance
+            rows = slice(start, start + step)
+            marginals = self._marginals(counts[rows], numbers, signs)
+            share[rows], variance[rows] = marginals.share, marginals.variance
         return SliceShares(share, variance)
 
     def pair_moments(self, counts: NDArray[np.int64]) -> PairMoments:
@@ -154,17 +154,17 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
             counts: int64, (cells,), of at least one report.
         """
         flags = np.array(list(itertools.combinations(range(len(self.spec.attributes)), 2)))
-        both = np.arange(len(self.spec.attributes), len(self._mechanism.coefficients))
-        numbers, signs = np.column_stack([flags, both]), np.array([-1, -1, 1])
+        pair_numbers = np.arange(len(self.spec.attributes), len(self._mechanism.coefficients))
+        numbers, signs = np.column_stack([flags, pair_numbers]), np.array([-1, -1, 1])
         theta, likely, lies, unasked = self._coefficients(counts)
-        kept = np.clip(likely[numbers] * signs, -1.0, 1.0)
+        signed = np.clip(likely[numbers] * signs, -1.0, 1.0)
         # As in `_marginals`: each coefficient of a pair is the product of the other two.
-        product = kept[:, [[0, 2, 1], [2, 1, 0], [1, 0, 2]]]
-        covariance = (kept[:, :, None] * kept[:, None, :] - product) / max(counts.sum() - 1, 1)
+        product = signed[:, [[0, 2, 1], [2, 1, 0], [1, 0, 2]]]
+        covariance = (signed[:, :, None] * signed[:, None, :] - product) / max(counts.sum() - 1, 1)
         own = np.arange(3)
-        covariance[:, own, own] = lies[numbers] + (1 - kept**2) * unasked[numbers]
-        asked = counts.reshape(-1, 2).sum(axis=1).astype(np.float64)[numbers]
-        return PairMoments(flags, theta[numbers] * signs, covariance, asked)
+        covariance[:, own, own] = lies[numbers] + (1 - signed**2) * unasked[numbers]
+        answers = counts.reshape(-1, 2).sum(axis=1).astype(np.float64)[numbers]
+        return PairMoments(flags, theta[numbers] * signs, covariance, answers)
 
     def _terms(self, items: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The coefficients of items and their signs: int64, (items, 3), twice."""
@@ -182,22 +182,22 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
     ) -> _Marginals:
         """The estimates of `shares` from counts: int64, (..., cells)."""
         theta, likely, lies, unasked = self._coefficients(counts)
-        rest = np.maximum(counts.sum(axis=-1, keepdims=True) - 1, 1)
+        divisor = np.maximum(counts.sum(axis=-1, keepdims=True) - 1, 1)
 
         def total(column: NDArray[np.float64]) -> NDArray[np.float64]:
             return np.asarray(np.where(signs, column, 0.0).sum(axis=-1))
 
         means = theta[..., numbers] * signs
-        kept = np.clip(likely[..., numbers] * signs, -1.0, 1.0)
+        signed = np.clip(likely[..., numbers] * signs, -1.0, 1.0)
         # With the signs inside, each coefficient of a pair is the product of the other two.
-        products = kept * np.roll(kept, 1, axis=-1)
+        products = signed * np.roll(signed, 1, axis=-1)
         pair = signs[:, 1] != 0
         cells = np.where(pair, 4.0, 2.0)
         unasked = unasked[..., numbers]
-        noise, asking = total(lies[..., numbers]), total((1 - kept**2) * unasked)
-        covariance = np.where(pair, total(kept - products), 0.0) / rest
+        noise, asking = total(lies[..., numbers]), total((1 - signed**2) * unasked)
+        covariance = np.where(pair, total(signed - products), 0.0) / divisor
         # If nobody is in a cell its three means add up to -1, and the rest is largest at -1/3 each.
-        absent = np.where(pair, 8 / 9 * total(unasked) + 8 / 3 / rest, 0.0)
+        absent = np.where(pair, 8 / 9 * total(unasked) + 8 / 3 / divisor, 0.0)
         return _Marginals(
             share=(1 + means.sum(axis=-1)) / cells,
             variance=(noise + asking - 2 * covariance) / cells**2,
@@ -214,10 +214,10 @@ class SampledCoefficientsTally(OutcomeTally, ShareTally):
         """
         zeros, ones = (counts[..., parity::2].astype(np.float64) for parity in (0, 1))
         reports = zeros + ones
-        asked, devices = np.maximum(reports, 1.0), reports.sum(axis=-1, keepdims=True)
+        answers, devices = np.maximum(reports, 1.0), reports.sum(axis=-1, keepdims=True)
         support = self._mechanism.inner.support
         scale = 1 / (support.p - support.q)
-        theta = scale * (zeros - ones) / asked
-        lies = np.where(reports > 0, (scale**2 - 1) / asked, np.inf)
+        theta = scale * (zeros - ones) / answers
+        lies = np.where(reports > 0, (scale**2 - 1) / answers, np.inf)
         likely = scale * (zeros - ones) / (reports + 2)
-        return theta, likely, lies, (devices - asked) / (asked * np.maximum(devices - 1, 1.0))
+        return theta, likely, lies, (devices - answers) / (answers * np.maximum(devices - 1, 1.0))

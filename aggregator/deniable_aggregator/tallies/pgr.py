@@ -62,13 +62,13 @@ class ProjectiveGeometryResponseTally(IndexTally):
 
     def support_range(self, chosen: NDArray[np.int64]) -> tuple[int, int]:
         """The fewest and the most of them on one hyperplane."""
-        supported = self._supported(chosen)
+        supported = self._support_per_point(chosen)
         if supported is None:
             return super().support_range(chosen)
         return int(supported.min()), int(supported.max())
 
     def sum_variance(
-        self, counts: NDArray[np.int64], chosen: NDArray[np.int64], held: float
+        self, counts: NDArray[np.int64], chosen: NDArray[np.int64], share: float
     ) -> float | None:
         """The sample variance of how many of the items each report supports.
 
@@ -78,16 +78,16 @@ class ProjectiveGeometryResponseTally(IndexTally):
         population without bias; about these devices it is less by f (1 - f) / n, since a device
         that holds one of the items supports p - q of them more.
         """
-        supported = self._supported(chosen)
+        supported = self._support_per_point(chosen)
         if supported is None:
             return None
         reports, numbers = int(counts.sum()), supported.astype(np.float64)
         deviation = numbers - counts @ numbers / reports
         sample = float(counts @ deviation**2) / max(reports - 1, 1)
         support = self.oracle.support
-        return max(sample / (support.p - support.q) ** 2 - held * (1 - held), 0.0) / reports
+        return max(sample / (support.p - support.q) ** 2 - share * (1 - share), 0.0) / reports
 
-    def _supported(self, chosen: NDArray[np.int64]) -> NDArray[np.int64] | None:
+    def _support_per_point(self, chosen: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """How many of some items a report of each point supports: int64, (points,).
 
         None if the space is too large.

@@ -52,12 +52,15 @@ class RapporTally(GroupedTally):
         return OnesHistogram(self._bits, self._mechanism.support, skip=GROUP_BYTES, own=own)
 
     def _checks(
-        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64], known: NDArray[np.bool_]
+        self,
+        counts: NDArray[np.int64],
+        diagnostics: NDArray[np.int64],
+        has_diagnostics: NDArray[np.bool_],
     ) -> Iterator[SliceChecks]:
         """Cohorts are as common as classes make them, and bits as frequent as noise allows."""
         support = self._mechanism.support
         yield from self._group_checks(counts, "cohorts", (support.q, support.p))
-        yield self.diagnostics.check(diagnostics).only_where(known)
+        yield self.diagnostics.check(diagnostics).only_where(has_diagnostics)
 
     def shares(
         self, counts: NDArray[np.int64], items: Sequence[str], repeated: float = 0.0
@@ -69,26 +72,25 @@ class RapporTally(GroupedTally):
 
         Args:
             counts: int64, (cells,), of at least one report.
-            items: the candidates.
             repeated: how often a device may have reported its permanent bits again.
 
         Raises:
             ParameterError: if there are more candidates than the bits of all cohorts can tell
                 apart: two thirds of bits x cohorts, and at most 4,096.
         """
-        cohorts = self._grouped(counts)
+        cohorts = self._counts_by_group(counts)
         reports, ones = self._oracle.reports(cohorts), self._oracle.supporting(cohorts)
-        seen = np.flatnonzero(reports)
-        limit = min(MAX_CANDIDATES, 2 * seen.size * self._bits // 3)
+        present = np.flatnonzero(reports)
+        limit = min(MAX_CANDIDATES, 2 * present.size * self._bits // 3)
         if len(items) > limit:
             raise ParameterError("candidates", f"at most {limit} for this RAPPOR", len(items))
         support, lie = self._mechanism.support, self._mechanism.flip / SCALE
-        weights = np.repeat(reports[seen].astype(np.float64), self._bits)
-        observed = np.asarray(support.share(ones[seen].ravel() / weights, 1))
-        cells = Cells(observed, weights, seen.size, support)
-        regression, scores = regress(cells, self._places(items, seen))
-        again = repeated * Support(1 - lie, lie).variance(0.0, 1)
-        return regression_shares(regression, scores, self._mechanism.hashes, again)
+        weights = np.repeat(reports[present].astype(np.float64), self._bits)
+        observed = np.asarray(support.share(ones[present].ravel() / weights, 1))
+        cells = Cells(observed, weights, present.size, support)
+        regression, scores = regress(cells, self._places(items, present))
+        repeat_variance = repeated * Support(1 - lie, lie).variance(0.0, 1)
+        return regression_shares(regression, scores, self._mechanism.hashes, repeat_variance)
 
     def _places(self, items: Sequence[str], cohorts: NDArray[np.int64]) -> NDArray[np.int64]:
         """The bits that items set: int64, (items, cohorts x hashes), numbered over all cohorts."""

@@ -31,11 +31,7 @@ _SUM_BITS = 62
 
 @tallies(Sketch)
 class SketchTally(GroupedTally):
-    """An oracle's counts for every row; the share of any string can be estimated from them.
-
-    Args:
-        spec: a string metric with a sketch.
-    """
+    """An oracle's counts for every row; the share of any string can be estimated from them."""
 
     def __init__(self, spec: Spec) -> None:
         self._mechanism = cast("Sketch", spec.mechanism)
@@ -47,28 +43,31 @@ class SketchTally(GroupedTally):
         return self._oracle.grouped_diagnostics()
 
     def _checks(
-        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64], known: NDArray[np.bool_]
+        self,
+        counts: NDArray[np.int64],
+        diagnostics: NDArray[np.int64],
+        has_diagnostics: NDArray[np.bool_],
     ) -> Iterator[SliceChecks]:
         """Rows are as common as they are drawn, and in each all counts are within bounds."""
         yield from self._group_checks(counts, "rows of the sketch")
         if self.diagnostics is not None:
-            yield self.diagnostics.check(diagnostics).only_where(known)
+            yield self.diagnostics.check(diagnostics).only_where(has_diagnostics)
 
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> SketchShares:
         """The shares of any strings; cost grows linearly with candidates times rows."""
-        rows = self._grouped(counts)
+        rows = self._counts_by_group(counts)
         reports = self._oracle.reports(rows)
         filled = np.flatnonzero(reports)
-        read = SketchRows(
+        sketch = SketchRows(
             reports[filled],
             self._oracle.supporting(rows[filled]),
             self._mechanism.inner.support,
         )
         places = _Places(hashing.words(items, self.spec.salt), filled, self._mechanism.buckets)
-        left_out = np.where(read.kept, 0, read.reports[:, None])
-        tables = read.supporting, read.capped, read.centred, left_out
+        left_out = np.where(sketch.kept, 0, sketch.reports[:, None])
+        tables = sketch.supporting, sketch.capped, sketch.centred, left_out
         return shares_of_strings(
-            read,
+            sketch,
             StringSums(*places.sums(tables)),
             self._mechanism.support,
             places.buckets,
@@ -99,7 +98,7 @@ class _Places:
             int64, (items,), of each table.
         """
         least = [table.min(axis=1, keepdims=True) for table in tables]
-        packed = _packed([table - low for table, low in zip(tables, least, strict=True)])
+        packed = _pack_tables([table - low for table, low in zip(tables, least, strict=True)])
         sums = [np.zeros(self._words.size, np.int64) for _ in packed]
         for start in range(0, self._words.size, _CHUNK_ITEMS):
             chunk = slice(start, start + _CHUNK_ITEMS)
@@ -108,12 +107,12 @@ class _Places:
                 buckets = hashing.buckets(words, row_key, self._size)
                 for total, (table, _) in zip(sums, packed, strict=True):
                     total[chunk] += table[row].take(buckets)
-        found = [
+        unpacked = [
             total >> shift & (1 << bits) - 1
             for total, (_, places) in zip(sums, packed, strict=True)
             for shift, bits in places
         ]
-        return [above + low.sum() for above, low in zip(found, least, strict=True)]
+        return [above + low.sum() for above, low in zip(unpacked, least, strict=True)]
 
     def buckets(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
         """The buckets of some strings: int64, (chosen, rows).
@@ -121,16 +120,16 @@ class _Places:
         Args:
             chosen: int64, (chosen,): the strings' places in the list.
         """
-        found = np.empty((chosen.size, len(self._keys)), np.int64)
+        buckets = np.empty((chosen.size, len(self._keys)), np.int64)
         for row, row_key in enumerate(self._keys):
-            found[:, row] = hashing.buckets(self._words[chosen], row_key, self._size)
-        return found
+            buckets[:, row] = hashing.buckets(self._words[chosen], row_key, self._size)
+        return buckets
 
 
-def _packed(
+def _pack_tables(
     tables: Sequence[NDArray[np.int64]],
 ) -> list[tuple[NDArray[np.int64], list[tuple[int, int]]]]:
-    """Tables beside each other in the bits of as few as possible, so that each cell is read once.
+    """Packs several tables into the bits of few, so that each cell is read once.
 
     Args:
         tables: int64, (rows, buckets), each; at least 0.

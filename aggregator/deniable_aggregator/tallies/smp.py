@@ -61,28 +61,31 @@ class SampledAttributeTally(ShareTally):
         return PerAttributeDiagnostics(inner, widths) if any(inner) else None
 
     def _checks(
-        self, counts: NDArray[np.int64], diagnostics: NDArray[np.int64], known: NDArray[np.bool_]
+        self,
+        counts: NDArray[np.int64],
+        diagnostics: NDArray[np.int64],
+        has_diagnostics: NDArray[np.bool_],
     ) -> Iterator[SliceChecks]:
         """Attributes are drawn equally often, and the reports on each pass its oracle's checks.
 
         Of an attribute that no report of a slice is about, none is made.
         """
         pairs = list(zip(self._oracles, self._blocks, strict=True))
-        asked = self._reports(counts)
-        yield evenness_check("groups", asked, f"the {len(pairs)} attributes")
+        answers = self._reports(counts)
+        yield evenness_check("groups", answers, f"the {len(pairs)} attributes")
         beside = [diagnostics] * len(pairs)
         if self.diagnostics is not None:
             beside = list(self.diagnostics.split(diagnostics))
         for number, (oracle, block) in enumerate(pairs):
-            of_attribute = counts[:, block], beside[number], known
+            of_attribute = counts[:, block], beside[number], has_diagnostics
             with np.errstate(divide="ignore", invalid="ignore"):  # of slices without reports
                 checks = list(oracle.checks(*of_attribute))
             for check in checks:
-                found, not_made = (
+                finding, not_made = (
                     f"attribute {number + 1}: {words}" for words in (check.finding, check.not_made)
                 )
-                made = check.only_where(asked[:, number] > 0)
-                yield replace(made, finding=found, not_made=not_made)
+                masked = check.only_where(answers[:, number] > 0)
+                yield replace(masked, finding=finding, not_made=not_made)
 
     @property
     def cells(self) -> int:
@@ -91,13 +94,13 @@ class SampledAttributeTally(ShareTally):
 
     def _check(self, payload: bytes) -> None:
         """The attribute exists, the inner report is possible, and what fills it up is zero."""
-        for _ in self._checked(payload):
+        for _ in self._read_payload(payload):
             pass
 
     def count(self, payload: bytes) -> NDArray[np.int64]:
         """Counts the reports of each attribute with its oracle."""
         counts = np.zeros(self.cells, np.int64)
-        for number, reports in self._checked(payload):
+        for number, reports in self._read_payload(payload):
             group = np.zeros(reports.size, np.uint16)
             counts[self._blocks[number]] += self._oracles[number].count(group, reports, 1)[0]
         return counts
@@ -130,18 +133,18 @@ class SampledAttributeTally(ShareTally):
         total = int(reports.sum())
         numbers = np.unique(places[:, 0])
         for number in numbers[reports[numbers] > 0]:
-            here = np.flatnonzero(places[:, 0] == number)
+            rows = np.flatnonzero(places[:, 0] == number)
             block = counts[self._blocks[number]][None]
-            found = self._oracles[number].shares(block).take(places[here, 1])
+            shares = self._oracles[number].shares(block).take(places[rows, 1])
             unasked = (total - reports[number]) / (reports[number] * max(total - 1, 1))
-            truth = np.clip(found.share, 0.0, 1.0)
-            share[here] = found.share
-            variance[here] = found.variance + truth * (1 - truth) * unasked
-            null_variance[here] = found.null_variance
-            if found.influence is not None:
-                moved[here] = concentrate(found.influence, reports[number], total)
-            if numbers.size == 1 and found.support_counts is not None:
-                counted = found.support_counts._replace(sampled=True)
+            truth = np.clip(shares.share, 0.0, 1.0)
+            share[rows] = shares.share
+            variance[rows] = shares.variance + truth * (1 - truth) * unasked
+            null_variance[rows] = shares.null_variance
+            if shares.influence is not None:
+                moved[rows] = concentrate(shares.influence, reports[number], total)
+            if numbers.size == 1 and shares.support_counts is not None:
+                counted = shares.support_counts._replace(sampled=True)
         return ItemShares(share, variance, null_variance, counted, influence=moved)
 
     shares_each_slice = False
@@ -151,17 +154,17 @@ class SampledAttributeTally(ShareTally):
         places = self._find(items)
         share = np.zeros((len(counts), len(places)))
         variance = np.full(share.shape, np.inf)
-        asked = self._reports(counts)
-        total = asked.sum(axis=1)
+        answers = self._reports(counts)
+        total = answers.sum(axis=1)
         for number in np.unique(places[:, 0]).tolist():
-            here = np.flatnonzero(places[:, 0] == number)
+            rows = np.flatnonzero(places[:, 0] == number)
             of_all = self._oracles[number].shares_by_group(counts[:, self._blocks[number]])
-            found, noise = (column[:, places[here, 1]] for column in of_all)
-            least = np.maximum(asked[:, number], 1)
-            unasked = (total - asked[:, number]) / (least * np.maximum(total - 1, 1))
-            truth = np.clip(found, 0.0, 1.0)
-            share[:, here] = found
-            variance[:, here] = noise + truth * (1 - truth) * unasked[:, None]
+            shares, noise = (column[:, places[rows, 1]] for column in of_all)
+            least = np.maximum(answers[:, number], 1)
+            unasked = (total - answers[:, number]) / (least * np.maximum(total - 1, 1))
+            truth = np.clip(shares, 0.0, 1.0)
+            share[:, rows] = shares
+            variance[:, rows] = noise + truth * (1 - truth) * unasked[:, None]
         return SliceShares(share, variance)
 
     def _find(self, items: Sequence[str]) -> NDArray[np.int64]:
@@ -183,7 +186,7 @@ class SampledAttributeTally(ShareTally):
         pairs = zip(self._oracles, self._blocks, strict=True)
         return np.stack([oracle.reports(counts[:, block]) for oracle, block in pairs], axis=1)
 
-    def _checked(self, payload: bytes) -> Iterator[tuple[int, NDArray[np.void]]]:
+    def _read_payload(self, payload: bytes) -> Iterator[tuple[int, NDArray[np.void]]]:
         """The inner reports by attribute, a part of the payload at a time."""
         self._check_width(payload)
         rows = np.frombuffer(payload, np.uint8).reshape(-1, self._width)

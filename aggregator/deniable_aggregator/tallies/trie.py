@@ -56,7 +56,7 @@ class TrieTally(ShareTally):
         """The counter of each report."""
         self._check_width(payload)
         rows = np.frombuffer(payload, np.uint8).reshape(-1, self._width)
-        return np.concatenate([self._places(some) for some in chunks(rows)])
+        return np.concatenate([self._places(chunk) for chunk in chunks(rows)])
 
     def _places(self, rows: NDArray[np.uint8]) -> NDArray[np.int64]:
         trie = self._trie
@@ -68,12 +68,12 @@ class TrieTally(ShareTally):
         number = np.where(level, (level - 1) * trie.rows + row + 1, 0)
         return np.asarray(self._row_starts[number] + point)
 
-    def _require(self, what: str, found: NDArray[Any], limits: NDArray[np.int64]) -> None:
-        beyond = np.flatnonzero(found >= limits)
+    def _require(self, field: str, values: NDArray[Any], limits: NDArray[np.int64]) -> None:
+        beyond = np.flatnonzero(values >= limits)
         if beyond.size:
             raise WireError(
-                f"the {what} of a report of {self.spec.name} must be below {limits[beyond[0]]}, "
-                f"got {found[beyond[0]]}"
+                f"the {field} of a report of {self.spec.name} must be below {limits[beyond[0]]}, "
+                f"got {values[beyond[0]]}"
             )
 
     def count(self, payload: bytes) -> NDArray[np.int64]:
@@ -124,7 +124,7 @@ class TrieTally(ShareTally):
         self,
         counts: NDArray[np.int64],
         diagnostics: NDArray[np.int64],  # noqa: ARG002
-        known: NDArray[np.bool_],  # noqa: ARG002
+        has_diagnostics: NDArray[np.bool_],  # noqa: ARG002
     ) -> Iterator[SliceChecks]:
         yield from self._sparse_checks(csr_array(counts))
 
@@ -172,7 +172,6 @@ def _ends(
     Args:
         place: int64, (found,): slice and row of each count that is not 0, ascending.
         counts: int64, (found,): these counts.
-        shape: how many slices and rows there are.
         sizes: int64, (rows,): how many counts each row has.
 
     Returns:
@@ -180,12 +179,12 @@ def _ends(
     """
     least, most = np.zeros((2, shape[0] * shape[1]), np.int64)
     starts = np.flatnonzero(np.diff(place, prepend=-1))
-    here = place[starts]
-    if here.size:
-        least[here] = np.minimum.reduceat(counts, starts)
-        most[here] = np.maximum.reduceat(counts, starts)
-    found = np.bincount(place, minlength=least.size).reshape(shape)
-    return np.where(found < sizes, 0, least.reshape(shape)), most.reshape(shape)
+    occupied = place[starts]
+    if occupied.size:
+        least[occupied] = np.minimum.reduceat(counts, starts)
+        most[occupied] = np.maximum.reduceat(counts, starts)
+    touched = np.bincount(place, minlength=least.size).reshape(shape)
+    return np.where(touched < sizes, 0, least.reshape(shape)), most.reshape(shape)
 
 
 def _points(rows: NDArray[np.uint8]) -> NDArray[np.int64]:

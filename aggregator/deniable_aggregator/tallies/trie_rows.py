@@ -30,36 +30,31 @@ _PORTION_CELLS: Final = 1 << 18
 
 
 class StringPlaces:
-    """Where strings are in a trie, in portions of a few megabytes.
-
-    Args:
-        spec: the metric.
-        items: the strings.
-    """
+    """Where strings are in a trie, in portions of a few megabytes."""
 
     def __init__(self, spec: Spec, items: Sequence[str]) -> None:
         self._trie, self._salt = cast("Trie", spec.mechanism), spec.salt
         pieces = [cast("tuple[int, ...]", spec.encode(item)) for item in items]
-        self._end = np.fromiter((len(each) - 1 for each in pieces), np.int64, len(pieces))
+        self._end = np.fromiter((len(path) - 1 for path in pieces), np.int64, len(pieces))
         self._pieces = np.zeros((len(pieces), self._trie.levels), np.int64)
         self._pieces[np.arange(self._trie.levels) <= self._end[:, None]] = np.fromiter(
-            (piece for each in pieces for piece in each), np.int64
+            (piece for path in pieces for piece in path), np.int64
         )
 
     def __iter__(self) -> Iterator[PlacedStrings]:
         rows = 1 + self._trie.rows * (self._trie.levels - 1)
         step = max(1, _PORTION_CELLS // rows)
         for start in range(0, max(self._end.size, 1), step):
-            yield self._placed(self._pieces[start : start + step], self._end[start : start + step])
+            yield self._place(self._pieces[start : start + step], self._end[start : start + step])
 
-    def _placed(self, pieces: NDArray[np.int64], end: NDArray[np.int64]) -> PlacedStrings:
+    def _place(self, pieces: NDArray[np.int64], end: NDArray[np.int64]) -> PlacedStrings:
         trie = self._trie
         cells = [pieces[:, :1]]
-        names = trie_cells.extended(trie_cells.root(self._salt, end.size), pieces[:, 0])
+        names = trie_cells.extend(trie_cells.root(self._salt, end.size), pieces[:, 0])
         for level in range(1, trie.levels):
             piece = pieces[:, level]
             cells.append(trie_cells.cells(names, piece, level, trie.rows, trie.deeper.outcomes))
-            names = np.where(end >= level, trie_cells.extended(names, piece), names)
+            names = np.where(end >= level, trie_cells.extend(names, piece), names)
         return PlacedStrings(end, np.concatenate(cells, axis=1), names)
 
 
@@ -79,7 +74,6 @@ class KeptRows:
         """The rows of a total.
 
         Args:
-            tally: of the metric.
             counts: int64, (cells,).
         """
         content = hashlib.sha256(np.ascontiguousarray(counts).data, usedforsecurity=False).digest()
@@ -88,15 +82,15 @@ class KeptRows:
             if name in self._held:
                 self._held.move_to_end(name)
                 return self._held[name]
-        found = TrieRows(
+        rows = TrieRows(
             cast("Trie", tally.spec.mechanism), partial(tally.supports_of_level, counts)
         )
         with self._lock:
-            self._held[name] = found
-            held = sum(each.nbytes for each in self._held.values())
-            while held > self._most_bytes:
-                held -= self._held.popitem(last=False)[1].nbytes
-        return found
+            self._held[name] = rows
+            size = sum(kept.nbytes for kept in self._held.values())
+            while size > self._most_bytes:
+                size -= self._held.popitem(last=False)[1].nbytes
+        return rows
 
 
 KEPT_ROWS: Final = KeptRows()

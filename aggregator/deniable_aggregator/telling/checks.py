@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.telling.numbers import contrast_in_words, is_contrast
 from deniable_aggregator.telling.wording import (
-    as_sentence,
     counted,
     days_shortly,
     key_in_words,
@@ -160,13 +159,12 @@ class KeyFinding:
         """What is odd about it, in a sentence or two; empty if nothing is."""
         parts = []
         if self.failing:
-            parts.append(f"its reports fail a check on {counted(len(self.failing), 'day')}")
+            parts.append(f"Its reports fail a check on {counted(len(self.failing), 'day')}.")
         if self.differs:
-            parts.append(f"its devices answer differently from the others, most in {self.where}")
-        if not parts:
-            return ""
-        text = as_sentence("; ".join(parts))
-        return f"{text} It brought {counted(self.reports, 'report')}." if self.reports else text
+            parts.append(f"Its devices answer differently from the others, most in {self.where}.")
+        if parts and self.reports:
+            parts.append(f"It brought {counted(self.reports, 'report')}.")
+        return " ".join(parts)
 
 
 def key_findings(answer: Answer) -> list[KeyFinding]:

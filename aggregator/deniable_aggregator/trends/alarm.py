@@ -48,11 +48,8 @@ class ComparedShapes(NamedTuple):
 class ShapesInTurn:
     """Tests each period against the last one before it with reports; keeps the tallies of one.
 
-    Args:
-        periods: how many there are.
-
     Raises:
-        ParameterError: if there are so many that no test could find anything.
+        ParameterError: if there are too many tests for any of them to find a change.
     """
 
     def __init__(self, periods: int) -> None:
@@ -63,17 +60,12 @@ class ShapesInTurn:
         self.tests: list[ComparedShapes] = []
 
     def add(self, days: DayRange, tallies: CollectedTallies) -> None:
-        """Tests the next period that has reports.
-
-        Args:
-            days: its days.
-            tallies: what was counted.
-        """
+        """Tests the next period that has reports."""
         if self._before is not None:
             earlier, counted = self._before
-            found = compare_shapes(counted, tallies)
-            if found is not None:
-                self.tests.append(ComparedShapes(earlier, days, found.p_value))
+            comparison = compare_shapes(counted, tallies)
+            if comparison is not None:
+                self.tests.append(ComparedShapes(earlier, days, comparison.p_value))
         self._before = days, tallies
 
 
@@ -83,35 +75,29 @@ def checks_of_shapes(
     """The tests of a series as checks, of all periods that are over.
 
     Args:
-        tests: all of them.
-        places: of the periods in the answer.
         covered: what is known of the days of the series.
     """
     over = [
-        each
-        for each in tests
-        if not any(each.after.since <= day <= each.after.until for day in covered.incomplete)
+        test
+        for test in tests
+        if not any(test.after.since <= day <= test.after.until for day in covered.incomplete)
     ]
-    adjusted = adjust_p_values(np.array([each.p_value for each in over]), "none").tolist()
+    adjusted = adjust_p_values(np.array([test.p_value for test in over]), "none").tolist()
     return [
         Check(
-            day=each.after.since,
+            day=test.after.since,
             name="alarm",
             verdict="suspicious" if corrected <= ALPHA else "ok",
-            p=each.p_value,
+            p=test.p_value,
             adjusted_p=corrected,
-            period=places[each.after],
-            before=places[each.before],
+            period=places[test.after],
+            before=places[test.before],
         )
-        for each, corrected in zip(over, adjusted, strict=True)
+        for test, corrected in zip(over, adjusted, strict=True)
     ]
 
 
 def alarm_note(checks: Sequence[Check]) -> AlarmNote:
-    """What the tests of a series amount to.
-
-    Args:
-        checks: all of them.
-    """
-    raised = any(each.verdict == "suspicious" for each in checks)
+    """What the tests of a series amount to."""
+    raised = any(check.verdict == "suspicious" for check in checks)
     return AlarmNote(raised=raised, alpha=ALPHA, meaning=_MEANING)

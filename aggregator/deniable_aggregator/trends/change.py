@@ -43,7 +43,7 @@ _DEVICES: Final[Mapping[Margin, str]] = {
 _OVERLAP: Final = (
     "how many devices reported in both periods is not known. Errors, intervals and tests are for "
     "none, which is the largest error as long as what a device held before does not make it less "
-    "likely to hold it after; standard_error_same_devices is for as many as possible, with the "
+    "likely to hold it after; same_devices_error is for as many as possible, with the "
     "permanent noise, and with sampling in the margin the sampling, that cancels out then"
 )
 _SHAPE: Final = (
@@ -109,7 +109,6 @@ class Change:
         """The head of an answer with what is to be said of this change.
 
         Args:
-            head: where the answer comes from.
             days: those of the first and of the second period, as they were asked for.
             covered: what is known of these days.
             health: whether their reports look like those of devices.
@@ -121,8 +120,8 @@ class Change:
         if comparison.combined is not None:
             meanings["combined"] = COMBINED
         periods = [
-            _period(*each)
-            for each in zip(days, covered, health, (self.before, self.after), strict=True)
+            _period(*columns)
+            for columns in zip(days, covered, health, (self.before, self.after), strict=True)
         ]
         counted: dict[Spec, int] = {}
         for tallies in (self.before, self.after):
@@ -134,13 +133,13 @@ class Change:
             metric=self.before.specs[0].name,
             kind=comparison.kind,
             periods=periods,
-            reports=sum(each.reports for each in periods),
+            reports=sum(period.reports for period in periods),
             excluded_reports=self.before.excluded + self.after.excluded,
             left_out_reports=comparison.shape.left_out if comparison.shape else 0,
             margin=comparison.margin,
             unit=(
-                f"after minus before, {_DEVICES[comparison.margin]}{_inside(comparison)}; neither "
-                "clipped nor rescaled"
+                f"after minus before, {_DEVICES[comparison.margin]}"
+                f"{_segment_in_words(comparison)}; neither clipped nor rescaled"
             ),
             interval=IntervalNote(
                 kind=self.interval, level=self.level, meaning=self._interval_meaning()
@@ -152,12 +151,12 @@ class Change:
             values_asked=len(comparison.items) if comparison.kind == "shares" else None,
             meanings=meanings,
             not_compared=[
-                NotCompared(item, known) for item, known in comparison.not_compared.items()
+                NotCompared(item, versions) for item, versions in comparison.not_compared.items()
             ],
         )
 
     def numbers(self) -> list[Measured]:
-        """Sizes of the segment, differences of values, the mean or quantiles, and the shape."""
+        """Sizes of the segment; differences of values, the mean or quantiles; and the shape."""
         comparison = self.comparison
         sizes = [replace(size, period=at) for at, size in enumerate(comparison.segment or ())]
         together = [] if comparison.combined is None else [comparison.combined]
@@ -219,8 +218,10 @@ class Change:
                 f"changes are the largest, at most {1 - self.level:.2g} on average fail to cover "
                 "(false coverage rate, Benjamini and Yekutieli)"
             )
-        one = self.interval == "one"
-        covered = "each covers its difference" if one else "they cover all differences at once"
+        is_single = self.interval == "one"
+        covered = (
+            "each covers its difference" if is_single else "they cover all differences at once"
+        )
         return f"{covered} with probability {self.level:g}"
 
 
@@ -232,8 +233,6 @@ def change(before: CollectedTallies, after: CollectedTallies, request: ChangeReq
     added all the same, and what is left if there are as many as possible is said beside it.
 
     Args:
-        before: what was counted in the first period.
-        after: in the second.
         request: what is asked. With `top`, the largest changes come first, and tests stay corrected
             for all items that were compared.
 
@@ -246,14 +245,14 @@ def change(before: CollectedTallies, after: CollectedTallies, request: ChangeReq
     query = request.query
     comparison = compare(before, after, request)
     differences = comparison.differences
-    shown = np.arange(len(comparison.items))
+    places = np.arange(len(comparison.items))
     if query.top is not None:
         moved = np.abs(differences.after - differences.before)
-        shown = np.argsort(-moved, kind="stable")[: query.top]
+        places = np.argsort(-moved, kind="stable")[: query.top]
     return Change(
         comparison,
         adjust_p_values(differences.p_value, query.false_finds),
-        shown,
+        places,
         request.interval,
         request.level,
         query.false_finds,
@@ -262,8 +261,7 @@ def change(before: CollectedTallies, after: CollectedTallies, request: ChangeReq
     )
 
 
-def _inside(comparison: Comparison) -> str:
-    """Within which segment shares are compared, in words."""
+def _segment_in_words(comparison: Comparison) -> str:
     segment = comparison.segment
     return "" if segment is None else f" and are in segment {segment[0].segment}"
 
@@ -279,7 +277,7 @@ def _period(
         marks=covered.marks(days.since, days.until),
         days=covered,
         health=health,
-        versions=[spec.digest.hex() for spec, _, _ in counted],
+        versions={spec.digest.hex(): reports for spec, _, reports in counted},
     )
 
 

@@ -44,7 +44,6 @@ def calendar_periods(by: PeriodLength, since: date, until: date) -> Iterator[Day
 
     Args:
         by: weeks begin on Monday.
-        since: the first day.
         until: the last day, not before the first.
     """
     start = since
@@ -70,10 +69,7 @@ def series(
 
     Args:
         collect: reads what was counted in some days.
-        versions: those with reports in any of the periods.
-        periods: the days of each period.
         query: how to answer. Its days and values do not matter here.
-        lists: the values that the question is about.
         level: of the intervals, in (0, 1).
 
     Raises:
@@ -83,10 +79,10 @@ def series(
     kind = common_type(versions)
     _check_query(query, kind)
     shapes = ShapesInTurn(len(periods)) if query.alarm else None
-    asked = None
+    requested = None
     if query.top is not None:
         whole = collect(DayRange(periods[0].since, periods[-1].until))
-        largest, asked = _largest(whole, lists, query.top)
+        largest, requested = _largest_values(whole, lists, query.top)
         lists = replace(lists, candidates=largest)
     elif not lists.candidates:
         lists = replace(lists, candidates=lists.combined)
@@ -95,8 +91,8 @@ def series(
     alpha = 1 - level
     if interval == "all":
         alpha /= len(periods)
-    elif asked is not None:
-        alpha = alpha_per_interval(interval, level=level, asked=asked, shown=len(items or ()))
+    elif requested is not None:
+        alpha = alpha_per_interval(interval, level=level, asked=requested, shown=len(items or ()))
     options = EstimateQuery(
         margin=query.margin,
         postprocess=None if query.segment else "none",
@@ -106,7 +102,7 @@ def series(
     points: list[tuple[DayRange, Result | None]] = []
     if kind == "distribution":
         _check_distribution(interval, query.by, len(periods))
-    at_once = (asked or _number_of_values(versions, items)) if interval == "all" else 1
+    at_once = (requested or _number_of_values(versions, items)) if interval == "all" else 1
     request = EstimateRequest(options, lists, level=1 - alpha / at_once, versions=versions)
     unknown = set(items or ())
     for days in periods:
@@ -129,7 +125,7 @@ def series(
         reported = sum(result is not None for _, result in points)
         raise ParameterError("periods", constraint, reported)
     tested = None if shapes is None else tuple(shapes.tests)
-    return Series(versions[0].name, query.by, interval, level, asked, tuple(points), tested)
+    return Series(versions[0].name, query.by, interval, level, requested, tuple(points), tested)
 
 
 def _check_query(query: SeriesQuery, kind: MetricType) -> None:
@@ -166,7 +162,9 @@ def _check_points(
         raise ParameterError("value", "one that some period has", min(unknown))
 
 
-def _largest(tallies: CollectedTallies, lists: ValueLists, top: int) -> tuple[tuple[str, ...], int]:
+def _largest_values(
+    tallies: CollectedTallies, lists: ValueLists, top: int
+) -> tuple[tuple[str, ...], int]:
     """The values with the largest shares, and out of how many they were picked.
 
     Raises:

@@ -36,13 +36,12 @@ class Series:
     """Estimates of the same metric, period by period.
 
     Attributes:
-        metric: the metric's name.
         by: how long a period is.
         interval: what intervals cover; "all" means all of the series at once.
         level: with which probability, in (0, 1).
         asked: out of how many items those shown were picked; None where they were not.
-        points: for each period its days and, where there were reports, what was estimated; there
-            are reports in one of them at least.
+        points: the days and the estimate of each period; None without reports. At least one period
+            has reports.
         shapes: the tests of each period against the one before; None where they were not asked for.
     """
 
@@ -109,13 +108,13 @@ class Series:
         for days, result in self.points:
             for notice in () if result is None else result.notices:
                 by_code.setdefault(notice.code, []).append((days, notice))
-        for said in by_code.values():
-            days, notice = said[0]
-            more = f" and in {len(said) - 1} more" if said[1:] else ""
+        for occurrences in by_code.values():
+            days, notice = occurrences[0]
+            more = f" and in {len(occurrences) - 1} more" if occurrences[1:] else ""
             where = f"In the {self.by} of {days.since}{more}: "
             yield (
                 notice
-                if len(said) == len(self.points)
+                if len(occurrences) == len(self.points)
                 else replace(notice, message=where + notice.message)
             )
 
@@ -147,7 +146,7 @@ def _numbers(result: Result | None, place: int) -> list[Measured]:
         return result.placed(place)
     numbers = result.numbers(place)
     if isinstance(result, ShareEstimate):
-        return [each for each in numbers if each.measure in ("combined", "rest", "share")]
+        return [number for number in numbers if number.measure in ("combined", "rest", "share")]
     return numbers
 
 

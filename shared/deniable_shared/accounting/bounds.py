@@ -73,13 +73,17 @@ def bounds_of(components: Sequence[Component], delta: float, limit: float = math
         delta: in [0, 1); 0 leaves the sum only.
         limit: the sum of epsilons at which devices stop, whichever reports these are.
     """
-    total = math.fsum(each.draws * each.epsilon for each in components) * (1 + ROUNDING)
-    deltas = math.fsum(each.draws * each.delta for each in components)
+    total = math.fsum(component.draws * component.epsilon for component in components) * (
+        1 + ROUNDING
+    )
+    deltas = math.fsum(component.draws * component.delta for component in components)
     together = Bound(min(total, limit), deltas)
-    others: tuple[float | None, ...] = (None, None, None)
+    smaller_bounds: tuple[float | None, ...] = (None, None, None)
     if delta > 0:
-        others = (advanced(components, delta), *renyi(components, delta, limit))
-    return Bounds(together, total, *(at_most_the_sum(each, together, delta) for each in others))
+        smaller_bounds = (advanced(components, delta), *renyi(components, delta, limit))
+    return Bounds(
+        together, total, *(at_most_the_sum(bound, together, delta) for bound in smaller_bounds)
+    )
 
 
 def at_most_the_sum(epsilon: float | None, total: Bound, delta: float) -> float | None:
@@ -98,14 +102,19 @@ def advanced(components: Sequence[Component], delta: float) -> float | None:
         components: what is drawn.
         delta: in (0, 1).
     """
-    kept = math.fsum(each.draws * math.log1p(-each.delta) for each in components)
+    kept_probability = math.fsum(
+        component.draws * math.log1p(-component.delta) for component in components
+    )
     # 1 - (1 - delta) / e^kept; a small delta would be lost in a difference from 1.
-    slack = -math.expm1(math.log1p(-delta) - kept)
-    slack -= 4 * sys.float_info.epsilon * (delta - kept)  # both logarithms are rounded
+    slack = -math.expm1(math.log1p(-delta) - kept_probability)
+    slack -= 4 * sys.float_info.epsilon * (delta - kept_probability)  # both logarithms are rounded
     if not slack > 0:
         return None
-    mean = math.fsum(each.draws * each.epsilon * math.tanh(each.epsilon / 2) for each in components)
-    squares = math.fsum(each.draws * each.epsilon**2 for each in components)
+    mean = math.fsum(
+        component.draws * component.epsilon * math.tanh(component.epsilon / 2)
+        for component in components
+    )
+    squares = math.fsum(component.draws * component.epsilon**2 for component in components)
     logarithm = min(math.log(1 / slack), math.log(math.e + math.sqrt(squares) / slack))
     return (mean + math.sqrt(2 * squares * logarithm)) * (1 + ROUNDING)
 
@@ -132,14 +141,16 @@ def renyi(
         delta: in (0, 1).
         limit: the sum of epsilons at which devices stop.
     """
-    left = delta - math.fsum(each.draws * each.profile.infinite for each in components)
-    if not left > 0:
+    delta_left = delta - math.fsum(
+        component.draws * component.profile.infinite for component in components
+    )
+    if not delta_left > 0:
         return None, None
-    profiles = {id(each.profile): each.profile for each in components}
+    profiles = {id(component.profile): component.profile for component in components}
     counts: dict[tuple[int, float], int] = {}
-    for each in components:
-        key = id(each.profile), each.epsilon
-        counts[key] = counts.get(key, 0) + each.draws
+    for component in components:
+        key = id(component.profile), component.epsilon
+        counts[key] = counts.get(key, 0) + component.draws
 
     def divergence(order: float) -> float:
         moments = {key: profile.log_moment(order) for key, profile in profiles.items()}
@@ -147,18 +158,18 @@ def renyi(
         return _costliest(draws, limit) / order
 
     def improved(order: float, of_order: float) -> float:
-        return of_order + math.log(order / (1 + order)) - math.log(left * (1 + order)) / order
+        return of_order + math.log(order / (1 + order)) - math.log(delta_left * (1 + order)) / order
 
     def mironov(order: float, of_order: float) -> float:
-        return of_order - math.log(left) / order
+        return of_order - math.log(delta_left) / order
 
-    known: dict[float, float] = {}
+    divergences: dict[float, float] = {}
 
     def least(conversion: Callable[[float, float], float]) -> float:
         def at(logarithm: float) -> float:
-            if logarithm not in known:
-                known[logarithm] = divergence(math.exp(logarithm))
-            return conversion(math.exp(logarithm), known[logarithm])
+            if logarithm not in divergences:
+                divergences[logarithm] = divergence(math.exp(logarithm))
+            return conversion(math.exp(logarithm), divergences[logarithm])
 
         return max(0.0, _least(at, *map(math.log, _ORDERS))) * (1 + ROUNDING)
 
@@ -186,17 +197,19 @@ def group_bound(bound: Bound, devices: int) -> Bound:
 
 
 def _costliest(draws: Sequence[tuple[float, float, int]], limit: float) -> float:
-    """The largest sum of what draws cost by one measure, if another limits them.
+    """The largest total cost of the draws by one measure, given a limit on another.
 
     Args:
         draws: of each kind the cost, the epsilon, and how many there are.
         limit: the largest sum of epsilons.
     """
     cost = 0.0
-    for each, epsilon, count in sorted(draws, key=lambda draw: draw[0] / draw[1], reverse=True):
-        taken = min(count, limit / epsilon)
-        cost += taken * each
-        limit -= taken * epsilon
+    for cost_each, epsilon, count in sorted(
+        draws, key=lambda draw: draw[0] / draw[1], reverse=True
+    ):
+        draws_taken = min(count, limit / epsilon)
+        cost += draws_taken * cost_each
+        limit -= draws_taken * epsilon
     return cost
 
 
@@ -207,18 +220,18 @@ def _least(function: Callable[[float], float], low: float, high: float) -> float
     """
     steps = 24
     grid = [low + (high - low) * step / steps for step in range(steps + 1)]
-    values = [function(each) for each in grid]
+    values = [function(point) for point in grid]
     best = min(range(steps + 1), key=values.__getitem__)
     start, end = grid[max(best - 1, 0)], grid[min(best + 1, steps)]
-    one, two = end - _GOLDEN * (end - start), start + _GOLDEN * (end - start)
-    at_one, at_two = function(one), function(two)
+    left, two = end - _GOLDEN * (end - start), start + _GOLDEN * (end - start)
+    at_one, at_two = function(left), function(two)
     for _ in range(30):
         if at_one < at_two:
-            end, two, at_two = two, one, at_one
-            one = end - _GOLDEN * (end - start)
-            at_one = function(one)
+            end, two, at_two = two, left, at_one
+            left = end - _GOLDEN * (end - start)
+            at_one = function(left)
         else:
-            start, one, at_one = one, two, at_two
+            start, left, at_one = left, two, at_two
             two = start + _GOLDEN * (end - start)
             at_two = function(two)
     return min(*values, at_one, at_two)

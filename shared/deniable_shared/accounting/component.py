@@ -45,10 +45,9 @@ class Component:
 
 
 def components_of(specs: Iterable[Spec], days: int, devices: int = 1) -> tuple[Component, ...]:
-    """What is sent about so many days in a row, if every metric reports as often as it may.
+    """The draws of so many consecutive days, if every metric reports as often as it may.
 
     Args:
-        specs: the metrics.
         days: at least 1.
         devices: how many devices of one person hold the same values; at least 1.
     """

@@ -50,11 +50,7 @@ def ascii_only() -> bool:
 
 
 def ascii_text(text: str) -> str:
-    r"""A text in ASCII: ``±`` is ``+-``, and a letter of a value is escaped, as in ``\xe9``.
-
-    Args:
-        text: any text.
-    """
+    r"""A text in ASCII: ``±`` is ``+-``, and a letter of a value is escaped, as in ``\xe9``."""
     return text.translate(_TABLE).encode("ascii", "backslashreplace").decode("ascii")
 
 
@@ -82,13 +78,9 @@ def ascii_json(text: str) -> str:
     """
     import json  # not for devices, which print none
 
-    return _OTHER.sub(lambda found: json.dumps(found[0])[1:-1], text)
+    return _OTHER.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def printable(text: str) -> str:
-    """The same text, or its `ascii_text` if standard output takes ASCII alone.
-
-    Args:
-        text: any text.
-    """
+    """The same text, or its `ascii_text` if standard output takes ASCII alone."""
     return ascii_text(text) if ascii_only() else text

@@ -99,17 +99,17 @@ def _possible_words(before: list[str], current: str) -> list[tuple[str, str]] | 
         before: the words before this place.
         current: what is typed of the word.
     """
-    if (found := find_command(before)) is None:
+    if (command := find_command(before)) is None:
         options = [] if before else [("--help", "Show help."), ("--version", "Show the version.")]
         names = [(name, _summary([*before, name])) for name in names_after(before)]
         return [*names, *options]
-    name, arguments = found
+    name, arguments = command
     target = COMMANDS[name].target
     if not COMMANDS[name].needs_extra:
         return _parser_words(import_module(target).parser(), arguments, current)
     try:
-        others = import_module("deniable_aggregator.cli.completion")
-        words: list[tuple[str, str]] | None = others.possible_words(target, arguments, current)
+        completion = import_module("deniable_aggregator.cli.completion")
+        words: list[tuple[str, str]] | None = completion.possible_words(target, arguments, current)
     except ModuleNotFoundError:
         return []  # without the extra the command cannot be run either
     return words

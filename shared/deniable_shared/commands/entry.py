@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 from deniable_shared import __version__
 from deniable_shared.characters import visible_lines
 from deniable_shared.commands.ascii import replace_unprintable
-from deniable_shared.commands.help import USAGE, full_help, group_help
+from deniable_shared.commands.help import USAGE, full_help, group_help, short_help
 from deniable_shared.commands.table import COMMANDS, find_command, names_after
 from deniable_shared.errors import DeniableError
 from deniable_shared.nearest import did_you_mean
@@ -72,15 +72,15 @@ def _says_that_the_reader_has_gone(error: OSError) -> bool:
 
 def _run(words: list[str]) -> int:
     if not words or words[0] in _HELP:
-        print(full_help(), end="")
+        print(full_help() if "--all" in words else short_help(), end="")
         return 0 if words else 2
     if words == ["--version"]:
         print(f"deniable, version {__version__}")
         return 0
-    found = find_command(words)
-    if found is None:
+    matched = find_command(words)
+    if matched is None:
         return _run_nothing(words)
-    name, arguments = found
+    name, arguments = matched
     command = COMMANDS[name]
     try:
         if command.needs_extra:
@@ -100,17 +100,17 @@ def _run(words: list[str]) -> int:
 
 def _run_nothing(words: list[str]) -> int:
     """Answers words that are no command: by the help of a group, or by an error."""
-    group, *rest = words
+    group, *options = words
     if names_after([group]):
-        if not rest or rest[0] in _HELP:
+        if not options or options[0] in _HELP:
             print(group_help(group), end="")
-            return 0 if rest else 2
-        known, wrong, whole = names_after([group]), rest[0], f"deniable {group}"
+            return 0 if options else 2
+        known_names, wrong, whole = names_after([group]), options[0], f"deniable {group}"
     else:
-        known, wrong, whole = names_after([]), group, "deniable"
+        known_names, wrong, whole = names_after([]), group, "deniable"
     kind = "option" if wrong.startswith("-") else "command"
     message = f"No such {kind} '{wrong}'."
-    message += did_you_mean(wrong, known)
+    message += did_you_mean(wrong, known_names)
     usage = USAGE if whole == "deniable" else f"Usage: {whole} COMMAND ...\n"
     print(f"{usage}Try '{whole} --help' for help.\n\nError: {message}", file=sys.stderr)
     return 2

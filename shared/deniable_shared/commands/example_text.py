@@ -38,7 +38,7 @@ def example_table(planned: Plan) -> list[list[str]]:
     assert code is not None
     shares = [f"of {100 * share:g}%" for share in planned.examples[0].devices]
     heads = ["example", "bits", "level", *shares, f"{planned.devices:,} find"]
-    return [heads, *(_cells(each, code.levels) for each in planned.examples)]
+    return [heads, *(_cells(example, code.levels) for example in planned.examples)]
 
 
 def _padded(row: list[str], widths: list[int]) -> Iterator[str]:
@@ -48,13 +48,13 @@ def _padded(row: list[str], widths: list[int]) -> Iterator[str]:
         yield cell + space if index == 0 else space + cell
 
 
-def _cells(each: Example, levels: int) -> list[str]:
-    least = each.least_share
+def _cells(example: Example, levels: int) -> list[str]:
+    least = example.least_share
     return [
-        _shortened(visible(each.found_as)) + ("" if each.whole else CUT_OFF),
-        f"{each.bits}",
-        f"{each.level + 1} of {levels}",
-        *map(_count, each.devices.values()),
+        _shortened(visible(example.found_as)) + ("" if example.whole else CUT_OFF),
+        f"{example.bits}",
+        f"{example.level + 1} of {levels}",
+        *map(_count, example.devices.values()),
         "nothing" if least is None else f"from {least:.2%}",
     ]
 
@@ -74,18 +74,14 @@ def _shortened(text: str) -> str:
 
 
 def example_sentences(planned: Plan) -> Iterator[str]:
-    """What the table of examples means, and what to change.
-
-    Args:
-        planned: a plan with examples.
-    """
-    named = " and ".join(f'"of {100 * share:g}%"' for share in planned.examples[0].devices)
+    """What the table of examples means, and what to change."""
+    shares_named = " and ".join(f'"of {100 * share:g}%"' for share in planned.examples[0].devices)
     yield (
-        f"{named}: how many devices find a string that so many of them "
+        f"{shares_named}: how many devices find a string that so many of them "
         f"hold, with a probability of about {FOUND:.0%}. Last column: the smallest share that "
         f"{planned.devices:,} devices find. All of it is approximate."
     )
-    if any(not each.whole for each in planned.examples):
+    if any(not example.whole for example in planned.examples):
         yield (
             f"{CUT_OFF} marks what is cut off: more bits than are sent. Only the beginning can be "
             "found, together with all other strings that begin so. A larger `longest` sends more."

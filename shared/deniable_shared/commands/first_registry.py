@@ -6,7 +6,7 @@ from typing import Final
 
 _TEXT: Final = """\
 # What {application} asks its users' devices. This file ships with the application, and the server
-# gets the same file. After every change: deniable metrics check FILE
+# gets the same file. After every change: deniable check FILE
 registry = 1                      # the version of this file's rules
 {application_line}# keys and devices are bound to it: choose once, never rename
 
@@ -24,7 +24,7 @@ type = "category"                 # one of a known list
 description = "Which colour theme is active at start-up"    # users may read this
 values = ["light", "dark", "system"]
 complete = true                   # no device holds another value; if some do: other = "another"
-ignore = ["silence-tells"]        # accepts this finding of "deniable metrics check"
+ignore = ["silence-tells"]        # accepts this finding of "deniable check"
 epsilon = 1.0                     # smaller hides more; halving it needs 4 times as many devices
 every = "week"                    # at most one report per device per week
 # repeat = "memoize"              # for what rarely changes: all reports of a value together tell no

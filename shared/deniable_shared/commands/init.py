@@ -24,7 +24,7 @@ _NAMELESS: Final = "my_app"
 
 _ABOUT: Final = """\
 Writes a registry file to begin with: what the application collects, with a
-comment for every choice. It is short, and `deniable metrics check` accepts it.
+comment for every choice. It is short, and `deniable check` accepts it.
 A file that is there already is left as it is.
 """
 
@@ -35,8 +35,8 @@ class FileExistsAlreadyError(DeniableError):
 
 def parser() -> Parser:
     """The options of the command."""
-    made = Parser("deniable init", _ABOUT, arguments="[FILE]")
-    made.add_argument(
+    command_parser = Parser("deniable init", _ABOUT, arguments="[FILE]")
+    command_parser.add_argument(
         "file",
         type=Path,
         nargs="?",
@@ -44,13 +44,13 @@ def parser() -> Parser:
         metavar="FILE",
         help=f"The file to write. Default: {DEFAULT_FILE}",
     )
-    made.add_argument(
+    command_parser.add_argument(
         "--application",
         metavar="NAME",
         help="The application's name, which stays the same for ever: small letters, digits and _. "
         "Default: that of the project in pyproject.toml, or of the folder.",
     )
-    return made
+    return command_parser
 
 
 def run(options: argparse.Namespace) -> int:
@@ -74,12 +74,12 @@ def run(options: argparse.Namespace) -> int:
             f"{file} is there already and stays as it is: name another file, as in "
             "deniable init other.toml"
         ) from None
-    shown = shlex.quote(str(file))
+    quoted = shlex.quote(str(file))
     print(f"wrote {file}, of the application {application}. What comes next:\n")
-    print(f"  deniable metrics check {shown}   what it gives away")
-    print(f"  deniable plan {shown}            how many devices it takes to see something")
+    print(f"  deniable check {quoted}   what it gives away")
+    print(f"  deniable plan {quoted}            how many devices it takes to see something")
     print(
-        f"  deniable try {shown}             records each metric once, and shows what would leave"
+        f"  deniable try {quoted}             records each metric once, and shows what would leave"
     )
     return 0
 
@@ -101,7 +101,9 @@ def find_application(folder: Path) -> str:
 
 def made_valid(name: str) -> str:
     """The nearest name that an application can have: "Flight-Deck" becomes "flight_deck"."""
-    plain = "".join(each for each in unicodedata.normalize("NFKD", name) if each.isascii())
+    plain = "".join(
+        character for character in unicodedata.normalize("NFKD", name) if character.isascii()
+    )
     words = re.sub(r"[^a-z0-9]+", "_", plain.lower()).strip("_")
     if not re.search("[a-z]", words):
         return _NAMELESS

@@ -185,9 +185,9 @@ def _shape(mechanism: Mechanism) -> str:
         for name in ("steps", "levels", "rows", "buckets", "bits", "hashes", "cohorts")
         if hasattr(mechanism, name)
     }
-    one = {"hashes": "hash"}
+    singular = {"hashes": "hash"}
     sizes = [
-        f"{number:,} {one.get(name, name[:-1]) if number == 1 else name}"
+        f"{number:,} {singular.get(name, name[:-1]) if number == 1 else name}"
         for name, number in numbers.items()
     ]
     return ", ".join([f"{mechanism.title} ({mechanism.name})", *sizes])

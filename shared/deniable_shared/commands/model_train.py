@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 LEAST_EXAMPLES: Final = 50
 _HELD_OUT: Final = 10
-"""One example of so many is held out, to measure what others are worth for it."""
+"""One example in so many is held out, to measure how well the model codes strings that it was not
+trained on."""
 
 _ABOUT: Final = """\
 Makes a model of letters from the lines of FILE, for metrics with discover = true.
@@ -46,14 +47,14 @@ recorded, and not on what was discovered either.
 
 def parser() -> Parser:
     """The options of the command."""
-    made = Parser("deniable model train", _ABOUT, arguments="FILE...")
-    made.add_argument(
+    command_parser = Parser("deniable model train", _ABOUT, arguments="FILE...")
+    command_parser.add_argument(
         "files", type=Path, nargs="+", metavar="FILE", help="Public text, one string a line."
     )
-    made.add_argument("--out", type=Path, required=True, metavar="PATH",
+    command_parser.add_argument("--out", type=Path, required=True, metavar="PATH",
                       help="Where the model is written: beside metrics.toml.")  # fmt: skip
-    made.add_argument("--json", action="store_true", help="Print JSON.")
-    return made
+    command_parser.add_argument("--json", action="store_true", help="Print JSON.")
+    return command_parser
 
 
 def run(options: argparse.Namespace) -> int:
@@ -98,9 +99,9 @@ def _trained(examples: dict[bytes, float], out: Path) -> dict[str, Any]:
     shipped = shipped_model()
     values = sorted(examples)
     tested = values[::_HELD_OUT]
-    others = {value: examples[value] for value in values if value not in {*tested}}
+    training = {value: examples[value] for value in values if value not in {*tested}}
     before = _bits(shipped, tested)
-    after = _bits(Model(fitted(shipped, others)), tested)
+    after = _bits(Model(fitted(shipped, training)), tested)
     body = fitted(shipped, examples)
     with replaced_file(out) as file:
         file.write(body)

@@ -15,7 +15,6 @@ class Parser(argparse.ArgumentParser):
 
     Args:
         prog: the script and the command, such as "deniable plan".
-        about: what the command does.
         arguments: what stands after the options.
 
     Attributes:

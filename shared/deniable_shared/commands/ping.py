@@ -30,22 +30,22 @@ needed.
 
 def parser() -> Parser:
     """The options of the command."""
-    made = Parser("deniable ping", _ABOUT)
-    made.add_argument(
+    command_parser = Parser("deniable ping", _ABOUT)
+    command_parser.add_argument(
         "--server",
         metavar="ADDRESS",
         default=os.environ.get("DENIABLE_SERVER") or DEFAULT_SERVER,
         help=f"The aggregator's address. Also from DENIABLE_SERVER. Default: {DEFAULT_SERVER}",
     )
-    made.add_argument(
+    command_parser.add_argument(
         "--timeout",
         metavar="SECONDS",
         type=number_in(0.01, MOST_SECONDS),
         default=DEFAULT_SECONDS,
         help=f"How long to wait for each of the two answers. Default: {DEFAULT_SECONDS:g}",
     )
-    made.add_argument("--json", action="store_true", help="Print JSON.")
-    return made
+    command_parser.add_argument("--json", action="store_true", help="Print JSON.")
+    return command_parser
 
 
 def run(options: argparse.Namespace) -> int:
@@ -54,9 +54,9 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         ParameterError: if the server is no address.
     """
-    said = ping(options.server, options.timeout)
-    print(json.dumps(said, indent=2) if options.json else _text(options.server, said))
-    return 0 if said["answers"] and said["ready"] else 1
+    state = ping(options.server, options.timeout)
+    print(json.dumps(state, indent=2) if options.json else _text(options.server, state))
+    return 0 if state["answers"] and state["ready"] else 1
 
 
 def ping(server: str, seconds: float) -> dict[str, Any]:
@@ -74,21 +74,21 @@ def ping(server: str, seconds: float) -> dict[str, Any]:
         ParameterError: if the server is no address.
     """
     address = _address(server)
-    said: dict[str, Any] = {"answers": False, "ready": False, "checks": {}, "problem": None}
+    state: dict[str, Any] = {"answers": False, "ready": False, "checks": {}, "problem": None}
     try:
         status, _ = _get(address, "/healthz", seconds)
         if status != 200:
-            return {**said, "problem": f"/healthz is answered with {status}"}
-        said["answers"] = True
+            return {**state, "problem": f"/healthz is answered with {status}"}
+        state["answers"] = True
         status, answer = _get(address, "/readyz", seconds)
     except (OSError, HTTPException) as error:
         why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        return {**said, "problem": why}
+        return {**state, "problem": why}
     checks = answer.get("checks")
-    said["checks"] = checks if isinstance(checks, dict) else {}
+    state["checks"] = checks if isinstance(checks, dict) else {}
     if status != 200:
-        return {**said, "problem": str(answer.get("detail", f"/readyz is answered with {status}"))}
-    return {**said, "ready": True}
+        return {**state, "problem": str(answer.get("detail", f"/readyz is answered with {status}"))}
+    return {**state, "ready": True}
 
 
 def _address(server: str) -> SplitResult:
@@ -99,10 +99,10 @@ def _address(server: str) -> SplitResult:
     """
     try:
         address = urlsplit(with_scheme(server.strip().rstrip("/")))
-        known = address.scheme in ("http", "https") and address.hostname and address.port != 0
+        is_server = address.scheme in ("http", "https") and address.hostname and address.port != 0
     except ValueError:
-        known = None
-    if not known or address.username or address.query or address.fragment:
+        is_server = None
+    if not is_server or address.username or address.query or address.fragment:
         raise ParameterError("server", f"an address such as {DEFAULT_SERVER}", "something else")
     return address
 
@@ -123,18 +123,18 @@ def _get(address: SplitResult, path: str, seconds: float) -> tuple[int, dict[str
     finally:
         connection.close()
     try:
-        found = json.loads(content)
+        document = json.loads(content)
     except (ValueError, RecursionError):
-        found = None
-    return answer.status, found if isinstance(found, dict) else {}
+        document = None
+    return answer.status, document if isinstance(document, dict) else {}
 
 
-def _text(server: str, said: dict[str, Any]) -> str:
+def _text(server: str, state: dict[str, Any]) -> str:
     """What is printed for people: one line."""
     name = visible(server)
-    if said["ready"]:
+    if state["ready"]:
         return f"{name} answers and is ready"
-    problem = visible(said["problem"])
-    if said["answers"]:
+    problem = visible(state["problem"])
+    if state["answers"]:
         return f"{name} answers but is not ready: {problem}"
     return f"{name} does not answer: {problem}"

@@ -74,15 +74,17 @@ find some examples, or strings of your own:
 
 def parser() -> Parser:
     """The options of the command."""
-    made = Parser("deniable plan", _ABOUT, arguments="[FILE]")
-    made.add_argument("file", nargs="?", type=Path, metavar="FILE", help="A registry file.")
-    made.add_argument(
+    command_parser = Parser("deniable plan", _ABOUT, arguments="[FILE]")
+    command_parser.add_argument(
+        "file", nargs="?", type=Path, metavar="FILE", help="A registry file."
+    )
+    command_parser.add_argument(
         "--type", dest="kind", choices=sorted(TYPES), help="Instead of FILE: one metric."
     )
-    made.add_argument(
+    command_parser.add_argument(
         "--values", type=integer_in(2, MAX_CANDIDATES), metavar="N", help="How many categories."
     )
-    made.add_argument(
+    command_parser.add_argument(
         "--range",
         dest="ends",
         nargs=2,
@@ -90,75 +92,77 @@ def parser() -> Parser:
         metavar=("LOW", "HIGH"),
         help="Of a number or distribution.",
     )
-    made.add_argument("--epsilon", type=number, metavar="E", help="Privacy loss of one report.")
-    made.add_argument("--every", choices=EVERY, help="How often a device may report.")
-    made.add_argument(
+    command_parser.add_argument(
+        "--epsilon", type=number, metavar="E", help="Privacy loss of one report."
+    )
+    command_parser.add_argument("--every", choices=EVERY, help="How often a device may report.")
+    command_parser.add_argument(
         "--devices",
         type=integer_in(1, MAX_DEVICES),
         metavar="N",
         help="How many report; otherwise what FILE expects, or as many as --share needs, or "
         f"{DEFAULT_DEVICES:,}, and this is said.",
     )
-    made.add_argument(
+    command_parser.add_argument(
         "--candidates",
         type=integer_in(1, MAX_CANDIDATES),
         metavar="N",
         help="How many strings will be looked for at once.",
     )
-    made.add_argument(
+    command_parser.add_argument(
         "--discover",
         action="store_true",
         default=None,
         help="Of a string: to be found although nobody listed it.",
     )
-    made.add_argument(
+    command_parser.add_argument(
         "--longest",
         type=integer_in(1, MAX_LONGEST),
         metavar="N",
         help="How many characters --discover finds whole.",
     )
-    made.add_argument(
+    command_parser.add_argument(
         "--alphabet", metavar="A", help="Of --discover: text, hex, digits, or the characters."
     )
-    made.add_argument(
+    command_parser.add_argument(
         "--example",
         dest="texts",
         action="append",
         metavar="TEXT",
         help="Of what is to be discovered: how many devices find this; may be repeated.",
     )
-    made.add_argument(
+    command_parser.add_argument(
         "--examples", type=Path, metavar="LIST", help="The same for each line of a file."
     )
-    made.add_argument(
+    command_parser.add_argument(
         "--days",
         type=integer_in(1, MOST_DAYS),
         default=DAYS_OF_A_YEAR,
         metavar="N",
         help=f"For how many days devices report; {DAYS_OF_A_YEAR} unless given.",
     )
-    made.add_argument(
+    command_parser.add_argument(
         "--share",
         type=number_in(LEAST_SHARE, 1),
         metavar="S",
         help="How many devices are needed to tell a value held by this share of devices from zero. "
         "Without --devices, the plan is for that number.",
     )
-    made.add_argument(
+    command_parser.add_argument(
         "--width",
         type=number_in(*WIDTHS),
         metavar="W",
         help="Also: how many devices bring an interval down to ± W: a share such as 0.005, or in "
         "the unit of a number.",
     )
-    made.add_argument(
+    command_parser.add_argument(
         "--picture",
         type=Path,
         metavar="FILE",
         help="Also draw it, as .svg, .html or .png (needs deniable[charts]).",
     )
-    made.add_argument("--json", action="store_true", help="Print JSON.")
-    return made
+    command_parser.add_argument("--json", action="store_true", help="Print JSON.")
+    return command_parser
 
 
 def run(options: argparse.Namespace) -> int:
@@ -191,7 +195,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         for planned in plans:
             origin = origins.get(planned.metric.spec.name, "")
-            print(printable(plan_text(planned, named=options.file is not None, origin=origin)))
+            print(printable(plan_text(planned, with_name=options.file is not None, origin=origin)))
             if len(plans) == 1 and not planned.examples:
                 print(printable(f"\n{plan_plot(planned)}"))
             print()
@@ -239,12 +243,12 @@ def _texts(options: argparse.Namespace, *, discovers: bool) -> list[str]:
             texts += options.examples.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
             raise DeniableError(f"{options.examples} cannot be read: {error}") from None
-    found = [text for text in dict.fromkeys(texts) if text]
-    if len(found) > MAX_TEXTS:
-        raise DeniableError(f"examples must be at most {MAX_TEXTS:,}, got {len(found):,}")
-    if found and not discovers:
+    distinct = [text for text in dict.fromkeys(texts) if text]
+    if len(distinct) > MAX_TEXTS:
+        raise DeniableError(f"examples must be at most {MAX_TEXTS:,}, got {len(distinct):,}")
+    if distinct and not discovers:
         parser().error("--example and --examples belong to a metric with discover = true")
-    return found
+    return distinct
 
 
 def _draw(plans: Sequence[Plan], path: Path) -> None:

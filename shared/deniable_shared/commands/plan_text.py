@@ -29,16 +29,15 @@ HARDLY_ANYBODY: Final = "a value nobody or hardly anybody has"
 _CURVES: Final = 6
 
 
-def plan_text(planned: Plan, *, named: bool, origin: str = "") -> str:
+def plan_text(planned: Plan, *, with_name: bool, origin: str = "") -> str:
     """A heading and labelled lines.
 
     Args:
-        planned: what to say.
-        named: whether the heading has the metric's name.
+        with_name: whether the heading has the metric's name.
         origin: where the number of devices comes from, if nobody gave it.
     """
     spec = planned.metric.spec
-    heading = f"{spec.name}: {metric_kind(spec)}" if named else metric_kind(spec)
+    heading = f"{spec.name}: {metric_kind(spec)}" if with_name else metric_kind(spec)
     heading += f", epsilon {planned.mechanism.epsilon:.4g}, {planned.devices:,} devices{origin}"
     lines = [*wrapped([heading]), *labelled_lines(plan_rows(planned))]
     if planned.examples:
@@ -47,11 +46,7 @@ def plan_text(planned: Plan, *, named: bool, origin: str = "") -> str:
 
 
 def plan_rows(planned: Plan) -> Iterator[tuple[str, str]]:
-    """What a plan says: a label and a sentence each.
-
-    Args:
-        planned: what to say.
-    """
+    """What a plan says: a label and a sentence each."""
     mechanism, refusal = planned.mechanism, planned.refusal
     if refusal is not None:
         ways = [f"{refusal.devices:,} devices"]
@@ -149,18 +144,18 @@ def _mean_intervals(planned: Plan) -> str:
         f"± {width:.4g} for a mean of {low + place * (high - low):.4g}"
         for place, width in planned.half_widths.items()
     ]
-    rest = "; bins and quantiles get theirs by bootstrap, from the reports"
-    return ", ".join(parts) + f" (95%){rest if spec.type != 'number' else ''}"
+    remainder = "; bins and quantiles get theirs by bootstrap, from the reports"
+    return ", ".join(parts) + f" (95%){remainder if spec.type != 'number' else ''}"
 
 
 def _detected(planned: Plan) -> str:
     def share(value: float | None) -> str:
         return "none at all" if value is None else f"from {value:.2%} up"
 
-    one = f"a value asked for by itself: {share(planned.detectable_share)}"
+    single = f"a value asked for by itself: {share(planned.detectable_share)}"
     if planned.values_asked == 1:
-        return one
-    return f"{one}; {planned.values_asked:,} at once: {share(planned.detectable_share_of_all)}"
+        return single
+    return f"{single}; {planned.values_asked:,} at once: {share(planned.detectable_share_of_all)}"
 
 
 def _cost(planned: Plan) -> str:
@@ -184,19 +179,19 @@ def _cost(planned: Plan) -> str:
 
 def plan_plot(planned: Plan) -> str:
     """The width of intervals over the number of devices, for the metric's mechanism and rivals."""
-    drawn = sorted(planned.candidates, key=lambda candidate: not candidate.chosen)[:_CURVES]
+    curves = sorted(planned.candidates, key=lambda candidate: not candidate.chosen)[:_CURVES]
     picture = log_plot(
-        [candidate.half_width for candidate in drawn],
+        [candidate.half_width for candidate in curves],
         *planned.devices_shown,
         x_label=_power_of_ten,
         y_label=lambda value: f"±{value:.4g}" if planned.is_mean else f"±{100 * value:g}%",
     )
     legend = ", ".join(
         f"{mark} {short_name(candidate.mechanism)}"
-        for mark, candidate in zip(MARKS, drawn, strict=False)
+        for mark, candidate in zip(MARKS, curves, strict=False)
     )
-    of = "the mean" if planned.is_mean else HARDLY_ANYBODY
-    caption = f"95% interval of {of}, over the number of devices: {legend}"
+    subject = "the mean" if planned.is_mean else HARDLY_ANYBODY
+    caption = f"95% interval of {subject}, over the number of devices: {legend}"
     indent = " " * 10
     wrapped = textwrap.fill(caption, WIDTH, initial_indent=indent, subsequent_indent=indent)
     return f"{picture}\n{wrapped}"

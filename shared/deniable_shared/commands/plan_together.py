@@ -17,17 +17,16 @@ def together_as_json(registry: Registry, days: int) -> dict[str, Any]:
     """What is printed for programs.
 
     Args:
-        registry: the file's.
         days: for how many days devices report.
     """
-    found = _bounds(registry, days)
+    bounds = _bounds(registry, days)
     return {
         "days": days,
         "delta": DEFAULT_DELTA,
-        "epsilon": found.renyi,
-        "sum_of_epsilons": found.sum.epsilon,
-        "sum_of_deltas": found.sum.delta,
-        "sum_without_a_budget": found.of_all_reports,
+        "epsilon": bounds.renyi,
+        "sum_of_epsilons": bounds.sum.epsilon,
+        "sum_of_deltas": bounds.sum.delta,
+        "sum_without_a_budget": bounds.of_all_reports,
     }
 
 
@@ -35,22 +34,21 @@ def together_text(registry: Registry, days: int) -> str:
     """The same in a sentence.
 
     Args:
-        registry: the file's.
         days: for how many days devices report.
     """
-    found = _bounds(registry, days)
+    bounds = _bounds(registry, days)
     period = "a year" if days == DAYS_OF_A_YEAR else f"{days:,} days"
-    deltas = f" (and their deltas to {upper_power(found.sum.delta)})" if found.sum.delta else ""
-    total = f"epsilons add up to {upper(found.sum.epsilon)}{deltas}, and devices count by that"
-    if found.is_stopped:
+    deltas = f" (and their deltas to {upper_power(bounds.sum.delta)})" if bounds.sum.delta else ""
+    total = f"epsilons add up to {upper(bounds.sum.epsilon)}{deltas}, and devices count by that"
+    if bounds.is_stopped:
         total = (
-            f"the device stops when epsilons add up to {upper(found.sum.epsilon)}{deltas}, its "
-            f"lifetime budget; all reports would make {upper(found.of_all_reports)}"
+            f"the device stops when epsilons add up to {upper(bounds.sum.epsilon)}{deltas}, its "
+            f"lifetime budget; all reports would make {upper(bounds.of_all_reports)}"
         )
-    if found.renyi is None:
+    if bounds.renyi is None:
         return f"{period.capitalize()} of this: {total}."
     return (
-        f"{period.capitalize()} of this costs a device at most epsilon {upper(found.renyi)} "
+        f"{period.capitalize()} of this costs a device at most epsilon {upper(bounds.renyi)} "
         f"together, with delta {power(DEFAULT_DELTA)} (Renyi composition); {total}."
     )
 

@@ -27,43 +27,43 @@ _LEGEND: Final = (
 _EQUALLY_COMMON: Final = "if all values are equally common (--priors says how common they are)"
 
 
-def review_lines(found: Review) -> list[str]:
+def review_lines(result: Review) -> list[str]:
     """Bits of each metric, what they add up to, and findings."""
     common, averaged = _EQUALLY_COMMON, "however common values are"
-    if found.shares_given:
-        common = averaged = f"with the shares given for {', '.join(found.shares_given)}"
-    apart = ", but for rare reports of a metric with a delta" if found.together.with_delta else ""
+    if result.shares_given:
+        common = averaged = f"with the shares given for {', '.join(result.shares_given)}"
+    apart = ", but for rare reports of a metric with a delta" if result.together.with_delta else ""
     return [
         "Together: can what is collected single out a device?",
         "",
-        *_table(found.metrics),
+        *_table(result.metrics),
         *wrapped([_LEGEND.format(common=common, averaged=averaged, apart=apart)]),
         "",
-        *_spaced(sentences(found.together, found.records)),
-        *finding_lines(found),
+        *_spaced(sentences(result.together, result.records)),
+        *finding_lines(result),
     ]
 
 
-def finding_lines(found: Review) -> list[str]:
+def finding_lines(result: Review) -> list[str]:
     """What a reviewer should know, and what the registry says is known and meant."""
-    if not found.findings and not found.ignored:
+    if not result.findings and not result.ignored:
         return ["Findings: none."]
-    ignored = f"; ignored by the file: {len(found.ignored):,}" if found.ignored else ""
-    rows, count = list(_rows(found.findings)), len(found.findings)
+    ignored = f"; ignored by the file: {len(result.ignored):,}" if result.ignored else ""
+    rows, count = list(_rows(result.findings)), len(result.findings)
     kinds = f", of {len(rows):,} kinds" if 1 < len(rows) < count else ""
     lines = [f"Findings: {f'{count:,}' if count else 'none'}{kinds}{ignored}."]
     lines += labelled_lines(rows)
-    lines += labelled_lines(_rows(found.ignored))
+    lines += labelled_lines(_rows(result.ignored))
     return lines
 
 
 def _rows(findings: Iterable[Finding]) -> Iterator[tuple[str, str]]:
     """Codes and texts; what is the same of several metrics is said once."""
     alike: dict[tuple[str, str], list[Finding]] = {}
-    for each in findings:
-        alike.setdefault((each.code, each.reason), []).append(each)
+    for finding in findings:
+        alike.setdefault((finding.code, finding.reason), []).append(finding)
     for (code, reason), several in alike.items():
-        names = ", ".join(each.metric for each in several if each.metric is not None)
+        names = ", ".join(finding.metric for finding in several if finding.metric is not None)
         text = f"{names}: {reason}." if names else f"{reason}."
         if several[0].ignored:
             yield f"ignored: {code}", text
@@ -92,8 +92,8 @@ def _table(metrics: Iterable[MetricBits]) -> list[str]:
 
 def _cells(bits: MetricBits) -> tuple[str, ...]:
     name = bits.name
-    shown = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
-    return (shown, *bits_text(bits))
+    short_name = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 3]}..."
+    return (short_name, *bits_text(bits))
 
 
 def guess_lines(guesses: Sequence[Guess]) -> list[str]:
@@ -129,17 +129,19 @@ def guess_as_json(guess: Guess) -> dict[str, Any]:
     return data if flag is None else {**data, **_as_json(flag)}
 
 
-def review_as_json(found: Review) -> dict[str, Any]:
+def review_as_json(result: Review) -> dict[str, Any]:
     """The review for programs."""
     return {
-        "bits": [_as_json(each) for each in found.metrics],
-        "together": _as_json(found.together),
-        "records": [{**_as_json(each), "records": str(each.records)} for each in found.records],
-        "shares_given": list(found.shares_given),
-        "findings": [_as_json(each) for each in (*found.findings, *found.ignored)],
+        "bits": [_as_json(entry) for entry in result.metrics],
+        "together": _as_json(result.together),
+        "records": [{**_as_json(entry), "records": str(entry.records)} for entry in result.records],
+        "shares_given": list(result.shares_given),
+        "findings": [_as_json(entry) for entry in (*result.findings, *result.ignored)],
     }
 
 
 def _as_json(value: Any) -> dict[str, Any]:
-    found = {name: getattr(value, name) for name in field_names(type(value))}
-    return {name: list(each) if isinstance(each, tuple) else each for name, each in found.items()}
+    values = {name: getattr(value, name) for name in field_names(type(value))}
+    return {
+        name: list(entry) if isinstance(entry, tuple) else entry for name, entry in values.items()
+    }

@@ -6,7 +6,9 @@ this package knows nothing else about the client and the aggregator.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
+
+Reader = Literal["developer", "analyst", "reviewer", "operator"]
 
 
 class Command(NamedTuple):
@@ -16,10 +18,14 @@ class Command(NamedTuple):
         target: a module with the functions `parser` and `run`; or, of a command that needs the
             extra ``aggregator``, module:attribute of a click command.
         summary: what it is for, in one line.
+        reader: who needs it.
+        first: whether it is one of those that the help shows first.
     """
 
     target: str
     summary: str
+    reader: Reader
+    first: bool = False
 
     @property
     def needs_extra(self) -> bool:
@@ -31,143 +37,187 @@ COMMANDS: Final = {
     "init": Command(
         "deniable_shared.commands.init",
         "Writes a registry file to begin with.",
+        "developer",
+        first=True,
     ),
-    "plan": Command(
-        "deniable_shared.commands.plan",
-        "Says beforehand what metrics will show, and at what cost.",
-    ),
-    "metrics check": Command(
-        "deniable_shared.commands.metrics_check",
+    "check": Command(
+        "deniable_shared.commands.check",
         "Checks a registry file and says what each metric can reveal.",
-    ),
-    "model train": Command(
-        "deniable_shared.commands.model_train",
-        "Makes a model of letters, for discovering strings of a kind.",
-    ),
-    "typed": Command(
-        "deniable_shared.commands.typed",
-        "Writes a module by which type checkers know the metrics.",
-    ),
-    "show": Command(
-        "deniable._disclosure.command",
-        "Shows what this device has said to an application.",
+        "developer",
+        first=True,
     ),
     "try": Command(
         "deniable._trial.command",
         "Records each metric once, and shows what leaves the device.",
+        "developer",
+        first=True,
     ),
-    "audit": Command(
-        "deniable._audit.command",
-        "Enumerates the installed randomizers, and certifies epsilon.",
+    "plan": Command(
+        "deniable_shared.commands.plan",
+        "Says beforehand what metrics will show, and at what cost.",
+        "developer",
     ),
-    "verify": Command(
-        "deniable_shared.commands.verify",
-        "Compares installed files with the wheel or a certificate.",
+    "typed": Command(
+        "deniable_shared.commands.typed",
+        "Writes a module by which type checkers know the metrics.",
+        "developer",
     ),
-    "account": Command(
-        "deniable_aggregator.cli.account:account",
-        "Says what all metrics cost a device over a year, together.",
-    ),
-    "annotations": Command(
-        "deniable_aggregator.cli.annotations:annotations_group",
-        "Says what happened on which day, such as a release.",
-    ),
-    "archive": Command(
-        "deniable_aggregator.cli.archive:archive",
-        "Writes the reports of closed days into Parquet files.",
-    ),
-    "audit-log": Command(
-        "deniable_aggregator.cli.audit_log:audit_log",
-        "Shows and verifies the log of administrative acts.",
-    ),
-    "change": Command(
-        "deniable_aggregator.cli.change:change",
-        "Tests what has changed between two periods.",
-    ),
-    "config": Command(
-        "deniable_aggregator.cli.config:config",
-        "Shows settings, and where they come from.",
-    ),
-    "discover": Command(
-        "deniable_aggregator.cli.discover:discover",
-        "Finds popular strings that nobody listed.",
-    ),
-    "estimate": Command(
-        "deniable_aggregator.cli.estimate:estimate",
-        "Estimates a metric: which values, what share, how sure.",
-    ),
-    "export": Command(
-        "deniable_aggregator.cli.export:export",
-        "Writes the numbers of metrics as one long table.",
-    ),
-    "health": Command(
-        "deniable_aggregator.cli.health:health",
-        "Says whether reports look like those of devices.",
-    ),
-    "keys": Command(
-        "deniable_aggregator.cli.keys:keys_group",
-        "Creates, lists, rotates, revokes and excludes keys.",
-    ),
-    "lists": Command(
-        "deniable_aggregator.cli.lists:lists",
-        "Shows lists of values to look for: emoji, locales, browsers.",
-    ),
-    "metrics list": Command(
-        "deniable_aggregator.cli.metrics_list:list_metrics",
-        "Lists the metrics of a server, with their reports.",
-    ),
-    "metrics show": Command(
-        "deniable_aggregator.cli.metrics_show:show",
-        "Shows the values, segments and versions of a metric.",
-    ),
-    "metrics history": Command(
-        "deniable_aggregator.cli.metrics_history:history",
-        "Shows every version that was ever registered, and when.",
-    ),
-    "metrics register": Command(
-        "deniable_aggregator.cli.metrics:register",
-        "Registers the metrics of a file with a server or in a store.",
+    "show": Command(
+        "deniable._disclosure.command",
+        "Shows what this device has said to an application.",
+        "developer",
     ),
     "ping": Command(
         "deniable_shared.commands.ping",
         "Says whether a server answers and is ready.",
+        "developer",
     ),
-    "metrics remove": Command(
-        "deniable_aggregator.cli.metrics_remove:remove",
-        "Removes a metric with all of its reports.",
+    "model train": Command(
+        "deniable_shared.commands.model_train",
+        "Makes a model of letters, for discovering strings of a kind.",
+        "developer",
     ),
-    "profiles": Command(
-        "deniable_aggregator.cli.profiles:profiles",
-        "Keeps servers and tokens under names, for --profile.",
-    ),
-    "publish": Command(
-        "deniable_aggregator.cli.publish:publish",
-        "Makes tables of metrics for the public, a signed export and a page of it.",
-    ),
-    "remote": Command(
-        "deniable_aggregator.cli.remote:remote",
-        "Signs and publishes remote configurations.",
-    ),
-    "report": Command(
-        "deniable_aggregator.cli.report:report",
-        "Writes a report of all metrics into one file.",
+    "estimate": Command(
+        "deniable_aggregator.cli.estimate:estimate",
+        "Estimates a metric: which values, what share, how sure.",
+        "analyst",
+        first=True,
     ),
     "series": Command(
         "deniable_aggregator.cli.series:series",
         "Shows how a metric develops, period by period.",
+        "analyst",
+    ),
+    "change": Command(
+        "deniable_aggregator.cli.change:change",
+        "Tests what has changed between two periods.",
+        "analyst",
+        first=True,
+    ),
+    "health": Command(
+        "deniable_aggregator.cli.health:health",
+        "Says whether reports look like those of devices.",
+        "analyst",
+        first=True,
+    ),
+    "discover": Command(
+        "deniable_aggregator.cli.discover:discover",
+        "Finds popular strings that nobody listed.",
+        "analyst",
+    ),
+    "report": Command(
+        "deniable_aggregator.cli.report:report",
+        "Writes a report of all metrics into one file.",
+        "analyst",
+    ),
+    "export": Command(
+        "deniable_aggregator.cli.export:export",
+        "Writes the numbers of metrics as one long table.",
+        "analyst",
+    ),
+    "metrics list": Command(
+        "deniable_aggregator.cli.metrics_list:list_metrics",
+        "Lists the metrics of a server, with their reports.",
+        "analyst",
+    ),
+    "metrics show": Command(
+        "deniable_aggregator.cli.metrics_show:show",
+        "Shows the values, segments and versions of a metric.",
+        "analyst",
+    ),
+    "lists": Command(
+        "deniable_aggregator.cli.lists:lists",
+        "Shows lists of values to look for: emoji, locales, browsers.",
+        "analyst",
+    ),
+    "annotations": Command(
+        "deniable_aggregator.cli.annotations:annotations_group",
+        "Says what happened on which day, such as a release.",
+        "analyst",
+    ),
+    "profiles": Command(
+        "deniable_aggregator.cli.profiles:profiles",
+        "Keeps servers and tokens under names, for --profile.",
+        "analyst",
+    ),
+    "audit": Command(
+        "deniable._audit.command",
+        "Enumerates the installed randomizers, and certifies epsilon.",
+        "reviewer",
+        first=True,
+    ),
+    "verify": Command(
+        "deniable_shared.commands.verify",
+        "Compares installed files with the wheel or a certificate.",
+        "reviewer",
+    ),
+    "cost": Command(
+        "deniable_aggregator.cli.cost:cost",
+        "Says what all metrics cost a device over a year, together.",
+        "reviewer",
+        first=True,
+    ),
+    "log": Command(
+        "deniable_aggregator.cli.audit_log:audit_log",
+        "Shows and verifies the log of administrative acts.",
+        "reviewer",
+    ),
+    "metrics history": Command(
+        "deniable_aggregator.cli.metrics_history:history",
+        "Shows every version that was ever registered, and when.",
+        "reviewer",
+    ),
+    "publish": Command(
+        "deniable_aggregator.cli.publish:publish",
+        "Makes tables for the public: a signed export, and a page of it.",
+        "reviewer",
     ),
     "serve": Command(
         "deniable_aggregator.cli.serve:serve",
         "Runs the aggregator until it is interrupted.",
+        "operator",
+        first=True,
+    ),
+    "keys": Command(
+        "deniable_aggregator.cli.keys:keys_group",
+        "Creates, lists, rotates, revokes and excludes keys.",
+        "operator",
+        first=True,
+    ),
+    "metrics register": Command(
+        "deniable_aggregator.cli.metrics:register",
+        "Registers the metrics of a file, at a server or in a store.",
+        "operator",
+    ),
+    "metrics remove": Command(
+        "deniable_aggregator.cli.metrics_remove:remove",
+        "Removes a metric with all of its reports.",
+        "operator",
     ),
     "store": Command(
         "deniable_aggregator.cli.store:store_group",
         "Looks after the store: its schema, backups, and moving it.",
+        "operator",
+    ),
+    "config": Command(
+        "deniable_aggregator.cli.config:config",
+        "Shows settings, and where they come from.",
+        "operator",
+    ),
+    "remote": Command(
+        "deniable_aggregator.cli.remote:remote",
+        "Signs and publishes remote configurations.",
+        "operator",
+    ),
+    "archive": Command(
+        "deniable_aggregator.cli.archive:archive",
+        "Writes the reports of closed days into Parquet files.",
+        "operator",
     ),
 }
 
 GROUPS: Final = {
-    "metrics": "Works with metrics: of a server, and of registry files.",
+    "metrics": "Works with the metrics of a server.",
     "model": "Makes models of letters, for metrics that discover strings.",
 }
 """What is common to the commands that begin with the same word."""

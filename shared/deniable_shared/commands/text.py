@@ -27,19 +27,16 @@ def labelled_lines(rows: Iterable[tuple[str, str]]) -> list[str]:
     """Labels at the left and their texts, broken between words, beside them.
 
     A label that is the same as the one above is left out.
-
-    Args:
-        rows: labels and texts.
     """
     listed = [(printable(label), printable(text)) for label, text in rows]
     width = max((len(label) for label, _ in listed), default=0)
     text_width = max(terminal_width() - len(_INDENT) * 2 - width, _LEAST_TEXT_WIDTH)
     lines, above = [], ""
     for label, text in listed:
-        shown = "" if label == above else label
+        shown_label = "" if label == above else label
         for part in textwrap.wrap(text, text_width, break_on_hyphens=False) or [""]:
-            lines.append(f"{_INDENT}{shown:<{width}}{_INDENT}{part}")
-            shown = ""
+            lines.append(f"{_INDENT}{shown_label:<{width}}{_INDENT}{part}")
+            shown_label = ""
         above = label
     return lines
 
@@ -48,7 +45,6 @@ def wrapped(paragraphs: Iterable[str], indent: str = "") -> list[str]:
     """Paragraphs as lines that fit the terminal.
 
     Args:
-        paragraphs: their texts.
         indent: what each line but the first of a paragraph begins with.
     """
     width = max(terminal_width(), _LEAST_TEXT_WIDTH)
@@ -60,7 +56,7 @@ def wrapped(paragraphs: Iterable[str], indent: str = "") -> list[str]:
 
 
 def printable_lines(lines: Iterable[str]) -> list[str]:
-    """Lines that are as wide as they are, such as those of a table."""
+    """Lines that must not be wrapped, such as those of a table."""
     return [printable(line) for line in lines]
 
 
@@ -92,9 +88,9 @@ def display_width(text: str) -> int:
     """How many columns of a terminal a text takes: two for East Asian letters, none for marks."""
     return sum(
         0
-        if unicodedata.combining(each) or unicodedata.category(each) in ("Mn", "Me", "Cf")
-        else 1 + (unicodedata.east_asian_width(each) in "WF")
-        for each in text
+        if unicodedata.combining(character) or unicodedata.category(character) in ("Mn", "Me", "Cf")
+        else 1 + (unicodedata.east_asian_width(character) in "WF")
+        for character in text
     )
 
 

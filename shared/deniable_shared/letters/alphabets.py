@@ -60,7 +60,9 @@ class AlphabetMachine(Machine):
             sorted({letter[len(start)] for letter in encoded if letter.startswith(start)})
             for start in self._beginnings
         ]
-        self._characters = [CodeTable(_uniform_lengths(each)) for each in self._following]
+        self._characters = [
+            CodeTable(_uniform_lengths(characters)) for characters in self._following
+        ]
         """The code of the next byte, for each beginning of a character."""
         self._sizes = CodeTable(_uniform_lengths(range(longest)))
         self._model = model

@@ -39,7 +39,6 @@ class LetterCode:
         alphabet: "text", "hex", "digits", or the characters that strings consist of.
         longest: how many characters the longest string has that the code surely or, for text,
             nearly always holds; 1 to 64. What does not fit is cut off.
-        model: of letters.
     """
 
     alphabet: str
@@ -57,7 +56,9 @@ class LetterCode:
                     self.alphabet,
                 )  # fmt: skip
             constraint = visible_constraint(characters)
-            if constraint is None and any(normalize(each) != each for each in characters):
+            if constraint is None and any(
+                normalize(characters) != characters for characters in characters
+            ):
                 constraint = "of characters in Unicode's normal form C"
             if constraint is not None:
                 raise ParameterError("alphabet", constraint, self.alphabet)
@@ -75,10 +76,10 @@ class LetterCode:
     def levels(self) -> int:
         """How many pieces the longest string has: 1 to 24."""
         if isinstance(self.machine, AlphabetMachine):
-            wanted = self.machine.most_bits
+            most_bits = self.machine.most_bits
         else:
-            wanted = self.longest * _BITS_OF_A_CHARACTER
-        return 1 + max(-(-(wanted - FIRST_BITS) // DEEPER_BITS), 0)
+            most_bits = self.longest * _BITS_OF_A_CHARACTER
+        return 1 + max(-(-(most_bits - FIRST_BITS) // DEEPER_BITS), 0)
 
     @cached_property
     def bits(self) -> int:
@@ -143,7 +144,6 @@ class LetterCode:
 
         Args:
             bits: as `encode` gives them, or a beginning of them, or padded with zero bits.
-            length: how many.
 
         Returns:
             The text, and whether it is whole. Of a beginning, all characters that are complete.
@@ -151,21 +151,21 @@ class LetterCode:
         Raises:
             ParameterError: if no string has these bits.
         """
-        coded, state, rest = bytearray(), 0, length
+        coded, state, bits_left = bytearray(), 0, length
         symbol: int | None
         while True:
             lengths = self.machine.lengths(state)
             if not any(lengths):
                 symbol, size = END, 0
             else:
-                symbol, size = _read(lengths, bits & (1 << rest) - 1, rest)
-            rest -= size
+                symbol, size = _read(lengths, bits & (1 << bits_left) - 1, bits_left)
+            bits_left -= size
             if symbol is None or symbol == END:
                 break
             coded.append(symbol)
             state = self.machine.next_state(state, symbol)
         whole = symbol == END
-        if whole and bits & (1 << rest) - 1:
+        if whole and bits & (1 << bits_left) - 1:
             raise ParameterError("bits", "followed by zero bits after an end", bits)
         if self.form:
             del coded[: 2 if coded[:1] == bytes([SHORTER]) else 1]

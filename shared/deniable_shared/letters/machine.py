@@ -47,7 +47,7 @@ class CodeTable:
     def word(self, symbol: int) -> tuple[int, int]:
         """How long the code word of a symbol is, and the word as an integer; 0 and 0 without one.
 
-        It remembers nothing, as devices ask for the letters of what they hold.
+        It caches nothing: a device's cache would show which value it holds.
         """
         length = self.lengths[symbol]
         if not length:
@@ -56,11 +56,7 @@ class CodeTable:
 
 
 class Machine(ABC):
-    """A finite-state code of bytes. State 0 is the start of a string.
-
-    Attributes:
-        states: how many states there are.
-    """
+    """A finite-state code of bytes. State 0 is the start of a string."""
 
     states: int
 

@@ -41,9 +41,6 @@ _SHIPPED: Final = "words.model"
 class Model(Machine):
     """A model of letters.
 
-    Args:
-        body: the bytes of a model file.
-
     Attributes:
         body: the same.
         states: how many states there are, at most 1,024.

@@ -32,7 +32,7 @@ def model_file(
         f">3H{states}H{states}H{count}H{count}B{count}H",
         *(states, len(tables), count),
         *fallbacks,
-        *[numbers[each] for each in lengths],
+        *[numbers[length] for length in lengths],
         *[state for (state, _), _ in listed],
         *[byte for (_, byte), _ in listed],
         *[target for _, target in listed],

@@ -312,4 +312,4 @@ def require_integer(name: str, value: object, low: int, high: int) -> None:
 def _as_data(value: Any) -> Any:
     if isinstance(value, Mechanism):
         return value.description()
-    return [_as_data(each) for each in value] if isinstance(value, tuple) else value
+    return [_as_data(item) for item in value] if isinstance(value, tuple) else value

@@ -1,8 +1,8 @@
 """Loss classes: how much reports tell two values apart, and how often.
 
-All reports that are as many times as probable under one value as under another make up a class. A
-class is two weights: its probability under the one value, and under the other. What the first
-column lacks to 1 is counted as reports that give the value away: weights may be rounded down.
+A class is all reports with the same ratio of their probabilities under the two values. A class is
+two weights: its probability under the one value, and under the other. What the first column lacks
+to 1 is counted as reports that give the value away: weights may be rounded down.
 
 Classes *dominate* two values if, for every growth g >= 0, `exceedance` of the classes is not below
 that of the two values' exact probabilities. Then all that is computed from the classes holds for
@@ -29,7 +29,7 @@ def losses_of_support(own: Fraction, other: Fraction) -> LossClasses:
         other: the probability of reports that speak for the other value and against the device's.
     """
     classes = ((own, other), (other, own), (1 - own - other, 1 - own - other))
-    return tuple((each, twin) for each, twin in classes if each or twin)
+    return tuple((own, twin) for own, twin in classes if own or twin)
 
 
 def mixed_losses(parts: Iterable[tuple[Fraction, LossClasses]]) -> LossClasses:

@@ -93,7 +93,7 @@ class FreshOracle(Oracle):
         return cls.for_epsilon(request.size, request.epsilon)
 
     def at_epsilon(self, epsilon: Fraction, choice: MechanismChoice) -> Mechanism:
-        """The oracle that would be chosen there, which may be another one."""
+        """The oracle that is chosen for that epsilon, possibly one of another kind."""
         return choice.oracle_for(self.size, epsilon)
 
     def alternatives(self, devices: int, choice: MechanismChoice) -> Iterable[Oracle]:  # noqa: ARG002
@@ -112,7 +112,6 @@ class MemoizedOracle(Oracle):
         """The mechanism over `size` items that exceeds neither epsilon.
 
         Args:
-            size: number of items.
             epsilon: privacy loss of one report, in nats.
             epsilon_permanent: privacy loss of all reports of one value, in nats.
 

@@ -87,7 +87,7 @@ class SampledCoefficients(Mechanism):
     def coefficients(self) -> tuple[tuple[int, ...], ...]:
         """The attributes of each coefficient: all single ones, then all pairs in order."""
         numbers = range(self.attributes)
-        return (*((each,) for each in numbers), *itertools.combinations(numbers, 2))
+        return (*((number,) for number in numbers), *itertools.combinations(numbers, 2))
 
     @property
     def outcomes(self) -> int:
@@ -107,8 +107,8 @@ class SampledCoefficients(Mechanism):
     def losses(self) -> LossClasses:
         """Of two records that differ in s flags: in the parities of s + s (d - s) coefficients."""
         most = max(flags * (1 + self.attributes - flags) for flags in range(self.attributes + 1))
-        told, lie = Fraction(most, len(self.coefficients)), Fraction(self.inner.flip, SCALE)
-        return losses_of_support(told * (1 - lie), told * lie)
+        truth, lie = Fraction(most, len(self.coefficients)), Fraction(self.inner.flip, SCALE)
+        return losses_of_support(truth * (1 - lie), truth * lie)
 
     def variance(self, share: float, reports: int) -> float:
         """The variance of a single flag's share, if coefficients come equally often.

@@ -95,7 +95,6 @@ class Rappor(SupportMechanism):
             epsilon_permanent: privacy loss of all reports of one value, in nats.
             bits: size of the Bloom filter.
             hashes: hash functions.
-            cohorts: number of cohorts.
 
         Raises:
             ParameterError: if epsilon is not below epsilon_permanent, or the shape is out of range.
@@ -118,14 +117,14 @@ class Rappor(SupportMechanism):
         hashes = options.integer("hashes", 1, MAX_HASHES, default=DEFAULT_HASHES) or DEFAULT_HASHES
         cohorts = options.integer("cohorts", 1, CLASSES, default=DEFAULT_COHORTS)
         cohorts = cohorts or DEFAULT_COHORTS
-        given = {name: options.number(name, 0, 1, default=None) for name in "fpq"}
-        f, p, q = given.values()
+        options_given = {name: options.number(name, 0, 1, default=None) for name in "fpq"}
+        f, p, q = options_given.values()
         if f is None and p is None and q is None:
             return cls.for_epsilons(
                 request.epsilon, request.permanent, bits=bits, hashes=hashes, cohorts=cohorts
             )
         if f is None or p is None or q is None:
-            names = [name for name, value in given.items() if value is not None]
+            names = [name for name, value in options_given.items() if value is not None]
             raise ParameterError("mechanism", "given all of f, p and q, or none of them", names)
         if not (0 < f < 1 and p < q):
             values = {"f": float(f), "p": float(p), "q": float(q)}
@@ -177,9 +176,9 @@ class Rappor(SupportMechanism):
     @property
     def resemblance_bits(self) -> float:
         """Of all bits, h of them set."""
-        lie, q, p = (each / SCALE for each in (self.flip, self.q, self.p))
-        own, others = (resemblance_of_bits(each, q, p) for each in (1 - lie, lie))
-        return self.hashes * own + (self.bits - self.hashes) * others
+        lie, q, p = (weight / SCALE for weight in (self.flip, self.q, self.p))
+        own, other_bits = (resemblance_of_bits(chance, q, p) for chance in (1 - lie, lie))
+        return self.hashes * own + (self.bits - self.hashes) * other_bits
 
     @property
     def support(self) -> Support:

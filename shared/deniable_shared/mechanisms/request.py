@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class MechanismChoice(Protocol):
     """What the module `mechanism_choice` offers to mechanisms.
 
-    It chooses among all of them and so imports them: they are given it, and do not import it.
+    It imports all mechanisms, so they cannot import it and are given it here.
     """
 
     @property

@@ -23,14 +23,18 @@ def resemblance_of_bits(permanent: float, if_one: float, if_zero: float) -> floa
         if_one: probability of reporting a 1 if it is 1.
         if_zero: the same if it is 0.
     """
-    one = permanent * if_one + (1 - permanent) * if_zero
-    both = permanent * if_one**2 + (1 - permanent) * if_zero**2
-    mixed, neither = one - both, 1 - 2 * one + both
-    terms = [(both, one * one, 1), (mixed, one * (1 - one), 2), (neither, (1 - one) ** 2, 1)]
+    single_bit = permanent * if_one + (1 - permanent) * if_zero
+    joint = permanent * if_one**2 + (1 - permanent) * if_zero**2
+    mixed, neither = single_bit - joint, 1 - 2 * single_bit + joint
+    terms = [
+        (joint, single_bit * single_bit, 1),
+        (mixed, single_bit * (1 - single_bit), 2),
+        (neither, (1 - single_bit) ** 2, 1),
+    ]
     return _information(terms)
 
 
-def resemblance_of_items(size: int, own: float, answered: float) -> float:
+def resemblance_of_items(size: int, own: float, answered_truth: float) -> float:
     """The mutual information of two reports of one permanent answer among several, in bits.
 
     Both rounds are generalized randomized response.
@@ -38,24 +42,26 @@ def resemblance_of_items(size: int, own: float, answered: float) -> float:
     Args:
         size: how many items k there are.
         own: probability that the permanent answer is the device's item.
-        answered: probability that a report is the permanent answer.
+        answered_truth: probability that a report is the permanent answer.
     """
-    rest = size - 1
-    other, missed = (1 - own) / rest, (1 - answered) / rest
-    gap = answered - missed
+    others = size - 1
+    other, missed = (1 - own) / others, (1 - answered_truth) / others
+    gap = answered_truth - missed
 
     def single(permanent: float) -> float:
         return missed + gap * permanent
 
-    def pair(one: float, two: float, *, same: bool) -> float:
-        return missed**2 + missed * gap * (one + two) + (gap * gap * one if same else 0.0)
+    def pair(first_own: float, two: float, *, same: bool) -> float:
+        return (
+            missed**2 + missed * gap * (first_own + two) + (gap * gap * first_own if same else 0.0)
+        )
 
     return _information(
         [
             (pair(own, own, same=True), single(own) ** 2, 1),
-            (pair(own, other, same=False), single(own) * single(other), 2 * rest),
-            (pair(other, other, same=True), single(other) ** 2, rest),
-            (pair(other, other, same=False), single(other) ** 2, rest * (rest - 1)),
+            (pair(own, other, same=False), single(own) * single(other), 2 * others),
+            (pair(other, other, same=True), single(other) ** 2, others),
+            (pair(other, other, same=False), single(other) ** 2, others * (others - 1)),
         ]
     )
 

@@ -35,7 +35,7 @@ MAX_ROWS: Final = 256
 MAX_BITS: Final = MAX_POINTS.bit_length() - 1
 
 POINTS_PER_ITEM: Final = 4
-"""A space has at most this many times as many points as there are pieces."""
+"""The points of a space are at most this multiple of the pieces."""
 
 NEARLY_LEAST: Final = Fraction(103, 100)
 """How much more than the least variance is accepted for a smaller first space, as a factor."""
@@ -94,11 +94,11 @@ class Trie(Mechanism):
         if self.first.size != 1 << self.first_bits:
             raise ParameterError("trie first", "over a power of two of values", self.first.size)
         if self.deeper.size != self.deeper.outcomes:
-            wanted = f"over all {self.deeper.outcomes} points of its space"
-            raise ParameterError("trie deeper", wanted, self.deeper.size)
+            constraint = f"over all {self.deeper.outcomes} points of its space"
+            raise ParameterError("trie deeper", constraint, self.deeper.size)
         if self.deeper.size < 1 << self.deeper_bits:
-            wanted = f"over at least 2^{self.deeper_bits} points"
-            raise ParameterError("trie deeper", wanted, self.deeper.size)
+            constraint = f"over at least 2^{self.deeper_bits} points"
+            raise ParameterError("trie deeper", constraint, self.deeper.size)
 
     @classmethod
     def for_epsilon(
@@ -252,24 +252,24 @@ class Trie(Mechanism):
             for part, support in zip(expected, supports, strict=True)
         ]
         total = sum(weights)
-        noise = drawn = 0.0
+        noise = sampled = 0.0
         for weight, part, support in zip(weights, expected, supports, strict=True):
             squared = (weight / total) * (weight / total) / part
             noise += squared * support.variance(share, 1)
-            drawn += squared
-        return (noise + share * (1 - share) * (drawn - 1)) / reports
+            sampled += squared
+        return (noise + share * (1 - share) * (sampled - 1)) / reports
 
 
 @lru_cache(64)  # choosing takes milliseconds, and every such metric of an epsilon is alike
 def _first_oracle(bits: int, epsilon: Fraction) -> ProjectiveGeometryResponse:
     pieces = 1 << bits
-    found = [
+    oracles = [
         ProjectiveGeometryResponse.over_space(q, t, pieces, epsilon)
         for q, t in spaces(pieces, POINTS_PER_ITEM * pieces)
     ]
-    variances = [oracle.total_variance() for oracle in found]
+    variances = [oracle.total_variance() for oracle in oracles]
     limit = NEARLY_LEAST * min(variances)
-    pairs = zip(found, variances, strict=True)
+    pairs = zip(oracles, variances, strict=True)
     return min(
         (oracle for oracle, variance in pairs if variance <= limit),
         key=lambda oracle: oracle.outcomes,
@@ -279,8 +279,8 @@ def _first_oracle(bits: int, epsilon: Fraction) -> ProjectiveGeometryResponse:
 @lru_cache(64)
 def _deeper_oracle(bits: int, epsilon: Fraction) -> ProjectiveGeometryResponse:
     pieces = 1 << bits
-    found = [
+    oracles = [
         ProjectiveGeometryResponse.over_space(q, t, points(q, t), epsilon)
         for q, t in spaces(pieces, POINTS_PER_ITEM * pieces)
     ]
-    return min(found, key=lambda oracle: (oracle.total_variance() / oracle.size, oracle.outcomes))
+    return min(oracles, key=lambda oracle: (oracle.total_variance() / oracle.size, oracle.outcomes))

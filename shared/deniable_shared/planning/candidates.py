@@ -66,20 +66,21 @@ def rank_candidates(spec: Spec, devices: int) -> tuple[Candidate, ...]:
     the best of the candidates, each at its worst place in the range.
 
     Args:
-        spec: the metric.
         devices: how many report; decides the rows of sketches.
     """
     mechanism, unit = spec.mechanism, mean_unit(spec)
-    others = () if spec.type == "boolean" else mechanism.alternatives(devices, mechanism_choice)
-    every: tuple[Mechanism, ...] = (mechanism, *_other_kinds(mechanism, others))
+    alternatives = (
+        () if spec.type == "boolean" else mechanism.alternatives(devices, mechanism_choice)
+    )
+    every: tuple[Mechanism, ...] = (mechanism, *_other_kinds(mechanism, alternatives))
     errors = list(map(worst_variance, every))
     if isinstance(mechanism, Oracle) and spec.type == "category":
         # The bound is for devices drawn from a population: drawing them adds this variance.
-        drawn = 1 - 1 / mechanism.size
+        sampling = 1 - 1 / mechanism.size
         errors = [
-            mechanism_choice.total_variance(each) + drawn
-            for each in every
-            if isinstance(each, Oracle)
+            mechanism_choice.total_variance(oracle) + sampling
+            for oracle in every
+            if isinstance(oracle, Oracle)
         ]
         least = mechanism_choice.least_total_error(mechanism.size, mechanism.epsilon)
     elif spec.type == "string":
@@ -89,17 +90,17 @@ def rank_candidates(spec: Spec, devices: int) -> tuple[Candidate, ...]:
         least = SampledAttribute(inner=mechanism.oracles).variance(0.0, 1)
     else:
         least = min(errors)
-    found = [(error / least, each) for error, each in zip(errors, every, strict=True)]
-    found.sort(key=lambda pair: pair[0])
+    ranked = [(error / least, candidate) for error, candidate in zip(errors, every, strict=True)]
+    ranked.sort(key=lambda pair: pair[0])
     return tuple(
         Candidate(
-            mechanism=each,
+            mechanism=candidate,
             excess=excess,
-            chosen=each is mechanism,
-            variance=unit**2 * worst_variance(each),
-            collision_variance=collision_variance(each),
+            chosen=candidate is mechanism,
+            variance=unit**2 * worst_variance(candidate),
+            collision_variance=collision_variance(candidate),
         )
-        for excess, each in found
+        for excess, candidate in ranked
     )
 
 
@@ -131,6 +132,7 @@ def mean_unit(spec: Spec) -> float:
     return float(spec.range[1] - spec.range[0])
 
 
-def _other_kinds(mechanism: Mechanism, others: Iterable[AnyMechanism]) -> list[AnyMechanism]:
-    """Those whose short name is not the mechanism's own."""
-    return [each for each in others if short_name(each) != short_name(mechanism)]
+def _other_kinds(mechanism: Mechanism, alternatives: Iterable[AnyMechanism]) -> list[AnyMechanism]:
+    return [
+        candidate for candidate in alternatives if short_name(candidate) != short_name(mechanism)
+    ]

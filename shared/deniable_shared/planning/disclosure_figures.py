@@ -74,7 +74,6 @@ def devices_to_detect(mechanism: Mechanism, share: float, questions: int = 1) ->
     of one report. For several items at once the 5% are divided among them (Bonferroni).
 
     Args:
-        mechanism: the mechanism.
         share: the item's true share, in (0, 1].
         questions: for how many items together the test may err once in twenty.
     """
@@ -90,7 +89,6 @@ def devices_to_detect_of(
     """How many devices detect an item, as `devices_to_detect`, with variance that stays.
 
     Args:
-        mechanism: the mechanism.
         share: the item's true share, in (0, 1].
         questions: see `devices_to_detect`.
         extra: variance that is there however many report, at least 0.
@@ -121,7 +119,6 @@ def detectable_share(mechanism: Mechanism, devices: int, questions: int = 1) -> 
     """The smallest share that so many devices let one detect, in the sense of `devices_to_detect`.
 
     Args:
-        mechanism: the mechanism.
         devices: how many report; at least 1.
         questions: see `devices_to_detect`.
 
@@ -130,21 +127,20 @@ def detectable_share(mechanism: Mechanism, devices: int, questions: int = 1) -> 
     """
     if devices_to_detect(mechanism, 1.0, questions) > devices:
         return None
-    hidden, seen = 0.0, 1.0
-    while seen - hidden > PRECISION * seen:
-        middle = (hidden + seen) / 2
+    hidden, visible = 0.0, 1.0
+    while visible - hidden > PRECISION * visible:
+        middle = (hidden + visible) / 2
         if devices_to_detect(mechanism, middle, questions) > devices:
             hidden = middle
         else:
-            seen = middle
-    return seen
+            visible = middle
+    return visible
 
 
 def half_width(mechanism: Mechanism, share: float, devices: float, extra: float = 0.0) -> float:
     """Half the width of the 95% interval of an item's share: 1.96 standard errors.
 
     Args:
-        mechanism: the mechanism.
         share: the item's true share, in [0, 1].
         devices: how many report; greater than 0.
         extra: variance that is there however many report.
@@ -156,7 +152,6 @@ def devices_for_width(mechanism: Mechanism, share: float, width: float) -> int:
     """How many devices bring the 95% interval of an item down to this half-width.
 
     Args:
-        mechanism: the mechanism.
         share: the item's true share, in [0, 1].
         width: half the width of the interval, as a share; greater than 0.
     """

@@ -137,7 +137,6 @@ def example_of(
 
     Args:
         metric: one that discovers.
-        text: the string.
         devices: how many report; at least 1.
         shares: of devices that hold it, for which it is said how many devices find it.
     """
@@ -181,18 +180,20 @@ def remedy(metric: Metric, examples: Sequence[Example], devices: int) -> Remedy 
     """
     share, mechanism = next(iter(examples[0].devices)), metric.spec.mechanism
     assert isinstance(mechanism, Trie)
-    hardest = max(examples, key=lambda each: each.devices[share])
+    hardest = max(examples, key=lambda example: example.devices[share])
     if hardest.devices[share] <= devices:
         return None
 
     def needed(changed: Trie) -> int:
-        shown = Forecast(changed, hardest.bits, hardest.level, metric.minimum_devices)
-        return shown.devices(share)
+        forecast = Forecast(changed, hardest.bits, hardest.level, metric.minimum_devices)
+        return forecast.devices(share)
 
     steps = range(math.floor(mechanism.epsilon * _EPSILON_STEPS) + 1, MAX_EPSILON * _EPSILON_STEPS)
     epsilons = (Fraction(step, _EPSILON_STEPS) for step in steps)
     enough = (
-        each for each in epsilons if needed(mechanism.at_epsilon(each, mechanism_choice)) <= devices
+        epsilon
+        for epsilon in epsilons
+        if needed(mechanism.at_epsilon(epsilon, mechanism_choice)) <= devices
     )
     epsilon = next(enough, None)
     levels = hardest.level + 1 if hardest.level + 1 < mechanism.levels else None
@@ -248,14 +249,14 @@ class Forecast:
 
     def _probability(self, share: float, devices: float) -> float:
         """That its beginnings are followed in each level before its end, and that it is shown."""
-        mechanism, found = self.mechanism, 1.0
+        mechanism, probability = self.mechanism, 1.0
         for level in range(self.level):
             part = float(mechanism.level_shares[level])
             error = math.sqrt(mechanism.support(level).variance(share, 1) / (devices * part))
-            found *= _NORMAL.cdf(share / error - _z_to_follow(mechanism, level))
+            probability *= _NORMAL.cdf(share / error - _z_to_follow(mechanism, level))
         error = math.sqrt(mechanism.variance_of(self.level, share, 1) / devices)
         threshold = max(self._z_to_show() * error, (self.minimum or 0) / devices + _Z * error)
-        return found * _NORMAL.cdf((share - threshold) / error)
+        return probability * _NORMAL.cdf((share - threshold) / error)
 
     def _z_to_show(self) -> float:
         """How many standard errors the test asks for."""

@@ -44,7 +44,6 @@ def refuse_if_hopeless(
     """Why so many devices cannot show anything, or None if they can.
 
     Args:
-        mechanism: the metric's mechanism.
         devices: how many report, at least 1.
         share: of a value that they have to detect, in (0, 1].
     """
@@ -52,13 +51,13 @@ def refuse_if_hopeless(
     if enough <= devices:
         return None
     if isinstance(mechanism, NumericMechanism):
-        what = f"the mean would not be known to ± {HOPELESS_PART:.0%} of its range"
+        failure = f"the mean would not be known to ± {HOPELESS_PART:.0%} of its range"
     elif isinstance(mechanism, Trie):
-        what = f"not even a short string that {share:.0%} of them hold would be found"
+        failure = f"not even a short string that {share:.0%} of them hold would be found"
     else:
-        what = f"not even a value that {share:.0%} of them have would be detected"
+        failure = f"not even a value that {share:.0%} of them have would be detected"
     return Refusal(
-        reason=f"with {devices:,} devices at epsilon {mechanism.epsilon:.4g} {what}",
+        reason=f"with {devices:,} devices at epsilon {mechanism.epsilon:.4g} {failure}",
         devices=enough,
         epsilon=_enough_epsilon(mechanism, devices, share),
     )
@@ -75,13 +74,13 @@ def _enough_devices(mechanism: Mechanism, share: float) -> int:
 def _enough_epsilon(mechanism: Mechanism, devices: int, share: float) -> float | None:
     """The smallest epsilon, a multiple of 0.01, at which so many devices are enough.
 
-    None if no permitted epsilon is, or if the mechanism has more than one epsilon.
+    None if no permitted epsilon is enough, or if the mechanism has more than one epsilon.
     """
     low, high = math.floor(mechanism.epsilon * _EPSILON_STEPS), MAX_EPSILON * _EPSILON_STEPS
 
     def enough(steps: int) -> bool:
-        other = mechanism.at_epsilon(Fraction(steps, _EPSILON_STEPS), mechanism_choice)
-        return other is not None and _enough_devices(other, share) <= devices
+        stronger = mechanism.at_epsilon(Fraction(steps, _EPSILON_STEPS), mechanism_choice)
+        return stronger is not None and _enough_devices(stronger, share) <= devices
 
     if not enough(high):
         return None

@@ -89,52 +89,48 @@ ENOUGH: Final = "enough"
 ASSUMED: Final = "assumed"
 
 
-def plan_one_metric(asked: AskedMetric) -> PlannedMetric:
+def plan_one_metric(question: AskedMetric) -> PlannedMetric:
     """Works out what a metric will show.
-
-    Args:
-        asked: the metric.
 
     Raises:
         RegistryError: if a registry with this metric has problems.
         DeniableError: if no number of devices tells the share from zero.
     """
-    devices, devices_from = _devices(asked)
-    (metric,) = _registry(asked, devices).metrics.values()
-    found = plan(
+    devices, devices_from = _devices(question)
+    (metric,) = _registry(question, devices).metrics.values()
+    planned = plan(
         metric,
         devices=devices,
-        values_asked=asked.candidates if asked.kind == "string" else None,
-        days=asked.days,
-        width=asked.width,
-        share=asked.share,
-        texts=asked.texts,
+        values_asked=question.candidates if question.kind == "string" else None,
+        days=question.days,
+        width=question.width,
+        share=question.share,
+        texts=question.texts,
     )
-    return PlannedMetric(found, devices_from, metric_table(asked, devices))
+    return PlannedMetric(planned, devices_from, metric_table(question, devices))
 
 
-def metric_table(asked: AskedMetric, devices: int) -> str:
+def metric_table(question: AskedMetric, devices: int) -> str:
     """The metric as a table of a registry file.
 
     Args:
-        asked: the metric.
         devices: how many are expected.
     """
-    lines = [f"[metrics.{NAME}]", f'type = "{asked.kind}"', 'description = ""']
-    if asked.values is not None:
-        names = [f"value {number}" for number in range(1, asked.values + 1)]
+    lines = [f"[metrics.{NAME}]", f'type = "{question.kind}"', 'description = ""']
+    if question.values is not None:
+        names = [f"value {number}" for number in range(1, question.values + 1)]
         lines += ["values = [", *_listed(names), "]", "complete = true"]
-    if asked.ends is not None:
-        lines.append(f"range = [{asked.ends[0]!r}, {asked.ends[1]!r}]")
-    if asked.discover:
+    if question.ends is not None:
+        lines.append(f"range = [{question.ends[0]!r}, {question.ends[1]!r}]")
+    if question.discover:
         lines.append("discover = true")
-    if asked.longest is not None:
-        lines.append(f"longest = {asked.longest}")
-    if asked.alphabet is not None:
-        lines.append(f"alphabet = {json.dumps(asked.alphabet)}")
+    if question.longest is not None:
+        lines.append(f"longest = {question.longest}")
+    if question.alphabet is not None:
+        lines.append(f"alphabet = {json.dumps(question.alphabet)}")
     lines += [
-        f"epsilon = {asked.epsilon!r}",
-        f'every = "{asked.every}"',
+        f"epsilon = {question.epsilon!r}",
+        f'every = "{question.every}"',
         f"expected_devices = {devices}",
     ]
     return "\n".join(lines) + "\n"
@@ -146,17 +142,17 @@ def _listed(names: list[str]) -> list[str]:
     return [f"    {line}".replace("\0", " ") for line in textwrap.wrap(joined, _WIDTH)]
 
 
-def _devices(asked: AskedMetric) -> tuple[int, str]:
+def _devices(question: AskedMetric) -> tuple[int, str]:
     """For how many devices the metric is planned, and where that number comes from."""
-    if asked.devices is not None:
-        return asked.devices, GIVEN
-    (metric,) = _registry(asked, DEFAULT_DEVICES).metrics.values()
-    if asked.share is None or isinstance(metric.spec.mechanism, NumericMechanism):
+    if question.devices is not None:
+        return question.devices, GIVEN
+    (metric,) = _registry(question, DEFAULT_DEVICES).metrics.values()
+    if question.share is None or isinstance(metric.spec.mechanism, NumericMechanism):
         return DEFAULT_DEVICES, ASSUMED
-    return _enough_devices(asked), ENOUGH
+    return _enough_devices(question), ENOUGH
 
 
-def _enough_devices(asked: AskedMetric) -> int:
+def _enough_devices(question: AskedMetric) -> int:
     """The smallest number of devices for which a plan tells a value of the share from zero.
 
     Sketches get rows for the devices that are expected, and with more rows fewer are needed: so if
@@ -164,9 +160,9 @@ def _enough_devices(asked: AskedMetric) -> int:
     """
 
     def are_enough(devices: int) -> bool:
-        (metric,) = _registry(asked, devices).metrics.values()
-        needed = devices_for_share(metric, asked.share, asked.candidates)
-        return all(each is not None and each <= devices for each in needed)
+        (metric,) = _registry(question, devices).metrics.values()
+        needed = devices_for_share(metric, question.share, question.candidates)
+        return all(number is not None and number <= devices for number in needed)
 
     low, high = 0, 1
     while not are_enough(high):
@@ -174,7 +170,7 @@ def _enough_devices(asked: AskedMetric) -> int:
         if high > MAX_DEVICES:
             raise DeniableError(
                 f"share must be one that {MAX_DEVICES:,} devices tell from zero, got "
-                f"{asked.share:g}"
+                f"{question.share:g}"
             )
     while high - low > 1:
         middle = (low + high) // 2
@@ -182,11 +178,11 @@ def _enough_devices(asked: AskedMetric) -> int:
     return high
 
 
-def _registry(asked: AskedMetric, devices: int) -> Registry:
-    """A registry with nothing but this metric, whose budget forbids as little as any may."""
+def _registry(question: AskedMetric, devices: int) -> Registry:
+    """A registry with only this metric, and with the largest budget that is allowed."""
     budget = (
         f"[budget]\nepsilon_per_day = {MAX_EPSILON_PER_DAY}\n"
         f"epsilon_lifetime = {MAX_EPSILON_LIFETIME}\n"
     )
     head = 'registry = 1\napplication = "plan"\n'
-    return parse(f"{head}{budget}{metric_table(asked, devices)}", name="options")
+    return parse(f"{head}{budget}{metric_table(question, devices)}", name="options")

@@ -58,7 +58,6 @@ def plan(
     """Works out what a metric will show.
 
     Args:
-        metric: a metric of a registry.
         devices: how many report, at least 1; None for as many as the registry expects.
         values_asked: about how many values analysts will ask at once; None for all of a known
             domain, and 1,000 of an open one.
@@ -127,13 +126,13 @@ def devices_for_share(
     """How many devices tell a value of a share from zero.
 
     Args:
-        metric: a metric of a registry.
         share: of the devices, in (0, 1]; None for no answer.
         values_asked: as of `plan`.
 
     Returns:
-        If it is asked for by itself, and if all values are asked for at once; of strings to
-        discover, if it is short, and if it is as long as can be. None where no number is enough.
+        Two numbers: for a value asked for alone, and for all values asked for at once. For strings
+        to discover: for a short string, and for one of the greatest length. None where no number is
+        enough.
     """
     spec, mechanism = metric.spec, metric.spec.mechanism
     if share is None or isinstance(mechanism, NumericMechanism):
@@ -149,11 +148,11 @@ def devices_for_share(
             None if short >= MOST_DEVICES else short,
             None if long >= MOST_DEVICES else long,
         )
-    asked = _default_values_asked(spec) if values_asked is None else values_asked
+    values = _default_values_asked(spec) if values_asked is None else values_asked
     extra = collision_variance(mechanism)
     return (
         devices_to_detect_of(mechanism, share, extra=extra),
-        devices_to_detect_of(mechanism, share, asked, extra=extra),
+        devices_to_detect_of(mechanism, share, values, extra=extra),
     )
 
 

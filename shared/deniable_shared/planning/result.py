@@ -177,7 +177,7 @@ class Plan:
                 "posterior_from_even_odds": posterior_from_even_odds(collection.epsilon_unchanged),
                 "budget_days": collection.budget_days,
             },
-            "examples": [each.as_dict() for each in self.examples],
+            "examples": [example.as_dict() for example in self.examples],
             "refused": None
             if self.refusal is None
             else {

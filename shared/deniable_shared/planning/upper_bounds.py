@@ -1,4 +1,4 @@
-"""Upper bounds as text: rounded up, so that what is printed holds, too."""
+"""Upper bounds as text, rounded up, so that the printed number is a bound too."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def upper_percent(probability: float) -> str:
         probability: in [0, 1].
     """
     percent, decimals = Decimal(str(probability)) * 100, 2
-    while (shown := _ceiling(percent, decimals)) >= 100 > percent:
+    while (text := _ceiling(percent, decimals)) >= 100 > percent:
         decimals += 1
-    return f"{shown}%"
+    return f"{text}%"
 
 
 def upper_power(bound: float) -> str:

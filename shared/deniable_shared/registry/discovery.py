@@ -52,19 +52,19 @@ class ModelFiles:
         if name in self._carried:
             return _decoded(self._carried[name])
         if self._folder is None:
-            wanted = (
+            constraint = (
                 "in a file beside the registry: read the registry from its file, register it with "
                 "`deniable metrics register FILE`, or pass parse() its folder"
             )
-            raise ParameterError("model", wanted, name)
+            raise ParameterError("model", constraint, name)
         try:
             with (self._folder / name).open("rb") as file:
                 body = file.read(MAX_MODEL_BYTES + 1)
         except OSError as error:
-            wanted = (
+            constraint = (
                 f"a file beside the registry that can be read ({error.strerror or 'not found'})"
             )
-            raise ParameterError("model", wanted, name) from error
+            raise ParameterError("model", constraint, name) from error
         if len(body) > MAX_MODEL_BYTES:
             raise ParameterError("model", f"a file of at most {MAX_MODEL_BYTES:,} bytes", name)
         return body
@@ -76,7 +76,6 @@ def parse_letters(table: TableReader, files: ModelFiles) -> tuple[LetterCode | N
     Args:
         table: its fields ``discover``, ``longest``, ``alphabet``, ``minimum_devices``, ``model``
             and ``model_digest``.
-        files: where the model is.
 
     Returns:
         The code, and how many devices a string must be of at least to be shown; None for both if
@@ -86,21 +85,21 @@ def parse_letters(table: TableReader, files: ModelFiles) -> tuple[LetterCode | N
     longest = table.integer("longest", 1, MAX_LONGEST, default=None)
     alphabet = table.text("alphabet", default=None)
     minimum = table.integer("minimum_devices", 1, MAX_MINIMUM_DEVICES, default=None)
-    named = table.text("model", _FILE, default=None)
+    file_name = table.text("model", _FILE, default=None)
     digest = table.text("model_digest", _DIGEST, default=None)
-    given = {
+    shape = {
         "longest": longest,
         "alphabet": alphabet,
         "minimum_devices": minimum,
-        "model": named,
+        "model": file_name,
         "model_digest": digest,
     }
     if not discover:
-        for name, value in given.items():
+        for name, value in shape.items():
             if value is not None:
                 table.add_problem(name, "left out without discover = true", value)
         return None, None
-    if not table.failed and (named is None) != (digest is None):
+    if not table.failed and (file_name is None) != (digest is None):
         table.add_problem("model_digest", "given with model, and only then", digest)
     if table.failed:
         return None, None
@@ -108,7 +107,7 @@ def parse_letters(table: TableReader, files: ModelFiles) -> tuple[LetterCode | N
     from deniable_shared.letters import DEFAULT_LONGEST, LetterCode, shipped_model
 
     try:
-        model = shipped_model() if named is None else _model(files.read(named), digest)
+        model = shipped_model() if file_name is None else _model(files.read(file_name), digest)
         letters = LetterCode(alphabet or "text", longest or DEFAULT_LONGEST, model)
     except ParameterError as error:
         table.add_problem(error.name, error.constraint, error.value)
@@ -124,9 +123,9 @@ def _model(body: bytes, digest: str | None) -> Model:
     """
     from deniable_shared.letters import Model
 
-    found = hashlib.sha256(body).hexdigest()
-    if found != digest:
-        raise ParameterError("model_digest", f"{found}, the SHA-256 of the model file", digest)
+    actual = hashlib.sha256(body).hexdigest()
+    if actual != digest:
+        raise ParameterError("model_digest", f"{actual}, the SHA-256 of the model file", digest)
     return Model(body)
 
 
@@ -143,8 +142,8 @@ def with_models(body: bytes, folder: Path) -> bytes:
     The files stand in a table at its end, which a registry in the application need not have.
 
     Args:
-        body: the text of the registry file, in UTF-8. What is not TOML is returned as it is:
-            whoever it is sent to says what is wrong.
+        body: the text of the registry file, in UTF-8. A text that is not TOML is returned
+            unchanged; the server that receives it reports the error.
         folder: the registry file's.
 
     Raises:
@@ -156,9 +155,11 @@ def with_models(body: bytes, folder: Path) -> bytes:
         return body
     tables = data.get("metrics")
     metrics = tables.values() if isinstance(tables, dict) else ()
-    named = {metric.get("model") for metric in metrics if isinstance(metric, dict)}
+    files_named = {metric.get("model") for metric in metrics if isinstance(metric, dict)}
     names = sorted(
-        name for name in named if isinstance(name, str) and re.fullmatch(_FILE, name) is not None
+        name
+        for name in files_named
+        if isinstance(name, str) and re.fullmatch(_FILE, name) is not None
     )
     if not names or MODELS in data:
         return body

@@ -35,7 +35,6 @@ def read_ignored(table: TableReader, codes: tuple[str, ...]) -> tuple[str, ...]:
     """The field ``ignore``: codes of findings that are known and meant.
 
     Args:
-        table: of a metric, or the file.
         codes: those that may stand there.
     """
     ignored = table.texts("ignore", default=()) or ()
@@ -45,8 +44,8 @@ def read_ignored(table: TableReader, codes: tuple[str, ...]) -> tuple[str, ...]:
         if code in REGISTRY_CODES:
             table.add_problem("ignore", "of codes about one metric", code, _AT_THE_TOP)
         else:
-            wanted = f"of codes of findings ({', '.join(codes)})"
-            table.add_problem("ignore", wanted, code, did_you_mean(code, codes))
+            constraint = f"of codes of findings ({', '.join(codes)})"
+            table.add_problem("ignore", constraint, code, did_you_mean(code, codes))
     return ignored
 
 

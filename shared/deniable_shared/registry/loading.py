@@ -108,7 +108,6 @@ class Registry:
     """A registry file, resolved.
 
     Attributes:
-        application: the application's name.
         budget: what one device may spend.
         metrics: by name, in the file's order.
         remote_key: the Ed25519 public key, 32 bytes, that remote configurations must be signed
@@ -155,7 +154,7 @@ def parse(
     Args:
         text: TOML; bytes are UTF-8.
         name: the file's name, for messages.
-        folder: where the model files are that it names; not needed if it names none.
+        folder: the folder of the model files that the registry names; None if it names none.
 
     Raises:
         RegistryError: if the text has problems; all of them are listed.
@@ -185,8 +184,8 @@ def parse(
         top.report_unknown()
     if problems:
         raise RegistryError(problems)
-    kept = {key: value for key, value in metrics.items() if value}
-    return Registry(application, budget, kept, remote_key, ignore)
+    nonempty = {key: value for key, value in metrics.items() if value}
+    return Registry(application, budget, nonempty, remote_key, ignore)
 
 
 def _budget(table: TableReader) -> Budget:
@@ -235,14 +234,14 @@ def _metric(
     if epsilon is not None and 0 < affordable < epsilon:
         table.add_problem("epsilon", f"at most {affordable:g}, the budget", float(epsilon))
     values: tuple[str, ...] = ()
-    other: str | None = None
+    catch_all: str | None = None
     absent: str | None = None
     if kind == "category":
         absent = table.text("absent", default=None)
         # A device that reports once does not report absence.
-        values, other = parse_values(table, absent=None if every == "once" else absent)
-        values, (other, absent) = normalized_categories(values, other, absent)
-    parted = parse_segments(table, kind, name, values, other)
+        values, catch_all = parse_values(table, absent=None if every == "once" else absent)
+        values, (catch_all, absent) = normalized_categories(values, catch_all, absent)
+    parted = parse_segments(table, kind, name, values, catch_all)
     ends = table.range("range") if kind in TYPES_WITH_RANGE else None
     bins = 0
     if kind == "distribution":
@@ -254,7 +253,7 @@ def _metric(
     if kind is not None:  # else nobody knows which fields there are
         table.report_unknown()
     if parted is not None:
-        kind, values, other = "category", parted.items, None
+        kind, values, catch_all = "category", parted.items, None
     if table.failed or kind is None or epsilon is None or devices is None or parts is None:
         return None
     try:
@@ -275,7 +274,7 @@ def _metric(
             name,
             kind,  # type: ignore[arg-type]
             values,
-            other,
+            catch_all,
             mechanism,
             every,  # type: ignore[arg-type]
             parts,

@@ -17,17 +17,16 @@ if TYPE_CHECKING:
 
 
 def normalized_categories(
-    values: Sequence[str], *named: str | None
+    values: Sequence[str], *roles_named: str | None
 ) -> tuple[tuple[str, ...], tuple[str | None, ...]]:
     """The categories of a metric in NFC, and those of them that have a role.
 
     Args:
-        values: the categories that are listed.
-        named: categories with a role, such as the catch-all; any that is not among the values is
-            appended to them.
+        roles_named: categories with a role, such as the catch-all; one that is not among the values
+            is appended to them.
     """
     normalized = tuple(map(hashing.normalize, values))
-    roles = tuple(None if role is None else hashing.normalize(role) for role in named)
+    roles = tuple(None if role is None else hashing.normalize(role) for role in roles_named)
     for role in roles:
         if role is not None and role not in normalized:
             normalized = (*normalized, role)
@@ -37,7 +36,7 @@ def normalized_categories(
 def parse_values(
     table: TableReader, *, absent: str | None = None
 ) -> tuple[tuple[str, ...], str | None]:
-    """A list of values, and the one that all others count as.
+    """A list of values, and the catch-all that stands for all others.
 
     A value outside of the list must not be passed over in silence: whoever knows that a device
     takes part would learn from its silence, without any noise, that it holds such a value. So the
@@ -50,14 +49,14 @@ def parse_values(
     Returns:
         The values as they are listed, and ``other`` or None.
     """
-    values, other = table.texts("values"), table.text("other", default="")
+    values, catch_all = table.texts("values"), table.text("other", default="")
     complete = table.read("complete", "true", lambda value: value is True, default=None)
-    if other and complete:
+    if catch_all and complete:
         table.add_problem("complete", "left out: other takes all other values", complete)
-    unstated = other == "" and absent is None and not complete
+    unstated = catch_all == "" and absent is None and not complete
     if values is not None and unstated:
         table.add_problem("other", "given, or complete = true if there are no other values", None)
-    return values or (), other or None
+    return values or (), catch_all or None
 
 
 def parse_attributes(table: TableReader) -> tuple[Attribute, ...] | None:
@@ -70,22 +69,22 @@ def parse_attributes(table: TableReader) -> tuple[Attribute, ...] | None:
     Returns:
         None if there were problems; they are noted.
     """
-    found = []
+    attributes = []
     failed = False
     for name, domain in table.domains(NAME):
         if domain is None:
-            found.append(Attribute(name, "boolean"))
+            attributes.append(Attribute(name, "boolean"))
             continue
-        values, other = parse_values(domain)
+        values, catch_all_value = parse_values(domain)
         domain.report_unknown()
         if not domain.failed:
             try:
-                listed, (catch_all,) = normalized_categories(values, other)
-                found.append(Attribute(name, "category", listed, catch_all))
+                listed, (catch_all,) = normalized_categories(values, catch_all_value)
+                attributes.append(Attribute(name, "category", listed, catch_all))
             except ParameterError as error:
                 domain.add_problem("values", error.constraint, error.value)
         failed |= domain.failed
-    return None if failed or table.failed else tuple(found)
+    return None if failed or table.failed else tuple(attributes)
 
 
 def parse_segments(
@@ -97,8 +96,6 @@ def parse_segments(
         metric: its field ``segment`` is a table, such as
             ``{ name = "channel", values = ["stable", "beta"], other = "another" }``.
         kind: the metric's type.
-        name: the metric's name.
-        values: its own values.
         other: its own catch-all.
     """
     if kind not in ("boolean", "category"):
@@ -106,16 +103,16 @@ def parse_segments(
     table = metric.optional_table("segment")
     if table is None:
         return None
-    called = table.text("name", NAME)
+    segment_name = table.text("name", NAME)
     listed, catch_all = parse_values(table)
     table.report_unknown()
     metric.failed |= table.failed
-    if table.failed or called is None:
+    if table.failed or segment_name is None:
         return None
     segments, (catch_all,) = normalized_categories(listed, catch_all)
     try:
         own = Attribute(name, "boolean" if kind == "boolean" else "category", values, other)
-        return Segments(own, Attribute(called, "category", segments, catch_all))
+        return Segments(own, Attribute(segment_name, "category", segments, catch_all))
     except ParameterError as error:
         metric.add_problem(error.name, error.constraint, error.value)
         return None

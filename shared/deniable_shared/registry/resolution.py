@@ -89,8 +89,8 @@ def resolve(
         raise ParameterError("repeat", f"left out: nothing memoises {kind}", repeat)
     if name != AUTO and name not in allowed:
         if name in _mechanisms_by_name(kind, MEMOIZE if repeat == FRESH else FRESH):
-            wanted = f'"{MEMOIZE}"' if repeat == FRESH else f'"{FRESH}", or left out,'
-            raise ParameterError("repeat", f"{wanted} for {name}", repeat)
+            alternatives = f'"{MEMOIZE}"' if repeat == FRESH else f'"{FRESH}", or left out,'
+            raise ParameterError("repeat", f"{alternatives} for {name}", repeat)
         names = ", ".join((AUTO, *allowed))
         raise ParameterError("mechanism", f"one of {names} for {kind}", name)
     if repeat == FRESH and epsilon_permanent is not None:
@@ -150,11 +150,11 @@ def _check_discovery(name: str, repeat: str) -> None:
     if name != AUTO:
         raise ParameterError("mechanism", "left out with discover = true, which decides it", name)
     if repeat == MEMOIZE:
-        wanted = (
+        constraint = (
             "left out with discover = true: a device would keep one level and row for good, and "
             'could not be found in the others. Use every = "week", "month" or "once" to spend less'
         )
-        raise ParameterError("repeat", wanted, repeat)
+        raise ParameterError("repeat", constraint, repeat)
 
 
 def _check_delta(kind: str, mechanism: type[Mechanism] | None, delta: Fraction | None) -> None:
@@ -163,13 +163,15 @@ def _check_delta(kind: str, mechanism: type[Mechanism] | None, delta: Fraction |
     Raises:
         ParameterError: otherwise.
     """
-    taken = mechanism is not None and mechanism.takes_delta
-    if taken == (delta is not None):
+    takes_delta = mechanism is not None and mechanism.takes_delta
+    if takes_delta == (delta is not None):
         return
-    taking = sorted(name for name, each in MECHANISMS.items() if each.takes_delta)
-    shown = None if delta is None else float(delta)
+    taking = sorted(
+        name for name, mechanism_class in MECHANISMS.items() if mechanism_class.takes_delta
+    )
+    delta_shown = None if delta is None else float(delta)
     if any(kind in MECHANISMS[name].types for name in taking):
         constraint = f"given for {' and '.join(taking)}, and left out for all others"
     else:
         constraint = f"left out: only {' and '.join(taking)} has one"
-    raise ParameterError("delta", constraint, shown)
+    raise ParameterError("delta", constraint, delta_shown)

@@ -61,8 +61,8 @@ def randomized_response_of_shares(support: Support, shares: Sequence[float]) -> 
         shares: of all items; they add up to 1.
     """
     gap = support.p - support.q
-    told = entropy(support.q + gap * share for share in shares)
-    return max(0.0, told - entropy((support.p, *[support.q] * (len(shares) - 1))))
+    output = entropy(support.q + gap * share for share in shares)
+    return max(0.0, output - entropy((support.p, *[support.q] * (len(shares) - 1))))
 
 
 def unary_encoding(size: int, support: Support) -> float:
@@ -84,8 +84,9 @@ def unary_encoding(size: int, support: Support) -> float:
     return _over_binomial(
         size - 1,
         q,
-        lambda others: (
-            p * math.log2(if_set / mean(others + 1)) + (1 - p) * math.log2(if_clear / mean(others))
+        lambda set_bits: (
+            p * math.log2(if_set / mean(set_bits + 1))
+            + (1 - p) * math.log2(if_clear / mean(set_bits))
         ),
     )
 
@@ -120,36 +121,35 @@ def bloom_filter(bits: int, hashes: int, if_set: float, if_clear: float) -> floa
 
     def bound(count: float) -> float:
         mean = (count * if_set + (bits - count) * if_clear) / bits
-        known = count * binary_entropy(if_set) + (bits - count) * binary_entropy(if_clear)
-        return bits * binary_entropy(mean) - known
+        noise = count * binary_entropy(if_set) + (bits - count) * binary_entropy(if_clear)
+        return bits * binary_entropy(mean) - noise
 
     low, high = 0.0, float(hashes)
     for _ in range(60):  # ternary search: the interval shrinks to 1e-10
-        one, two = low + (high - low) / 3, high - (high - low) / 3
-        low, high = (one, high) if bound(one) < bound(two) else (low, two)
+        lower, two = low + (high - low) / 3, high - (high - low) / 3
+        low, high = (lower, high) if bound(lower) < bound(two) else (low, two)
     return bound(high)
 
 
-def grouped_bins(size: int, asked: int, lie: float) -> float:
+def grouped_bins(size: int, buckets: int, lie: float) -> float:
     """Of bits for some bins that are known, each wrong with a probability; over how many are set.
 
     Args:
-        size: how many bins there are.
-        asked: for how many of them a report has a bit; every bin is asked as often.
+        buckets: for how many of them a report has a bit; every bin is asked as often.
         lie: the probability that a bit is wrong, in (0, 1/2).
     """
-    rest, odds = 1 - asked / size, (1 - lie) / lie
+    unasked, odds = 1 - buckets / size, (1 - lie) / lie
 
     def mean(count: int) -> float:
-        return rest + (count * odds + (asked - count) / odds) / size
+        return unasked + (count * odds + (buckets - count) / odds) / size
 
-    def of_own(others: int) -> float:
-        told = (1 - lie) * math.log2(odds / mean(others + 1))
-        return told + lie * math.log2(1 / odds / mean(others))
+    def of_own(set_bits: int) -> float:
+        gained = (1 - lie) * math.log2(odds / mean(set_bits + 1))
+        return gained + lie * math.log2(1 / odds / mean(set_bits))
 
-    own = _over_binomial(asked - 1, lie, of_own)
-    none = _over_binomial(asked, lie, lambda count: -math.log2(mean(count))) if rest else 0.0
-    return asked / size * own + rest * none
+    own = _over_binomial(buckets - 1, lie, of_own)
+    none = _over_binomial(buckets, lie, lambda count: -math.log2(mean(count))) if unasked else 0.0
+    return buckets / size * own + unasked * none
 
 
 def discrete_laplace(steps: int, scale: float) -> float:

@@ -24,7 +24,14 @@ def entropy(probabilities: Iterable[float]) -> float:
     Args:
         probabilities: of all values; they add up to 1. Those of 0 count for nothing.
     """
-    return math.fsum(-each * math.log2(each) for each in probabilities if each > 0) + 0.0
+    return (
+        math.fsum(
+            -probability * math.log2(probability)
+            for probability in probabilities
+            if probability > 0
+        )
+        + 0.0
+    )
 
 
 def binary_entropy(probability: float) -> float:
@@ -63,8 +70,7 @@ def share_alone_approximately(devices: int, bits: float) -> float:
 def share_in_pairs(devices: int, bits: float) -> float:
     """The share of devices that exactly one other is like: r e^-r, with r = n/d.
 
-    Every pair has two members, so this counts people and not pairs, of which there are half as
-    many.
+    This counts people, of whom there are twice as many as pairs.
 
     Args:
         devices: n, at least 1.

@@ -55,7 +55,6 @@ def guess_after(spec: Spec, prior: float) -> Guess:
     """What one report of a metric makes of a guess.
 
     Args:
-        spec: the metric's.
         prior: how probable it seemed that a device has a value, in (0, 1).
     """
     mechanism = spec.mechanism

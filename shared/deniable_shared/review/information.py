@@ -66,7 +66,6 @@ def information(mechanism: Mechanism, shares: Sequence[float] | None = None) -> 
     """What one report tells on average of the value that a device holds.
 
     Args:
-        mechanism: of a metric.
         shares: of the values, in the order of the metric's; None if they may be any.
     """
     if shares is None:
@@ -82,9 +81,6 @@ def permanent_information(mechanism: Mechanism) -> Information | None:
 
     Reports that are all drawn from a permanent answer tell no more of the value than that does
     (Cover and Thomas, theorem 2.8.1).
-
-    Args:
-        mechanism: of a metric.
     """
     if mechanism.epsilon_permanent is None:
         return None
@@ -187,9 +183,9 @@ def _(mechanism: Trie) -> Information:
 @_of_report.register
 def _(mechanism: SampledAttribute) -> Information:
     """Of an attribute that is known."""
-    found = [_of_report(oracle) for oracle in mechanism.inner]
-    bits = math.fsum(each.bits for each in found) / len(found)
-    return Information(bits, exact=all(each.exact for each in found))
+    parts = [_of_report(oracle) for oracle in mechanism.inner]
+    bits = math.fsum(part.bits for part in parts) / len(parts)
+    return Information(bits, exact=all(part.exact for part in parts))
 
 
 @_of_report.register

@@ -33,7 +33,6 @@ class MetricBits:
     """What one metric tells, in bits.
 
     Attributes:
-        name: of the metric.
         value: the entropy of its value, which is what somebody would learn on average who saw the
             value itself; None for a text, which may be any.
         rarest: what somebody would learn who saw the rarest value; None for a text without shares.
@@ -61,7 +60,6 @@ def bits_of(
     """What a metric tells.
 
     Args:
-        spec: the metric's.
         shares: of its values; without them all values are equally common as far as the value is
             concerned, and the average holds whatever the shares are.
         lifetime: the epsilon that a device spends in its life; None if it is not known.
@@ -77,13 +75,13 @@ def bits_of(
         value = rarest = _NUMBER
     elif spec.letters is not None:
         value = rarest = float(spec.letters.bits)
-    told = _information(spec, shares)
-    average = told.bits if value is None else min(told.bits, value)
+    of_report = _information(spec, shares)
+    average = of_report.bits if value is None else min(of_report.bits, value)
     reports = most_periods(spec.every, DAYS_OF_A_YEAR)
     if lifetime is not None and mechanism.epsilon_permanent is None:
         reports = max(1, min(reports, most_reports(lifetime, mechanism.epsilon)))
     permanent = permanent_information(mechanism)
-    limits = [reports * told.bits]
+    limits = [reports * of_report.bits]
     limits += [] if value is None else [value]
     limits += [] if permanent is None else [permanent.bits]
     if isinstance(mechanism, BitMean):
@@ -94,7 +92,7 @@ def bits_of(
         rarest=rarest,
         one_report=bits_revealed(mechanism.epsilon),
         average=average,
-        exact=told.exact,
+        exact=of_report.exact,
         reports=reports,
         year=min(limits),
     )
@@ -116,9 +114,9 @@ def _information(spec: Spec, shares: Shares | None) -> Information:
     mechanism = spec.mechanism
     if shares is not None and isinstance(mechanism, SampledAttribute):
         oracles = zip(mechanism.inner, shares, strict=True)
-        found = [information(oracle, part) for oracle, part in oracles]
-        bits = math.fsum(each.bits for each in found) / len(found)
-        return Information(bits, all(each.exact for each in found))
+        parts = [information(oracle, part) for oracle, part in oracles]
+        bits = math.fsum(part.bits for part in parts) / len(parts)
+        return Information(bits, all(part.exact for part in parts))
     if shares is None or spec.type in ("attributes", "string"):
         return information(mechanism)
     return information(mechanism, shares[0])

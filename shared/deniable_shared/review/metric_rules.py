@@ -29,13 +29,12 @@ def metric_findings(metric: Metric, devices: int) -> Iterator[Finding]:
     """What the rules find of one metric, but not whether it is ignored.
 
     Args:
-        metric: of a registry.
         devices: among how many a device is to be hidden.
     """
     for code, rule in METRIC_RULES.items():
-        found = rule(metric, devices)
-        if found is not None:
-            yield Finding(code, metric.spec.name, *found)
+        result = rule(metric, devices)
+        if result is not None:
+            yield Finding(code, metric.spec.name, *result)
 
 
 def _changing_memoized(metric: Metric, _: int) -> tuple[str, str] | None:
@@ -54,8 +53,8 @@ def _free_text(metric: Metric, _: int) -> tuple[str, str] | None:
     if spec.type != "string":
         return None
     words = f"{spec.name.replace('_', ' ')} {metric.description}".casefold()
-    found = _FREE_TEXT.search(words)
-    if found is None:
+    match = _FREE_TEXT.search(words)
+    if match is None:
         return None
     consequence = (
         "texts that enough devices have are shown as they are"
@@ -63,7 +62,7 @@ def _free_text(metric: Metric, _: int) -> tuple[str, str] | None:
         else "whoever guesses a text can ask how common it is"
     )
     return (
-        f"{found[0].strip()!r} in its name or description: what people write may name them, and "
+        f"{match[0].strip()!r} in its name or description: what people write may name them, and "
         f"{consequence}",
         "collect a property of the text instead, such as a category or its length",
     )
@@ -105,10 +104,10 @@ def _segments_too_fine(metric: Metric, devices: int) -> tuple[str, str] | None:
     spec = metric.spec
     if spec.segments is None:
         return None
-    pairs, seen = len(spec.values), detectable_share(spec.mechanism, devices)
-    if seen is not None and seen * pairs <= 1:
+    pairs, smallest = len(spec.values), detectable_share(spec.mechanism, devices)
+    if smallest is not None and smallest * pairs <= 1:
         return None
-    least = "not even one that all have" if seen is None else f"none below {seen:.1%}"
+    least = "not even one that all have" if smallest is None else f"none below {smallest:.1%}"
     return (
         f"{pairs:,} pairs of a value and a segment have {1 / pairs:.1%} each on average, and "
         f"{devices:,} devices show {least}: most of it is collected for nothing",
@@ -120,9 +119,9 @@ def _silence_tells(metric: Metric, _: int) -> tuple[str, str] | None:
     lists = list(_lists_without_others(metric.spec))
     if not lists:
         return None
-    whose = "" if lists == ["its values"] else f" of {' and '.join(lists)}"
+    of_lists = "" if lists == ["its values"] else f" of {' and '.join(lists)}"
     return (
-        f"complete = true{whose} says that every device has one of the listed values. A "
+        f"complete = true{of_lists} says that every device has one of the listed values. A "
         "device with another value sends nothing, and that silence reveals it without noise",
         'give other = "another" (or absent, of a category), or ignore this if there can be no '
         "other value",

@@ -42,7 +42,6 @@ def read_priors(path: Path, registry: Registry) -> dict[str, Shares]:
 
     Args:
         path: of the file, in UTF-8.
-        registry: with the metrics.
 
     Raises:
         PriorsError: if it cannot be read, or says what cannot be; its first problems are listed.
@@ -66,16 +65,16 @@ def read_priors(path: Path, registry: Registry) -> dict[str, Shares]:
             of_metric = by_metric.setdefault(words[0], {})
             item = hashing.normalize(words[1])
             of_metric[item] = of_metric.get(item, 0.0) + share
-    found = {}
+    shares_by_metric = {}
     for name, weights in by_metric.items():
         shares = _shares(registry.metrics[name].spec, weights, problems)
         if shares is not None:
-            found[name] = shares
+            shares_by_metric[name] = shares
     if problems:
         more = len(problems) - MAX_PROBLEMS
         listed = problems[:MAX_PROBLEMS] + ([f"and {more:,} more"] if more > 0 else [])
-        raise PriorsError("\n".join(f"{path}: {each}" for each in listed))
-    return found
+        raise PriorsError("\n".join(f"{path}: {problem}" for problem in listed))
+    return shares_by_metric
 
 
 def _text(path: Path) -> str:
@@ -92,8 +91,8 @@ def _text(path: Path) -> str:
 def _rows(text: str, registry: Registry, problems: list[str]) -> list[tuple[int, list[str], float]]:
     """Line, words and number of each line; the first is left out if it is one of headings."""
     first = text.partition("\n")[0]
-    delimiter = next((each for each in "\t;" if each in first), ",")
-    found = []
+    delimiter = next((separator for separator in "\t;" if separator in first), ",")
+    rows = []
     try:
         for line, words in enumerate(csv.reader(io.StringIO(text), delimiter=delimiter), 1):
             stripped = [word.strip() for word in words]
@@ -101,18 +100,20 @@ def _rows(text: str, registry: Registry, problems: list[str]) -> list[tuple[int,
                 continue
             weight = _number(stripped[-1])
             if weight is not None and 0 <= weight <= MOST:
-                found.append((line, stripped, weight))
+                rows.append((line, stripped, weight))
             elif line > 1 or weight is not None or not _are_headings(stripped, registry):
-                wanted = f"its last word must be a share or a count in [0, {MOST:.0e}]"
-                problems.append(f"line {line}: {wanted}, got {_shown(stripped[-1])}")
+                constraint = f"its last word must be a share or a count in [0, {MOST:.0e}]"
+                problems.append(f"line {line}: {constraint}, got {_shown(stripped[-1])}")
     except csv.Error as error:
         problems.append(f"must be a table, of commas or tabs: {error}")
-    return found
+    return rows
 
 
 def _are_headings(words: list[str], registry: Registry) -> bool:
     """Whether words that do not end in a number are headings rather than a mistake."""
-    return words[0] not in registry.metrics and not any(each.isdigit() for each in words[-1])
+    return words[0] not in registry.metrics and not any(
+        character.isdigit() for character in words[-1]
+    )
 
 
 def _number(text: str) -> float | None:
@@ -125,16 +126,16 @@ def _number(text: str) -> float | None:
 def _only_metric(registry: Registry, items: set[str], problems: list[str]) -> str | None:
     """The metric that lists all items; None, with a problem, unless there is exactly one."""
     normalized = {hashing.normalize(item) for item in items}
-    found = [
+    matching = [
         name
         for name, metric in registry.metrics.items()
         if normalized <= {item for part in _domains(metric.spec) for item in part}
     ]
-    if len(found) == 1:
-        return found[0]
-    wanted = "no metric lists" if not found else f"{' and '.join(found)} each list"
+    if len(matching) == 1:
+        return matching[0]
+    problem = "no metric lists" if not matching else f"{' and '.join(matching)} each list"
     problems.append(
-        f"{wanted} all items of the file: begin each line with the metric's name, as in "
+        f"{problem} all items of the file: begin each line with the metric's name, as in "
         "theme,dark,0.4"
     )
     return None
@@ -169,21 +170,21 @@ def _shares(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> Sh
     if spec.other is not None:
         parts[0][spec.other] += sum(unlisted.values())
         unlisted.clear()
-    known = [each for domain in domains for each in domain]
+    values = [value for domain in domains for value in domain]
     for item in unlisted:
-        hint = _hint(item, known, problems)
+        hint = _hint(item, values, problems)
         problems.append(
-            f"{spec.name}: must have items such as {_shown(known[0])}, got {_shown(item)}.{hint}"
+            f"{spec.name}: must have items such as {_shown(values[0])}, got {_shown(item)}.{hint}"
         )
     if unlisted:
         return None
-    names = [f"{spec.name}.{each.name}" for each in spec.attributes] or [spec.name]
-    found = [
+    names = [f"{spec.name}.{attribute.name}" for attribute in spec.attributes] or [spec.name]
+    per_attribute = [
         _normalized(name, tuple(part.values()), problems)
         for name, part in zip(names, parts, strict=True)
     ]
-    complete = [part for part in found if part is not None]
-    return tuple(complete) if len(complete) == len(found) else None
+    complete = [part for part in per_attribute if part is not None]
+    return tuple(complete) if len(complete) == len(per_attribute) else None
 
 
 def _normalized(
@@ -192,16 +193,16 @@ def _normalized(
     """Weights as shares of their sum: counts, or shares that add up to 1 already."""
     listed = tuple(weights)
     total = math.fsum(listed)
-    are_shares = max(listed) <= 1 and not all(each.is_integer() for each in listed)
+    are_shares = max(listed) <= 1 and not all(weight.is_integer() for weight in listed)
     if not 0 < total < math.inf or (are_shares and not abs(total - 1) <= _ROUNDING):
         problems.append(f"{name}: its shares must add up to 1, got {total:.4g}")
         return None
-    return tuple(each / total for each in listed)
+    return tuple(weight / total for weight in listed)
 
 
-def _hint(typed: str, known: Iterable[str], problems: list[str]) -> str:
+def _hint(typed: str, names: Iterable[str], problems: list[str]) -> str:
     """What is probably meant, of the problems that are listed: looking for it takes a while."""
-    return did_you_mean(typed, known) if len(problems) < MAX_PROBLEMS else ""
+    return did_you_mean(typed, names) if len(problems) < MAX_PROBLEMS else ""
 
 
 def _shown(text: str) -> str:

@@ -31,56 +31,60 @@ LIST_OF_ITS_OWN: Final = 5
 called; shorter lists, such as yes, no and unknown, fit many questions."""
 
 
-def registry_findings(registry: Registry, told: Together) -> Iterator[Finding]:
+def registry_findings(registry: Registry, bits: Together) -> Iterator[Finding]:
     """What the rules find of all metrics, but not whether it is ignored.
 
     Args:
-        registry: with all metrics.
-        told: what they tell together.
+        bits: what they tell together.
     """
-    yield from _adds_up(told)
+    yield from _adds_up(bits)
     yield from _repeated_value(registry)
-    yield from _small_classes(told)
+    yield from _small_classes(bits)
     yield from _yearly_delta(registry)
     yield from _daily_budget(registry)
     yield from _lifetime_budget(registry)
 
 
-def _adds_up(told: Together) -> Iterator[Finding]:
-    if not told.year >= told.needed:
+def _adds_up(bits: Together) -> Iterator[Finding]:
+    if not bits.year >= bits.needed:
         return
-    by = join_names(told.leading_in_a_year) or "the class of the device"
+    by = join_names(bits.leading_in_a_year) or "the class of the device"
     yield Finding(
         "adds-up",
         None,
         f"whoever can link a year's reports of one device may learn up to "
-        f"{upper_decimals(told.year, 1)} bits of it, and {told.needed:.1f} single out one of "
-        f"{told.devices:,}. Enough may be: {by}",
+        f"{upper_decimals(bits.year, 1)} bits of it, and {bits.needed:.1f} single out one of "
+        f"{bits.devices:,}. Enough may be: {by}",
         'report less often, take repeat = "memoize" for what rarely changes, smaller epsilons or '
         "fewer metrics",
     )
 
 
 def _repeated_value(registry: Registry) -> Iterator[Finding]:
-    seen: list[Metric] = []
+    earlier: list[Metric] = []
     for metric in registry.metrics.values():
-        other = next((each for each in seen if _undoes_memory(each, metric)), None)
-        seen.append(metric)
-        if other is not None:
+        similar = next(
+            (metric_before for metric_before in earlier if _undoes_memory(metric_before, metric)),
+            None,
+        )
+        earlier.append(metric)
+        if similar is not None:
             yield Finding(
                 "repeated-value",
                 metric.spec.name,
-                f"it seems to ask for the same value as {other.spec.name}, and "
+                f"it seems to ask for the same value as {similar.spec.name}, and "
                 'repeat = "memoize" limits what reports tell of a value for each metric by itself: '
                 "their epsilons add up",
                 "ask once, or for different things",
             )
 
 
-def _undoes_memory(one: Metric, other: Metric) -> bool:
+def _undoes_memory(first: Metric, second: Metric) -> bool:
     """Whether two metrics seem to ask for one value, and one of them memoises it."""
-    permanent = (each.spec.mechanism.epsilon_permanent for each in (one, other))
-    return any(each is not None for each in permanent) and _same_value(one.spec, other.spec)
+    permanent = (metric.spec.mechanism.epsilon_permanent for metric in (first, second))
+    return any(epsilon is not None for epsilon in permanent) and _same_value(
+        first.spec, second.spec
+    )
 
 
 def _same_value(first: Spec, second: Spec) -> bool:
@@ -90,29 +94,31 @@ def _same_value(first: Spec, second: Spec) -> bool:
     if first.type != second.type:
         return False
     if first.type == "category":
-        values, others = (
-            set(each.segments.of.domain if each.segments else each.values)
-            for each in (first, second)
+        values, other_values = (
+            set(spec.segments.of.domain if spec.segments else spec.values)
+            for spec in (first, second)
         )
-        return values == others and (len(values) >= LIST_OF_ITS_OWN or _similar(first, second))
+        return values == other_values and (
+            len(values) >= LIST_OF_ITS_OWN or _similar(first, second)
+        )
     return _similar(first, second)
 
 
-def _similar(one: Spec, other: Spec) -> bool:
+def _similar(first: Spec, second: Spec) -> bool:
     """Whether all words of one name are in the other: ``browser`` and ``browser_version``."""
-    first, second = (set(each.name.split("_")) for each in (one, other))
-    return first <= second or second <= first
+    words, other_words = (set(spec.name.split("_")) for spec in (first, second))
+    return words <= other_words or other_words <= words
 
 
-def _small_classes(told: Together) -> Iterator[Finding]:
-    limit = math.log2(told.devices / FEWEST_OF_A_CLASS)
-    if not told.constants > max(limit, 0.0):
+def _small_classes(bits: Together) -> Iterator[Finding]:
+    limit = math.log2(bits.devices / FEWEST_OF_A_CLASS)
+    if not bits.constants > max(limit, 0.0):
         return
     yield Finding(
         "small-classes",
         None,
-        f"{join_names(told.constant_metrics)} show {told.constants:.1f} bits of a device without "
-        f"noise, which leaves fewer than {FEWEST_OF_A_CLASS} of {told.devices:,} devices in a "
+        f"{join_names(bits.constant_metrics)} show {bits.constants:.1f} bits of a device without "
+        f"noise, which leaves fewer than {FEWEST_OF_A_CLASS} of {bits.devices:,} devices in a "
         "class",
         "take fewer rows, cohorts or bins, or mechanisms without them",
     )

@@ -53,7 +53,6 @@ def review(
     """Reviews a registry.
 
     Args:
-        registry: with all metrics.
         devices: among how many a device is to be hidden, at least 2; the most that a metric
             expects, if left out.
         priors: shares of values, by metric, see `read_priors`; without them all values of a metric
@@ -65,15 +64,15 @@ def review(
     hidden_among = devices or max(FEWEST_DEVICES, *expected)
     lifetime = registry.budget.epsilon_lifetime
     bits = tuple(bits_of(spec, shares.get(spec.name), lifetime=lifetime) for spec in specs)
-    told = together(bits, specs, hidden_among, equally_common=not shares)
-    found = [*_of_metrics(registry, devices), *registry_findings(registry, told)]
-    judged = [_judged(finding, registry) for finding in found]
+    bits_together = together(bits, specs, hidden_among, equally_common=not shares)
+    findings = [*_of_metrics(registry, devices), *registry_findings(registry, bits_together)]
+    judged = [_judged(finding, registry) for finding in findings]
     return Review(
         metrics=bits,
-        together=told,
+        together=bits_together,
         records=records_of(specs, hidden_among),
-        findings=tuple(each for each in judged if not each.ignored),
-        ignored=tuple(each for each in judged if each.ignored),
+        findings=tuple(finding for finding in judged if not finding.ignored),
+        ignored=tuple(finding for finding in judged if finding.ignored),
         shares_given=tuple(shares),
     )
 

@@ -28,7 +28,6 @@ class Together:
     """What all metrics tell together, in bits.
 
     Attributes:
-        metrics: how many there are.
         devices: among how many a device is to be hidden, n.
         needed: the bits that single out one of them, log2 n.
         largest: the value that tells most, without noise: all values together tell no less.
@@ -75,7 +74,6 @@ class RecordBits:
 
     Attributes:
         name: of the metric.
-        attributes: how many there are.
         records: how many different records there are.
         alone: the share of devices that are alone with theirs, exactly, if all records are equally
             common.
@@ -101,35 +99,34 @@ def together(
     """What metrics tell together.
 
     Args:
-        metrics: what each of them tells.
         specs: theirs, which say what is the same in all reports of a device, and deltas.
         devices: among how many a device is to be hidden, at least `FEWEST_DEVICES`.
         equally_common: whether the bits are those of equally common values.
     """
     needed = math.log2(devices)
-    values = [each.value for each in metrics if each.value is not None]
-    texts = tuple(each.name for each in metrics if each.value is None)
+    values = [metric.value for metric in metrics if metric.value is not None]
+    texts = tuple(metric.name for metric in metrics if metric.value is None)
     total = math.fsum(values)
-    leading = _fewest(metrics, needed, lambda each: each.value or 0.0)
+    leading = _fewest(metrics, needed, lambda metric: metric.value or 0.0)
     lasting = [spec for spec in specs if spec.mechanism.permanent_groups > 1]
     constants = shown_bits((spec.digest, spec.mechanism.permanent_groups) for spec in lasting)
-    bits = {each.name: each.value or 0.0 for each in metrics}
-    known = math.fsum(bits[name] for name in leading) if leading else total
+    bits = {metric.name: metric.value or 0.0 for metric in metrics}
+    leading_bits = math.fsum(bits[name] for name in leading) if leading else total
     return Together(
         metrics=len(metrics),
         devices=devices,
         needed=needed,
         largest=max(values, default=0.0),
         total=None if texts else total,
-        rarest=math.fsum(each.rarest for each in metrics if each.rarest is not None),
+        rarest=math.fsum(metric.rarest for metric in metrics if metric.rarest is not None),
         texts=texts,
         leading=leading,
-        alone=share_alone(devices, known) if equally_common and values else None,
-        one_report_each=math.fsum(each.average for each in metrics),
-        one_report_each_most=math.fsum(each.one_report for each in metrics),
+        alone=share_alone(devices, leading_bits) if equally_common and values else None,
+        one_report_each=math.fsum(metric.average for metric in metrics),
+        one_report_each_most=math.fsum(metric.one_report for metric in metrics),
         with_delta=tuple(spec.name for spec in specs if spec.mechanism.delta),
-        year=math.fsum(each.year for each in metrics) + constants,
-        leading_in_a_year=_fewest(metrics, needed - constants, lambda each: each.year),
+        year=math.fsum(metric.year for metric in metrics) + constants,
+        leading_in_a_year=_fewest(metrics, needed - constants, lambda metric: metric.year),
         constants=constants,
         constant_metrics=tuple(spec.name for spec in lasting),
     )
@@ -139,21 +136,20 @@ def _fewest(
     metrics: Sequence[MetricBits], needed: float, bits: Callable[[MetricBits], float]
 ) -> tuple[str, ...]:
     """The fewest metrics that reach so many bits, largest first; none if all do not."""
-    found: list[str] = []
+    names: list[str] = []
     reached = 0.0
-    for each in sorted(metrics, key=bits, reverse=True):
+    for metric in sorted(metrics, key=bits, reverse=True):
         if reached >= needed:
             break
-        found.append(each.name)
-        reached += bits(each)
-    return tuple(found) if reached >= needed else ()
+        names.append(metric.name)
+        reached += bits(metric)
+    return tuple(names) if reached >= needed else ()
 
 
 def records_of(specs: Iterable[Spec], devices: int) -> tuple[RecordBits, ...]:
     """How many devices a record would single out, of each metric with attributes.
 
     Args:
-        specs: of all metrics.
         devices: among how many.
     """
     return tuple(_record(spec, devices) for spec in specs if spec.attributes)

@@ -1,6 +1,7 @@
 """The same reports, asked of somebody else's accountant: dp_accounting, in its own environment.
 
-It pins other versions of what is installed here, so ``make test-accountant`` makes the environment.
+It pins other versions of what is installed here, so ``make test PART=accountant`` makes an
+environment.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ DAYS = ((30, 1e-6), (365, 1e-6), (365, 1e-8))
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not PYTHON.exists(), reason="make test-accountant")
+@pytest.mark.skipif(not PYTHON.exists(), reason="make test PART=accountant")
 def test_figures_are_those_of_another_accountant():
     """Between its optimistic and its pessimistic figure, each of a grid of 1e-4, or hardly above.
 

@@ -38,7 +38,7 @@ def test_a_new_report_is_a_new_answer(service):
     service.send(upload(b"\x02"))
     found = ask(service, tag=tag)
     assert found.status_code == 200
-    assert found.get_json()["reports"] == 2
+    assert found.get_json()["head"]["reports"] == 2
 
 
 def test_another_question_has_another_tag(service):

@@ -235,7 +235,7 @@ def test_every_answer_says_how_many_reports_an_exclusion_leaves_out(service):
     assert listed["late"]["excluded_reports"] == 0
     for question in ("estimate", "health", "series", f"change?before={days[0]}&after={days[1]}"):
         answer = service.ask(f"/v1/metrics/theme/{question}").get_json()
-        assert answer["excluded_reports"] == 6, answer
+        assert answer["head"]["excluded_reports"] == 6, answer
 
 
 def test_slices_that_nobody_reads_to_their_end_hold_nothing(target):

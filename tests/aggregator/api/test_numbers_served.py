@@ -14,11 +14,12 @@ from click.testing import CliRunner
 
 import deniable
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.answers.estimates import Distribution
+from deniable_aggregator.answers.answer import Answer
 from deniable_aggregator.media.pictures.files import save
 from deniable_aggregator.telling.figures import figure_of
 from deniable_shared import registry
 from tests.aggregator.cli.test_cli import Quiet
+from tests.aggregator.served import number, numbers
 from tests.aggregator.service import TODAY, problem, serving, wire
 from tests.command_line import deniable as command
 from tests.privacy.conformance import secret_of, seeded
@@ -108,30 +109,32 @@ def test_numbers_of_a_real_client_reach_the_tally(service, tmp_path):
         assert client.record("noisy_seconds", -3) == "recorded"
         assert client.flush(timeout_seconds=120).pending == 0
     for name in ("startup_seconds", "air_time", "noisy_seconds"):
-        assert service.ask(f"/v1/metrics/{name}/estimate").get_json()["reports"] == 1
+        assert service.ask(f"/v1/metrics/{name}/estimate").get_json()["head"]["reports"] == 1
 
 
 @pytest.mark.parametrize("name", ["startup_seconds", "noisy_seconds"])
 def test_a_mean_is_answered_in_its_unit(service, name):
     send(service, name)
     answer = service.ask(f"/v1/metrics/{name}/estimate").get_json()
-    assert answer["reports"] == 2_000
-    assert abs(answer["mean"]["estimate"] - VALUES[name]) < 4 * answer["mean"]["standard_error"]
-    assert ("delta" in answer["versions"][0]) == (name == "noisy_seconds")
+    assert answer["head"]["reports"] == 2_000
+    mean = number(answer, "mean")
+    assert abs(mean["estimate"] - VALUES[name]) < 4 * mean["standard_error"]
+    assert ("delta" in answer["head"]["versions"][0]) == (name == "noisy_seconds")
 
 
 @pytest.mark.parametrize("name", ["air_time", "taxi_time"])
 def test_a_distribution_is_answered_with_bins_and_quantiles(service, name):
     send(service, name)
     answer = service.ask(f"/v1/metrics/{name}/estimate").get_json()
-    bins = answer["bins"]
+    bins = numbers(answer, "bin")
     assert len(bins) == METRICS[name].spec.mechanism.size
-    fullest = max(bins, key=lambda row: row["share"])
-    assert fullest["from"] <= VALUES[name] < fullest["to"]
-    median = next(row for row in answer["quantiles"] if row["quantile"] == 0.5)
-    assert fullest["from"] <= median["estimate"] <= fullest["to"]
+    fullest = max(bins, key=lambda row: row["estimate"])
+    assert fullest["bin_from"] <= VALUES[name] < fullest["bin_to"]
+    median = number(answer, "quantile", quantile=0.5)
+    assert fullest["bin_from"] <= median["estimate"] <= fullest["bin_to"]
     other = service.ask(f"/v1/metrics/{name}/estimate?reconstruction=ems").get_json()
-    assert other["method"] == ("ems" if name == "air_time" else "unbiased")
+    methods = {each["method"] for each in numbers(other, "bin", "quantile")}
+    assert methods == {"ems" if name == "air_time" else "unbiased"}
 
 
 def test_questions_about_items_are_refused_for_numbers(service):
@@ -150,10 +153,9 @@ def test_the_command_line_prints_a_mean_with_its_error(service, command_line, tm
     done = command_line("startup_seconds")
     assert done.exit_code == 0, done.output
     assert "(startup_seconds)" in done.output
-    assert "The mean is " in done.output
-    assert " ± " in done.output
+    assert "The mean is 5 to 8." in done.output
     assert "2,000 reports, one-bit mean at epsilon 1.00" in done.output
-    assert json.loads(command_line("startup_seconds", "--json").output)["kind"] == "mean"
+    assert json.loads(command_line("startup_seconds", "--json").output)["head"]["kind"] == "mean"
     picture = command_line("startup_seconds", "--picture", str(tmp_path / "mean.svg"))
     assert picture.exit_code == 0
     assert (tmp_path / "mean.svg").read_text().startswith("<svg")
@@ -182,13 +184,14 @@ def test_the_command_line_prints_a_histogram_with_bars_and_quantiles(
 def test_the_chart_of_a_distribution_holds_its_bins_and_median(service, tmp_path):
     send(service, "taxi_time")
     content = service.ask("/v1/metrics/taxi_time/estimate").get_data()
-    answer = msgspec.json.decode(content, type=Distribution)
+    answer = msgspec.json.decode(content, type=Answer)
     figure = figure_of(answer)
     (histogram,) = figure.panels
     drawn = [(bar.start, bar.end, bar.interval.low, bar.interval.high) for bar in histogram.bars]
-    assert drawn == [(each.start, each.end, each.low, each.high) for each in answer.bins]
+    assert drawn == [(each.bin_from, each.bin_to, each.low, each.high) for each in answer.of("bin")]
     placed = {each.name: each.interval.estimate for each in histogram.placed}
-    assert placed["median"] == next(q.estimate for q in answer.quantiles if q.quantile == 0.5)
+    (median,) = (each for each in answer.of("quantile") if each.quantile == 0.5)
+    assert placed["median"] == median.estimate
     assert save(figure, tmp_path / "taxi.png") is None
     assert (tmp_path / "taxi.png").read_bytes().startswith(b"\x89PNG")
 
@@ -196,7 +199,7 @@ def test_the_chart_of_a_distribution_holds_its_bins_and_median(service, tmp_path
 def test_a_check_says_what_a_number_reveals_and_needs(tmp_path):
     file = tmp_path / "metrics.toml"
     file.write_text(REGISTRY)
-    done = CliRunner(env={"COLUMNS": "120"}).invoke(command, ["metrics", "check", str(file)])
+    done = CliRunner(env={"COLUMNS": "120"}).invoke(command, ["check", str(file)])
     assert done.exit_code == 0, done.output
     for expected in (
         "0 to 30; values outside count as its ends",
@@ -207,7 +210,7 @@ def test_a_check_says_what_a_number_reveals_and_needs(tmp_path):
         "1% bin",
     ):
         assert expected in done.output, done.output
-    done = CliRunner().invoke(command, ["metrics", "check", str(file), "--json"])
+    done = CliRunner().invoke(command, ["check", str(file), "--json"])
     mean, noisy, waves, flips = json.loads(done.output)["metrics"]
     assert mean["devices_for_mean_within_1_percent"] == 44_971
     assert mean["devices_to_detect_1_percent"] is None

@@ -6,6 +6,7 @@ import pytest
 
 from deniable_shared import registry, wire
 from deniable_shared.spec import Spec
+from tests.aggregator.served import number, numbers, shares
 from tests.aggregator.service import REGISTRY, SPECS, TODAY, bearer, problem, serving, upload
 
 ESTIMATE = "/v1/metrics/theme/estimate"
@@ -60,15 +61,15 @@ def test_an_estimate_holds_every_acknowledged_report(service):
     for _ in range(3):
         service.send(upload(b"\x00" * 60 + b"\x01" * 25 + b"\x02" * 15))
         answer = service.ask(ESTIMATE).get_json()
-    assert (answer["reports"], answer["pending_reports"]) == (300, 0)
-    assert answer["metric"] == "theme"
-    assert [spec["epsilon"] for spec in answer["versions"]] == [SPECS["theme"].mechanism.epsilon]
-    shares = {each["value"]: each["share"] for each in answer["estimates"]}
+    head = answer["head"]
+    assert (head["reports"], head.get("pending_reports", 0)) == (300, 0)
+    assert head["metric"] == "theme"
+    assert [spec["epsilon"] for spec in head["versions"]] == [SPECS["theme"].mechanism.epsilon]
     support = SPECS["theme"].mechanism.support
-    assert shares["light"] == pytest.approx(support.share(180, 300))
-    assert sum(shares.values()) == pytest.approx(1)
-    for each in answer["estimates"]:
-        assert each["low"] < each["share"] < each["high"]
+    assert shares(answer)["light"] == pytest.approx(support.share(180, 300))
+    assert sum(shares(answer).values()) == pytest.approx(1)
+    for each in numbers(answer, "share"):
+        assert each["low"] < each["estimate"] < each["high"]
 
 
 def test_since_and_until_are_inclusive_days(service):
@@ -76,21 +77,24 @@ def test_since_and_until_are_inclusive_days(service):
         service.send(upload(b"\x01" * (day + 1), epoch=TODAY - day))
 
     def reports(**query):
-        return service.ask(ESTIMATE, query_string=query).get_json()["reports"]
+        return service.ask(ESTIMATE, query_string=query).get_json()["head"]["reports"]
 
     assert reports() == 15
     assert reports(since="2024-10-03") == 3
     assert reports(until="2024-10-02") == 12
     assert reports(since="2024-10-02", until="2024-10-03") == 5
     answer = service.ask(ESTIMATE, query_string={"since": "2024-10-04"}).get_json()
-    assert (answer["since"], answer["until"], answer["reports"]) == ("2024-10-04", None, 1)
+    assert answer["head"]["reports"] == 1
+    assert answer["question"] == {"name": "estimate", "parameters": {"since": "2024-10-04"}}
+    (period,) = answer["head"]["periods"]
+    assert (period["since"], period["until"]) == ("2024-10-04", "2024-10-04")
 
 
 @pytest.mark.one_store
 def test_top_keeps_the_largest_shares(service):
     service.send(upload(b"\x02" * 50 + b"\x00" * 30 + b"\x01" * 20))
     answer = service.ask(ESTIMATE, query_string={"top": 2}).get_json()
-    assert [each["value"] for each in answer["estimates"]] == ["system", "light"]
+    assert list(shares(answer)) == ["system", "light"]
 
 
 @pytest.mark.one_store
@@ -99,8 +103,8 @@ def test_an_answer_is_bounded_and_says_how_much_was_asked_for(service, monkeypat
     service.send(upload(b"\x02" * 50 + b"\x00" * 30 + b"\x01" * 20))
     for query in ({}, {"top": 3}):
         answer = service.ask(ESTIMATE, query_string=query).get_json()
-        assert answer["values_asked"] == 3
-        assert [each["value"] for each in answer["estimates"]] == ["system", "light"]
+        assert answer["head"]["values_asked"] == 3
+        assert list(shares(answer)) == ["system", "light"]
 
 
 @pytest.mark.one_store
@@ -138,7 +142,7 @@ def test_strings_need_candidates(service):
     document = problem(service.ask(path), 422, "candidates_needed")
     assert "candidates" in document["detail"]
     answer = service.ask(path, method="POST", json={"candidates": ["🙂", "🙁", "ä"]})
-    estimates = answer.get_json()["estimates"]
+    estimates = numbers(answer.get_json(), "share")
     assert [each["value"] for each in estimates] == ["🙂", "🙁", "ä"]
     assert all(each["standard_error"] > 0 for each in estimates)
 
@@ -191,7 +195,7 @@ def test_a_candidate_list_may_be_larger_than_an_upload(tmp_path):
         answer = service.ask(
             "/v1/metrics/emoji/estimate?top=5", method="POST", json={"candidates": candidates}
         )
-        assert len(answer.get_json()["estimates"]) == 5
+        assert len(shares(answer.get_json())) == 5
 
 
 def test_all_registered_forms_of_a_metric_are_estimated_together(service):
@@ -201,9 +205,9 @@ def test_all_registered_forms_of_a_metric_are_estimated_together(service):
     new = {metric["name"]: metric["new"] for metric in answer["metrics"]}
     assert new == {"theme": True, "late": False, "emoji": False}
     assert len(service.ask("/v1/metrics").get_json()["metrics"]) == 4
-    both = service.ask(ESTIMATE).get_json()
-    assert both["reports"] == 10
-    assert len(both["versions"]) == 1
+    head = service.ask(ESTIMATE).get_json()["head"]
+    assert head["reports"] == 10
+    assert len(head["versions"]) == 1
 
 
 def test_registering_needs_an_administrator_of_that_application(service):
@@ -250,8 +254,9 @@ def test_a_question_chooses_its_interval_and_the_answer_says_what_it_covers(serv
 
     def interval(**query):
         answer = service.ask(ESTIMATE, query_string=query).get_json()
-        row = max(answer["estimates"], key=lambda each: each["share"])
-        return answer["interval"]["kind"], row["high"] - row["low"], answer["interval"]["meaning"]
+        row = max(numbers(answer, "share"), key=lambda each: each["estimate"])
+        interval = answer["head"]["interval"]
+        return interval["kind"], row["high"] - row["low"], interval["meaning"]
 
     item, item_width, meaning = interval()
     assert (item, "taken by itself" in meaning) == ("one", True)
@@ -266,13 +271,11 @@ def test_a_question_chooses_its_interval_and_the_answer_says_what_it_covers(serv
 @pytest.mark.one_store
 def test_only_detected_items_are_shown_if_asked(service):
     noise_for_theme(service)
-    every = service.ask(ESTIMATE).get_json()["estimates"]
+    every = service.ask(ESTIMATE).get_json()
     answer = service.ask(ESTIMATE, query_string={"detected": "true"}).get_json()
-    assert {row["value"] for row in answer["estimates"]} == {
-        row["value"] for row in every if row["detected"]
-    }
-    assert 0 < len(answer["estimates"]) < 3 == answer["values_asked"]
-    assert answer["interval"]["kind"] == "picked"
+    assert shares(answer).keys() == shares(every, told=True).keys()
+    assert 0 < len(shares(answer)) < 3 == answer["head"]["values_asked"]
+    assert answer["head"]["interval"]["kind"] == "picked"
 
 
 @pytest.mark.one_store
@@ -280,11 +283,13 @@ def test_errors_about_the_population_are_larger(service):
     noise_for_theme(service)
     devices = service.ask(ESTIMATE).get_json()
     people = service.ask(ESTIMATE, query_string={"margin": "noise-and-sampling"}).get_json()
-    assert (devices["margin"], people["margin"]) == ("noise", "noise-and-sampling")
-    assert "random sample" in people["unit"]
-    for one, other in zip(devices["estimates"], people["estimates"], strict=True):
-        assert one["share"] == other["share"]
-        held = min(max(one["share"], 0), 1)
+    assert "margin" not in devices["head"]  # noise alone
+    assert people["head"]["margin"] == "noise-and-sampling"
+    assert "random sample" in people["head"]["unit"]
+    rows = (numbers(each, "share") for each in (devices, people))
+    for one, other in zip(*rows, strict=True):
+        assert one["estimate"] == other["estimate"]
+        held = min(max(one["estimate"], 0), 1)
         added = held * (1 - held) / 300
         assert other["standard_error"] ** 2 == pytest.approx(one["standard_error"] ** 2 + added)
 
@@ -294,7 +299,7 @@ def test_detection_names_its_correction(service):
     noise_for_theme(service)
     for false_finds in ("few", "none"):
         answer = service.ask(ESTIMATE, query_string={"false_finds": false_finds}).get_json()
-        assert answer["detection"]["false_finds"] == false_finds
+        assert answer["head"]["detection"]["false_finds"] == false_finds
 
 
 @pytest.mark.one_store
@@ -302,10 +307,11 @@ def test_detection_names_its_correction(service):
 def test_post_processed_shares_stand_beside_the_raw_ones(service, method):
     noise_for_theme(service)
     raw = service.ask(ESTIMATE, query_string={"postprocess": "none"}).get_json()
-    assert "postprocess" not in raw
+    assert "postprocess" not in raw["head"]
     answer = service.ask(ESTIMATE, query_string={"postprocess": method}).get_json()
-    assert answer["postprocess"]["method"] == method
-    for row, before in zip(answer["estimates"], raw["estimates"], strict=True):
+    assert answer["head"]["postprocess"] == method
+    rows = (numbers(each, "share") for each in (answer, raw))
+    for row, before in zip(*rows, strict=True):
         assert {**row, "adjusted": None} == {**before, "adjusted": None}
         assert row["adjusted"] >= 0
 
@@ -314,18 +320,18 @@ def test_post_processed_shares_stand_beside_the_raw_ones(service, method):
 def test_a_sum_comes_raw_with_its_error_and_post_processed(service):
     noise_for_theme(service)
     answer = service.ask(ESTIMATE, method="POST", json={"combined": ["light", "system"]}).get_json()
-    total = answer["combined"]
-    assert total["values"] == ["light", "system"]
-    assert total["share"] == pytest.approx(sum(row["share"] for row in answer["estimates"]))
-    assert total["low"] < total["share"] < total["high"]
-    assert total["covariance"] == "exact"
+    total = number(answer, "combined")
+    assert (total["value"], total["values"]) == ("light + system", ["light", "system"])
+    assert total["estimate"] == pytest.approx(sum(shares(answer).values()))
+    assert total["low"] < total["estimate"] < total["high"]
+    assert answer["head"]["meanings"]["combined"].endswith("covariances of the values: exact")
     assert 0 <= total["adjusted"] <= 1
     ranged = service.ask(ESTIMATE, method="POST", json={"range": ["light", "dark"]}).get_json()
-    assert ranged["combined"]["values"] == ["light", "dark"]
+    assert number(ranged, "combined")["values"] == ["light", "dark"]
     both = {"candidates": ["dark"], "combined": ["light", "system"]}
     answer = service.ask(ESTIMATE, method="POST", json=both).get_json()
-    assert [row["value"] for row in answer["estimates"]] == ["dark"]
-    assert answer["combined"] == total
+    assert list(shares(answer)) == ["dark"]
+    assert number(answer, "combined") == total
 
 
 @pytest.mark.one_store
@@ -335,7 +341,8 @@ def test_strings_are_summed_too(service):
     service.send(upload(reports, metric="emoji"))
     path = "/v1/metrics/emoji/estimate"
     answer = service.ask(path, method="POST", json={"combined": ["🙂", "🙁"]}).get_json()
-    assert answer["combined"]["standard_error"] > answer["estimates"][0]["standard_error"]
+    alone = numbers(answer, "share")[0]
+    assert number(answer, "combined")["standard_error"] > alone["standard_error"]
 
 
 @pytest.mark.one_store
@@ -379,7 +386,7 @@ def test_a_sum_that_cannot_be_is_refused(service, body, status, code):
 @pytest.mark.one_store
 def test_the_answer_says_what_was_combined(service):
     service.send(upload(b"\x01" * 30))
-    assert "combined" not in service.ask(ESTIMATE).get_json()
+    assert not numbers(service.ask(ESTIMATE).get_json(), "combined")
     service.register(REGISTRY.replace("epsilon = 1.0", "epsilon = 2.0", 1))
     digests = {
         bytes.fromhex(metric["version"])
@@ -390,8 +397,8 @@ def test_the_answer_says_what_was_combined(service):
     part = wire.Part(new, TODAY, b"\x01" * 50)
     service.send(wire.encode(wire.Upload(b"u" * wire.ID_BYTES, (part,))))
     answer = service.ask(ESTIMATE).get_json()
-    assert sorted(spec["reports"] for spec in answer["versions"]) == [30, 50]
-    assert "weighted by its reports" in answer["versions_note"]
+    assert sorted(spec["reports"] for spec in answer["head"]["versions"]) == [30, 50]
+    assert "weighted by its reports" in answer["head"]["meanings"]["versions"]
 
 
 def test_a_metric_of_another_type_is_answered_about_the_newest(service):
@@ -400,15 +407,16 @@ def test_a_metric_of_another_type_is_answered_about_the_newest(service):
     late = registry.parse(text).metrics["late"].spec
     assert service.register(text).status_code == 200
     path, yesterday = "/v1/metrics/late/estimate", "2024-10-03"
-    assert service.ask(path).get_json()["reports"] == 30
+    assert service.ask(path).get_json()["head"]["reports"] == 30
     part = wire.Part(late.digest, TODAY, b"\x01" * 20)
     service.send(wire.encode(wire.Upload(bytes(16), (part,))))
     both = service.ask(path).get_json()
-    assert (both["kind"], both["reports"]) == ("mean", 20)
+    assert (both["head"]["kind"], both["head"]["reports"]) == ("mean", 20)
     assert "30 reports are left out" in both["notices"][0]["message"]
     before = service.ask(path, query_string={"until": yesterday}).get_json()
-    assert before["estimates"][0]["value"] == "true"
-    assert service.ask(path, query_string={"since": "2024-10-04"}).get_json()["kind"] == "mean"
+    assert list(shares(before)) == ["true"]
+    after = service.ask(path, query_string={"since": "2024-10-04"}).get_json()
+    assert after["head"]["kind"] == "mean"
 
 
 def test_a_category_that_once_was_a_string_needs_no_candidates(service):
@@ -420,7 +428,8 @@ def test_a_category_that_once_was_a_string_needs_no_candidates(service):
     emoji = registry.parse(text).metrics["emoji"].spec
     part = wire.Part(emoji.digest, TODAY, b"\x01" * 20)
     service.send(wire.encode(wire.Upload(bytes(16), (part,))))
-    assert service.ask("/v1/metrics/emoji/estimate").get_json()["values_asked"] == 2
+    answer = service.ask("/v1/metrics/emoji/estimate").get_json()
+    assert answer["head"]["values_asked"] == 2
 
 
 @pytest.mark.one_store

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from deniable_aggregator.saved_lists import MOST_LISTS
 from deniable_aggregator.store.maintenance.transfer import export_store
 from tests.aggregator.listening import listening
+from tests.aggregator.served import shares
 from tests.aggregator.service import bearer, problem, serving, upload
 from tests.command_line import deniable
 
@@ -118,7 +119,7 @@ def test_commands_save_and_ask_with_a_list(service, tmp_path):
         assert "saved:fruit       2  saved on" in run("lists", "--saved").output
         assert run("lists", "saved:fruit").output == "🍎\n🍌\n"
         asked = run("estimate", "emoji", "--candidates", "saved:fruit", "--json")
-        assert [each["value"] for each in json.loads(asked.output)["estimates"]] == ["🍎", "🍌"]
+        assert list(shares(json.loads(asked.output))) == ["🍎", "🍌"]
         missing = run("estimate", "emoji", "--candidates", "saved:none")
         assert missing.exit_code == 2
         assert "deniable lists --saved names those" in missing.output

@@ -17,7 +17,8 @@ from deniable_aggregator.tallies import tally_for
 from deniable_aggregator.trends.series import calendar_periods, series
 from deniable_shared import registry, wire
 from tests import one_metric
-from tests.aggregator.answered import answer, as_json
+from tests.aggregator.answered import answer
+from tests.aggregator.served import number, numbers, shares
 from tests.aggregator.service import REGISTRY, TODAY, problem, upload
 
 REPORTS = {
@@ -42,27 +43,25 @@ def filled(service):
 
 def test_every_day_is_estimated_by_itself_and_days_without_reports_are_there(filled):
     found = filled.ask(f"{SERIES}?value=light").get_json()
-    assert (found["since"], found["until"], found["by"]) == (day(-9), day(0), "day")
-    assert [period["reports"] for period in found["periods"]] == [60, *[0] * 6, 60, 0, 60]
-    assert "estimates" not in found["periods"][1]
-    assert found["reports"] == 180
-    for index, offset in ((0, -9), (7, -2), (9, 0)):
+    head, periods = found["head"], found["head"]["periods"]
+    assert [period["since"] for period in periods] == [day(offset) for offset in range(-9, 1)]
+    assert [period["reports"] for period in periods] == [60, *[0] * 6, 60, 0, 60]
+    assert not numbers(found, "share", period=1)
+    assert (head["by"], head["reports"]) == ("day", 180)
+    for place, offset in ((0, -9), (7, -2), (9, 0)):
         query = f"since={day(offset)}&until={day(offset)}&postprocess=none"
         alone = filled.ask(f"/v1/metrics/theme/estimate?{query}").get_json()
-        rows = {row["value"]: row for row in alone["estimates"]}
-        (row,) = found["periods"][index]["estimates"]
-        wanted = rows["light"]
-        assert {name: row[name] for name in ("share", "low", "high")} == {
-            name: wanted[name] for name in ("share", "low", "high")
-        }
+        row = number(found, "share", period=place)
+        wanted = number(alone, "share", value="light")
+        assert {**row, "period": 0} == {**wanted, "period": 0}
 
 
 @pytest.mark.one_store
 def test_months_and_weeks_put_days_together(filled):
-    weeks = filled.ask(f"{SERIES}?by=week").get_json()["periods"]
+    weeks = filled.ask(f"{SERIES}?by=week").get_json()["head"]["periods"]
     assert sum(period["reports"] for period in weeks) == 180
     assert all(date.fromisoformat(period["since"]).weekday() == 0 for period in weeks[1:])
-    months = filled.ask(f"{SERIES}?by=month&since={day(-60)}").get_json()["periods"]
+    months = filled.ask(f"{SERIES}?by=month&since={day(-60)}").get_json()["head"]["periods"]
     assert [period["reports"] for period in months][-1] > 0
     assert months[0]["since"] == day(-60)
 
@@ -70,29 +69,26 @@ def test_months_and_weeks_put_days_together(filled):
 @pytest.mark.one_store
 def test_simultaneous_intervals_are_wider_by_items_and_periods(filled):
     narrow, wide = (filled.ask(f"{SERIES}?interval={kind}").get_json() for kind in ("one", "all"))
-    widths = [
-        [row["high"] - row["low"] for p in found["periods"] for row in p.get("estimates", [])]
-        for found in (narrow, wide)
-    ]
+    widths = [[row["high"] - row["low"] for row in found["numbers"]] for found in (narrow, wide)]
     assert len(widths[0]) == 9
     assert (np.array(widths[1]) > 1.3 * np.array(widths[0])).all()
-    assert wide["interval"]["level"] == 0.95
+    assert wide["head"]["interval"]["level"] == 0.95
 
 
 @pytest.mark.one_store
 def test_candidates_are_sent_in_the_body(filled):
     found = filled.ask(SERIES, method="POST", json={"candidates": ["dark", "light"]}).get_json()
-    assert [row["value"] for row in found["periods"][0]["estimates"]] == ["dark", "light"]
+    assert list(shares(found, period=0)) == ["dark", "light"]
 
 
 @pytest.mark.one_store
 def test_an_estimate_over_days_is_about_no_more_devices_than_reported_on_one(filled):
     rows = [
-        filled.ask(f"/v1/metrics/theme/estimate?margin={margin}").get_json()["estimates"]
+        filled.ask(f"/v1/metrics/theme/estimate?margin={margin}").get_json()["numbers"]
         for margin in ("noise", "noise-and-sampling")
     ]
     for these, population in zip(*rows, strict=True):
-        held = min(max(these["share"], 0.0), 1.0)
+        held = min(max(these["estimate"], 0.0), 1.0)
         added = population["standard_error"] ** 2 - these["standard_error"] ** 2
         assert added == pytest.approx(held * (1 - held) / 60)  # 60 reports on each of three days
 
@@ -100,16 +96,16 @@ def test_an_estimate_over_days_is_about_no_more_devices_than_reported_on_one(fil
 def test_a_change_is_found(filled):
     path = f"{CHANGE}?before={day(-9)}..{day(-2)}&after={day(-1)}..{day(0)}"
     found = filled.ask(path).get_json()
-    rows = {row["value"]: row for row in found["changes"]}
-    assert rows["light"]["changed"]
-    assert rows["light"]["change"] < -0.5
+    rows = {row["value"]: row for row in numbers(found, "difference in share", period=1)}
+    assert rows["light"]["told"]
+    assert rows["light"]["estimate"] < -0.5
     assert rows["dark"]["high"] > rows["dark"]["low"] > 0.5
-    assert (found["before"]["reports"], found["after"]["reports"]) == (120, 60)
-    assert found["pending_reports"] == 0
+    assert [period["reports"] for period in found["head"]["periods"]] == [120, 60]
+    assert "pending_reports" not in found["head"]
     path = f"{CHANGE}?before={day(-9)}&after={day(-2)}&margin=noise-and-sampling&value=light"
-    (row,) = filled.ask(f"{path}&interval=all").get_json()["changes"]
-    assert not row["changed"]
-    assert row["standard_error"] > row["standard_error_same_devices"] > 0
+    row = number(filled.ask(f"{path}&interval=all").get_json(), "difference in share")
+    assert not row["told"]
+    assert row["standard_error"] > row["same_devices_error"] > 0
 
 
 @pytest.mark.one_store
@@ -157,40 +153,38 @@ def test_the_change_of_a_sum_is_that_of_its_estimates(filled):
         filled.ask(f"/v1/metrics/theme/estimate?since={at}&until={at}", method="POST", json=body)
         for at in (day(-9), day(0))
     ]
-    before, after = (answer.get_json()["combined"] for answer in alone)
-    assert (found["combined"]["before"], found["combined"]["after"]) == (
-        before["share"],
-        after["share"],
-    )
-    assert found["combined"]["changed"]
-    assert found["combined"]["low"] < found["combined"]["change"] < found["combined"]["high"] < 0
-    assert [row["value"] for row in found["changes"]] == ["light", "system"]
+    before, after = (number(answer.get_json(), "combined")["estimate"] for answer in alone)
+    together = number(found, "difference in combined")
+    assert (together["before"], together["after"]) == (before, after)
+    assert together["told"]
+    assert together["low"] < together["estimate"] < together["high"] < 0
+    singly = numbers(found, "difference in share")
+    assert [row["value"] for row in singly] == ["light", "system"]
 
 
 @pytest.mark.one_store
 def test_a_sum_goes_on_like_its_items(filled):
     for body in ({"combined": ["light", "dark"]}, {"range": ["light", "dark"]}):
-        periods = filled.ask(SERIES, method="POST", json=body).get_json()["periods"]
-        assert ["combined" in period for period in periods] == [bool(p["reports"]) for p in periods]
+        found = filled.ask(SERIES, method="POST", json=body).get_json()
+        followed = [bool(numbers(found, "combined", period=place)) for place in range(10)]
+        assert followed == [bool(each["reports"]) for each in found["head"]["periods"]]
         days = f"since={day(-9)}&until={day(-9)}"
         alone = filled.ask(f"/v1/metrics/theme/estimate?{days}", method="POST", json=body)
-        wanted = alone.get_json()["combined"]
-        names = ("share", "standard_error", "low", "high", "shift_if_fake")
-        assert {name: periods[0]["combined"][name] for name in names} == {
-            name: wanted[name] for name in names
-        }
+        names = ("value", "estimate", "standard_error", "low", "high", "shift_if_fake")
+        row, wanted = number(found, "combined", period=0), number(alone.get_json(), "combined")
+        assert [row[name] for name in names] == [wanted[name] for name in names]
 
 
 @pytest.mark.one_store
 def test_a_series_of_the_largest_is_of_those_over_all_of_the_days(filled):
     """Its intervals allow for the choice of 1 out of 3: each may miss once in 60 times."""
     found = filled.ask(f"{SERIES}?top=1").get_json()
-    shown = [[row["value"] for row in period.get("estimates", [])] for period in found["periods"]]
-    assert [items for items in shown if items] == [["dark"]] * 3
-    assert (found["values_asked"], found["interval"]["kind"]) == (3, "picked")
-    assert "picked out of 3" in found["interval"]["meaning"]
-    narrow = filled.ask(f"{SERIES}?top=1&interval=one").get_json()["periods"][0]["estimates"][0]
-    (wide,) = found["periods"][0]["estimates"]
+    assert [row["value"] for row in found["numbers"]] == ["dark"] * 3
+    head = found["head"]
+    assert (head["values_asked"], head["interval"]["kind"]) == (3, "picked")
+    assert "picked out of 3" in head["interval"]["meaning"]
+    single = filled.ask(f"{SERIES}?top=1&interval=one").get_json()
+    narrow, wide = (number(each, "share", period=0) for each in (single, found))
     assert wide["high"] - wide["low"] == pytest.approx(
         (narrow["high"] - narrow["low"]) * 2.394 / 1.96, rel=0.03
     )
@@ -200,13 +194,14 @@ def test_a_series_of_the_largest_is_of_those_over_all_of_the_days(filled):
 def test_the_largest_changes_come_first(filled):
     path = f"{CHANGE}?before={day(-9)}..{day(-2)}&after={day(-1)}..{day(0)}"
     whole, found = (filled.ask(f"{path}{more}").get_json() for more in ("", "&top=2"))
-    ordered = sorted(whole["changes"], key=lambda row: -abs(row["change"]))[:2]
-    assert [row["value"] for row in found["changes"]] == [row["value"] for row in ordered]
-    assert found["values_compared"] == 3
-    for row, before in zip(found["changes"], ordered, strict=True):
+    rows, shown = (numbers(each, "difference in share") for each in (whole, found))
+    ordered = sorted(rows, key=lambda row: -abs(row["estimate"]))[:2]
+    assert [row["value"] for row in shown] == [row["value"] for row in ordered]
+    assert found["head"]["values_asked"] == 3
+    for row, before in zip(shown, ordered, strict=True):
         assert row["adjusted_p_value"] == before["adjusted_p_value"]  # of all, not of those shown
         assert row["low"] < before["low"]
-    assert "largest" in found["interval"]["meaning"]
+    assert "largest" in found["head"]["interval"]["meaning"]
 
 
 def test_spans_are_calendar_periods_cut_to_the_days():
@@ -234,46 +229,47 @@ def reports_of(service, text, value, epoch, number=40):
 def test_a_value_of_a_later_registration_was_0_before_if_there_was_none(filled):
     wider = REGISTRY.replace('"system"]', '"system", "sepia"]', 1)
     reports_of(filled, wider, "sepia", TODAY + 1)
-    periods = filled.ask(f"{SERIES}?value=sepia&since={day(0)}").get_json()["periods"]
-    ends = [[row[end] for end in ("low", "share", "high")] for (row,) in map(estimates, periods)]
-    assert ends[0] == [0, 0, 0]
-    assert ends[1][0] > 0.5
+    series = filled.ask(f"{SERIES}?value=sepia&since={day(0)}").get_json()
+    without, later = (number(series, "share", period=place) for place in (0, 1))
+    assert (without["low"], without["estimate"], without["high"]) == (0, 0, 0)
+    assert later["low"] > 0.5
     days = f"before={day(0)}&after={day(1)}"
     found = filled.ask(f"{CHANGE}?{days}&value=sepia").get_json()
-    assert found["not_compared"] == []
-    (row,) = found["changes"]
-    assert (row["before"], row["changed"]) == (0, True)
-
-
-def estimates(period):
-    return period["estimates"]
+    assert "not_compared" not in found["head"]
+    row = number(found, "difference in share")
+    assert (row["before"], row["told"]) == (0, True)
 
 
 def test_a_value_that_was_counted_as_other_before_is_unknown_there_and_is_not_compared(filled):
     older = REGISTRY.replace('"system"]\ncomplete = true', '"system"]\nother = "another"', 1)
     reports_of(filled, older, "another", TODAY - 5)
     reports_of(filled, older.replace('"system"]', '"system", "sepia"]', 1), "sepia", TODAY - 4)
-    periods = filled.ask(f"{SERIES}?since={day(-5)}&until={day(-4)}").get_json()["periods"]
-    rows = [{row["value"]: row["share"] for row in period["estimates"]} for period in periods]
-    assert list(rows[0]) == ["light", "dark", "system"]
-    assert list(rows[1]) == ["light", "dark", "system", "another", "sepia"]
-    assert periods[0]["rest"]["values"] == ["another", "sepia"]
-    assert periods[0]["rest"]["share"] + sum(rows[0].values()) == pytest.approx(1)
+    series = filled.ask(f"{SERIES}?since={day(-5)}&until={day(-4)}").get_json()
+    before, after = (shares(series, period=place) for place in (0, 1))
+    assert list(before) == ["light", "dark", "system"]
+    assert list(after) == ["light", "dark", "system", "another", "sepia"]
+    rest = number(series, "rest", period=0)
+    assert rest["values"] == ["another", "sepia"]
+    assert rest["estimate"] + sum(before.values()) == pytest.approx(1)
     days = f"before={day(-5)}&after={day(-4)}"
     found = filled.ask(f"{CHANGE}?{days}").get_json()
-    assert found["not_compared"] == [
+    assert found["head"]["not_compared"] == [
         {"value": "another", "known": "after"},
         {"value": "sepia", "known": "after"},
     ]
-    assert [row["value"] for row in found["changes"]] == ["light", "dark", "system"]
+    assert compared(found) == ["light", "dark", "system"]
     named = filled.ask(f"{CHANGE}?{days}&value=sepia&value=light").get_json()
-    assert named["not_compared"] == [{"value": "sepia", "known": "after"}]
-    assert [row["value"] for row in named["changes"]] == ["light"]
+    assert named["head"]["not_compared"] == [{"value": "sepia", "known": "after"}]
+    assert compared(named) == ["light"]
     problem(filled.ask(f"{CHANGE}?{days}&value=sepia"), 422, "estimate_refused")
     both = {"combined": ["sepia", "another"]}
     together = filled.ask(f"{CHANGE}?{days}", method="POST", json=both).get_json()
-    assert together["changes"] == []
-    assert together["combined"]["before"] == periods[0]["rest"]["share"]
+    assert compared(together) == []
+    assert number(together, "difference in combined")["before"] == rest["estimate"]
+
+
+def compared(change):
+    return [row["value"] for row in numbers(change, "difference in share")]
 
 
 @pytest.mark.one_store
@@ -281,10 +277,11 @@ def test_both_answers_of_a_flag_have_series_as_they_have_estimates(service):
     assert service.send(upload(b"\x00\x01\x01", metric="late")).status_code == 204
     path, body = "/v1/metrics/late", {"candidates": ["false"], "combined": ["true", "false"]}
     wanted = service.ask(f"{path}/estimate?postprocess=none", method="POST", json=body).get_json()
-    (found,) = service.ask(f"{path}/series", method="POST", json=body).get_json()["periods"]
-    (row,), (alone,) = found["estimates"], wanted["estimates"]
-    assert (row["value"], row["share"]) == ("false", alone["share"])
-    assert found["combined"]["share"] == wanted["combined"]["share"] == pytest.approx(1)
+    found = service.ask(f"{path}/series", method="POST", json=body).get_json()
+    assert list(shares(found)) == ["false"]
+    assert shares(found) == shares(wanted)
+    together = [number(each, "combined")["estimate"] for each in (found, wanted)]
+    assert together[0] == together[1] == pytest.approx(1)
 
 
 def test_single_attributes_have_series():
@@ -299,5 +296,4 @@ def test_single_attributes_have_series():
     span = DayRange(date(2026, 1, 1), date(2026, 1, 1))
     lists = ValueLists(("size=m",))
     found = series(lambda _: gathered, gathered.specs, [span], SeriesQuery(), lists)
-    (period,) = as_json(answer(found))["periods"]
-    assert [row["value"] for row in period["estimates"]] == ["size=m"]
+    assert [row.value for row in answer(found).numbers] == ["size=m"]

@@ -1,4 +1,4 @@
-"""``deniable keys`` and ``deniable audit-log``, as people at a terminal and programs use them."""
+"""``deniable keys`` and ``deniable log``, as people at a terminal and programs use them."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_ids_and_days_are_whole_in_a_narrow_terminal(target, width):
     assert runner.invoke(deniable, ["keys", "exclude", key]).exit_code == 0
     listed = runner.invoke(deniable, ["keys", "list"]).stdout
     assert (key in listed, listed.count(in_days(0))) == (True, 2)  # revoked, excluded
-    shown = runner.invoke(deniable, ["audit-log", "show"]).stdout
+    shown = runner.invoke(deniable, ["log", "show"]).stdout
     assert shown.count(in_days(0)) == shown.count(f'"{key}"') == 3
     assert f'"{end}"' in shown
     for text in (listed, shown):
@@ -98,7 +98,7 @@ def test_without_a_terminal_a_row_is_a_line(target):
     label = ("build 2 " * 25).strip()
     made = runner.invoke(deniable, ["keys", "create", *KEY, "--label", label, "--json"])
     key = json.loads(made.stdout)["key"]["id"]
-    for command, whole in ((("keys", "list"), label), (("audit-log", "show"), '"scope": "write"}')):
+    for command, whole in ((("keys", "list"), label), (("log", "show"), '"scope": "write"}')):
         lines = runner.invoke(deniable, command).stdout.splitlines()
         (line,) = (line for line in lines if key in line)
         assert whole in line
@@ -145,8 +145,8 @@ def test_an_act_that_is_refused_says_why_and_changes_nothing(run, done, argument
     [
         *(("keys", command, "0" * 12) for command in COMMANDS[2:]),
         ("keys", "list"),
-        ("audit-log", "show"),
-        ("audit-log", "verify"),
+        ("log", "show"),
+        ("log", "verify"),
     ],
 )
 def test_no_store_is_made_by_looking_for_one(tmp_path, command):
@@ -159,26 +159,26 @@ def test_no_store_is_made_by_looking_for_one(tmp_path, command):
 def test_the_log_says_what_was_done_and_by_whom(run, done):
     key_id = done("keys", "create", *KEY, "--label", "[red]")["key"]["id"]
     done("keys", "revoke", key_id)
-    entries = done("audit-log", "show")["entries"]
+    entries = done("log", "show")["entries"]
     assert [(each["sequence"], each["day"], each["actor"], each["act"]) for each in entries] == [
         (1, in_days(0), "command line", "key.create"),
         (2, in_days(0), "command line", "key.revoke"),
     ]
     assert entries[1]["details"] == {"key": key_id, "application": "flightdeck"}
-    assert done("audit-log", "show", "--last", 1)["entries"] == entries[1:]
-    shown = run("audit-log", "show").stdout
+    assert done("log", "show", "--last", 1)["entries"] == entries[1:]
+    shown = run("log", "show").stdout
     for word in (key_id, "key.revoke", "command line", in_days(0)):
         assert word in shown
 
 
 def test_a_whole_log_is_verified_and_its_head_is_printed(run, done):
     done("keys", "create", *KEY)
-    verdict = done("audit-log", "verify")
+    verdict = done("log", "verify")
     assert (verdict["whole"], verdict["entries"], verdict["broken_at"]) == (True, 1, None)
     head = verdict["head"]
-    assert done("audit-log", "show")["entries"][-1]["hash"] == head
+    assert done("log", "show")["entries"][-1]["hash"] == head
     done("keys", "create", *KEY)
-    again = run("audit-log", "verify", "--head", head)
+    again = run("log", "verify", "--head", head)
     assert again.exit_code == 0
     assert "2 entries, the chain of hashes is intact" in again.stdout
     assert "that of entry 1" in again.stdout
@@ -187,20 +187,20 @@ def test_a_whole_log_is_verified_and_its_head_is_printed(run, done):
 def test_verify_names_the_entry_that_somebody_changed(run, done, target):
     for _ in range(3):
         done("keys", "create", *KEY)
-    head = done("audit-log", "verify")["head"]
+    head = done("log", "verify")["head"]
     with contextlib.closing(Store(target)) as store:
         execute(store, "UPDATE audit SET actor = 'somebody' WHERE sequence = 2")
-    told = run("audit-log", "verify")
+    told = run("log", "verify")
     assert told.exit_code == 1
     assert "entry 2, or its hash, was changed" in told.stderr
-    told = run("audit-log", "verify", "--json")
+    told = run("log", "verify", "--json")
     assert told.exit_code == 1
     verdict = json.loads(told.stdout)
     assert (verdict["whole"], verdict["broken_at"], verdict["entries"]) == (False, 2, 1)
     with contextlib.closing(Store(target)) as store:
         execute(store, "DELETE FROM audit WHERE sequence > 1")
-    assert run("audit-log", "verify").exit_code == 0
-    told = run("audit-log", "verify", "--head", head)
+    assert run("log", "verify").exit_code == 0
+    told = run("log", "verify", "--head", head)
     assert (told.exit_code, "cut off" in told.stderr) == (1, True)
 
 
@@ -211,7 +211,7 @@ def test_a_log_that_somebody_changed_can_still_be_shown(tmp_path):
     with contextlib.closing(Store(target)) as store:
         execute(store, "UPDATE audit SET details = 'no JSON', day = 'never', hash = 'none'")
     for options in ([], ["--json"]):
-        shown = runner.invoke(deniable, ["audit-log", "show", *options])
+        shown = runner.invoke(deniable, ["log", "show", *options])
         assert (shown.exit_code, "no JSON" in shown.stdout) == (0, True)
 
 
@@ -219,5 +219,5 @@ def test_a_log_that_somebody_changed_can_still_be_shown(tmp_path):
 @pytest.mark.parametrize("head", ["", "zz", "ab" * 31, "ab" * 33])
 def test_a_head_is_64_digits(run, done, head):
     done("keys", "create", *KEY)
-    refused = run("audit-log", "verify", "--head", head)
+    refused = run("log", "verify", "--head", head)
     assert (refused.exit_code, "64 hexadecimal digits" in refused.stderr) == (2, True)

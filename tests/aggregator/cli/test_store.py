@@ -55,7 +55,7 @@ def refused(*arguments):
 
 
 @pytest.mark.parametrize(
-    "command", [("store", "info"), ("keys", "list"), ("store", "migrate"), ("audit-log", "show")]
+    "command", [("store", "info"), ("keys", "list"), ("store", "migrate"), ("log", "show")]
 )
 def test_a_command_without_a_store_says_how_to_name_it(monkeypatch, command):
     for variable in ("DENIABLE_STORE", "DENIABLE_CONFIG"):

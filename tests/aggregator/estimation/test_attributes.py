@@ -11,14 +11,16 @@ from click.testing import CliRunner
 
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.cli.render.share_table import estimate_table
 from deniable_aggregator.estimation.shares.estimate import estimate_shares
+from deniable_aggregator.media.terminal import drawn_table
 from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.telling.tables import tables_of
 from deniable_shared import registry, wire
 from deniable_shared.errors import ParameterError
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.answered import as_json
 from tests.aggregator.printed import printed
+from tests.aggregator.served import shares
 from tests.aggregator.service import TODAY, problem
 from tests.command_line import deniable
 from tests.privacy.conformance import secret_of, seeded
@@ -176,12 +178,12 @@ def test_devices_reports_become_answers_over_http(service):
     identifier = secrets.token_bytes(wire.ID_BYTES)
     assert service.send(wire.encode(wire.Upload(identifier, (part,)))).status_code == 204
     answer = service.ask("/v1/metrics/flight/estimate").get_json()
-    assert [row["value"] for row in answer["estimates"]] == list(SPECS["flight"].items)
-    assert answer["reports"] == 6_000
+    assert list(shares(answer)) == list(SPECS["flight"].items)
+    assert answer["head"]["reports"] == 6_000
     asked = service.ask(
         "/v1/metrics/flight/estimate", method="POST", json={"candidates": ["carrier=DL"]}
     ).get_json()
-    assert asked["estimates"][0]["share"] == pytest.approx(answer["estimates"][3]["share"])
+    assert shares(asked) == pytest.approx({"carrier=DL": shares(answer)["carrier=DL"]})
 
 
 def test_a_report_on_no_attribute_is_refused_over_http(service):
@@ -194,7 +196,8 @@ def test_a_report_on_no_attribute_is_refused_over_http(service):
 
 def test_lines_separate_the_attributes_of_a_table_unless_it_is_sorted(flight):
     def lines(answer):
-        text = printed(estimate_table(answer_of(answer)), 100).rstrip()
+        (table,) = tables_of(answer_of(answer))
+        text = printed(drawn_table(table, 100), 100).rstrip()
         return sum(not line.strip() for line in text.splitlines())
 
     assert lines(flight) == 1  # two flags, then the carriers
@@ -211,7 +214,7 @@ def command(tmp_path, *arguments):
 
 
 def test_a_reviewer_reads_the_attributes_and_what_randomizes_them(tmp_path):
-    result = command(tmp_path, "metrics", "check", "FILE")
+    result = command(tmp_path, "check", "FILE")
     assert result.exit_code == 0
     for expected in (
         "flight: 3 attributes",
@@ -222,7 +225,7 @@ def test_a_reviewer_reads_the_attributes_and_what_randomizes_them(tmp_path):
         "2.0000 for one report",
     ):
         assert expected in result.output, result.output
-    data = json.loads(command(tmp_path, "metrics", "check", "FILE", "--json").output)
+    data = json.loads(command(tmp_path, "check", "FILE", "--json").output)
     assert [each["name"] for each in data["metrics"][0]["attributes"]] == [
         "late",
         "full",

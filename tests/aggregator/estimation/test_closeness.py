@@ -9,19 +9,21 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.answers.estimates import SegmentShares
-from deniable_aggregator.cli.render.answers import print_estimate
+from deniable_aggregator.answers.answer import Answer
 from deniable_aggregator.estimation.segments.closeness import (
     closeness_notices,
     segment_closeness,
 )
+from deniable_aggregator.media.terminal import print_document
 from deniable_aggregator.statistics.distances import earth_mover, total_variation
 from deniable_aggregator.tallies import tally_for
 from deniable_aggregator.telling.meaning import closeness_in_words
-from deniable_analysis.results.estimates import Shares
+from deniable_aggregator.telling.tell import tell
+from deniable_analysis.result import Result
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import ORACLES
 from tests.aggregator.estimation.test_segments import REGISTRY, sent
+from tests.aggregator.served import codes, shares
 from tests.aggregator.service import problem, serving
 from tests.aggregator.simulated import items
 from tests.privacy.conformance import secret_of
@@ -203,15 +205,15 @@ def test_an_answer_about_a_segment_has_its_closeness(service):
     sent(service, "late", [4_500, 500, 500, 4_500])
     path = "/v1/metrics/late/estimate?segment=beta"
     found = service.ask(f"{path}&closeness=0.3").get_json()
-    closeness = found["closeness"]
+    closeness = found["head"]["closeness"]
     assert (closeness["segment"], closeness["kind"]) == ("beta", "total-variation")
     assert 0.3 < closeness["low"] <= closeness["distance"] == pytest.approx(0.5)
     assert closeness["value"] == "true"
-    assert closeness["value_low"] < found["estimates"][0]["share"]
-    codes = [each["code"] for each in found["notices"] if each["severity"] == "warning"]
-    assert "segment_far_from_whole" in codes
-    assert service.ask(f"{path}&ordered=true").get_json()["closeness"]["kind"] == "earth-mover"
-    assert "closeness" not in service.ask("/v1/metrics/late/estimate").get_json()
+    assert closeness["value_low"] < shares(found)["true"]
+    assert "segment_far_from_whole" in codes(found, "warning")
+    ordered = service.ask(f"{path}&ordered=true").get_json()
+    assert ordered["head"]["closeness"]["kind"] == "earth-mover"
+    assert "closeness" not in service.ask("/v1/metrics/late/estimate").get_json()["head"]
 
 
 def test_commands_pages_and_notebooks_say_it_alike(service, capsys):
@@ -219,13 +221,15 @@ def test_commands_pages_and_notebooks_say_it_alike(service, capsys):
     service.running.inbox_fold.fold(seconds=60)
     service.sign_in()
     path = "/v1/metrics/late/estimate?segment=beta&since=2024-10-04&until=2024-10-04"
-    answer = msgspec.json.decode(service.ask(path).data, type=SegmentShares)
+    answer = msgspec.json.decode(service.ask(path).data, type=Answer)
     text = closeness_in_words(answer)
-    assert text.startswith(f"channel=beta is at least 0.{int(100 * answer.closeness.low)} from all")
-    print_estimate(answer)
+    assert text.startswith(
+        f"channel=beta is at least 0.{int(100 * answer.head.closeness.low)} from all"
+    )
+    print_document(tell(answer))
     assert text in " ".join(capsys.readouterr().out.split())
-    assert text in Shares(answer).sentence
-    assert f"<p>{text}</p>" in Shares(answer)._repr_html_()
+    assert text in Result(answer).sentence
+    assert f"<p>{text}</p>" in Result(answer)._repr_html_()
     page = service.ask("/metric/late?segment=beta&since=2024-10-04&until=2024-10-04").text
     assert f'<p class="aside">{text}</p>' in page
     assert page.index("whoever knows that a device is in this segment") < page.index(text)
@@ -234,7 +238,7 @@ def test_commands_pages_and_notebooks_say_it_alike(service, capsys):
 def test_a_segment_like_all_others_is_said_to_be_so(service):
     sent(service, "late", [500, 500, 500, 500])
     path = "/v1/metrics/late/estimate?segment=beta"
-    answer = msgspec.json.decode(service.ask(path).data, type=SegmentShares)
+    answer = msgspec.json.decode(service.ask(path).data, type=Answer)
     assert closeness_in_words(answer) == (
         "channel=beta can't be told from all devices: its values may have the same shares (total "
         "variation, 0 if alike and 1 at most; the estimate of 0.00 may be noise alone). What is "

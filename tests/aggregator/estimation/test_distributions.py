@@ -22,7 +22,10 @@ from deniable_shared.mechanisms import DBitFlip, MemoizedDBitFlip, SquareWave
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.answered import as_json
 from tests.aggregator.estimation.test_shares import counted
+from tests.aggregator.served import numbers
 from tests.privacy.specs import histogram
+
+pytestmark = pytest.mark.audit
 
 MINUTES = (Fraction(0), Fraction(60))
 
@@ -291,16 +294,14 @@ def test_json_says_what_was_done_to_the_numbers():
     tally = counted(wave("2"), [10.0, 20.0, 30.0] * 50)
     data = as_json(answer_of(estimate_distribution([tally], method="ems")))
     assert json.loads(json.dumps(data)) == data
-    assert (data["kind"], data["method"], data["label"]) == (
-        "distribution",
-        "ems",
-        "post-processed",
-    )
-    assert "spikes are blurred" in data["meaning"]
-    assert "contains whole bins" in data["interval"]["meaning"]
-    assert [row["from"] for row in data["bins"]] == [3.75 * index for index in range(16)]
-    assert data["bins"][-1]["to"] == 60
-    assert [row["quantile"] for row in data["quantiles"]] == list(QUANTILES)
+    head, bins, quantiles = data["head"], numbers(data, "bin"), numbers(data, "quantile")
+    assert (head["kind"], head["label"]) == ("distribution", "post-processed")
+    assert {row["method"] for row in bins + quantiles} == {"ems"}
+    assert "spikes are blurred" in head["meanings"]["histogram"]
+    assert "contains whole bins" in head["interval"]["meaning"]
+    assert [row["bin_from"] for row in bins] == [3.75 * index for index in range(16)]
+    assert bins[-1]["bin_to"] == 60
+    assert [row["quantile"] for row in quantiles] == list(QUANTILES)
 
 
 def test_what_cannot_be_answered_is_refused_with_the_reason():
@@ -345,10 +346,10 @@ def test_a_quantile_that_cannot_be_placed_says_what_would_help():
     )
     assert (coarse.quantiles[0.5].low, coarse.quantiles[0.5].high) == (0, 30)
     assert "more bins would place it" in coarse.quantiles[0.5].reason
-    rows = as_json(answer_of(few))["quantiles"]
-    assert rows[2]["estimate"] is None
-    assert rows[2]["low"] < rows[2]["high"]
-    assert rows[2]["reason"] == few.quantiles[0.5].reason
+    (row,) = numbers(as_json(answer_of(few)), "quantile", quantile=0.5)
+    assert "estimate" not in row
+    assert row["low"] < row["high"]
+    assert row["reason"] == few.quantiles[0.5].reason
 
 
 @pytest.mark.statistics

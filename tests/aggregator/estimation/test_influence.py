@@ -36,10 +36,11 @@ from deniable_shared.mechanisms import (
 from deniable_shared.mechanisms.oracles.grr import GeneralizedRandomizedResponse
 from deniable_shared.mechanisms.oracles.unary import OptimizedUnaryEncoding
 from tests.aggregator.answered import answer as answer_of
-from tests.aggregator.answered import as_json
 from tests.aggregator.simulated import items, spec_of
 from tests.privacy.specs import attribute, category, histogram, number, record, sketch, string
 from tests.privacy.test_segments import segmented
+
+pytestmark = pytest.mark.audit
 
 HONEST, FAKES = 9_900, 100  # 1% of them all
 ITEM = "i1"
@@ -385,8 +386,8 @@ def test_where_fakes_could_empty_a_segment_its_shares_can_be_anything():
         [(spec, np.concatenate([[reports], counts]))], "y", EstimateOptions(), {}
     )
     assert np.isinf(found.influence).all()
-    rows = as_json(answer_of(found))["estimates"]
-    assert [row["shift_if_fake"] for row in rows] == [None] * 3
+    rows = answer_of(found).of("share")
+    assert [row.shift_if_fake for row in rows] == [None] * 3
 
 
 def test_an_item_that_no_average_is_of_cannot_be_moved():

@@ -7,14 +7,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from msgspec import UNSET
 
 from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from deniable_shared.mechanisms import SampledAttribute, SampledCoefficients
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.answered import as_json
+from tests.aggregator.served import numbers
 from tests.privacy.specs import attribute, record
+
+pytestmark = pytest.mark.audit
 
 REPETITIONS = 400
 FOUR_SIGMA = 4 * np.sqrt(0.05 * 0.95 / REPETITIONS)
@@ -59,25 +61,26 @@ def whole(population_shares, devices):
 
 def test_flags_that_go_together_exclude_each_other_or_tell_nothing():
     generator = np.random.default_rng(1)
-    for both, expected, word in ((0.19, 1.58, "together"), (0.03, 0.25, "apart")):
+    for both, expected in ((0.19, 1.58), (0.03, 0.25)):
         held = whole(population(0.4, 0.3, both), 200_000)
         first, independent, _ = lifts_of([(flags(3, 2), drawn(flags(3, 2), held, generator))])
         assert first.values == ("a=true", "b=true")
-        assert first.low < first.lift < first.high
-        assert first.lift == pytest.approx(expected, abs=5 * first.standard_error)
+        assert first.low < first.estimate < first.high
+        assert first.estimate == pytest.approx(expected, abs=5 * first.standard_error)
         assert first.expected == pytest.approx(0.12, abs=0.02)
-        assert (first.association, independent.association) == (word, "unclear")
+        assert (first.both > first.expected) == (expected > 1)
+        assert (first.told, independent.told) == (True, False)
 
 
 def test_a_lift_over_a_share_that_may_be_zero_is_left_out_with_the_reason():
     held = whole(population(0.4, 0.0, 0.0), 5_000)
     counts = drawn(flags(3, 2), held, np.random.default_rng(2))
     rare, common, _ = lifts_of([(flags(3, 2), counts)])
-    assert (rare.lift, rare.low, rare.high, rare.shift_if_fake) == (None,) * 4
-    assert rare.association == "unclear"
+    assert (rare.estimate, rare.low, rare.high, rare.shift_if_fake) == (None,) * 4
+    assert rare.told is False
     assert "the share of b=true is too close to zero" in rare.reason
-    assert common.reason is UNSET
-    assert common.lift == pytest.approx(1, abs=5 * common.standard_error)
+    assert common.reason is None
+    assert common.estimate == pytest.approx(1, abs=5 * common.standard_error)
 
 
 def test_lifts_are_of_the_pairs_asked_for_and_intervals_widen_with_their_number():
@@ -91,7 +94,9 @@ def test_lifts_are_of_the_pairs_asked_for_and_intervals_widen_with_their_number(
         ("a=true", "c=true"),
         ("b=true", "c=true"),
     ]
-    assert (only.lift, only.low, only.p_value) == (every[0].lift, every[0].low, every[0].p_value)
+    assert (only.estimate, only.ends, only.p_value) == (
+        *(every[0].estimate, every[0].ends, every[0].p_value),
+    )
     assert lifts_of(tally, interval="all")[0].high > every[0].high
     assert lifts_of(tally, [asked], interval="all")[0].high == every[0].high
     assert estimate_shares(tally, ["a=true"]).lifts is None
@@ -101,15 +106,16 @@ def test_metrics_that_do_not_observe_pairs_have_no_lifts():
     three = flags(3, 2)
     spec = record(SampledAttribute(inner=three.mechanism.oracles), *three.attributes)
     answer = as_json(answer_of(estimate_shares([(spec, np.full(6, 50))])))
-    assert not answer.keys() & {"lifts", "lift_note"}
+    assert not numbers(answer, "lift")
+    assert "lift" not in answer["head"].get("meanings", {})
 
 
 def test_an_answer_carries_the_lifts_and_what_they_are():
     counts = drawn(flags(3, 2), whole(population(*TOGETHER), 90_000), np.random.default_rng(4))
     answer = as_json(answer_of(estimate_shares([(flags(3, 2), counts)])))
-    assert answer["lift_note"]["pairs_asked"] == len(answer["lifts"]) == 3
-    assert "Benjamini-Hochberg" in answer["lift_note"]["meaning"]
-    assert answer["lifts"][0]["reports"] == 90_000
+    lifts = numbers(answer, "lift")
+    assert [each["reports"] for each in lifts] == [90_000] * 3
+    assert "Benjamini-Hochberg" in answer["head"]["meanings"]["lift"]
 
 
 def test_fake_reports_move_a_lift_as_far_as_said_and_no_farther():
@@ -120,7 +126,7 @@ def test_fake_reports_move_a_lift_as_far_as_said_and_no_farther():
     for outcome in range(spec.mechanism.outcomes):
         forged = counts.copy()
         forged[outcome] += fakes
-        moves.append(abs(lifts_of([(spec, forged)])[0].lift - honest.lift))
+        moves.append(abs(lifts_of([(spec, forged)])[0].estimate - honest.estimate))
     assert 0.8 * honest.shift_if_fake < max(moves) <= honest.shift_if_fake + 1e-9
 
 
@@ -141,7 +147,7 @@ def test_intervals_and_errors_of_lifts_are_as_stated(margin, epsilon, devices):
         drawn_devices = margin == "noise-and-sampling"
         held = generator.multinomial(devices, shares) if drawn_devices else whole(shares, devices)
         found = lifts_of([(spec, drawn(spec, held, generator))], PAIRS, margin=margin)
-        rows = np.array([(e.low, e.lift, e.high, e.standard_error, e.p_value) for e in found]).T
+        rows = np.array([(e.low, e.estimate, e.high, e.standard_error, e.p_value) for e in found]).T
         missed += (truth < rows[0]) | (rows[2] < truth)
         rejected += rows[4] <= 0.05
         errors.append((rows[1] - truth) / rows[3])
@@ -189,6 +195,6 @@ def test_of_pairs_that_are_independent_hardly_ever_one_is_called_clear():
     spec, generator = flags(8, 2), np.random.default_rng(8)
     held = np.full(256, 400)
     found = [lifts_of([(spec, drawn(spec, held, generator))]) for _ in range(100)]
-    clear = sum(any(each.association != "unclear" for each in lifts) for lifts in found)
+    clear = sum(any(each.told for each in lifts) for lifts in found)
     assert clear <= 5 + 5 * np.sqrt(100 * 0.05 * 0.95)
     assert sum(any(each.p_value <= 0.05 for each in lifts) for lifts in found) > 50

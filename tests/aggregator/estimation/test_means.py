@@ -24,6 +24,7 @@ from deniable_shared.mechanisms import (
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.answered import as_json
 from tests.aggregator.estimation.test_shares import counted
+from tests.aggregator.served import number as number_of
 from tests.privacy.specs import number
 
 SECONDS = (Fraction(0), Fraction(30))
@@ -75,8 +76,8 @@ def test_a_metric_that_is_memoised_from_some_day_on_is_answered_as_one():
     assert found.reports == 4_000
     assert len(found.specs) == 2
     assert abs(found.mean - 12) < 4 * found.standard_error
-    described = as_json(answer_of(found))["versions"]
-    assert [each["epsilon_permanent"] for each in described] == [None, pytest.approx(2.0)]
+    described = answer_of(found).head.versions
+    assert [each.epsilon_permanent for each in described] == [None, pytest.approx(2.0)]
 
 
 def test_a_mean_is_over_the_reports_of_all_versions_whatever_their_noise():
@@ -102,24 +103,26 @@ def test_a_mean_is_not_clipped_to_the_range():
 def test_json_says_what_the_mean_means():
     data = as_json(answer_of(estimate_mean([counted(bits("1"), [3, 4.5, 29])])))
     assert json.loads(json.dumps(data)) == data
-    assert (data["kind"], data["reports"], data["margin"]) == ("mean", 3, "noise-and-sampling")
-    assert data["versions"][0]["range"] == [0.0, 30.0]
-    assert "delta" not in data["versions"][0]
-    assert data["mean"]["low"] < data["mean"]["estimate"] < data["mean"]["high"]
+    head, mean = data["head"], number_of(data, "mean")
+    assert (head["kind"], head["reports"], head["margin"]) == ("mean", 3, "noise-and-sampling")
+    assert head["versions"][0]["range"] == [0.0, 30.0]
+    assert "delta" not in head["versions"][0]
+    assert mean["low"] < mean["estimate"] < mean["high"]
 
 
 def test_delta_is_disclosed_with_every_gaussian_answer():
     spec = seconds(DiscreteGaussian.for_epsilon(Fraction(1), Fraction(1, 10**6)))
-    described = as_json(answer_of(estimate_mean([counted(spec, [3.0])])))["versions"][0]
-    assert 0.9e-6 < described["delta"] <= 1e-6
-    assert "may reveal more than epsilon" in described["privacy"]
+    (described,) = answer_of(estimate_mean([counted(spec, [3.0])])).head.versions
+    assert 0.9e-6 < described.delta <= 1e-6
+    assert "may reveal more than epsilon" in described.privacy
 
 
 def test_answers_from_permanent_noise_say_that_periods_do_not_average_out():
     memoised = seconds(MemoizedOneBitMean.for_epsilons(Fraction(1), Fraction(2)))
     answer = answer_of(estimate_mean([counted(memoised, [3.0]), counted(bits("1"), [3.0])]))
-    assert "the same devices having reported in all" in answer.versions[0].repeated
-    assert "repeated" not in as_json(answer)["versions"][1]
+    repeated, once = answer.head.versions
+    assert "the same devices having reported in all" in repeated.repeated
+    assert once.repeated is None
     lines = [line for line in explanation(answer) if line.startswith("memoised one-bit mean: the")]
     assert len(lines) == 1
 

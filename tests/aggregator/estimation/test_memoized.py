@@ -15,6 +15,8 @@ from tests.one_metric import MEMOIZED, spec_of
 from tests.privacy.conformance import secret_of, seeded
 from tests.privacy.walking import distribution
 
+pytestmark = pytest.mark.audit
+
 SIX = 'type = "category"\nvalues = ["i0", "i1", "i2", "i3", "i4", "i5"]\ncomplete = true\n'
 METRICS = {
     "lgrr": SIX + "epsilon = 2\nepsilon_permanent = 4",

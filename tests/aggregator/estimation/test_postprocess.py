@@ -15,6 +15,7 @@ from deniable_aggregator.statistics.consistency import base_cut, ibu, norm_sub, 
 from deniable_shared.errors import ParameterError
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.answered import as_json
+from tests.aggregator.served import numbers
 from tests.aggregator.simulated import drawn, holders, spec_of
 from tests.privacy.specs import sketch, string
 
@@ -199,20 +200,19 @@ def test_raw_estimates_stay_unbiased_where_clipping_and_rescaling_is_not():
 def test_what_is_added_is_labelled_and_stands_beside_the_raw_numbers():
     spec = spec_of("oue", 6, 1)
     counts = drawn(spec, holders(500, 6, 1.0), np.random.default_rng(9))
-    answer = as_json(answer_of(estimate_shares([(spec, counts)])))
-    assert answer["postprocess"]["method"] == "norm-sub"
-    assert sum(row["adjusted"] for row in answer["estimates"]) == pytest.approx(1)
-    assert (
-        "quasi-likelihood"
-        in as_json(
-            answer_of(estimate_shares([(spec, counts)], None, EstimateOptions(postprocess="ibu")))
-        )["postprocess"]["meaning"]
-    )
-    for options in (EstimateOptions(postprocess="none"), EstimateOptions(top=3)):
-        plain = as_json(answer_of(estimate_shares([(spec, counts)], None, options)))
-        assert "postprocess" not in plain
-        assert "processed" not in plain["estimates"][0]
-    assert "postprocess" not in as_json(answer_of(estimate_shares([(spec, counts)], ["i0"])))
+
+    def answered(items=None, **options):
+        found = estimate_shares([(spec, counts)], items, EstimateOptions(**options))
+        return as_json(answer_of(found))
+
+    answer = answered()
+    assert answer["head"]["postprocess"] == "norm-sub"
+    assert sum(row["adjusted"] for row in numbers(answer, "share")) == pytest.approx(1)
+    iterated = answered(postprocess="ibu")
+    assert "quasi-likelihood" in iterated["head"]["meanings"]["postprocess"]
+    for plain in (answered(postprocess="none"), answered(top=3), answered(["i0"])):
+        assert "postprocess" not in plain["head"]
+        assert not any("adjusted" in row for row in numbers(plain, "share"))
 
 
 def test_what_is_shown_is_post_processed_within_the_whole_domain():

@@ -21,6 +21,7 @@ from deniable_shared.attributes import Attribute
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import ORACLES
 from deniable_shared.segments import Segments
+from tests.aggregator.served import number, numbers, shares
 from tests.aggregator.service import TODAY, problem, serving
 from tests.aggregator.simulated import drawn
 from tests.aggregator.simulated import spec_of as spec_of_category
@@ -103,8 +104,8 @@ def test_sizes_are_those_of_the_segments():
     spec, generator = spec_of(), np.random.default_rng(7)
     counts = drawn(spec, np.rint(HELD * REPORTS).astype(np.int64), generator)
     found = estimate_segment_sizes([(spec, counts)], "noise", 0.95, {})
-    assert [(row.name, row.value) for row in found] == [("channel", "x"), ("channel", "y")]
-    assert sum(row.share for row in found) == pytest.approx(1.0, abs=1e-6)
+    assert [row.segment for row in found] == ["channel=x", "channel=y"]
+    assert sum(row.estimate for row in found) == pytest.approx(1.0, abs=1e-6)
     assert all(row.low < truth < row.high for row, truth in zip(found, (0.52, 0.48), strict=True))
 
 
@@ -291,22 +292,26 @@ def sent(service, name, counts):
 def test_segments_are_answered_over_http(service):
     sent(service, "theme", [600, 200, 60, 240, 50, 50])
     found = service.ask("/v1/metrics/theme/estimate").get_json()
-    assert [row["value"] for row in found["estimates"]] == ["light", "dark"]
-    assert sum(row["share"] for row in found["estimates"]) == pytest.approx(1)
+    assert list(shares(found)) == ["light", "dark"]
+    assert sum(shares(found).values()) == pytest.approx(1)
     pairs = {"candidates": ["theme=dark & channel=beta"]}
     pair = service.ask("/v1/metrics/theme/estimate", method="POST", json=pairs).get_json()
-    assert pair["estimates"][0]["low"] < 240 / 1200 < pair["estimates"][0]["high"] + 0.1
+    together = number(pair, "share")
+    assert together["low"] < 240 / 1200 < together["high"] + 0.1
     mixed = {"candidates": ["theme=dark & channel=beta", "dark"]}
     path = "/v1/metrics/theme/estimate"
     problem(service.ask(path, method="POST", json=mixed), 422, "estimate_refused")
     listed = {each["name"]: each for each in service.ask("/v1/metrics").get_json()["metrics"]}
     assert listed["theme"]["segments"]["values"] == ["stable", "beta", "nightly"]
-    assert [row["value"] for row in found["segments"]] == ["stable", "beta", "nightly"]
+    assert [row["segment"] for row in numbers(found, "segment size")] == [
+        *("channel=stable", "channel=beta", "channel=nightly")
+    ]
     beta = service.ask("/v1/metrics/theme/estimate?segment=beta").get_json()
-    assert [row["value"] for row in beta["estimates"]] == ["light", "dark"]
-    assert beta["segment"]["value"] == "beta"
-    assert beta["estimates"][1]["low"] > beta["estimates"][0]["high"]
-    assert sum(row["share"] for row in beta["estimates"]) == pytest.approx(1)
+    assert beta["head"]["segment"] == number(beta, "segment size")["segment"] == "channel=beta"
+    light, dark = numbers(beta, "share", segment="channel=beta")
+    assert (light["value"], dark["value"]) == ("light", "dark")
+    assert dark["low"] > light["high"]
+    assert light["estimate"] + dark["estimate"] == pytest.approx(1)
     path = "/v1/metrics/theme/estimate?segment=nightly"
     problem(service.ask(path), 422, "estimate_refused")
     problem(service.ask("/v1/metrics/theme/estimate?segment=no"), 422, "estimate_refused")
@@ -318,8 +323,8 @@ def test_segments_are_answered_over_http(service):
 def test_of_a_flag_it_is_the_share_of_true(service):
     sent(service, "late", [500, 100, 100, 300])
     found = service.ask("/v1/metrics/late/estimate?segment=beta").get_json()
-    assert [row["value"] for row in found["estimates"]] == ["true"]
-    assert 0.5 < found["estimates"][0]["share"] < 1.2
+    assert list(shares(found)) == ["true"]
+    assert 0.5 < shares(found)["true"] < 1.2
     plain = service.ask("/v1/metrics/late/estimate").get_json()
-    assert [row["value"] for row in plain["estimates"]] == ["true"]
-    assert 0.2 < plain["estimates"][0]["share"] < 0.45
+    assert list(shares(plain)) == ["true"]
+    assert 0.2 < shares(plain)["true"] < 0.45

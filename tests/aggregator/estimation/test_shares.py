@@ -15,6 +15,7 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import GeneralizedRandomizedResponse, Rappor
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.answered import as_json
+from tests.aggregator.served import numbers
 from tests.privacy.conformance import secret_of, seeded
 from tests.privacy.specs import category, sketch, string
 
@@ -86,12 +87,13 @@ def test_the_top_items_come_largest_first():
 def test_json_says_what_the_numbers_mean():
     data = as_json(answer_of(estimate_shares([counted(grr("1"), ["red"] * 50)])))
     assert json.loads(json.dumps(data)) == data
-    assert data["interval"]["level"] == 0.95
-    assert "by itself" in data["interval"]["meaning"]
-    assert data["versions"][0]["epsilon"] <= 1
-    assert list(data["estimates"][0]) == [
-        *("value", "share", "standard_error", "low", "high", "method", "detected"),
-        *("shift_if_fake", "reports", "adjusted"),
+    head = data["head"]
+    assert head["interval"]["level"] == 0.95
+    assert "by itself" in head["interval"]["meaning"]
+    assert head["versions"][0]["epsilon"] <= 1
+    assert list(numbers(data, "share")[0]) == [
+        *("measure", "value", "estimate", "standard_error", "low", "high", "told"),
+        *("shift_if_fake", "method", "adjusted"),
     ]
 
 

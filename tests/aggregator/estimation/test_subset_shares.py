@@ -21,10 +21,13 @@ from deniable_shared.mechanisms import (
 )
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.answered import as_json
+from tests.aggregator.served import number
 from tests.aggregator.simulated import drawn, holders, items, spec_of
 from tests.privacy.conformance import secret_of, seeded
 from tests.privacy.specs import category, sketch, string
 from tests.privacy.walking import distribution
+
+pytestmark = pytest.mark.audit
 
 REPETITIONS = 500
 """Their mean square has a standard deviation of 6.3%: the limits are four of them away."""
@@ -207,9 +210,10 @@ def test_the_processed_sum_is_better_and_stands_beside_the_raw_one():
         raw.append(answer.combined.share - truth)
         processed.append(answer.processed.combined - truth)
         data = as_json(answer_of(answer))
-        assert data["combined"]["adjusted"] == answer.processed.combined
-        assert data["combined"]["share"] == answer.combined.share
-        assert data["postprocess"]["method"] == "norm-sub"
+        together = number(data, "combined")
+        assert together["adjusted"] == answer.processed.combined
+        assert together["estimate"] == answer.combined.share
+        assert data["head"]["postprocess"] == "norm-sub"
     assert np.mean(np.square(processed)) < 0.4 * np.mean(np.square(raw))
 
 
@@ -238,7 +242,8 @@ def test_unknown_covariances_are_bounded_and_the_answer_says_so():
     counts = np.random.default_rng(6).integers(5, 15, tally_for(spec).cells)
     answer = estimate_shares([(spec, counts)], add=["i0", "i1", "i4"])
     assert answer.combined.standard_error == pytest.approx(answer.standard_error.sum())
-    assert "largest that any could give" in as_json(answer_of(answer))["combined"]["covariance"]
+    meaning = answer_of(answer).head.meanings["combined"]
+    assert "largest that any could give" in meaning
 
 
 def test_a_rappor_sum_uses_the_covariances_of_its_regression():
@@ -246,7 +251,7 @@ def test_a_rappor_sum_uses_the_covariances_of_its_regression():
     generator = np.random.default_rng(7)
     counts = np.column_stack([np.full(4, 500), generator.integers(150, 250, (4, 32))]).ravel()
     answer = estimate_shares([(spec, counts)], add=["a", "b", "c"])
-    assert "reports themselves" in as_json(answer_of(answer))["combined"]["covariance"]
+    assert "reports themselves" in answer_of(answer).head.meanings["combined"]
     assert 0 < answer.combined.standard_error < answer.standard_error.sum()
 
 

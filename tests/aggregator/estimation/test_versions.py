@@ -16,7 +16,6 @@ from deniable_shared.errors import DomainError, ParameterError
 from deniable_shared.hashing import key
 from deniable_shared.mechanisms import ORACLES
 from tests.aggregator.answered import answer as answer_of
-from tests.aggregator.answered import as_json
 from tests.aggregator.simulated import drawn
 from tests.privacy.specs import category, sketch, string
 
@@ -24,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deniable_shared.spec import Spec
+
+pytestmark = pytest.mark.audit
 
 REPETITIONS = 250
 
@@ -134,22 +135,22 @@ def test_every_share_and_interval_is_right_whatever_the_versions_list(name, marg
         now = parts if margin == "noise" else sampled(parts, generator)
         tallies = [(each.spec, drawn(each.spec, each.reported(), generator)) for each in now]
         found = estimate_shares(tallies, None, EstimateOptions(margin=margin))
-        rows = as_json(answer_of(found))
-        for row in rows["estimates"]:
-            of = knowing(parts, row["value"])
-            truth = truth_of(of, {row["value"]})
-            shares.setdefault((row["value"], truth), []).append(row["share"])
-            covered.append(row["low"] <= truth <= row["high"])
-            half = 0.7 * (row["high"] - row["low"]) / 2
-            narrower.append(abs(row["share"] - truth) <= half)
-            reports = sum(sum(each.held.values()) for each in knowing(now, row["value"]))
-            assert row["reports"] == reports
-            ids = [each.spec.digest.hex() for each in of]
-            assert row.get("versions") == (None if of == parts else ids)
-            assert ("possible" in row) == (reports < rows["reports"])
-            if "possible" in row:
-                ends = row["possible"]
-                possible.append(ends["low"] <= truth_of(parts, {row["value"]}) <= ends["high"])
+        for row in answer_of(found).of("share"):
+            of = knowing(parts, row.value)
+            truth = truth_of(of, {row.value})
+            shares.setdefault((row.value, truth), []).append(row.estimate)
+            covered.append(row.low <= truth <= row.high)
+            half = 0.7 * (row.high - row.low) / 2
+            narrower.append(abs(row.estimate - truth) <= half)
+            reports = sum(sum(each.held.values()) for each in knowing(now, row.value))
+            in_part = reports < found.reports
+            assert row.reports == (reports if in_part else None)
+            ids = tuple(each.spec.digest.hex() for each in of)
+            assert row.versions == (None if of == parts else ids)
+            assert (row.possible_low is not None) == in_part
+            if in_part:
+                low, high = row.of_all
+                possible.append(low <= truth_of(parts, {row.value}) <= high)
     for (_, truth), estimates in shares.items():
         error = np.std(estimates) / np.sqrt(REPETITIONS)
         assert abs(np.mean(estimates) - truth) <= 4 * error
@@ -169,23 +170,21 @@ def sampled(parts: list[Part], generator: np.random.Generator) -> list[Part]:
 def test_shares_of_all_reports_and_the_rest_make_up_the_whole(name):
     parts, generator = DEPLOYMENTS[name], np.random.default_rng(21)
     tallies = [(each.spec, drawn(each.spec, each.reported(), generator)) for each in parts]
-    answer = as_json(answer_of(estimate_shares(tallies)))
-    rows = [row for row in answer["estimates"] if row["reports"] == answer["reports"]]
-    partly = {row["value"] for row in answer["estimates"]} - {row["value"] for row in rows}
-    sums = {key: sum(row[key] for row in rows) for key in ("share", "adjusted")}
-    errors = [row["standard_error"] for row in rows]
-    if "rest" in answer:
-        rest = answer["rest"]
-        assert partly <= set(rest["values"])
+    answer = answer_of(estimate_shares(tallies))
+    rest = answer.one("rest")
+    rows = [row for row in answer.of("share") if row.reports is None]
+    partly = {row.value: row for row in answer.of("share") if row.reports is not None}
+    assert bool(partly) == (rest is not None)
+    assert all(row.adjusted is None for row in partly.values())
+    if rest is not None:
+        assert partly.keys() <= set(rest.values)
         listed = {value for part in parts for value in part.spec.values}
-        truth = 1 - truth_of(parts, listed - set(rest["values"]))
-        assert rest["low"] <= truth <= rest["high"]
-        sums = {key: total + rest[key] for key, total in sums.items()}
-        errors.append(rest["standard_error"])
-    assert abs(sums["share"] - 1) < 3 * np.linalg.norm(errors)
-    assert sums["adjusted"] == pytest.approx(1)
-    assert bool(partly) == ("rest" in answer)
-    assert all(row["adjusted"] is None for row in answer["estimates"] if row["value"] in partly)
+        truth = 1 - truth_of(parts, listed - set(rest.values))
+        assert rest.low <= truth <= rest.high
+        rows.append(rest)
+    error = np.linalg.norm([row.standard_error for row in rows])
+    assert abs(sum(row.estimate for row in rows) - 1) < 3 * error
+    assert sum(row.adjusted for row in rows) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("method", ["norm-sub", "base-cut", "power"])
@@ -207,21 +206,21 @@ def test_possible_shares_reach_from_none_to_all_of_other():
         (old, drawn(old, np.array([300_000, 300_000, 400_000]), generator)),
         (new, drawn(new, np.array([400_000, 300_000, 200_000, 100_000]), generator)),
     ]
-    found = as_json(answer_of(estimate_shares(tallies, add=["sepia", "another"])))
-    rows = {row["value"]: row for row in found["estimates"]}
-    assert rows["sepia"]["share"] == pytest.approx(0.2, abs=0.002)
-    assert rows["sepia"]["reports"] == 1_000_000
-    assert rows["sepia"]["possible"] == pytest.approx({"low": 0.1, "high": 0.3}, abs=0.002)
-    assert rows["another"]["share"] == pytest.approx(0.1, abs=0.002)
-    assert rows["another"]["possible"] == pytest.approx({"low": 0.05, "high": 0.25}, abs=0.002)
+    found = answer_of(estimate_shares(tallies, add=["sepia", "another"]))
+    rows = {row.value: row for row in found.of("share")}
+    assert rows["sepia"].estimate == pytest.approx(0.2, abs=0.002)
+    assert rows["sepia"].reports == 1_000_000
+    assert rows["sepia"].of_all == pytest.approx((0.1, 0.3), abs=0.002)
+    assert rows["another"].estimate == pytest.approx(0.1, abs=0.002)
+    assert rows["another"].of_all == pytest.approx((0.05, 0.25), abs=0.002)
     # Together they are known: all that the older version calls another.
-    assert found["combined"]["share"] == pytest.approx(0.35, abs=0.002)
-    assert found["combined"]["reports"] == 2_000_000
-    assert "versions" not in found["combined"]
-    light = as_json(answer_of(estimate_shares(tallies, add=["light", "sepia"])))["combined"]
-    assert light["share"] == pytest.approx(0.6, abs=0.002)
-    assert light["possible"] == pytest.approx({"low": 0.45, "high": 0.65}, abs=0.002)
-    assert light["versions"] == [new.digest.hex()]
+    together = found.one("combined")
+    assert together.estimate == pytest.approx(0.35, abs=0.002)
+    assert (together.reports, together.versions) == (None, None)
+    light = answer_of(estimate_shares(tallies, add=["light", "sepia"])).one("combined")
+    assert light.estimate == pytest.approx(0.6, abs=0.002)
+    assert light.of_all == pytest.approx((0.45, 0.65), abs=0.002)
+    assert light.versions == (new.digest.hex(),)
 
 
 def test_a_value_that_no_version_tells_apart_is_left_out_and_refused_by_name():

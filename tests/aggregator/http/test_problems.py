@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from deniable_aggregator.api.admin_routes import MAX_REGISTRY_BYTES
+from deniable_aggregator.api.administration import MAX_REGISTRY_BYTES
 from deniable_aggregator.http.problems import CODES
 from tests.aggregator.service import bearer, problem, upload
 

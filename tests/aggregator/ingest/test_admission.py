@@ -89,7 +89,7 @@ def test_what_waits_is_counted_and_asked_for_while_the_disk_is_nearly_full(servi
     problem(service.send(upload()), 507, "storage_full")
     assert service.counts() == [0, 1, 1]
     service.running.maintenance.run()
-    assert service.ask("/v1/metrics/theme/estimate").get_json()["reports"] == 2
+    assert service.ask("/v1/metrics/theme/estimate").get_json()["head"]["reports"] == 2
     assert service.register().status_code == 200
 
 

@@ -44,6 +44,8 @@ from tests.aggregator.fakes import bits_of_oue, checks_of, honest_payload, padde
 from tests.aggregator.simulated import items, spec_of
 from tests.privacy.specs import attribute, category, histogram, number, record, sketch, string
 
+pytestmark = pytest.mark.audit
+
 SIZE = 64
 
 
@@ -303,12 +305,17 @@ def test_slices_that_are_checked_together_do_not_know_of_each_other(spec, monkey
     stored, reports = np.vstack([stored, older]), np.append(reports, reports[1])
     alone = [checks_of(tally, *each) for each in zip(stored, reports, strict=True)]
     together = tally.checks(stored, reports)
-    assert [list(each) for each in zip(*(check.each() for check in together), strict=True)] == alone
+    assert [
+        list(each) for each in zip(*(check.as_checks() for check in together), strict=True)
+    ] == alone
     monkeypatch.setattr(base, "CHECKED_CELLS", 2 * tally.stored_cells)
     in_parts = tally.checks(stored, reports)
     for whole, part in zip(together, in_parts, strict=True):
-        assert whole.each() == part.each()
-        assert whole.take(np.array([3, 1])).each() == [whole.each()[3], whole.each()[1]]
+        assert whole.as_checks() == part.as_checks()
+        assert whole.take(np.array([3, 1])).as_checks() == [
+            whole.as_checks()[3],
+            whole.as_checks()[1],
+        ]
 
 
 def test_a_single_place_and_all_together_may_be_uneven():

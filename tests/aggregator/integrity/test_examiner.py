@@ -12,23 +12,18 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator import dates
-from deniable_aggregator.answers.estimates import Shares
-from deniable_aggregator.answers.integrity import Health
-from deniable_aggregator.cli.render.health.day_table import (
-    health_notes,
-    health_summary,
-    health_table,
-)
-from deniable_aggregator.cli.render.share_notes import notes
+from deniable_aggregator.answers.answer import Answer
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange
 from deniable_aggregator.estimation.metric_reports import read_reports
 from deniable_aggregator.integrity.examiner import ALARM_P, Examiner
 from deniable_aggregator.slices.cache import SliceTables
 from deniable_aggregator.statistics.medians import MEDIAN_VARIANCE_FACTOR, medians_of_slices
-from deniable_aggregator.telling.checks import checks_explained
+from deniable_aggregator.telling.lines import below
+from deniable_aggregator.telling.tell import tell
 from deniable_shared import registry, wire
 from tests.aggregator.cli.test_cli import Quiet
 from tests.aggregator.fakes import bits_of_oue, padded_fakes
+from tests.aggregator.served import codes, number, numbers
 from tests.aggregator.service import TODAY, Service, bearer, problem
 from tests.aggregator.stored import key_administrator
 from tests.command_line import deniable
@@ -74,8 +69,8 @@ def fleet(service: Service):
     assert service.register(REGISTRY).status_code == 200
     generator = np.random.default_rng(53)
     tokens = [service.key("write") for _ in range(3)]
-    for number, token in enumerate(tokens):
-        fakes = 900 if number == 2 else 0
+    for place, token in enumerate(tokens):
+        fakes = 900 if place == 2 else 0
         held = generator.choice(16, 10_000 - fakes, p=SHARES)
         bits = bits_of_oue(SPECS["screen"], held, generator)
         if fakes:
@@ -88,41 +83,44 @@ def fleet(service: Service):
 def test_a_poisoned_key_is_seen_excluded_and_included_again(fleet):
     service, tokens = fleet
     before = service.ask(f"{PATH}/estimate")
-    assert before.get_json()["health"]["verdict"] == "suspicious"
+    head = before.get_json()["head"]
+    assert head["health"]["verdict"] == "suspicious"
     health = service.ask(f"{PATH}/health").get_json()
-    (day,) = health["by_day"]
-    assert (health["verdict"], day["verdict"], day["reports"]) == (
-        "suspicious",
-        "suspicious",
-        30_000,
-    )
+    assert health["head"]["health"]["verdict"] == "suspicious"
+    # The first is the verdict of the day, then come its checks and those of keys.
+    day, *checks = health["checks"]
+    assert (day["day"], day["verdict"], day["reports"]) == ("2024-10-04", "suspicious", 30_000)
     (poisoned,) = day["stand_out"]
     assert poisoned in tokens[2]
-    verdicts = {each["key"]: each["verdict"] for each in day["keys"]}
+    verdicts = {
+        each["key"]: each["verdict"] for each in checks if "key" in each and "name" not in each
+    }
     assert verdicts.pop(poisoned) == "suspicious"
     assert set(verdicts.values()) == {"ok"}
     (warning,) = before.get_json()["notices"]
     assert warning["code"] == "suspicious_reports"
     assert f"Key {poisoned} stands out: ask again without it" in warning["message"]
-    assert before.get_json()["days"]["suspicious"] == ["2024-10-04"]
+    assert head["days"]["suspicious"] == ["2024-10-04"]
 
     truth = SHARES[15]
-    row = before.get_json()["estimates"][15]
+    row = number(before.get_json(), "share", value="p")
     assert row["low"] > truth + 0.02  # the interval knows nothing of fakes
     # 3% of fakes move it by three times what 1% would.
-    assert row["share"] - truth < 4 * row["shift_if_fake"]
+    assert row["estimate"] - truth < 4 * row["shift_if_fake"]
 
     key_administrator(service.store).exclude(poisoned)
     after = service.ask(f"{PATH}/estimate").get_json()
-    assert (after["reports"], after["excluded_reports"]) == (20_000, 10_000)
-    assert after["health"] == {"verdict": "ok", "suspicious_keys": [], "uneven_keys": []}
-    assert after["notices"] == []
-    assert after["days"]["keys_left_out"] == [
+    head = after["head"]
+    assert (head["reports"], head["excluded_reports"]) == (20_000, 10_000)
+    assert head["health"] == {"verdict": "ok", "suspicious_keys": [], "uneven_keys": []}
+    assert codes(after) == []
+    assert head["days"]["keys_left_out"] == [
         {"key": poisoned, "label": "", "reports": 10_000, "why": "excluded"}
     ]
-    assert after["estimates"][15]["low"] < truth < after["estimates"][15]["high"]
-    clean = service.ask(f"{PATH}/health").get_json()
-    assert (clean["verdict"], clean["excluded_reports"]) == ("ok", 10_000)
+    row = number(after, "share", value="p")
+    assert row["low"] < truth < row["high"]
+    clean = service.ask(f"{PATH}/health").get_json()["head"]
+    assert (clean["health"]["verdict"], clean["excluded_reports"]) == ("ok", 10_000)
 
     key_administrator(service.store).include(poisoned)
     assert service.ask(f"{PATH}/estimate").data == before.data
@@ -133,17 +131,19 @@ def test_a_series_and_a_change_say_what_the_days_that_they_are_about_look_like(f
     send(service, tokens[0], "screen", bytes(2) * 50, TODAY + 1)
     before, after = (dates.format_day(TODAY + ahead) for ahead in (0, 1))
     series = service.ask(f"{PATH}/series").get_json()
-    assert series["health"] == service.ask(f"{PATH}/estimate").get_json()["health"]
+    estimate = service.ask(f"{PATH}/estimate").get_json()
+    assert series["head"]["health"] == estimate["head"]["health"]
     assert "stands out" in series["notices"][0]["message"]
-    marks = [period["marks"] for period in series["periods"]]
+    marks = [period["marks"] for period in series["head"]["periods"]]
     assert marks == [["incomplete", "suspicious"]] * 2
     single = service.ask(f"{PATH}/series?since={after}&until={after}").get_json()
     assert before not in single["notices"][0]["message"]
     change = service.ask(f"{PATH}/change?before={before}&after={after}").get_json()
-    assert change["health"]["before"]["verdict"] == "suspicious"
+    earlier, later = change["head"]["periods"]
+    assert earlier["health"]["verdict"] == "suspicious"
     assert change["notices"][0]["message"].startswith(f"Before: The reports of {before} are not")
-    assert change["before"]["marks"] == ["incomplete", "suspicious"]
-    assert change["health"]["after"] == single["health"]
+    assert earlier["marks"] == ["incomplete", "suspicious"]
+    assert later["health"] == single["head"]["health"]
 
 
 def test_health_is_refused_like_other_questions(service):
@@ -157,14 +157,15 @@ def test_health_is_refused_like_other_questions(service):
 
 def test_the_command_line_says_what_failed_and_for_whom(fleet):
     service, _ = fleet
-    answer = msgspec.json.decode(service.ask(f"{PATH}/health").data, type=Health)
-    table = health_table(answer)
-    assert table.row_count == 1
-    assert health_summary(answer).verdict == "suspicious"
-    lines = [*health_notes(answer), *checks_explained(answer)]
-    (poisoned,) = answer.by_day[0].stand_out
+    answer = msgspec.json.decode(service.ask(f"{PATH}/health").data, type=Answer)
+    document = tell(answer)
+    (day,) = document.tables[0].rows
+    (poisoned,) = answer.checks[0].stand_out
+    assert "suspicious" in day.cells
+    assert day.cells[-1] == poisoned
+    lines = [*document.below, *document.meaning]
     assert any(f"too many or too few ones, key {poisoned}: the oddest" in line for line in lines)
-    assert lines[-1] == answer.invisible
+    assert document.meaning[-1] == answer.head.checks.invisible
 
 
 def test_the_commands_ask_a_server_and_warn_beside_estimates(fleet):
@@ -179,7 +180,7 @@ def test_the_commands_ask_a_server_and_warn_beside_estimates(fleet):
             assert shown.exit_code == 0
             assert "Some reports look forged: key " in shown.output
             asked = runner.invoke(deniable, ["health", "screen", "--json", *where])
-            assert json.loads(asked.output)["verdict"] == "suspicious"
+            assert json.loads(asked.output)["head"]["health"]["verdict"] == "suspicious"
             estimated = runner.invoke(deniable, ["estimate", "screen", *where])
             series = runner.invoke(deniable, ["series", "screen", *where])
             for each in (estimated, series):
@@ -193,10 +194,10 @@ def test_the_commands_ask_a_server_and_warn_beside_estimates(fleet):
 
 def test_beside_shares_stands_what_fakes_could_do(fleet):
     service, _ = fleet
-    answer = msgspec.json.decode(service.ask(f"{PATH}/estimate").data, type=Shares)
-    (line,) = (line for line in notes(answer) if "fake" in line)
+    answer = msgspec.json.decode(service.ask(f"{PATH}/estimate").data, type=Answer)
+    (line,) = (line for line in below(answer) if "fake" in line)
     assert line.startswith("Possible shift if 1% of reports are fake")
-    assert "a share by up to 3.1" in line
+    assert "a share by up to 3.2 points" in line
 
 
 def test_days_are_examined_once_until_their_reports_change(fleet, monkeypatch):
@@ -210,7 +211,7 @@ def test_days_are_examined_once_until_their_reports_change(fleet, monkeypatch):
     assert service.ask(f"{PATH}/health").data == first
     assert len(read) == 1
     send(service, tokens[0], "screen", bytes([0b01000000, 0]))
-    assert service.ask(f"{PATH}/health").get_json()["by_day"][0]["reports"] == 30_001
+    assert service.ask(f"{PATH}/health").get_json()["checks"][0]["reports"] == 30_001
     assert len(read) == 2
 
 
@@ -243,28 +244,30 @@ def test_the_median_of_slices_withstands_two_poisoned_keys_of_five(service):
     truth = np.array([0.2, 0.3, 0.5])
     support = SPECS["mode"].mechanism.support
     law = truth * (support.p - support.q) + support.q
-    for number in range(5):
+    for place in range(5):
         honest = generator.choice(3, 20_000, p=law).astype(np.uint8)
-        if number < 2:
+        if place < 2:
             honest[:4_000] = 0  # a fifth of the key's reports
         send(service, service.key("write"), "mode", honest.tobytes())
     answer = service.ask("/v1/metrics/mode/estimate").get_json()
-    row = answer["estimates"][0]
-    median = row["robust_check"]
-    assert median["slices"] == 5
+    row = number(answer, "share", value="one")
+    assert row["robust_slices"] == 5
     assert row["low"] > truth[0] + 0.05
-    assert abs(median["share"] - truth[0]) < 4 * median["standard_error"]
-    assert median["low"] < truth[0] < median["high"]
-    assert "median over slices" in answer["robust_check"]["meaning"]
+    assert abs(row["robust"] - truth[0]) < 4 * row["robust_error"]
+    assert row["robust_low"] < truth[0] < row["robust_high"]
+    assert "median over slices" in answer["head"]["meanings"]["robust check"]
 
 
 def test_four_slices_or_small_ones_have_no_median(fleet):
     service, tokens = fleet
     send(service, tokens[0], "screen", bytes([0b01000000, 0]) * 1_000, TODAY - 1)
     send(service, tokens[0], "screen", bytes([0b01000000, 0]) * 999, TODAY - 2)
-    assert "robust_check" not in service.ask(f"{PATH}/estimate").get_json()
+    answer = service.ask(f"{PATH}/estimate").get_json()
+    assert not any("robust" in each for each in answer["numbers"])
+    assert "robust check" not in answer["head"].get("meanings", {})
     send(service, tokens[0], "screen", bytes([0b01000000, 0]), TODAY - 2)
-    assert service.ask(f"{PATH}/estimate").get_json()["estimates"][0]["robust_check"]
+    answer = service.ask(f"{PATH}/estimate").get_json()
+    assert all("robust" in each for each in numbers(answer, "share"))
 
 
 @pytest.mark.statistics

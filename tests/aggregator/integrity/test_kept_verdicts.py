@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 import pytest
 
+from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange
 from deniable_aggregator.estimation.metric_reports import MetricReports
 from deniable_aggregator.integrity import notices, report
@@ -49,7 +50,7 @@ def reported(table=None):
 
 @pytest.fixture(scope="module")
 def kept(table):
-    stored = msgspec.msgpack.encode(KeptVerdicts.of(table))
+    stored = msgspec.msgpack.encode(KeptVerdicts.from_table(table))
     return {SPEC.digest: [msgspec.msgpack.decode(stored, type=KeptVerdicts)]}
 
 
@@ -68,13 +69,12 @@ def test_verdicts_and_warnings_are_those_of_the_slices(table, kept):
     warned = [list(notices.of_checks("m", found, {})) for found in (before, after)]
     assert warned[0] == warned[1]
     days = [report.by_day(found, {}) for found in (before, after)]
-    assert [each.checks for each in days[0]] == [each.checks for each in days[1]]
-    assert [each.stand_out for each in days[0]] == [each.stand_out for each in days[1]]
-    assert not any(each.keys for each in days[1])
+    assert [each for each in days[0] if each.key is None] == days[1]
+    assert [each.stand_out for each in days[1] if each.stand_out] == [("key 1",)]
 
 
 def rows(items):
-    return [SimpleNamespace(value=item, standard_error=0.001) for item in items]
+    return [Measured(measure="share", value=item, standard_error=0.001) for item in items]
 
 
 def test_medians_of_a_period_are_those_of_its_slices(table, kept):
@@ -91,15 +91,15 @@ def test_medians_of_periods_and_of_later_days_are_weighted_by_reports(table):
     """Three days are kept, and four still have their slices."""
     days = table.days.tolist()
     early, late = table.between(days[0], days[2]), table.between(days[3], days[6])
-    kept = {SPEC.digest: [KeptVerdicts.of(early)]}
+    kept = {SPEC.digest: [KeptVerdicts.from_table(early)]}
     both = SliceMedians().robust_checks(reported(late), rows(SPEC.items), 0.95, kept)
     apart = [
         SliceMedians().robust_checks(reported(part), rows(SPEC.items), 0.95)
         for part in (early, late)
     ]
-    assert [each.slices for each in both] == [21] * 16
+    assert [each.robust_slices for each in both] == [21] * 16
     for together, first, second in zip(both, *apart, strict=True):
-        weighted = (3 * first.share + 4 * second.share) / 7
-        assert together.share == pytest.approx(weighted)
+        weighted = (3 * first.robust + 4 * second.robust) / 7
+        assert together.robust == pytest.approx(weighted)
     examined = Examiner().examine(reported(late), most_cells=1 << 30, kept=kept)
     assert [day.epoch for day in examined.days] == days[::-1]

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from deniable_shared import registry, wire
 from tests.aggregator.cli.test_cli import Quiet
+from tests.aggregator.served import codes, number, shares
 from tests.aggregator.service import TODAY, Service, problem
 from tests.aggregator.stored import key_administrator
 from tests.command_line import deniable
@@ -33,10 +34,10 @@ PATH = "/v1/metrics/look"
 HONEST, FORGED = (0.5, 0.3, 0.2, 0.0), (0.0, 0.0, 0.0, 1.0)
 
 
-def send(service: Service, token: str, shares, reports: int, epoch: int = TODAY) -> None:
+def send(service: Service, token: str, held, reports: int, epoch: int = TODAY) -> None:
     """Reports of devices that hold values with these shares, from the law of the randomizer."""
     support = SPEC.mechanism.support
-    law = np.array(shares) * (support.p - support.q) + support.q
+    law = np.array(held) * (support.p - support.q) + support.q
     drawn = np.random.default_rng(reports).choice(4, reports, p=law / law.sum()).astype(np.uint8)
     body = wire.Upload(
         np.random.default_rng().bytes(wire.ID_BYTES),
@@ -49,7 +50,7 @@ def send(service: Service, token: str, shares, reports: int, epoch: int = TODAY)
 def forged(service: Service):
     """12,000 honest reports of two keys, and 2,500 of a partner's, all of one value."""
     assert service.register(REGISTRY).status_code == 200
-    for label, shares, reports in (
+    for label, held, reports in (
         ("ios", HONEST, 5_000),
         ("android", HONEST, 7_000),
         ("partner", FORGED, 2_500),
@@ -57,19 +58,16 @@ def forged(service: Service):
         made = key_administrator(service.store).create(
             scope="write", application="flightdeck", label=label
         )
-        send(service, made.token, shares, reports)
+        send(service, made.token, held, reports)
     return service
-
-
-def share_of(answer, value="contrast"):
-    return next(row for row in answer["estimates"] if row["value"] == value)
 
 
 def test_an_estimate_does_not_read_ok_where_one_key_answers_unlike_the_others(forged):
     answer = forged.ask(f"{PATH}/estimate").get_json()
-    assert share_of(answer)["share"] > 0.14  # though nobody holds it
-    assert answer["health"]["verdict"] == "uneven"
-    (key,) = answer["health"]["uneven_keys"]
+    assert shares(answer)["contrast"] > 0.14  # though nobody holds it
+    head = answer["head"]
+    assert head["health"]["verdict"] == "uneven"
+    (key,) = head["health"]["uneven_keys"]
     assert key["label"] == "partner"
     first = answer["notices"][0]
     assert (first["code"], first["severity"]) == ("uneven_key", "warning")
@@ -77,25 +75,27 @@ def test_an_estimate_does_not_read_ok_where_one_key_answers_unlike_the_others(fo
     assert "contrast against 0%" in first["message"]
     assert "ask again without it, and compare" in first["message"]
     health = forged.ask(f"{PATH}/health").get_json()
-    assert health["verdict"] == "uneven"
-    assert health["key_contrasts"][0]["label"] == "partner"
-    assert answer["days"]["uneven"] == ["2024-10-04"]
+    assert health["head"]["health"]["verdict"] == "uneven"
+    contrast = health["numbers"][0]
+    assert (contrast["measure"], contrast["value"]) == ("contrast in share", "contrast")
+    assert (contrast["label"], contrast["told"]) == ("partner", True)
+    assert head["days"]["uneven"] == ["2024-10-04"]
 
 
 @pytest.mark.parametrize("name", ["label", "id", "first letters"])
 def test_a_question_leaves_out_a_key_by_its_label_its_id_or_the_first_letters(forged, name):
-    (key,) = forged.ask(f"{PATH}/estimate").get_json()["health"]["uneven_keys"]
+    (key,) = forged.ask(f"{PATH}/estimate").get_json()["head"]["health"]["uneven_keys"]
     named = {"label": "partner", "id": key["key"], "first letters": key["key"][:8]}[name]
     answer = forged.ask(f"{PATH}/estimate", query_string={"without_key": named}).get_json()
-    row = share_of(answer)
+    row, head = number(answer, "share", value="contrast"), answer["head"]
     assert row["low"] < 0 < row["high"]
-    assert (answer["reports"], answer["excluded_reports"]) == (12_000, 0)
-    assert (answer["health"]["verdict"], answer["notices"]) == ("ok", [])
-    assert answer["days"]["keys_left_out"] == [{**key, "reports": 2_500, "why": "without_key"}]
+    assert (head["reports"], head.get("excluded_reports", 0)) == (12_000, 0)
+    assert (head["health"]["verdict"], codes(answer)) == ("ok", [])
+    assert head["days"]["keys_left_out"] == [{**key, "reports": 2_500, "why": "without_key"}]
     health = forged.ask(f"{PATH}/health", query_string={"without_key": named}).get_json()
-    assert health["verdict"] == "ok"
+    assert health["head"]["health"]["verdict"] == "ok"
     # Nobody else's answers change, and nothing of the question is kept.
-    assert forged.ask(f"{PATH}/estimate").get_json()["reports"] == 14_500
+    assert forged.ask(f"{PATH}/estimate").get_json()["head"]["reports"] == 14_500
 
 
 def test_a_series_and_a_change_leave_keys_out_too(forged):
@@ -103,14 +103,15 @@ def test_a_series_and_a_change_leave_keys_out_too(forged):
         send(forged, token, HONEST, 4_000, TODAY - 1)
     without = {"without_key": ["partner", "ios"]}
     series = forged.ask(f"{PATH}/series", query_string=without).get_json()
-    assert [period["reports"] for period in series["periods"]] == [8_000, 7_000]
+    assert [period["reports"] for period in series["head"]["periods"]] == [8_000, 7_000]
     days = {"before": "2024-10-03", "after": "2024-10-04"}
     change = forged.ask(f"{PATH}/change", query_string={**days, **without}).get_json()
-    assert change["after"]["reports"] == 7_000
-    left_out = change["after"]["days"]["keys_left_out"]
+    after = change["head"]["periods"][1]
+    assert after["reports"] == 7_000
+    left_out = after["days"]["keys_left_out"]
     assert sorted(each["label"] for each in left_out) == ["ios", "partner"]
     with_all = forged.ask(f"{PATH}/change", query_string=days).get_json()
-    assert with_all["after"]["marks"] == ["incomplete", "uneven"]
+    assert with_all["head"]["periods"][1]["marks"] == ["incomplete", "uneven"]
     assert with_all["notices"][0]["message"].startswith("After: Key partner")
 
 
@@ -124,13 +125,9 @@ def test_what_names_no_key_or_several_is_refused_with_what_there_is(forged):
     key_administrator(forged.store).create(scope="write", application="flightdeck", label="partner")
     asked = forged.ask(f"{PATH}/estimate", query_string={"without_key": "partner"})
     assert "names 2: " in problem(asked, 400, "malformed_question")["detail"]
-    everything = {
-        "without_key": [
-            "ios",
-            "android",
-            forged.ask(f"{PATH}/estimate").get_json()["health"]["uneven_keys"][0]["key"],
-        ]
-    }
+    estimate = forged.ask(f"{PATH}/estimate").get_json()
+    (uneven,) = estimate["head"]["health"]["uneven_keys"]
+    everything = {"without_key": ["ios", "android", uneven["key"]]}
     asked = forged.ask(f"{PATH}/estimate", query_string=everything)
     assert "14,500 reports are left out" in problem(asked, 404, "no_reports")["detail"]
 
@@ -156,7 +153,7 @@ def test_the_command_line_warns_first_and_leaves_a_key_out(forged):
     assert rows == ["light", "dark", "contrast", "system"]  # the registry has system before
     assert "after picking" not in shown  # sorting does not widen
     assert "without 2,500 reports of key partner (" in clean
-    assert "Warning" not in clean
+    assert "Warning: Key" not in clean
     assert "Each key against all others" in health
     verdicts = {
         line.split()[0]: line.split()[-1] for line in health.splitlines() if "(" in line[:10]

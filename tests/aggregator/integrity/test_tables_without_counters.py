@@ -60,14 +60,14 @@ def test_days_are_checked_alike(spec, monkeypatch):
     days = held.days.tolist()
     some = [*days[:4], *days[6:]]
     for one, other in zip(check_days(held, some), check_days(read, some), strict=True):
-        assert one.found() == other.found()
+        assert one.joint_checks() == other.joint_checks()
         assert (one.epoch, one.reports, one.slices) == (other.epoch, other.reports, other.slices)
         assert (one.checks_made, one.smallest_p) == (other.checks_made, other.smallest_p)
         assert (one.keys is None) == (other.keys is None)
         if one.keys is not None:
             assert one.keys.ids == other.keys.ids
             alike = zip(one.keys.checks, other.keys.checks, strict=True)
-            assert all(first.each() == second.each() for first, second in alike)
+            assert all(first.as_checks() == second.as_checks() for first, second in alike)
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.mechanism.name)

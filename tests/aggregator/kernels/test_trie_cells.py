@@ -21,7 +21,7 @@ def test_arrays_of_strings_have_the_cells_that_devices_report(end):
     before, after = None, trie_cells.root(SALT, 20)
     for level in range(4):
         if level <= end:
-            before, after = after, trie_cells.extended(after, pieces[:, level])
+            before, after = after, trie_cells.extend(after, pieces[:, level])
         if level == 0:
             continue
         mine = (before, pieces[:, level]) if level <= end else (after, np.zeros(20, np.int64))

@@ -238,8 +238,8 @@ def test_an_alarm_of_a_series_names_both_periods():
 
 
 def test_a_difference_is_of_both_periods_and_a_segment_of_one():
-    before = msgspec.structs.replace(BEFORE, versions=[OLD])
-    after = msgspec.structs.replace(AFTER, versions=[NEW])
+    before = msgspec.structs.replace(BEFORE, versions={OLD: 500})
+    after = msgspec.structs.replace(AFTER, versions={NEW: 500})
     numbers = [
         Measured(measure="segment size", segment="channel=beta"),
         Measured(measure="segment size", segment="channel=beta", period=1),

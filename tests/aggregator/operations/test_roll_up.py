@@ -24,6 +24,7 @@ from deniable_aggregator.security.keys import create_key
 from deniable_aggregator.slices.cache import SliceTables
 from deniable_aggregator.store.tables import rolled as rolled_table
 from deniable_aggregator.store.tables.rolled import RolledPeriods
+from tests.aggregator.served import shares
 from tests.aggregator.service import NEVER_SECONDS, SPECS, TODAY, Clock, bearer
 from tests.aggregator.stored import (
     add_key,
@@ -114,9 +115,7 @@ class Asked:
 
 def without_checks_of_keys(health):
     """What is kept of the checks of a day does not tell those of single keys."""
-    for day in health["by_day"]:
-        del day["keys"]
-    return health
+    return {**health, "checks": [each for each in health["checks"] if "key" not in each]}
 
 
 JULY_AND_AUGUST = "since=2024-07-01&until=2024-08-31"
@@ -140,17 +139,15 @@ def comparable(path, answer):
     status, document = answer
     assert status == 200, (path, document)
     document = json.loads(json.dumps(document))
-    for row in document.get("estimates", ()):
-        row.pop("robust_check", None)
-    for part in [document, *(document.get(each) for each in ("before", "after"))]:
-        if isinstance(part, dict):
-            days = part.get("covered", part.get("days"))
-            days.pop("uneven", None) if isinstance(days, dict) else None
-    for each in (document.get("health"), *(document.get("health") or {}).values()):
-        if isinstance(each, dict):
-            each.pop("uneven_keys", None)
-            each.pop("uneven", None)
-    document["notices"] = [each for each in document["notices"] if each["code"] not in BY_PERIOD]
+    document["numbers"] = [
+        {name: value for name, value in each.items() if not name.startswith("robust")}
+        for each in document["numbers"]
+    ]
+    for part in (document["head"], *document["head"]["periods"]):
+        part.get("days", {}).pop("uneven", None)
+        part.get("health", {}).pop("uneven_keys", None)
+    notices = document.get("notices", [])
+    document["notices"] = [each for each in notices if each["code"] not in BY_PERIOD]
     return document
 
 
@@ -178,10 +175,11 @@ def test_of_one_period_the_whole_answer_and_the_verdicts_stay_as_they_were(store
     maintain(store)
     assert ask(f"theme/estimate?{days}") == before[0]
     status, health = ask(f"theme/health?{days}")
-    assert (status, health["verdict"]) == (200, "suspicious" if "08" in days else "uneven")
+    verdict = "suspicious" if "08" in days else "uneven"
+    assert (status, health["head"]["health"]["verdict"]) == (200, verdict)
     was = before[1][1]
     for each in (health, was):
-        each["key_contrasts"] = [one for one in each["key_contrasts"] if one["verdict"] != "ok"]
+        each["numbers"] = [one for one in each["numbers"] if one["told"]]
     assert without_checks_of_keys(health) == without_checks_of_keys(was)
 
 
@@ -221,7 +219,8 @@ def test_weeks_become_one_as_series_count_them(store):
 
 def counted(ask):
     _, answer = ask("theme/estimate?" + JULY_AND_AUGUST)
-    return answer["reports"], answer["excluded_reports"], [e["share"] for e in answer["estimates"]]
+    head = answer["head"]
+    return head["reports"], head.get("excluded_reports", 0), [*shares(answer).values()]
 
 
 @pytest.mark.one_store
@@ -238,7 +237,8 @@ def test_a_key_that_is_excluded_before_can_be_included_again_after(store):
     keys.exclude("relay")
     assert counted(ask) == without
     keys.include("relay")
-    assert ask("theme/estimate?without_key=relay&" + JULY_AND_AUGUST)[1]["reports"] == without[0]
+    _, answer = ask("theme/estimate?without_key=relay&" + JULY_AND_AUGUST)
+    assert answer["head"]["reports"] == without[0]
 
 
 @pytest.mark.parametrize("most_table_bytes", [0, 1 << 20])
@@ -271,10 +271,11 @@ def test_a_key_that_is_excluded_after_is_left_out_of_later_days_and_the_answer_s
     (notice,) = (each for each in answer["notices"] if each["code"] == "excluded_key_counted")
     assert notice["severity"] == "warning"
     late = [day for day in DAYS if str(day_of(day)) >= "2024-09"]
-    assert answer["excluded_reports"] == len(late) * 1200
-    assert answer["reports"] == (2 * len(DAYS) - len(late)) * 1200
+    head = answer["head"]
+    assert head["excluded_reports"] == len(late) * 1200
+    assert head["reports"] == (2 * len(DAYS) - len(late)) * 1200
     tally = MetricCatalog(store).find(SPECS["theme"].digest).tally
-    assert store.tallies.reports([tally]) == {SPECS["theme"].digest: answer["reports"]}
+    assert store.tallies.reports([tally]) == {SPECS["theme"].digest: head["reports"]}
     assert not of_metric or of_metric["theme"]["reports"] == 2 * len(DAYS) * 1200
 
 
@@ -304,10 +305,9 @@ def test_reports_that_come_late_are_added_to_the_sum(store):
     tallied = ask("theme/estimate")[1]
     maintain(store)
     merged = ask("theme/estimate")[1]
-    assert waiting["reports"] == alone["reports"] + 8
-    shares = [[each["share"] for each in one["estimates"]] for one in (waiting, tallied, merged)]
-    assert shares[0] == shares[1] == shares[2]
-    assert waiting["days"]["covered"] == merged["days"]["covered"]
+    assert waiting["head"]["reports"] == alone["head"]["reports"] + 8
+    assert shares(waiting) == shares(tallied) == shares(merged)
+    assert waiting["head"]["days"]["covered"] == merged["head"]["days"]["covered"]
     assert rows(store, f"SELECT count(*) FROM tallies WHERE epoch < {FIRST + 50}") == [(0,)]
 
 
@@ -349,7 +349,7 @@ def test_a_period_is_deleted_once_its_last_day_has_expired(store):
     entry = MetricCatalog(store).find(SPECS["theme"].digest)
     reports = store.tallies.reports([entry.tally])[entry.spec.digest]
     found = Asked(store)("theme/estimate")[1]
-    assert reports == found["reports"]
+    assert reports == found["head"]["reports"]
 
 
 def test_a_removed_metric_leaves_no_period(store):
@@ -372,7 +372,7 @@ def conserved(store, ask, before):
     entry = MetricCatalog(store).find(SPECS["theme"].digest)
     totals = store.tallies.reports([entry.tally])[entry.spec.digest]
     _, answer = ask("theme/estimate")
-    return counted(ask) == before and totals == answer["reports"] == 2 * len(DAYS) * 1200
+    return counted(ask) == before and totals == answer["head"]["reports"] == 2 * len(DAYS) * 1200
 
 
 def struck(store, entry, statement):

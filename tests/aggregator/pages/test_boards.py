@@ -107,7 +107,7 @@ def test_privacy_says_what_each_metric_gives_away_and_the_head_of_the_audit_log(
     assert "A device reports at most once a day: one of 3 values (light, dark and system)." in text
     assert "One report has epsilon 1: it makes even odds at most 73.11% sure." in text
     assert service.store.audit.last(1)[0].hash.hex() in text
-    for command in ("metrics check", "account", "metrics history --compare", "audit"):
+    for command in ("check", "cost", "metrics history --compare", "audit"):
         assert f"deniable {command} metrics.toml" in text
 
 

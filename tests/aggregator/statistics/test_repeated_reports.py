@@ -34,6 +34,8 @@ from tests.aggregator.simulated import spec_of
 from tests.privacy import specs
 from tests.privacy.conformance import secret_of, seeded
 
+pytestmark = pytest.mark.audit
+
 PERIODS, REPETITIONS = 6, 150
 HELD = (90, 45, 15, 0)
 ITEMS = [f"i{index}" for index in range(len(HELD))]

@@ -15,6 +15,8 @@ from deniable_aggregator.tallies import tally_for
 from deniable_shared.mechanisms import Rappor, Support
 from tests.privacy.specs import string
 
+pytestmark = pytest.mark.audit
+
 RUNS = 16
 ABSENT = 200
 

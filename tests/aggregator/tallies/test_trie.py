@@ -124,7 +124,7 @@ def test_days_and_keys_are_checked_and_added_up_from_the_reports_that_are_stored
     expected = checked(by_day)
     for place, day in enumerate(check_days(table, [100, 101, 103])):
         assert day.reports == len(by_day[place])
-        found = {check.name: check.p for check in day.found()}
+        found = {check.name: check.p for check in day.joint_checks()}
         assert found == {name: p[place] for name, p in expected.items()}
         assert (day.keys is None) == (place > 0)
         if day.keys is not None:

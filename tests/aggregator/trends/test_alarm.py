@@ -9,14 +9,19 @@ import pytest
 from msgspec.structs import replace
 
 from deniable_aggregator.answers.questions import SeriesQuery
-from deniable_aggregator.cli.render.series_table import alarm_lines
 from deniable_aggregator.dates import DayRange
 from deniable_aggregator.estimation.inputs import CollectedTallies
-from deniable_aggregator.trends.alarm import MOST_PERIODS, ShapesInTurn, alarm_of
+from deniable_aggregator.telling.lines import alarm_lines
+from deniable_aggregator.trends.alarm import (
+    MOST_PERIODS,
+    ShapesInTurn,
+    alarm_note,
+    checks_of_shapes,
+)
 from deniable_aggregator.trends.series import series
 from deniable_shared.errors import ParameterError
 from tests import one_metric
-from tests.aggregator.answered import DAYS, answer, as_json
+from tests.aggregator.answered import DAYS, answer
 from tests.aggregator.simulated import drawn, spec_of
 
 SPEC, REPORTS = spec_of("grr", 4, 3), 2_000
@@ -33,53 +38,58 @@ def gathered(held, number, random, spec=SPEC):
     return CollectedTallies([(spec, counts)], {spec.digest: {number: REPORTS}})
 
 
-def alarm(days, random):
-    """The alarm of a series whose days have these shares."""
+def alarms(days, random, covered=DAYS):
+    """The tests of a series whose days have these shares."""
     tests = ShapesInTurn(len(days))
     for number, held in enumerate(days):
         if held is not None:
             tests.add(day(number), gathered(held, number, random))
-    return alarm_of(tests.tests, DAYS)
+    return checks(tests.tests, covered)
+
+
+def checks(tests, covered=DAYS):
+    return checks_of_shapes(tests, {day(number): number for number in range(31)}, covered)
 
 
 @pytest.mark.statistics
 def test_a_series_in_which_nothing_changes_seldom_raises_an_alarm():
     """At most 5% of 80 series, with a standard error of 2.4%; uncorrected it would be 17%."""
     random = np.random.default_rng(1)
-    found = [alarm([BEFORE] * 5, random) for _ in range(80)]
-    assert sum(each.raised for each in found) / 80 < 0.1
-    uncorrected = [any(test.p_value <= 0.05 for test in each.tests) for each in found]
+    found = [alarms([BEFORE] * 5, random) for _ in range(80)]
+    assert sum(alarm_note(each).raised for each in found) / 80 < 0.1
+    uncorrected = [any(test.p <= 0.05 for test in each) for each in found]
     assert sum(uncorrected) / 80 > 0.1
 
 
 def test_the_alarm_names_the_period_in_which_the_distribution_changed():
     random = np.random.default_rng(2)
     for _ in range(5):
-        found = alarm([BEFORE, BEFORE, AFTER, AFTER], random)
-        assert found.raised
-        assert [test.changed for test in found.tests] == [False, True, False]
-        (line,) = alarm_lines(found)
-        assert line == "Alarm: 2026-01-03 is unlike 2026-01-02 as a whole, p 0.0015 of 3 tests."
+        found = alarms([BEFORE, BEFORE, AFTER, AFTER], random)
+        assert alarm_note(found).raised
+        assert [test.verdict for test in found] == ["ok", "suspicious", "ok"]
+        assert [(test.before, test.period) for test in found] == [(0, 1), (1, 2), (2, 3)]
+
+
+def test_the_alarm_is_said_in_words():
+    found = answer(asked([BEFORE, BEFORE, AFTER, AFTER], alarm=True))
+    (line,) = alarm_lines(found)
+    assert line == "Alarm: 2026-01-03 is unlike 2026-01-02 as a whole, p 0.0015 of 3 tests."
+    calm = answer(asked([BEFORE, BEFORE], alarm=True))
+    assert [*alarm_lines(calm)] == [
+        "No alarm: no clear change of the whole distribution in 1 test."
+    ]
 
 
 def test_a_period_without_reports_is_passed_over():
-    found = alarm([BEFORE, None, AFTER], np.random.default_rng(3))
-    (test,) = found.tests
-    assert (test.before_since, test.since) == (date(2026, 1, 1), date(2026, 1, 3))
-    assert test.changed
+    (test,) = alarms([BEFORE, None, AFTER], np.random.default_rng(3))
+    assert (test.before, test.period, test.day) == (0, 2, date(2026, 1, 3))
+    assert test.verdict == "suspicious"
 
 
 def test_a_period_that_is_not_over_is_not_tested():
-    tests = ShapesInTurn(3)
-    random = np.random.default_rng(14)
-    for number, held in enumerate([BEFORE, BEFORE, AFTER]):
-        tests.add(day(number), gathered(held, number, random))
-    found = alarm_of(tests.tests, replace(DAYS, incomplete=[date(2026, 1, 3)]))
-    assert not found.raised
-    assert len(found.tests) == 1
-    assert [*alarm_lines(found)] == [
-        "No alarm: no clear change of the whole distribution in 1 test."
-    ]
+    not_over = replace(DAYS, incomplete=[date(2026, 1, 3)])
+    (test,) = alarms([BEFORE, BEFORE, AFTER], np.random.default_rng(14), not_over)
+    assert (test.day, test.verdict) == (date(2026, 1, 2), "ok")
 
 
 def asked(days, spec=SPEC, **options):
@@ -89,10 +99,11 @@ def asked(days, spec=SPEC, **options):
 
 
 def test_a_series_has_an_alarm_where_it_is_asked_for():
-    found = as_json(answer(asked([BEFORE, AFTER], alarm=True)))
-    assert found["alarm"]["raised"]
-    assert found["alarm"]["tests"][0]["p_value"] == pytest.approx(1 / 2_001)
-    assert "alarm" not in as_json(answer(asked([BEFORE, AFTER])))
+    found = answer(asked([BEFORE, AFTER], alarm=True))
+    assert found.head.alarm.raised
+    assert found.checks[0].p == pytest.approx(1 / 2_001)
+    without = answer(asked([BEFORE, AFTER]))
+    assert (without.head.alarm, without.checks) == (None, [])
 
 
 def test_what_cannot_be_tested_is_refused():
@@ -118,5 +129,5 @@ def test_as_many_periods_as_allowed_can_raise_an_alarm():
     tests.add(day(1), after)
     (changed,) = tests.tests
     same = [changed._replace(p_value=1.0)] * (MOST_PERIODS - 2)
-    assert alarm_of([changed, *same], DAYS).raised
-    assert not alarm_of([changed, *same, same[0]], DAYS).raised
+    assert alarm_note(checks([changed, *same])).raised
+    assert not alarm_note(checks([changed, *same, same[0]])).raised

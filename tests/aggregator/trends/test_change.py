@@ -18,6 +18,7 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import MemoizedOneBitMean, MemoizedRandomizedResponse, OneBitMean
 from tests.aggregator.answered import as_json, change_answer
+from tests.aggregator.served import numbers
 from tests.aggregator.simulated import spec_of
 from tests.privacy import specs
 
@@ -270,7 +271,7 @@ def test_intervals_and_tests_of_changed_sums_err_as_often_as_they_say(name):
         lists = ValueLists(combined=("i1", "i3", "i4"))
         found = compared(*pair, lists).comparison.combined
         rejected.append(found.p_value < 0.05)
-        off = found.change
+        off = found.estimate
         covered.append([abs(off) <= part * (found.high - off) for part in (0.7, 1, 1.3)])
     narrow, just, wide = np.mean(covered, axis=0)
     assert narrow < 0.89 < 0.92 <= just <= 0.98 < wide
@@ -292,11 +293,13 @@ def test_an_answer_says_what_it_is_about():
     )
     found = next(unchanged(MEMOISED, "noise", True, 9))
     data = as_json(change_answer(found, before, after))
-    assert data["before"]["since"] == "2026-01-01"
-    assert data["after"]["reports"] == DEVICES * DAYS
-    assert "not known" in data["overlap"]
-    assert {row["value"] for row in data["changes"]} == {"i0", "i1", "i2", "i3"}
-    assert all(row["changed"] == (row["adjusted_p_value"] <= 0.05) for row in data["changes"])
+    earlier, later = data["head"]["periods"]
+    assert (earlier["since"], later["until"]) == ("2026-01-01", "2026-01-13")
+    assert later["reports"] == DEVICES * DAYS
+    assert "not known" in data["head"]["meanings"]["overlap"]
+    rows = numbers(data, "difference in share", period=1)
+    assert {row["value"] for row in rows} == {"i0", "i1", "i2", "i3"}
+    assert all(row["told"] == (row["adjusted_p_value"] <= 0.05) for row in rows)
 
 
 def test_what_cannot_be_compared_is_refused():

@@ -23,7 +23,7 @@ from deniable_aggregator.statistics.histograms.reconstruction import channel
 from deniable_aggregator.tallies import tally_for
 from deniable_aggregator.trends.change import change
 from deniable_shared.errors import ParameterError
-from tests.aggregator.answered import as_json, change_answer
+from tests.aggregator.answered import change_answer
 from tests.aggregator.simulated import spec_of as category
 from tests.aggregator.trends.test_change import gathered
 from tests.privacy import specs
@@ -54,15 +54,13 @@ def test_distributions_with_the_same_mean_are_told_apart():
     random = np.random.default_rng(1)
     before = period(evenly((8, 24)), 20_000, random)
     after = period(evenly((0, 8), (24, 32)), 20_000, random, 1)
-    found = as_json(change_answer(compared(before, after), *DAYS))
-    assert not found["changes"][0]["changed"]
-    shape = found["shape"]
-    assert shape["changed"]
-    assert shape["p_value"] == pytest.approx(1 / 2_001)
-    distance = shape["distance"]
-    assert distance["kind"] == "earth-mover"
-    assert distance["low"] <= 8 / 31 <= distance["high"]
-    assert distance["noise"] < 0.01 < distance["size"]
+    found = change_answer(compared(before, after), *DAYS)
+    assert not found.one("difference in mean").told
+    distance = found.one("distance", period=1)
+    assert (distance.value, distance.told) == ("earth-mover", True)
+    assert distance.p_value == pytest.approx(1 / 2_001)
+    assert distance.low <= 8 / 31 <= distance.high
+    assert distance.noise < 0.01 < distance.estimate
 
 
 def test_a_small_shift_at_the_same_mean_is_found():
@@ -77,10 +75,9 @@ def test_without_a_change_the_distance_begins_at_zero_and_its_noise_is_said():
     random = np.random.default_rng(3)
     truth = evenly((4, 20))
     found = compared(period(truth, 5_000, random), period(truth, 5_000, random, 1))
-    shape = as_json(change_answer(found, *DAYS))["shape"]
-    assert not shape["changed"]
-    assert shape["distance"]["low"] == 0
-    assert 0 < shape["distance"]["size"] < 4 * shape["distance"]["noise"]
+    distance = change_answer(found, *DAYS).one("distance")
+    assert (distance.told, distance.low) == (False, 0)
+    assert 0 < distance.estimate < 4 * distance.noise
 
 
 @pytest.mark.statistics
@@ -177,7 +174,9 @@ def test_versions_are_tested_by_themselves_and_those_of_one_period_left_out():
     assert found.comparison.shape.left_out == 2_000
     alone = compared(both([third], 0), both([other], 1))
     assert alone.comparison.shape is None
-    assert "shape" not in as_json(change_answer(alone, *DAYS))
+    answer = change_answer(alone, *DAYS)
+    assert answer.one("distance") is None
+    assert "shape" not in answer.head.meanings
 
 
 def test_tests_of_several_versions_are_combined_as_fisher_did():
@@ -196,12 +195,11 @@ def test_categories_have_a_shape_and_a_total_variation():
     periods = [
         gathered(spec, random.multinomial(9_000, law), day, 1) for day, law in enumerate(laws)
     ]
-    found = as_json(change_answer(compared(*periods), *DAYS))
-    assert found["shape"]["changed"]
-    distance = found["shape"]["distance"]
-    assert distance["kind"] == "total-variation"
-    assert distance["low"] <= 0.3 <= distance["high"]
-    assert "quantiles" not in found
+    found = change_answer(compared(*periods), *DAYS)
+    distance = found.one("distance")
+    assert (distance.value, distance.told) == ("total-variation", True)
+    assert distance.low <= 0.3 <= distance.high
+    assert not found.of("difference in quantile")
 
 
 def test_strings_are_tested_without_being_listed():

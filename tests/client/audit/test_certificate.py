@@ -34,10 +34,10 @@ ROOT = Path(__file__).parents[3]
 CHECKER = ROOT / "docs" / "reviewer" / "check-certificate.mjs"
 NODE = shutil.which("node")
 
-pytestmark = pytest.mark.service
+pytestmark = [pytest.mark.service, pytest.mark.audit("docs/reviewer/check-certificate.mjs")]
 needs_node = pytest.mark.skipif(
     NODE is None and not os.environ.get("DENIABLE_REQUIRE_NODE"),
-    reason="node is not installed; make node installs it on Debian and Ubuntu",
+    reason="node is not installed; make install PART=node installs it on Debian and Ubuntu",
 )
 
 

@@ -38,8 +38,9 @@ python -m tests.privacy.faults Laplace    # only those with this word in their t
 ```
 
 The table is that command's (`--write`), and
-`test_every_planted_fault_is_noticed_and_the_document_says_by_what` compares them: `make test-all`
-plants all of them, its small form in CI (`SMALL=1`) every {every}th, always the same {few}.
+`test_every_planted_fault_is_noticed_and_the_document_says_by_what` compares them:
+`make test PART=all` plants all of them, its small form in CI (`SMALL=1`) every {every}th, always
+the same {few}.
 """
 
 TAIL: Final = """\

@@ -30,6 +30,7 @@ def test_every_fault_still_has_a_place_in_the_source_and_a_line_in_the_document(
 
 
 @pytest.mark.slow
+@pytest.mark.audit("client", "shared", "tests/client", "tests/privacy", "tests/shared")
 def test_every_planted_fault_is_noticed_and_the_document_says_by_what():
     """In a process of its own, as this one has imported what is planted into."""
     command = [sys.executable, "-m", "tests.privacy.faults", "--json", "--every", str(EVERY)]

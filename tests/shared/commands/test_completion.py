@@ -25,8 +25,8 @@ def ask(*words):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["metrics", ""], ["check", "list", "show", "history", "register", "remove"]),
-        (["metrics", "c"], ["check"]),
+        (["metrics", ""], ["list", "show", "history", "register", "remove"]),
+        (["metrics", "h"], ["history"]),
         (["pl"], ["plan"]),
         (["--v"], ["--version"]),
         (["plan", "--de"], ["--devices"]),
@@ -58,7 +58,7 @@ def test_every_command_has_options_to_complete(name):
 
 @pytest.mark.parametrize(
     "words",
-    [["plan", ""], ["metrics", "check", "m"], ["plan", "--picture", ""], ["store", "backup", "b"]],
+    [["plan", ""], ["check", "m"], ["plan", "--picture", ""], ["store", "backup", "b"]],
 )
 def test_where_a_file_is_expected_the_shell_completes_it(words):
     assert ask(*words) == (FILE, [])
@@ -84,7 +84,7 @@ def test_an_unknown_instruction_is_refused():
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        (["metrics", ""], "check list show history register remove"),
+        (["metrics", ""], "list show history register remove"),
         (["plan", "--every", "mo"], "month"),
         (["plan", ""], "FILES"),
     ],

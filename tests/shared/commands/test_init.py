@@ -32,7 +32,7 @@ def test_the_file_is_checked_and_planned_without_complaint_as_the_command_says_t
     assert made.exit_code == 0
     assert "wrote metrics.toml, of the application flight_deck_2" in made.output
     following = re.findall(r"(?m)^  deniable (.+?)  ", made.output)
-    assert [words.split()[0] for words in following] == ["metrics", "plan", "try"]
+    assert [words.split()[0] for words in following] == ["check", "plan", "try"]
     for words in following[:2]:
         done = run(*words.split())
         assert (done.exit_code, done.stderr) == (0, "")

@@ -19,9 +19,8 @@ from deniable_aggregator.dates import day_of
 from deniable_aggregator.http.problems import RETRY_SECONDS, ProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from deniable_aggregator.answers.discoveries import DiscoveryLists, DiscoveryQuery
+    from deniable_aggregator.api.discoveries.runs import DiscoveryRuns
     from deniable_aggregator.parts import Parts
     from deniable_aggregator.store import StoredDiscovery
 
@@ -35,13 +34,13 @@ class DiscoveryService:
 
     Args:
         parts: the store with the questions and their results, and what is made over it.
-        wake: has what waits worked on; None where nobody does.
+        runs: works on what waits; None where nobody does.
     """
 
-    def __init__(self, parts: Parts, wake: Callable[[], None] | None = None) -> None:
+    def __init__(self, parts: Parts, runs: DiscoveryRuns | None = None) -> None:
         self._store = parts.store
         self._asker = DiscoveryAsker(parts)
-        self._wake = wake
+        self._runs = runs
 
     def ask(
         self, application: str, name: str, query: DiscoveryQuery, lists: DiscoveryLists
@@ -67,8 +66,8 @@ class DiscoveryService:
                 headers={"Retry-After": str(RETRY_SECONDS)},
             )
         stored = discoveries.ask(new)
-        if self._wake is not None:
-            self._wake()
+        if self._runs is not None:
+            self._runs.wake()
         return self._answer(stored)
 
     def find(self, application: str, name: str, number: int) -> Discovery:
@@ -108,8 +107,8 @@ class DiscoveryService:
     def _wake_for(self, *answers: Discovery) -> None:
         """Lets somebody work on what is not answered, if the server that was asked has ended."""
         unanswered = any(each.state in ("waiting", "running") for each in answers)
-        if unanswered and self._wake is not None:
-            self._wake()
+        if unanswered and self._runs is not None:
+            self._runs.wake()
 
     def _answer(self, stored: StoredDiscovery) -> Discovery:
         answer = _described(stored)

@@ -61,7 +61,8 @@ def complete(known: Known) -> Completer:
         from deniable_aggregator.asking.known_words import known_words
 
         details = _details(context)
-        words = {} if details is None else known_words(known, details)
+        known_here = [] if details is None else known_words(known, details)
+        words = {each.typed: each.label for each in known_here}
         if known != "values":
             return _items(words, current)
         given, comma, last = current.rpartition(",")

@@ -24,59 +24,6 @@ OPTIONS: Final = ("server", "token", "token_file", "profile")
 _USAGE_ERRORS: Final = ("no_token", "unknown_profile")
 
 
-def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Adds ``--server``, ``--token``, ``--token-file`` and ``--profile`` to a command.
-
-    The command gets `source`, an `HttpSource`, which asks about metrics.
-    """
-
-    @functools.wraps(command)
-    def wrapped(**given: Any) -> Any:
-        options = {name: given.pop(name) for name in OPTIONS}
-        return command(source=source_of(**options), **given)
-
-    return _add_options(wrapped)
-
-
-def connection_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """As `source_options`; the command gets `connection`, for requests of any kind."""
-
-    @functools.wraps(command)
-    def wrapped(**given: Any) -> Any:
-        options = {name: given.pop(name) for name in OPTIONS}
-        return command(connection=connection_of(**options), **given)
-
-    return _add_options(wrapped)
-
-
-def optional_connection_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """As `connection_options`, for a command that also works without a server.
-
-    The command gets `connect`, a function that makes the connection.
-    """
-
-    @functools.wraps(command)
-    def wrapped(**given: Any) -> Any:
-        options = {name: given.pop(name) for name in OPTIONS}
-        return command(connect=functools.partial(connection_of, **options), **given)
-
-    return _add_options(wrapped)
-
-
-def optional_source_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """As `source_options`, for a command that also works without a server.
-
-    The command gets `ask`, a function that makes the source.
-    """
-
-    @functools.wraps(command)
-    def wrapped(**given: Any) -> Any:
-        options = {name: given.pop(name) for name in OPTIONS}
-        return command(ask=functools.partial(source_of, **options), **given)
-
-    return _add_options(wrapped)
-
-
 def source_of(**options: Any) -> HttpSource:
     """What is asked about metrics.
 
@@ -162,3 +109,38 @@ def _complete_profiles(
     from deniable_aggregator.asking.profiles import profile_names
 
     return [name for name in profile_names() if name.startswith(current)]
+
+
+def _server_options(
+    name: str, make: Callable[..., Any], *, later: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Adds ``--server``, ``--token``, ``--token-file`` and ``--profile`` to a command.
+
+    Args:
+        name: under which the command gets what is made of them.
+        make: makes it.
+        later: whether the command gets a function that makes it, as it also works without a server.
+    """
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def wrapped(**given: Any) -> Any:
+            made = functools.partial(make, **{each: given.pop(each) for each in OPTIONS})
+            return command(**{name: made if later else made()}, **given)
+
+        return _add_options(wrapped)
+
+    return decorate
+
+
+source_options = _server_options("source", source_of)
+"""The command gets `source`, an `HttpSource`, which asks about metrics."""
+
+connection_options = _server_options("connection", connection_of)
+"""The command gets `connection`, for requests of any kind."""
+
+optional_source_options = _server_options("ask", source_of, later=True)
+"""The command gets `ask`, a function that makes the source."""
+
+optional_connection_options = _server_options("connect", connection_of, later=True)
+"""The command gets `connect`, a function that makes the connection."""

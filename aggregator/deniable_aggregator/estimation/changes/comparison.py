@@ -61,8 +61,6 @@ class Comparison:
 
     Attributes:
         items: what is compared; of a mean, the name of the metric.
-        differences: of each of them.
-        kind: whether these are shares or a mean.
         margin: what errors allow for.
         not_compared: items that are not known of all reports, and in which period they are. In
             the other they are unknown, which is not 0.
@@ -91,18 +89,16 @@ def compare_means(before: CollectedTallies, after: CollectedTallies, alpha: floa
     """The difference of the means of a ``number``; its errors allow for noise and sampling.
 
     Args:
-        before: what was counted in the first period.
-        after: in the second.
         alpha: the probability that the interval may miss, in (0, 1).
     """
-    one, other = (estimate_mean(each.tallies, periods=each.periods) for each in (before, after))
-    parts = [mean_parts(nonempty(each.tallies)) for each in (before, after)]
+    earlier, later = (estimate_mean(side.tallies, periods=side.periods) for side in (before, after))
+    parts = [mean_parts(nonempty(side.tallies)) for side in (before, after)]
     common = mean_covariance(parts[0], parts[1], (before.periods, after.periods))
     return _mean_difference(
-        (one.mean, other.mean),
-        one.standard_error**2 + other.standard_error**2,
+        (earlier.mean, later.mean),
+        earlier.standard_error**2 + later.standard_error**2,
         common,
-        one.influence + other.influence,
+        earlier.influence + later.influence,
         alpha,
     )
 
@@ -113,16 +109,14 @@ def compare_histogram_means(
     """The same for a ``distribution``; what the same devices have in common is not known.
 
     Args:
-        before: of the first period.
-        after: of the second.
         alpha: the probability that the interval may miss, in (0, 1).
     """
-    both = before, after
+    sides = before, after
     return _mean_difference(
         (before.mean.value, after.mean.value),
-        sum(each.width**2 * each.histogram.mean_variance for each in both),
+        sum(side.width**2 * side.histogram.mean_variance for side in sides),
         math.nan,
-        sum(each.width * each.histogram.influence.mean for each in both),
+        sum(side.width * side.histogram.influence.mean for side in sides),
         alpha,
     )
 

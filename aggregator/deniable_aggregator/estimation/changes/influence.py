@@ -39,10 +39,6 @@ class SignedInfluence(NamedTuple):
 def influence_on_changes(before: SignedInfluence, after: SignedInfluence) -> NDArray[np.float64]:
     """How far fakes could move differences: up in one period and down in the other.
 
-    Args:
-        before: of the estimates of the one period.
-        after: of the other.
-
     Returns:
         float64, (items,).
     """
@@ -59,7 +55,6 @@ def signed_influence(combined: CombinedShares, chosen: NDArray[np.int64]) -> Sig
     nearer side follows; elsewhere it is assumed to be as far, which is an upper bound.
 
     Args:
-        combined: the estimates.
         chosen: int64, (items,): the positions of some of the items.
     """
     up, down = np.zeros(combined.share.size), np.zeros(combined.share.size)

@@ -26,7 +26,6 @@ def compare_quantiles(before: DistributionEstimate, after: DistributionEstimate)
     not random, and nothing of it averages out.
 
     Args:
-        before: of the first period.
         after: of the second; the same quantiles were asked for.
     """
     return [_difference(before, after, quantile) for quantile in before.quantiles]
@@ -35,20 +34,20 @@ def compare_quantiles(before: DistributionEstimate, after: DistributionEstimate)
 def _difference(
     before: DistributionEstimate, after: DistributionEstimate, quantile: float
 ) -> Measured:
-    places = [_bin(each, quantile) for each in (before, after)]
+    places = [_bin(side, quantile) for side in (before, after)]
     (first, first_low, first_high), (second, second_low, second_high) = places
     apart = second - first
     low = apart - math.hypot(second - second_low, first_high - first) - _bin_width(before)
     high = apart + math.hypot(second_high - second, first - first_low) + _bin_width(after)
-    one, other = (each.quantiles[quantile].value for each in (before, after))
-    change = None if one is None or other is None else other - one
-    moved = (each.width * each.histogram.influence.quantiles[quantile] for each in (before, after))
+    earlier, later = (side.quantiles[quantile].value for side in (before, after))
+    change = None if earlier is None or later is None else later - earlier
+    moved = (side.width * side.histogram.influence.quantiles[quantile] for side in (before, after))
     return Measured(
         measure="difference in quantile",
         quantile=quantile,
         period=1,
-        before=one,
-        after=other,
+        before=earlier,
+        after=later,
         estimate=None if change is None else min(max(change, low), high),
         low=low,
         high=high,
@@ -61,9 +60,9 @@ def _bin(estimate: DistributionEstimate, quantile: float) -> tuple[float, float,
     """The lower end of the bin in which a quantile is, and the lowest and highest it may have."""
     placed, width = estimate.quantiles[quantile], _bin_width(estimate)
     low, high = placed.low, placed.high - width
-    found = (low + high) / 2 if placed.value is None else placed.value
+    value = (low + high) / 2 if placed.value is None else placed.value
     edges = estimate.edges
-    at = float(edges[np.searchsorted(edges, found * (1 + 1e-12), side="right") - 1])
+    at = float(edges[np.searchsorted(edges, value * (1 + 1e-12), side="right") - 1])
     return min(max(at, low), high), low, high
 
 

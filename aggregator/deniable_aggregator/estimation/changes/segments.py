@@ -27,12 +27,6 @@ def compare_within_segment(
 ) -> Comparison:
     """How the shares of values among the devices of one segment differ.
 
-    Args:
-        before: what was counted in the first period.
-        after: in the second.
-        segment: which one.
-        request: what is asked.
-
     Raises:
         ParameterError: if a period does not have the segment, or so little of it that its shares
             are unknown, if no value is known in both, or if an option does not fit.
@@ -40,29 +34,33 @@ def compare_within_segment(
     query, lists = request.query, request.lists
     versions = list(dict.fromkeys([*before.specs, *after.specs]))
     first, second = (
-        _within(each, segment, request, versions, 1 - request.level) for each in (before, after)
+        _estimate_side(side, segment, request, versions, 1 - request.level)
+        for side in (before, after)
     )
-    known = [_known_of_all(each) for each in (first, second)]
+    known_items = [_known_of_all(estimate) for estimate in (first, second)]
     items = tuple(dict.fromkeys((*first.items, *second.items)))
-    both = tuple(item for item in items if item in known[0] and item in known[1])
-    if not both:
+    common = tuple(item for item in items if item in known_items[0] and item in known_items[1])
+    if not common:
         listed = list(lists.candidates or ())
         raise ParameterError("value", "one that both periods know", listed)
-    alpha = request.alpha(len(both))
+    alpha = request.alpha(len(common))
     if alpha != 1 - request.level:
         first, second = (
-            _within(each, segment, request, versions, alpha) for each in (before, after)
+            _estimate_side(estimate, segment, request, versions, alpha)
+            for estimate in (before, after)
         )
-    rows = [[each.items.index(item) for item in both] for each in (first, second)]
+    rows = [[side.items.index(item) for item in common] for side in (first, second)]
     assert first.size is not None
     assert second.size is not None
     return Comparison(
-        both,
+        common,
         _differences(first, second, *rows),
         "shares",
         query.margin,
-        {item: _known_in(item, *known) for item in items if item not in both},
-        notices=tuple({each.code: each for each in (*first.notices, *second.notices)}.values()),
+        {item: _known_in(item, *known_items) for item in items if item not in common},
+        notices=tuple(
+            {notice.code: notice for notice in (*first.notices, *second.notices)}.values()
+        ),
         segment=(first.size, second.size),
     )
 
@@ -70,14 +68,14 @@ def compare_within_segment(
 def _known_of_all(estimate: SegmentEstimate) -> frozenset[str]:
     """The values that all versions with the segment tell from others."""
     reports = zip(estimate.items, estimate.known.tolist(), strict=True)
-    return frozenset(item for item, known in reports if known == estimate.reports)
+    return frozenset(item for item, reported in reports if reported == estimate.reports)
 
 
 def _known_in(item: str, before: frozenset[str], after: frozenset[str]) -> KnownIn:
     return "before" if item in before else "after" if item in after else "neither"
 
 
-def _within(
+def _estimate_side(
     tallies: CollectedTallies,
     segment: str,
     request: ChangeRequest,
@@ -99,17 +97,17 @@ def _differences(
     first: SegmentEstimate, second: SegmentEstimate, before: list[int], after: list[int]
 ) -> Differences:
     """The differences of ratios; how they vary together for the same devices is not known."""
-    one, other = first.share[before], second.share[after]
+    earlier, later = first.share[before], second.share[after]
     error = np.hypot(first.standard_error[before], second.standard_error[after])
     error = np.maximum(error, LEAST_ERROR)
     return Differences(
-        before=one,
-        after=other,
+        before=earlier,
+        after=later,
         standard_error=error,
-        same_devices=np.full(one.size, np.nan),
+        same_devices=np.full(earlier.size, np.nan),
         # The distances of Zou and Donner (2008), as for all sums of estimates.
-        low=other - one - np.hypot(other - second.low[after], first.high[before] - one),
-        high=other - one + np.hypot(second.high[after] - other, one - first.low[before]),
-        p_value=2 * special.ndtr(-np.abs(other - one) / error),
+        low=later - earlier - np.hypot(later - second.low[after], first.high[before] - earlier),
+        high=later - earlier + np.hypot(second.high[after] - later, earlier - first.low[before]),
+        p_value=2 * special.ndtr(-np.abs(later - earlier) / error),
         influence=first.influence[before] + second.influence[after],
     )

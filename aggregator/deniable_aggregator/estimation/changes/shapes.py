@@ -49,7 +49,6 @@ class ShapeDistance(NamedTuple):
     """How far two distributions are apart.
 
     Attributes:
-        kind: of the distance.
         size: the distance of the estimates: noise makes it larger than that of the truths.
         low: the lower end of its interval.
         high: the upper end.
@@ -69,15 +68,11 @@ def compare_shapes(before: CollectedTallies, after: CollectedTallies) -> ShapeTe
     Outcomes are compared within each version, since a version's channel is its own, and the tests
     of all versions are combined.
 
-    Args:
-        before: what was counted in the first period.
-        after: in the second.
-
     Returns:
         None where no version has reports in both periods, or no test is known.
     """
     first, second = (
-        {spec: counts for spec, counts, _ in nonempty(each.tallies)} for each in (before, after)
+        {spec: counts for spec, counts, _ in nonempty(side.tallies)} for side in (before, after)
     )
     p_values, used, permanent = [], 0, False
     for spec in first.keys() & second.keys():
@@ -90,32 +85,27 @@ def compare_shapes(before: CollectedTallies, after: CollectedTallies) -> ShapeTe
         permanent |= fixed
         used += sum(reports)
         extra = [
-            repeats_of(spec, number, each.periods.get(spec.digest)).extra
-            for number, each in zip(reports, (before, after), strict=True)
+            repeats_of(spec, number, side.periods.get(spec.digest)).extra
+            for number, side in zip(reports, (before, after), strict=True)
         ]
         epsilon = np.inf if fixed else spec.mechanism.epsilon
         repetition = Repetition(extra[0], extra[1], epsilon)
         p_values.append(homogeneity_p_value(outcomes[0], outcomes[1], repetition))
     if not p_values:
         return None
-    total = sum(reports for each in (before, after) for _, _, reports in nonempty(each.tallies))
+    total = sum(reports for side in (before, after) for _, _, reports in nonempty(side.tallies))
     return ShapeTest(combined_p_value(p_values), total - used, permanent)
 
 
 def histogram_distance(before: Histogram, after: Histogram) -> ShapeDistance:
-    """The earth mover's distance of two histograms over the same bins, in widths of the range.
-
-    Args:
-        before: that of the first period.
-        after: of the second.
-    """
+    """The earth mover's distance of two histograms over the same bins, in widths of the range."""
     random = np.random.default_rng(SEED)
-    sizes = np.array([each.reports for each in (before, after)], np.float64)
-    both = (sizes[0] * before.held + sizes[1] * after.held) / sizes.sum()
-    unchanged = (each.redraw(both, REPLICATES, random) for each in (before, after))
-    again = (each.redraw(each.held, REPLICATES, random) for each in (before, after))
+    sizes = np.array([side.reports for side in (before, after)], np.float64)
+    pooled = (sizes[0] * before.held + sizes[1] * after.held) / sizes.sum()
+    unchanged = (side.redraw(pooled, REPLICATES, random) for side in (before, after))
+    redrawn = (side.redraw(side.held, REPLICATES, random) for side in (before, after))
     size = float(earth_mover(before.held[None], after.held[None])[0])
-    return _distance("earth-mover", size, earth_mover(*unchanged), earth_mover(*again))
+    return _distance("earth-mover", size, earth_mover(*unchanged), earth_mover(*redrawn))
 
 
 def share_distance(differences: Differences) -> ShapeDistance:
@@ -125,24 +115,24 @@ def share_distance(differences: Differences) -> ShapeDistance:
         differences: of all items of the domain.
     """
     random = np.random.default_rng(SEED)
-    found = np.array([differences.before, differences.after])
-    held = norm_sub(found)
-    size = float(total_variation(held[:1], held[1:])[0])
+    raw = np.array([differences.before, differences.after])
+    shares = norm_sub(raw)
+    size = float(total_variation(shares[:1], shares[1:])[0])
     error = differences.standard_error / 2**0.5
     noise = random.standard_normal((2, 2, REPLICATES, error.size)) * error
-    unchanged = total_variation(*(norm_sub(held.mean(axis=0) + each) for each in noise[0]))
-    again = (norm_sub(own + each) for own, each in zip(held, noise[1], strict=True))
-    return _distance("total-variation", size, unchanged, total_variation(*again))
+    unchanged = total_variation(*(norm_sub(shares.mean(axis=0) + draw) for draw in noise[0]))
+    redrawn = (norm_sub(own + draw) for own, draw in zip(shares, noise[1], strict=True))
+    return _distance("total-variation", size, unchanged, total_variation(*redrawn))
 
 
 def _distance(
     kind: Literal["earth-mover", "total-variation"],
     size: float,
     unchanged: NDArray[np.float64],
-    again: NDArray[np.float64],
+    redrawn: NDArray[np.float64],
 ) -> ShapeDistance:
     """The basic bootstrap interval, which takes off what noise adds to the distance."""
-    highest, lowest = (max(0.0, 2 * size - end) for end in np.quantile(again, _TAILS).tolist())
+    highest, lowest = (max(0.0, 2 * size - end) for end in np.quantile(redrawn, _TAILS).tolist())
     return ShapeDistance(kind, size, lowest, highest, float(unchanged.mean()))
 
 

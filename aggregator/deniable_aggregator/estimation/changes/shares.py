@@ -50,30 +50,31 @@ def compare_shares(
     """The differences of items' shares.
 
     Args:
-        before: the estimates of the first period.
         after: those of the second, of the same domain.
         places: int64, (items,): the positions of what is compared.
         alpha: the probability that a single interval may miss, in (0, 1).
     """
-    one, other = before.combined, after.combined
-    earlier, later = one.share[places], other.share[places]
-    below, above = one.limits(places, alpha), other.limits(places, alpha)
-    separate = one.variance[places] + other.variance[places]
-    pooled = (one.total * earlier + other.total * later) / (one.total + other.total)
-    null = sum(each.variance_at(_placed(each, places, pooled))[places] for each in (one, other))
+    first, second = before.combined, after.combined
+    earlier, later = first.share[places], second.share[places]
+    below, above = first.limits(places, alpha), second.limits(places, alpha)
+    separate = first.variance[places] + second.variance[places]
+    pooled = (first.total * earlier + second.total * later) / (first.total + second.total)
+    null = sum(
+        side.variance_at(_with_shares_at(side, places, pooled))[places] for side in (first, second)
+    )
     p_value = 2 * special.ndtr(-np.abs(later - earlier) / np.sqrt(null))
-    exactly = _fisher(one, other, places)
+    exactly = _fisher(first, second, places)
     return Differences(
         before=earlier,
         after=later,
         standard_error=np.sqrt(separate),
-        same_devices=np.sqrt(np.maximum(separate - 2 * _covariance(one, other, places), 0.0)),
+        same_devices=np.sqrt(np.maximum(separate - 2 * _covariance(first, second, places), 0.0)),
         # The distances of Zou and Donner (2008), as for all sums of estimates.
         low=later - earlier - np.hypot(later - above.low, below.high - earlier),
         high=later - earlier + np.hypot(above.high - later, earlier - below.low),
         p_value=p_value if exactly is None else exactly,
         influence=influence_on_changes(
-            signed_influence(one, places), signed_influence(other, places)
+            signed_influence(first, places), signed_influence(second, places)
         ),
     )
 
@@ -92,10 +93,6 @@ def compare_subset(
     not computed for combined shares.
 
     Args:
-        before: what was counted in the first period.
-        after: in the second.
-        items: of the sum.
-        margin: what errors allow for.
         alpha: the probability that the interval may miss, in (0, 1).
         versions: all specs with reports in either period.
 
@@ -103,43 +100,43 @@ def compare_subset(
         ParameterError: if the share is not known of all reports, before and after.
     """
     options = EstimateOptions(margin=margin, interval="one", postprocess="none")
-    found = [
+    estimates = [
         estimate_shares(
-            each.tallies,
+            side.tallies,
             None,
             options,
             add=items,
-            periods=each.periods,
+            periods=side.periods,
             level=1 - alpha,
             versions=versions,
         ).combined
-        for each in (before, after)
+        for side in (before, after)
     ]
-    one, other = found
-    if one is None or other is None or one.possible or other.possible:
-        known = "values whose share together all versions know: ask for one version"
-        raise ParameterError("combined", known, list(items))
-    difference = other.share - one.share
-    error = math.hypot(one.standard_error, other.standard_error)
+    first, second = estimates
+    if first is None or second is None or first.possible or second.possible:
+        constraint = "values whose share together all versions know: ask for one version"
+        raise ParameterError("combined", constraint, list(items))
+    difference = second.share - first.share
+    error = math.hypot(first.standard_error, second.standard_error)
     p_value = float(2 * special.ndtr(-abs(difference) / max(error, LEAST_ERROR)))
     return Measured(
         measure="difference in combined",
         value=" + ".join(items),
         values=tuple(items),
         period=1,
-        before=one.share,
-        after=other.share,
+        before=first.share,
+        after=second.share,
         estimate=difference,
         standard_error=error,
-        low=difference - math.hypot(other.share - other.low, one.high - one.share),
-        high=difference + math.hypot(other.high - other.share, one.share - one.low),
+        low=difference - math.hypot(second.share - second.low, first.high - first.share),
+        high=difference + math.hypot(second.high - second.share, first.share - first.low),
         p_value=p_value,
         told=p_value <= ALPHA,
-        shift_if_fake=one.influence + other.influence,
+        shift_if_fake=first.influence + second.influence,
     )
 
 
-def _placed(
+def _with_shares_at(
     combined: CombinedShares, places: NDArray[np.int64], share: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     everything = combined.share.copy()
@@ -148,19 +145,19 @@ def _placed(
 
 
 def _covariance(
-    one: CombinedShares, other: CombinedShares, places: NDArray[np.int64]
+    first: CombinedShares, second: CombinedShares, places: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """The covariance of two estimates, if as many devices as possible are in both.
 
     NaN for RAPPOR: its permanent bits go through a regression, so it is not known.
     """
-    low = np.clip(np.minimum(one.share[places], other.share[places]), 0.0, 1.0)
-    high = np.clip(np.maximum(one.share[places], other.share[places]), 0.0, 1.0)
+    low = np.clip(np.minimum(first.share[places], second.share[places]), 0.0, 1.0)
+    high = np.clip(np.maximum(first.share[places], second.share[places]), 0.0, 1.0)
     total = np.zeros(places.size)
     for (mine, weight), (theirs, factor) in itertools.product(
-        zip(one.parts, one.weights, strict=True), zip(other.parts, other.weights, strict=True)
+        zip(first.parts, first.weights, strict=True), zip(second.parts, second.weights, strict=True)
     ):
-        common, family = _common_variance(mine, theirs, low, high, one.margin)
+        common, family = _common_variance(mine, theirs, low, high, first.margin)
         pairs = shared_pairs_across_specs(mine.periods or {}, theirs.periods or {})
         covariance = common * pairs / (mine.reports * theirs.reports) + family
         weights = weight[places] * factor[places]
@@ -189,16 +186,16 @@ def _common_variance(
 
 
 def _fisher(
-    one: CombinedShares, other: CombinedShares, places: NDArray[np.int64]
+    first: CombinedShares, second: CombinedShares, places: NDArray[np.int64]
 ) -> NDArray[np.float64] | None:
     """P-values of Fisher's exact test (twice the smaller tail), where few supporters are expected.
 
     None if it does not apply: it needs one spec, the same before and after, and no two reports of
     one device in a period.
     """
-    if len(one.parts) != 1 or len(other.parts) != 1:
+    if len(first.parts) != 1 or len(second.parts) != 1:
         return None
-    (mine,), (theirs,) = one.parts, other.parts
+    (mine,), (theirs,) = first.parts, second.parts
     before, after = mine.shares.support_counts, theirs.shares.support_counts
     if mine.spec != theirs.spec or mine.repeats.extra or theirs.repeats.extra:
         return None

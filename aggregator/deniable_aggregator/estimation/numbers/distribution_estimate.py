@@ -44,7 +44,7 @@ class PlacedQuantile(NamedTuple):
         value: the estimate; None if the reports cannot place it.
         low: the lower end of its interval.
         high: the upper end.
-        reason: why it cannot be placed, and what would help; empty if it is.
+        reason: why the quantile cannot be placed, and what would help; empty if it is placed.
     """
 
     value: float | None
@@ -58,7 +58,6 @@ class DistributionEstimate:
     """A histogram of a number with its mean and quantiles, in the metric's own unit.
 
     Attributes:
-        metric: the metric's name.
         edges: float64, (bins + 1,).
         histogram: the histogram, over a range of width 1.
         quantiles: by probability.
@@ -101,11 +100,7 @@ class DistributionEstimate:
         return normal_interval(low + self.width * mean, self.width**2 * variance, self.level)
 
     def head(self, head: Head) -> Head:
-        """The head of an answer with what is to be said of this distribution.
-
-        Args:
-            head: where the answer comes from.
-        """
+        """The head of an answer with what is to be said of this distribution."""
         method = self.histogram.method
         return replace(
             head,
@@ -138,7 +133,7 @@ class DistributionEstimate:
             *(
                 Measured(
                     measure="bin",
-                    bin_from=left,
+                    bin_from=lower,
                     bin_to=right,
                     period=period,
                     estimate=share.value,
@@ -147,7 +142,7 @@ class DistributionEstimate:
                     shift_if_fake=shift,
                     method=self.histogram.method,
                 )
-                for left, right, share, shift in bins
+                for lower, right, share, shift in bins
             ),
         ]
 

@@ -36,18 +36,17 @@ def distribution_notices(parts: Sequence[MeanPart], error: float) -> tuple[Notic
     and where there are too few reports for quantiles.
 
     Args:
-        parts: of the mean, by version.
         error: the standard error of the mean.
     """
-    part = max(parts, key=lambda each: each.reports)
+    part = max(parts, key=lambda counted: counted.reports)
     mechanism = cast("NumericMechanism", part.spec.mechanism)
     if mechanism.epsilon_permanent is not None or mechanism.delta:
         return ()
     wave = SquareWave.for_epsilon(BINS, Fraction(mechanism.epsilon).limit_denominator(1_000))
-    reports = sum(each.reports for each in parts)
+    reports = sum(part.reports for part in parts)
     if _middle_error(wave) > PLACED * reports**0.5:
         return ()
-    at, width = min(max(part.found.mean, 0.0), 1.0), part.weight * reports / part.reports
+    at, width = min(max(part.scaled_mean.mean, 0.0), 1.0), part.weight * reports / part.reports
     more = width**2 * (wave.variance(at, reports) - mechanism.variance(at, reports))
     instead = max(error**2 + more, 0.0) ** 0.5
     if not instead <= WORTH * error:

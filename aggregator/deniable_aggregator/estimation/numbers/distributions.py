@@ -86,7 +86,11 @@ def estimate_distribution(
     low, high = (float(end) for end in cast("Range", first.range))
     edges = np.linspace(low, high, histogram.held.size + 1)
     reports = sum(reports for _, _, reports in alike)
-    others = [(spec, each) for spec, _, each in counted if spec not in {one for one, _, _ in alike}]
+    others = [
+        (spec, reports)
+        for spec, _, reports in counted
+        if spec not in {combined_spec for combined_spec, _, _ in alike}
+    ]
     return DistributionEstimate(
         metric=first.name,
         edges=edges,
@@ -94,9 +98,9 @@ def estimate_distribution(
         quantiles={q: _place(histogram, edges, q, level) for q in dict.fromkeys(quantiles)},
         level=level,
         reports=reports,
-        left_out=sum(each for _, each in others),
+        left_out=sum(reports for _, reports in others),
         specs=tuple((spec, reports) for spec, _, reports in alike),
-        notices=tuple(_left_out(spec, each) for spec, each in others),
+        notices=tuple(_left_out(spec, reports) for spec, reports in others),
     )
 
 
@@ -111,11 +115,7 @@ def _left_out(spec: Spec, reports: int) -> Notice:
 
 
 def same_bins(counted: Sequence[Reported]) -> list[Reported]:
-    """Of specs with reports, those with the same bins and mechanism that have most reports.
-
-    Args:
-        counted: the specs with reports.
-    """
+    """Of specs with reports, those with the same bins and mechanism that have most reports."""
     groups: dict[Any, list[Reported]] = {}
     for entry in counted:
         mechanism = cast("SquareWave | GroupedBins", entry[0].mechanism)
@@ -134,17 +134,19 @@ def _place(
     reason = ""
     if (last - first) / bins >= WIDEST:
         reason = MORE_BINS if last - first == 1 else MORE_REPORTS
-    elif last - first == 1 and (last == 1 or last == bins) and _piled(histogram, first, level):
+    elif (
+        last - first == 1 and (last == 1 or last == bins) and _is_piled_up(histogram, first, level)
+    ):
         reason = WIDER_RANGE
     if reason:
         return PlacedQuantile(None, low, high, reason)
     part = float(histogram_quantiles(histogram.held[None], quantile)[0])
-    found = float(edges[0] + part * (edges[-1] - edges[0]))
-    return PlacedQuantile(min(max(found, low), high), low, high)
+    value = float(edges[0] + part * (edges[-1] - edges[0]))
+    return PlacedQuantile(min(max(value, low), high), low, high)
 
 
-def _piled(histogram: Histogram, end: int, level: float) -> bool:
+def _is_piled_up(histogram: Histogram, end: int, level: float) -> bool:
     """Whether the bin at one end of the range holds much more than the one beside it."""
     z, beside = z_for_level(level), 1 if end == 0 else end - 1
-    held = histogram.raw.lower_limit(end, end + 1, z)
-    return held > PILE * histogram.raw.upper_limit(beside, beside + 1, z)
+    least = histogram.raw.lower_limit(end, end + 1, z)
+    return least > PILE * histogram.raw.upper_limit(beside, beside + 1, z)

@@ -59,7 +59,6 @@ class Histogram:
         influence: how far 1% of fake reports could move all this.
         sources: of Square Wave, for each spec its mechanism, its reports, and what repeated reports
             add to the variance of a share.
-        reports: how many there are.
     """
 
     method: Literal["em", "ems", "unbiased"]
@@ -72,36 +71,30 @@ class Histogram:
     reports: int
 
     def redraw(
-        self, held: NDArray[np.float64], draws: int, random: np.random.Generator
+        self, share: NDArray[np.float64], draws: int, random: np.random.Generator
     ) -> NDArray[np.float64]:
-        """Histograms as they would be estimated if devices held this one: float64, (draws, bins).
+        """Estimates from simulated reports of devices with this histogram: float64, (draws, bins).
 
         Args:
-            held: float64, (bins,).
-            draws: how many.
-            random: the source of randomness.
+            share: float64, (bins,).
         """
         if not self.sources:
-            raw = random.multivariate_normal(held, self.raw.covariance, draws, method="cholesky")
+            raw = random.multivariate_normal(share, self.raw.covariance, draws, method="cholesky")
             return norm_sub(raw)
-        found = np.zeros((draws, held.size))
+        totals = np.zeros((draws, share.size))
         for mechanism, reports, extra in self.sources:
-            own = np.repeat(held[None], draws, axis=0)
+            own = np.repeat(share[None], draws, axis=0)
             if extra:
                 devices = max(1, round(1 / extra))
-                own = random.multinomial(devices, held / held.sum(), size=draws) / devices
+                own = random.multinomial(devices, share / share.sum(), size=draws) / devices
             law = own @ channel(mechanism).T
             counts = random.multinomial(reports, law / law.sum(axis=1, keepdims=True))
             method: Reconstruction = "ems" if self.method == "ems" else "em"
-            found += reports / self.reports * reconstruct(mechanism, counts, method=method)
-        return found
+            totals += reports / self.reports * reconstruct(mechanism, counts, method=method)
+        return totals
 
     def shares(self, level: float) -> tuple[BoundedValue, ...]:
-        """The shares of the bins: raw ones with normal intervals, else those of `held`.
-
-        Args:
-            level: of the intervals.
-        """
+        """The shares of the bins: raw ones with normal intervals, else those of `held`."""
         if self.method == "unbiased":
             variances = np.diag(self.raw.covariance).tolist()
             bars = zip(self.raw.share.tolist(), variances, strict=True)
@@ -148,20 +141,22 @@ def _from_square_wave(
     reports = np.array([reports for _, _, reports in counted])
     parts = reports / reports.sum()
     size = mechanisms[0].size
-    held, raw = np.zeros(size), np.zeros(size)
+    shares, raw = np.zeros(size), np.zeros(size)
     likely, covariances = [], []
     for mechanism, part, (_, counts, _) in zip(mechanisms, parts.tolist(), counted, strict=True):
-        found = reconstruct(mechanism, counts[None], method="em")[0]
-        share, covariance = raw_shares(mechanism, counts, found)
-        likely.append(found)
+        smoothed = reconstruct(mechanism, counts[None], method="em")[0]
+        share, covariance = raw_shares(mechanism, counts, smoothed)
+        likely.append(smoothed)
         raw += part * share
         covariances.append(covariance)
         smooth = method != "em"
-        held += part * (reconstruct(mechanism, counts[None], method=method)[0] if smooth else found)
+        shares += part * (
+            reconstruct(mechanism, counts[None], method=method)[0] if smooth else smoothed
+        )
     means = [cast("NumberTally", tally_for(spec)).mean(counts) for spec, counts, _ in counted]
     mean_parts = [
-        MeanPart(spec, each, part, mean)
-        for (spec, _, each), part, mean in zip(counted, parts.tolist(), means, strict=True)
+        MeanPart(spec, reports, part, mean)
+        for (spec, _, reports), part, mean in zip(counted, parts.tolist(), means, strict=True)
     ]
     influence = square_wave_influence(
         mechanisms,
@@ -170,15 +165,17 @@ def _from_square_wave(
         mean=mean_influence(mean_parts),
         quantiles=quantiles,
     )
-    repeated = [repeats_of(spec, each, periods.get(spec.digest)).extra for spec, _, each in counted]
+    repeated = [
+        repeats_of(spec, reports, periods.get(spec.digest)).extra for spec, _, reports in counted
+    ]
     noise = [
-        covariance + extra * _sampling(found)
-        for covariance, extra, found in zip(covariances, repeated, likely, strict=True)
+        covariance + extra * _sampling(likely_share)
+        for covariance, extra, likely_share in zip(covariances, repeated, likely, strict=True)
     ]
     weights = [np.full(size, part) for part in parts.tolist()]
     return Histogram(
         method,
-        held,
+        shares,
         RawHistogram(raw, _covariance(counted, weights, noise, likely, periods)),
         float(parts @ [mean.mean for mean in means]),
         mean_variance(mean_parts, periods),
@@ -193,33 +190,33 @@ def _from_dbitflip(
 ) -> Histogram:
     """Unbiased shares, and their projection on histograms."""
     tallies = [cast("DBitFlipTally", tally_for(spec)) for spec, _, _ in counted]
-    found = [tally.shares(entry[1]) for tally, entry in zip(tallies, counted, strict=True)]
+    estimates = [tally.shares(entry[1]) for tally, entry in zip(tallies, counted, strict=True)]
     # A spec has no weight in a bin that none of its reports is about.
     weights = [
         reports * np.isfinite(shares.null_variance)
-        for shares, (_, _, reports) in zip(found, counted, strict=True)
+        for shares, (_, _, reports) in zip(estimates, counted, strict=True)
     ]
     about = np.sum(weights, axis=0)
     if not about.all():
         reports = sum(reports for _, _, reports in counted)
         raise ParameterError("reports", "enough for an answer about every bin", reports)
     weights = [weight / about for weight in weights]
-    share = np.sum([w * shares.share for w, shares in zip(weights, found, strict=True)], axis=0)
-    held, each = norm_sub(share), [norm_sub(shares.share) for shares in found]
+    share = np.sum([w * shares.share for w, shares in zip(weights, estimates, strict=True)], axis=0)
+    combined, own_shares = norm_sub(share), [norm_sub(shares.share) for shares in estimates]
     noise = [
         tally.covariance(
             counts, own, repeats_of(spec, reports, periods.get(spec.digest)).extra * reports
         )
-        for tally, (spec, counts, reports), own in zip(tallies, counted, each, strict=True)
+        for tally, (spec, counts, reports), own in zip(tallies, counted, own_shares, strict=True)
     ]
-    covariance = _covariance(counted, weights, noise, each, periods)
-    moved = [cast("Any", shares.influence) for shares in found]
+    covariance = _covariance(counted, weights, noise, own_shares, periods)
+    moved = [cast("Any", shares.influence) for shares in estimates]
     influence = dbitflip_influence(
         [cast("GroupedBins", spec.mechanism) for spec, _, _ in counted],
         [counts for _, counts, _ in counted],
         weights,
         share,
-        np.sum([weight * each for weight, each in zip(weights, moved, strict=True)], axis=0),
+        np.sum([weight * shift for weight, shift in zip(weights, moved, strict=True)], axis=0),
         quantiles,
     )
     # Measured from the middle of the range, since raw shares need not add up to 1: their sum
@@ -227,7 +224,7 @@ def _from_dbitflip(
     arms = (np.arange(share.size) + 0.5) / share.size - 0.5
     return Histogram(
         "unbiased",
-        held,
+        combined,
         RawHistogram(share, covariance),
         0.5 + float(arms @ share),
         max(float(arms @ covariance @ arms), 0.0),
@@ -241,7 +238,7 @@ def _covariance(
     counted: Sequence[Reported],
     weights: Sequence[Weights],
     noise: Sequence[NDArray[np.float64]],
-    held: Sequence[NDArray[np.float64]],
+    shares: Sequence[NDArray[np.float64]],
     periods: PeriodsBySpec,
 ) -> NDArray[np.float64]:
     """The covariance of weighted shares, if the same devices reported under all specs.
@@ -249,27 +246,28 @@ def _covariance(
     Where the specs' shares differ, how many reports each happens to have adds to it.
 
     Args:
-        counted: the specs.
         weights: of each one float64, (bins,).
         noise: of each one float64, (bins, bins): the covariance of its shares.
-        held: of each one float64, (bins,): what its devices hold.
+        shares: of each one float64, (bins,): what its devices hold.
         periods: how many reports there are of each period, by the specs' digests.
     """
-    together = np.sum([weight * own for weight, own in zip(weights, held, strict=True)], axis=0)
+    together = np.sum([weight * own for weight, own in zip(weights, shares, strict=True)], axis=0)
     total = np.zeros((together.size, together.size))
-    for weight, own, each, (_, _, reports) in zip(weights, held, noise, counted, strict=True):
+    for weight, own, covariance, (_, _, reports) in zip(
+        weights, shares, noise, counted, strict=True
+    ):
         apart = weight * (own - together)
-        total += np.outer(weight, weight) * each + np.outer(apart, apart) / reports
-    for one, other in itertools.combinations(range(len(counted)), 2):
-        (first, _, reports), (second, _, more) = counted[one], counted[other]
-        within, beside = periods.get(first.digest), periods.get(second.digest)
-        if within is not None and beside is not None:
-            pairs = shared_pairs_across_specs(within, beside) / (reports * more)
-            same = pairs * np.outer(weights[one], weights[other])
+        total += np.outer(weight, weight) * covariance + np.outer(apart, apart) / reports
+    for row, column in itertools.combinations(range(len(counted)), 2):
+        (first, _, reports), (second, _, more) = counted[row], counted[column]
+        periods_of_first, beside = periods.get(first.digest), periods.get(second.digest)
+        if periods_of_first is not None and beside is not None:
+            pairs = shared_pairs_across_specs(periods_of_first, beside) / (reports * more)
+            same = pairs * np.outer(weights[row], weights[column])
             total += (same + same.T) * _sampling(together)
     return total
 
 
-def _sampling(held: NDArray[np.float64]) -> NDArray[np.float64]:
+def _sampling(share: NDArray[np.float64]) -> NDArray[np.float64]:
     """The covariance of what a single device holds: float64, (bins, bins)."""
-    return np.diag(held) - np.outer(held, held)
+    return np.diag(share) - np.outer(share, share)

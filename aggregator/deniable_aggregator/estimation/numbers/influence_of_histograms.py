@@ -55,19 +55,18 @@ def square_wave_influence(
         counts: of each one int64, (outcomes,).
         method: "em" or "ems".
         mean: how far the mean can be moved.
-        quantiles: which of them are wanted.
     """
     most = max(mechanism.outcomes for mechanism in mechanisms)
     places = np.linspace(0.0, 1.0, min(most, MOST_OUTCOMES))
-    found = np.zeros((places.size + 1, mechanisms[0].size))
+    shares = np.zeros((places.size + 1, mechanisms[0].size))
     for mechanism, counted in zip(mechanisms, counts, strict=True):
         rows = np.repeat(counted[None].astype(np.float64), places.size + 1, axis=0)
         outcomes = (places * (mechanism.outcomes - 1)).round().astype(int)
         rows[np.arange(places.size), outcomes] += counted.sum() * FORGED_PER_REPORT
-        found += counted.sum() * reconstruct(mechanism, rows, method=method)
-    found /= sum(counted.sum() for counted in counts)
-    bins = np.abs(found[:-1] - found[-1]).max(axis=0)
-    return DistributionInfluence(bins, mean, {q: _apart(found, q) for q in quantiles})
+        shares += counted.sum() * reconstruct(mechanism, rows, method=method)
+    shares /= sum(counted.sum() for counted in counts)
+    bins = np.abs(shares[:-1] - shares[-1]).max(axis=0)
+    return DistributionInfluence(bins, mean, {q: _apart(shares, q) for q in quantiles})
 
 
 def dbitflip_influence(
@@ -86,23 +85,22 @@ def dbitflip_influence(
         weights: of each one float64, (bins,): its part in the shares.
         share: float64, (bins,): all of them together.
         bins: float64, (bins,): how far each share can be moved.
-        quantiles: which of them are wanted.
     """
     size = share.size
     arms = (np.arange(size) + 0.5) / size - 0.5
     mean, shifted = 0.0, np.repeat(share[None], 3, axis=0)
     for mechanism, counted, weight in zip(mechanisms, counts, weights, strict=True):
-        asked = np.maximum(counted[:size], 1).astype(np.float64)
+        answers = np.maximum(counted[:size], 1).astype(np.float64)
         fakes = counted[:size].sum() / mechanism.buckets * FORGED_PER_REPORT
         support = mechanism.support
         low, high = ((end - support.q) / (support.p - support.q) - share for end in (0.0, 1.0))
-        pull = weight * fakes / asked * np.abs(arms) * np.maximum(high, -low)
+        pull = weight * fakes / answers * np.abs(arms) * np.maximum(high, -low)
         groups = (np.arange(size)[:, None] + np.arange(mechanism.buckets)) % size
         mean += float(pull[groups].sum(axis=1).max())
-        part = weight * fakes / (asked + fakes)
+        part = weight * fakes / (answers + fakes)
         for row, last, group in ((0, 0, 0), (1, size - 1, size - mechanism.buckets)):
-            answered = groups[group]
-            shifted[row, answered] += (part * low)[answered]
+            answered_bins = groups[group]
+            shifted[row, answered_bins] += (part * low)[answered_bins]
             shifted[row, last] += (part * (high - low))[last]
     histograms = norm_sub(shifted)
     return DistributionInfluence(bins, mean, {q: _apart(histograms, q) for q in quantiles})

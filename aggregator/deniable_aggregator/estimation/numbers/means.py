@@ -40,7 +40,6 @@ class MeanEstimate:
     """An unbiased estimate of the mean of a number, in the metric's own unit.
 
     Attributes:
-        metric: the metric's name.
         mean: the estimate; not clipped to the range.
         standard_error: of the mean, for the population that the devices come from.
         low: lower end of the interval.
@@ -71,11 +70,7 @@ class MeanEstimate:
     )
 
     def head(self, head: Head) -> Head:
-        """The head of an answer with what is to be said of this mean.
-
-        Args:
-            head: where the answer comes from.
-        """
+        """The head of an answer with what is to be said of this mean."""
         return replace(
             head,
             metric=self.metric,
@@ -140,12 +135,12 @@ def estimate_mean(
     mean = sum(part.mean for part in parts)
     variance = mean_variance(parts, periods or {})
     # Distances to the ends of intervals combine like errors (Zou and Donner 2008).
-    below = above = variance - sum(part.weight**2 * part.found.variance for part in parts)
-    below, above = (max(rest, 0.0) * z**2 for rest in (below, above))
+    below = above = variance - sum(part.weight**2 * part.scaled_mean.variance for part in parts)
+    below, above = (max(reduced, 0.0) * z**2 for reduced in (below, above))
     for part, (spec, counts, _) in zip(parts, counted, strict=True):
         low, high = cast("NumberTally", tally_for(spec)).mean_limits(counts, 1 - level)
-        below += (part.weight * (part.found.mean - low)) ** 2
-        above += (part.weight * (high - part.found.mean)) ** 2
+        below += (part.weight * (part.scaled_mean.mean - low)) ** 2
+        above += (part.weight * (high - part.scaled_mean.mean)) ** 2
     return MeanEstimate(
         metric=counted[0][0].name,
         mean=mean,
@@ -164,37 +159,31 @@ class MeanPart(NamedTuple):
     """One spec's part in a mean.
 
     Attributes:
-        spec: the spec.
-        reports: how many reports it has.
         weight: of its mean, in the unit of the result for one width of its range.
-        found: its mean, in widths of its range.
+        scaled_mean: its mean, in widths of its range.
         offset: what the lower end of its range contributes to the result.
     """
 
     spec: Spec
     reports: int
     weight: float
-    found: Mean
+    scaled_mean: Mean
     offset: float = 0.0
 
     @property
     def mean(self) -> float:
         """What it adds to the result."""
-        return self.offset + self.weight * self.found.mean
+        return self.offset + self.weight * self.scaled_mean.mean
 
 
 def mean_parts(counted: Sequence[Reported]) -> list[MeanPart]:
-    """The part of each spec of a ``number`` in the mean over all specs.
-
-    Args:
-        counted: the specs with reports.
-    """
+    """The part of each spec of a ``number`` in the mean over all specs."""
     total = sum(reports for _, _, reports in counted)
     parts = []
     for spec, counts, reports in counted:
         low, high = (float(end) for end in cast("Range", spec.range))
-        found, share = cast("NumberTally", tally_for(spec)).mean(counts), reports / total
-        parts.append(MeanPart(spec, reports, share * (high - low), found, share * low))
+        mean, share = cast("NumberTally", tally_for(spec)).mean(counts), reports / total
+        parts.append(MeanPart(spec, reports, share * (high - low), mean, share * low))
     return parts
 
 
@@ -214,17 +203,17 @@ def mean_variance(parts: Sequence[MeanPart], periods: PeriodsBySpec) -> float:
     total, deviations = 0.0, []
     for part in parts:
         repeats = repeats_of(part.spec, part.reports, periods.get(part.spec.digest))
-        shared = repeats.extra * _shared(part.spec, part.found)
+        shared = repeats.extra * _shared_variance(part.spec, part.scaled_mean)
         apart = part.mean - part.reports / reports * mean
-        total += part.weight**2 * (part.found.variance + shared)
+        total += part.weight**2 * (part.scaled_mean.variance + shared)
         total += apart**2 * (1 / part.reports + repeats.extra)
-        deviations.append(math.sqrt(part.weight**2 * _spread(part.found) + apart**2))
-    for one, other in itertools.combinations(range(len(parts)), 2):
-        first, second = (periods.get(parts[at].spec.digest) for at in (one, other))
+        deviations.append(math.sqrt(part.weight**2 * _spread(part.scaled_mean) + apart**2))
+    for row, column in itertools.combinations(range(len(parts)), 2):
+        first, second = (periods.get(parts[at].spec.digest) for at in (row, column))
         if first is not None and second is not None:
             pairs = shared_pairs_across_specs(first, second)
-            pairs /= parts[one].reports * parts[other].reports
-            total += 2 * pairs * deviations[one] * deviations[other]
+            pairs /= parts[row].reports * parts[column].reports
+            total += 2 * pairs * deviations[row] * deviations[column]
     return total
 
 
@@ -237,37 +226,38 @@ def mean_covariance(
 
     Args:
         before: what the one is averaged from.
-        after: the other.
         periods: how many reports there are of each period, by the specs' digests, for both.
     """
     total = 0.0
-    for one, other in itertools.product(before, after):
+    for first, second in itertools.product(before, after):
         pairs = shared_pairs_across_specs(
-            periods[0][one.spec.digest], periods[1][other.spec.digest]
+            periods[0][first.spec.digest], periods[1][second.spec.digest]
         )
-        shared = _shared if one.spec == other.spec else _spread_of
-        common = math.sqrt(shared(one.spec, one.found) * shared(other.spec, other.found))
-        total += one.weight * other.weight * pairs / (one.reports * other.reports) * common
+        shared = _shared_variance if first.spec == second.spec else _spread_of
+        common = math.sqrt(
+            shared(first.spec, first.scaled_mean) * shared(second.spec, second.scaled_mean)
+        )
+        total += first.weight * second.weight * pairs / (first.reports * second.reports) * common
     return total
 
 
-def _spread_of(_: Spec, found: Mean) -> float:
-    return _spread(found)
+def _spread_of(_: Spec, mean: Mean) -> float:
+    return _spread(mean)
 
 
-def _shared(spec: Spec, found: Mean) -> float:
+def _shared_variance(spec: Spec, mean: Mean) -> float:
     """The largest variance that all reports of a device can have in common."""
     mechanism = cast("NumericMechanism", spec.mechanism)
-    permanent = mechanism.permanent_variance(_inside(found))
-    return _spread(found) if permanent is None else permanent
+    permanent = mechanism.permanent_variance(_share_of_range(mean))
+    return _spread(mean) if permanent is None else permanent
 
 
-def _spread(found: Mean) -> float:
-    return _inside(found) * (1 - _inside(found))
+def _spread(mean: Mean) -> float:
+    return _share_of_range(mean) * (1 - _share_of_range(mean))
 
 
-def _inside(found: Mean) -> float:
-    return min(max(found.mean, 0.0), 1.0)
+def _share_of_range(mean: Mean) -> float:
+    return min(max(mean.mean, 0.0), 1.0)
 
 
 def mean_influence(parts: Sequence[MeanPart]) -> float:
@@ -280,8 +270,8 @@ def mean_influence(parts: Sequence[MeanPart]) -> float:
     """
     reports, mean = sum(part.reports for part in parts), sum(part.mean for part in parts)
 
-    def moved(part: MeanPart) -> float:
+    def shift_of(part: MeanPart) -> float:
         width, own = part.weight * reports / part.reports, part.mean * reports / part.reports
-        return width * part.found.influence + FORGED_SHARE * abs(own - mean)
+        return width * part.scaled_mean.influence + FORGED_SHARE * abs(own - mean)
 
-    return max(map(moved, parts))
+    return max(map(shift_of, parts))

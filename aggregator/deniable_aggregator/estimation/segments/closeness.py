@@ -55,8 +55,6 @@ def segment_closeness(
     """How far the values within a segment are from those of all devices that reported.
 
     Args:
-        tallies: the specs with reports, and their counts.
-        segment: which one.
         periods: how many reports there are of each period, by the specs' digests.
         ordered: whether the values are in an order: then it is the earth mover's distance.
         threshold: the distance above which there is a warning, in [0, 1].
@@ -76,14 +74,18 @@ def segment_closeness(
     if ordered and segments.of.size > MOST_ORDERED:
         limit = f"left out for a metric of more than {MOST_ORDERED} values"
         raise ParameterError("ordered", limit, segments.of.size)
-    found = PartAndWhole(parts)
+    comparison = PartAndWhole(parts)
     alpha = (1 - LEVEL) / segments.by.size
-    inside, whole = norm_sub(np.array([found.inside / found.size, found.whole]))
+    inside, whole = norm_sub(np.array([comparison.inside / comparison.size, comparison.whole]))
     distance = float((earth_mover if ordered else total_variation)(inside[None], whole[None])[0])
-    low = found.least_earth_mover(alpha) if ordered else found.least_total_variation(alpha)
+    low = (
+        comparison.least_earth_mover(alpha) if ordered else comparison.least_total_variation(alpha)
+    )
     low = min(low, distance)  # shares beyond 0 or 1 may put it above what is possible
     largest = int(np.argmax(inside))
-    value_low = min(found.least_share(largest, alpha / found.values), float(inside[largest]))
+    value_low = min(
+        comparison.least_share(largest, alpha / comparison.values), float(inside[largest])
+    )
     return SegmentCloseness(
         name=segments.by.name,
         segment=segment,
@@ -96,31 +98,27 @@ def segment_closeness(
         value_low=value_low,
         nearly_one_value=value_low > NEARLY_ALL,
         level=LEVEL,
-        reports=found.reports,
+        reports=comparison.reports,
         meaning=_meaning(segments.by.size, ordered=ordered),
     )
 
 
-def closeness_notices(found: SegmentCloseness) -> Iterator[Notice]:
-    """The warnings about a segment that tells too much of its devices.
-
-    Args:
-        found: its closeness.
-    """
-    which = f"{found.name}={found.segment}"
-    if found.nearly_one_value:
-        percent = math.floor(100 * found.value_low)
+def closeness_notices(closeness: SegmentCloseness) -> Iterator[Notice]:
+    """The warnings about a segment that tells too much of its devices."""
+    segment = f"{closeness.name}={closeness.segment}"
+    if closeness.nearly_one_value:
+        percent = math.floor(100 * closeness.value_low)
         message = (
-            f"at least {percent}% of {which} hold {found.value}: whoever knows "
+            f"at least {percent}% of {segment} hold {closeness.value}: whoever knows "
             "that a device is in this segment nearly knows its value, whatever epsilon is."
         )
         yield Notice("segment_nearly_one_value", "warning", message)
-    if found.far:
-        low = math.floor(100 * found.low) / 100
+    if closeness.far:
+        low = math.floor(100 * closeness.low) / 100
         message = (
-            f"the values within {which} are at least {low:.2f} from those of all devices, "
-            f"above {found.threshold:g}. What is true of nearly a whole segment is learnt of each "
-            "of its devices, whatever epsilon is."
+            f"the values within {segment} are at least {low:.2f} from those of all devices, "
+            f"above {closeness.threshold:g}. What is true of nearly a whole segment is learnt of "
+            "each of its devices, whatever epsilon is."
         )
         yield Notice("segment_far_from_whole", "warning", message)
 
@@ -143,8 +141,8 @@ def _most_reported(tallies: Tallies, segment: str, periods: PeriodsBySpec) -> li
     groups: dict[Segments, list[SegmentPart]] = {}
     for part in parts_of_segments(tallies, "noise", periods):
         if part.spec.segments is not None:
-            for each in parts_with([part], part.spec.segments.by.name, segment):
-                groups.setdefault(part.spec.segments, []).append(each)
+            for segment_part in parts_with([part], part.spec.segments.by.name, segment):
+                groups.setdefault(part.spec.segments, []).append(segment_part)
     return max(
-        groups.values(), key=lambda group: sum(each.part.reports for each in group), default=[]
+        groups.values(), key=lambda group: sum(entry.part.reports for entry in group), default=[]
     )

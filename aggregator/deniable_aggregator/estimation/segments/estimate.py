@@ -48,15 +48,13 @@ def estimate_segment_sizes(
     """The share of each segment; nothing where no spec has segments.
 
     Args:
-        tallies: the specs with reports, and their counts.
-        margin: what errors allow for.
         level: of each single interval, in (0, 1).
         periods: how many reports there are of each period, by the specs' digests.
     """
     parts = parts_of_segments(tallies, margin, periods)
     return tuple(
         _segment_size(name, segment, list(parts_with(parts, name, segment)), margin, 1 - level)
-        for name, segment in _declared(tallies)
+        for name, segment in _declared_segments(tallies)
     )
 
 
@@ -74,9 +72,6 @@ def estimate_within_segment(
     """Estimates the shares of values among the devices of one segment, by all specs that have it.
 
     Args:
-        tallies: the specs with reports, and their counts.
-        segment: which one.
-        options: how to answer.
         periods: how many reports there are of each period, by the specs' digests.
         level: of the intervals, in (0, 1).
         listed: the values that are asked for; None for all.
@@ -91,76 +86,83 @@ def estimate_within_segment(
     """
     _refuse_options(options)
     total = sum(int(counted) for _, _, counted in nonempty(tallies))
-    names = [name for name, value in _declared(tallies) if value == segment]
+    names = [name for name, value in _declared_segments(tallies) if value == segment]
     if not names and may_be_empty:
         return _no_shares(tallies[0][0].name, options, level, total)
     if not names:
         raise _unknown_segment(tallies, segment)
     margin, name = options.margin, names[-1]
     parts = list(parts_with(parts_of_segments(tallies, margin, periods), name, segment))
-    known = values_in_segment(parts, name, versions, margin)
-    shown = _asked(parts[0].segments.of, known, listed)
+    values = values_in_segment(parts, name, versions, margin)
+    rows = _requested_rows(parts[0].segments.of, values, listed)
     interval = options.interval or "one"
     alpha = alpha_per_interval(
-        interval, level=level, asked=max(len(shown), 1), shown=max(len(shown), 1)
+        interval, level=level, asked=max(len(rows), 1), shown=max(len(rows), 1)
     )
     size = _segment_size(name, segment, parts, margin, alpha)
-    moments = [segment_moments(each, margin) for each in parts]
-    ratios = [ratio_within(known.of(row, moments), margin, z_for_alpha(alpha)) for row in shown]
-    there = [ratio for ratio in ratios if ratio is not None]
-    if not size.told or len(there) < len(ratios):
+    moments = [segment_moments(part, margin) for part in parts]
+    ratios = [
+        ratio_within(values.in_versions(row, moments), margin, z_for_alpha(alpha)) for row in rows
+    ]
+    possible = [ratio for ratio in ratios if ratio is not None]
+    if not size.told or len(possible) < len(ratios):
         if not may_be_empty:
             reason = (
                 f"{name}={segment} has too few devices to look into: about "
                 f"{max(size.estimate or 0.0, 0.0):.1%}, which can't be told from none"
             )
             raise UnanswerableError("segment", segment, reason)
-        shown, there = [], []
-    reports = sum(each.part.reports for each in parts)
-    columns = np.array(there, np.float64).reshape(len(there), len(Ratio._fields)).T
+        rows, possible = [], []
+    reports = sum(part.part.reports for part in parts)
+    matrix = np.array(possible, np.float64).reshape(len(possible), len(Ratio._fields))
+    columns = dict(zip(Ratio._fields, matrix.T, strict=True))
     return SegmentEstimate(
         metric=parts[0].part.spec.name,
         size=size,
-        items=tuple(known.values[row] for row in shown),
-        share=columns[0],
-        standard_error=columns[1],
-        low=columns[2],
-        high=columns[3],
-        influence=columns[4],
+        items=tuple(values.values[row] for row in rows),
+        share=columns["share"],
+        standard_error=columns["standard_error"],
+        low=columns["low"],
+        high=columns["high"],
+        influence=columns["influence"],
         detected=detect(
-            known.combined.scores[shown], false_finds=options.false_finds, alpha=DETECTION_ALPHA
+            values.combined.scores[rows], false_finds=options.false_finds, alpha=DETECTION_ALPHA
         ),
-        known=known.combined.reports[shown],
-        versions=known.combined.versions_of(np.array(shown, np.int64)),
+        known=values.combined.reports[rows],
+        versions=values.combined.versions_of(np.array(rows, np.int64)),
         margin=margin,
         interval=interval,
         level=level,
         false_finds=options.false_finds,
         reports=reports,
         left_out=total - reports,
-        specs=tuple((each.part.spec, each.part.reports) for each in parts),
+        specs=tuple((part.part.spec, part.part.reports) for part in parts),
         notices=(
             *_left_out(size, total - reports, total),
-            *_too_small(size, there),
+            *_too_small(size, possible),
             *known_in_part(
-                [known.values[row] for row in shown], known.combined.reports[shown], reports
+                [values.values[row] for row in rows], values.combined.reports[rows], reports
             ),
         ),
     )
 
 
-def _asked(of: Attribute, known: SegmentValues, listed: Sequence[str] | None) -> list[int]:
+def _requested_rows(
+    attribute: Attribute, values: SegmentValues, listed: Sequence[str] | None
+) -> list[int]:
     """The rows of the values that are asked for, and that some version tells from others.
 
     Raises:
         ParameterError: if a listed value is none of the domain.
     """
-    rows = {value: row for row, value in enumerate(known.values) if known.combined.reports[row]}
+    rows = {value: row for row, value in enumerate(values.values) if values.combined.reports[row]}
     if listed is None:
-        return [row for value, row in rows.items() if of.type != "boolean" or value == "true"]
+        return [
+            row for value, row in rows.items() if attribute.type != "boolean" or value == "true"
+        ]
     for value in listed:
-        if value not in known.values:
-            raise UnknownNameError("value", of.name, known.values, value)
+        if value not in values.values:
+            raise UnknownNameError("value", attribute.name, values.values, value)
     return [rows[value] for value in listed if value in rows]
 
 
@@ -224,8 +226,7 @@ def _refuse_options(options: EstimateOptions) -> None:
         raise ParameterError("interval", "one or all within a segment", "picked")
 
 
-def _declared(tallies: Tallies) -> list[tuple[str, str]]:
-    """The name of the segments and the segment, of all that some version has."""
+def _declared_segments(tallies: Tallies) -> list[tuple[str, str]]:
     return list(
         dict.fromkeys(
             (spec.segments.by.name, value)
@@ -238,27 +239,27 @@ def _declared(tallies: Tallies) -> list[tuple[str, str]]:
 
 def _unknown_segment(tallies: Tallies, segment: str) -> ParameterError:
     """The error that no version has a segment."""
-    found = [value for _, value in _declared(tallies)]
-    if not found:
+    segments = [value for _, value in _declared_segments(tallies)]
+    if not segments:
         constraint = f"left out, as {tallies[0][0].name} has none"
         return ParameterError("segment", constraint, segment)
-    return UnknownNameError("segment", tallies[0][0].name, found, segment)
+    return UnknownNameError("segment", tallies[0][0].name, segments, segment)
 
 
 def _segment_size(
     name: str, segment: str, parts: Sequence[SegmentPart], margin: Margin, alpha: float
 ) -> Measured:
     """The share of a segment, of the reports of all versions that have it."""
-    found, whole = combined_size(parts, margin), np.zeros(1, np.int64)
-    limits = found.limits(whole, alpha)
+    combined, whole = combined_size(parts, margin), np.zeros(1, np.int64)
+    limits = combined.limits(whole, alpha)
     low = float(limits.low[0])
     return Measured(
         measure="segment size",
         segment=f"{name}={segment}",
-        estimate=float(found.share[0]),
-        standard_error=float(np.sqrt(found.variance[0])),
+        estimate=float(combined.share[0]),
+        standard_error=float(np.sqrt(combined.variance[0])),
         low=low,
         high=float(limits.high[0]),
         told=low > 0,
-        shift_if_fake=float(found.influence(whole)[0]),
+        shift_if_fake=float(combined.influence(whole)[0]),
     )

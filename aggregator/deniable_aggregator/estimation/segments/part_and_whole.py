@@ -38,7 +38,6 @@ class PartAndWhole:
     """Shares within a segment beside those of all devices, and limits of their differences.
 
     Attributes:
-        reports: how many there are.
         values: how many values the metric has.
         size: the share of the segment.
         inside: float64, (values,): of the values within the segment, as shares of all devices.
@@ -46,16 +45,16 @@ class PartAndWhole:
     """
 
     def __init__(self, parts: Sequence[SegmentPart]) -> None:
-        self._parts = [each.part for each in parts]
+        self._parts = [part.part for part in parts]
         segments = parts[0].segments
         places = np.arange(segments.by.size * segments.of.size).reshape(segments.by.size, -1)
         self.values = segments.of.size
         self._mine = parts[0].inside
         self._others = np.delete(places, self._mine[0] // self.values, axis=0)
-        reports = np.array([each.reports for each in self._parts], np.float64)
+        reports = np.array([part.reports for part in self._parts], np.float64)
         self.reports = int(reports.sum())
         self._weights = reports / reports.sum()
-        pairs = [each.shares.share for each in self._parts]
+        pairs = [part.shares.share for part in self._parts]
         share = np.asarray(self._weights @ np.array(pairs)).reshape(places.shape)
         self.whole = share.sum(axis=0)
         self.inside = share.ravel()[self._mine]
@@ -77,9 +76,9 @@ class PartAndWhole:
         sizes = np.geomspace(1, self.values - 1, min(self.values - 1, _MOST_SETS))
         least = 0.0
         for count in sorted(set(np.rint(sizes).astype(int).tolist())):
-            chosen, rest = order[:count], order[count:]
-            found = self._difference(np.sort(rest if 0 in chosen else chosen), z)
-            least = max(least, -found.high if 0 in chosen else found.low)
+            chosen, others = order[:count], order[count:]
+            difference = self._difference(np.sort(others if 0 in chosen else chosen), z)
+            least = max(least, -difference.high if 0 in chosen else difference.low)
         return least
 
     def least_earth_mover(self, alpha: float) -> float:
@@ -94,21 +93,22 @@ class PartAndWhole:
         edges = self.values - 1
         z, total = z_for_alpha(alpha / edges), 0.0
         for count in range(1, self.values):
-            found = self._difference(np.arange(count), z)
-            total += max(found.low, -found.high, 0.0)
+            difference = self._difference(np.arange(count), z)
+            total += max(difference.low, -difference.high, 0.0)
         return total / edges
 
     def least_share(self, value: int, alpha: float) -> float:
         """A lower limit of a value's share within the segment.
 
         Args:
-            value: its number.
             alpha: the probability that the limit may be too high, in (0, 1).
         """
         chosen = np.array([value])
-        held, rest = (self._variance(places) for places in self._split(chosen))
-        both = (held + self._size_variance - rest) / 2
-        low = self._ratio(float(self.inside[value]), held, both, z_for_alpha(2 * alpha)).low
+        chosen_variance, other_variance = (self._variance(places) for places in self._split(chosen))
+        covariance = (chosen_variance + self._size_variance - other_variance) / 2
+        low = self._ratio(
+            float(self.inside[value]), chosen_variance, covariance, z_for_alpha(2 * alpha)
+        ).low
         return max(low, 0.0)
 
     def _difference(self, chosen: NDArray[np.int64], z: float) -> Interval:
@@ -119,33 +119,33 @@ class PartAndWhole:
         its noise is (1 - S) dX - S dY - (d + X + Y) dS: so X / S is bounded as of Fieller, with the
         first two as the noise of X.
         """
-        mine, rest = self._split(chosen)
+        mine, others = self._split(chosen)
         out = self._others[:, chosen].ravel()
         x, y = self._variance(mine), self._variance(out)
         xy = (self._variance(np.concatenate([mine, out])) - x - y) / 2
-        xs = (x + self._size_variance - self._variance(rest)) / 2
+        xs = (x + self._size_variance - self._variance(others)) / 2
         everything = np.concatenate([self._mine, out])
         ys = (self._variance(everything) - self._size_variance - y) / 2
         s = self.size
         own = (1 - s) ** 2 * x - 2 * s * (1 - s) * xy + s**2 * y
-        found = self._ratio(float(self.inside[chosen].sum()), own, (1 - s) * xs - s * ys, z)
+        ratio = self._ratio(float(self.inside[chosen].sum()), own, (1 - s) * xs - s * ys, z)
         whole = float(self.whole[chosen].sum())
-        return Interval(found.low - whole, found.high - whole)
+        return Interval(ratio.low - whole, ratio.high - whole)
 
     def _split(self, chosen: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The pairs of the segment with some values, and with all others."""
         return self._mine[chosen], np.delete(self._mine, chosen)
 
-    def _ratio(self, top: float, own: float, both: float, z: float) -> Interval:
+    def _ratio(self, top: float, own: float, covariance: float, z: float) -> Interval:
         """Fieller's interval of a ratio to the segment's share; all numbers where it has no end.
 
         Args:
             top: the numerator.
             own: its variance.
-            both: its covariance with the segment's share.
+            covariance: its covariance with the segment's share.
             z: half of the interval's width, in standard errors.
         """
-        low, high = map(float, fieller(top, self.size, own, both, self._size_variance, z))
+        low, high = map(float, fieller(top, self.size, own, covariance, self._size_variance, z))
         return Interval(-np.inf, np.inf) if math.isnan(low) else Interval(low, high)
 
     def _variance(self, chosen: NDArray[np.int64]) -> float:

@@ -57,8 +57,6 @@ def parts_of_segments(
     """The estimates of all pairs, of each version that has segments.
 
     Args:
-        tallies: the specs with reports, and their counts.
-        margin: what errors allow for.
         periods: how many reports there are of each period, by the specs' digests.
     """
     return [
@@ -76,8 +74,6 @@ def parts_with(parts: Sequence[SpecEstimate], name: str, segment: str) -> Iterat
 
     Args:
         parts: the estimates of all pairs, of each version.
-        name: what the segments are.
-        segment: which one.
     """
     for part in parts:
         segments = cast("Segments", part.spec.segments)
@@ -90,9 +86,7 @@ def variance_together(part: SpecEstimate, chosen: NDArray[np.int64], margin: Mar
     """The variance of the share of some pairs together, among the reports of one version.
 
     Args:
-        part: the version's estimates of all pairs.
         chosen: int64, (pairs,): the places of these pairs in `part.known`, rising.
-        margin: what the variance allows for.
 
     Raises:
         ParameterError: if the covariances of its mechanism's estimates are not known.
@@ -101,8 +95,8 @@ def variance_together(part: SpecEstimate, chosen: NDArray[np.int64], margin: Mar
         return 0.0
     total, note = merge_items(part, chosen)
     if note.startswith("not known"):
-        known = "one whose covariances are known, to compare a segment with all devices"
-        raise ParameterError("mechanism", known, part.spec.mechanism.name)
+        constraint = "one whose covariances are known, to compare a segment with all devices"
+        raise ParameterError("mechanism", constraint, part.spec.mechanism.name)
     return float(variance_of(total, total.shares, total.shares.share, margin)[0])
 
 
@@ -120,13 +114,8 @@ class SegmentValues(NamedTuple):
     combined: CombinedShares
     numbers: tuple[dict[str, int | None], ...]
 
-    def of(self, row: int, versions: Sequence[T]) -> list[tuple[T, int | None]]:
-        """The versions that know a value, and its number in each.
-
-        Args:
-            row: of the value.
-            versions: something of each version.
-        """
+    def in_versions(self, row: int, versions: Sequence[T]) -> list[tuple[T, int | None]]:
+        """The versions that know a value, and its number in each."""
         value = self.values[row]
         return [
             (version, own[value])
@@ -145,34 +134,34 @@ def values_in_segment(
 
     Args:
         parts: of each version that has the segment; at least one.
-        name: what the segments are.
         versions: others whose values are in the domain, if they have segments of this name.
-        margin: what errors allow for.
     """
-    of_all = [each.segments for each in parts]
+    of_all = [part.segments for part in parts]
     of_all += [spec.segments for spec in versions if spec.segments is not None]
     values = tuple(
-        dict.fromkeys(value for each in of_all if each.by.name == name for value in each.of.domain)
+        dict.fromkeys(
+            value for segments in of_all if segments.by.name == name for value in segments.of.domain
+        )
     )
     row = {value: number for number, value in enumerate(values)}
     numbers, rows = [], []
-    for each in parts:
-        counted_as = value_counted_as(each.part.spec)
+    for part in parts:
+        counted_as = value_counted_as(part.part.spec)
         counted = {value: counted_as(value) for value in values}
         mixed = {item for value, item in counted.items() if item != value}
         own = {
-            value: None if item is None else each.segments.of.domain.index(value)
+            value: None if item is None else part.segments.of.domain.index(value)
             for value, item in counted.items()
             if item is None or (item == value and value not in mixed)
         }
-        known = {row[value]: number for value, number in own.items() if number is not None}
+        known_rows = {row[value]: number for value, number in own.items() if number is not None}
         impossible = [row[value] for value, number in own.items() if number is None]
-        places = each.inside[list(known.values())]
+        places = part.inside[list(known_rows.values())]
         numbers.append(own)
         rows.append(
-            each.part._replace(
-                known=np.array(list(known), np.int64),
-                shares=each.part.shares.take(places),
+            part.part._replace(
+                known=np.array(list(known_rows), np.int64),
+                shares=part.part.shares.take(places),
                 impossible=np.array(impossible, np.int64),
             )
         )
@@ -184,7 +173,6 @@ def combined_size(parts: Sequence[SegmentPart], margin: Margin) -> CombinedShare
 
     Args:
         parts: of each version that has the segment; at least one.
-        margin: what errors allow for.
     """
     sums = []
     for part, inside in parts:

@@ -55,7 +55,6 @@ class SegmentMoments(NamedTuple):
         part: its estimates.
         inside: int64, (values,): the places of the segment's pairs in `part.known`.
         size: the share of the segment.
-        size_variance: its variance.
         shares: float64, (values,): the shares of the values within the segment, of all devices.
         variances: float64, (values,): theirs.
         covariances: float64, (values,): of each with the size.
@@ -70,20 +69,19 @@ class SegmentMoments(NamedTuple):
     covariances: NDArray[np.float64]
 
 
-def segment_moments(each: SegmentPart, margin: Margin) -> SegmentMoments:
+def segment_moments(segment_part: SegmentPart, margin: Margin) -> SegmentMoments:
     """One version's estimates of a segment, with how they vary together.
 
     The covariance follows from the variance of all other values together:
     Var(segment - value) = Var(segment) + Var(value) - 2 Cov(segment, value).
 
     Args:
-        each: the version.
         margin: what variances allow for.
 
     Raises:
         ParameterError: if the covariances of its mechanism's estimates are not known.
     """
-    part, inside = each
+    part, inside = segment_part
     shares = part.shares.share[inside]
 
     def variance(chosen: NDArray[np.int64]) -> float:
@@ -91,55 +89,62 @@ def segment_moments(each: SegmentPart, margin: Margin) -> SegmentMoments:
 
     of_size = variance(inside)
     own = np.array([variance(inside[[at]]) for at in range(inside.size)])
-    rest = np.array([variance(np.delete(inside, at)) for at in range(inside.size)])
+    without_value = np.array([variance(np.delete(inside, at)) for at in range(inside.size)])
     size = float(shares.sum())
-    return SegmentMoments(part, inside, size, of_size, shares, own, (own + of_size - rest) / 2)
+    return SegmentMoments(
+        part, inside, size, of_size, shares, own, (own + of_size - without_value) / 2
+    )
 
 
 def ratio_within(
-    known: Sequence[tuple[SegmentMoments, int | None]], margin: Margin, z: float
+    values: Sequence[tuple[SegmentMoments, int | None]], margin: Margin, z: float
 ) -> Ratio | None:
     """The share of one value among the devices of a segment.
 
     Args:
-        known: the versions that have the segment and tell the value from others, at least one, and
+        values: the versions that have the segment and tell the value from others, at least one, and
             the number of the value among each one's own; None if no device can hold it there.
-        margin: what errors and the interval allow for.
         z: half the width of the interval, in standard errors.
 
     Returns:
         None if the segment's share is within z standard errors of 0: then Fieller's interval is
         unbounded.
     """
-    versions = [each for each, _ in known]
-    reports = np.array([each.part.reports for each in versions], np.float64)
+    versions = [moments for moments, _ in values]
+    reports = np.array([moments.part.reports for moments in versions], np.float64)
     weights = reports / reports.sum()
-    read = np.array([_read(*each) for each in known])
-    top, bottom = (float(weights @ column) for column in read[:, :2].T)
-    own, both, size = (float(weights**2 @ column) for column in read[:, 2:].T)
+    read_columns = np.array([_read(*moments) for moments in values])
+    top, bottom = (float(weights @ column) for column in read_columns[:, :2].T)
+    own, covariance, size = (float(weights**2 @ column) for column in read_columns[:, 2:].T)
     if margin == "noise-and-sampling":
-        added = _sampling(versions, weights, read[:, 0], read[:, 1])
-        own, both, size = own + added[0], both + added[1], size + added[2]
-    low, high = map(float, fieller(top, bottom, own, both, size, z))
+        added = _sampling(versions, weights, read_columns[:, 0], read_columns[:, 1])
+        own, covariance, size = own + added[0], covariance + added[1], size + added[2]
+    low, high = map(float, fieller(top, bottom, own, covariance, size, z))
     if math.isnan(low):
         return None
     share = top / bottom
-    error = max(own - 2 * share * both + share**2 * size, 0.0) ** 0.5 / bottom
-    return Ratio(share, error, low, high, _influence(known, top, bottom))
+    error = max(own - 2 * share * covariance + share**2 * size, 0.0) ** 0.5 / bottom
+    return Ratio(share, error, low, high, _influence(values, top, bottom))
 
 
-def _read(each: SegmentMoments, value: int | None) -> tuple[float, ...]:
+def _read(moments: SegmentMoments, value: int | None) -> tuple[float, ...]:
     """Shares of value and segment; variance of the value, covariance, variance of the segment."""
     if value is None:
-        return 0.0, each.size, 0.0, 0.0, each.size_variance
-    own, both = each.variances[value], each.covariances[value]
-    return float(each.shares[value]), each.size, float(own), float(both), each.size_variance
+        return 0.0, moments.size, 0.0, 0.0, moments.size_variance
+    own, covariance = moments.variances[value], moments.covariances[value]
+    return (
+        float(moments.shares[value]),
+        moments.size,
+        float(own),
+        float(covariance),
+        moments.size_variance,
+    )
 
 
 def _sampling(
     versions: Sequence[SegmentMoments],
     weights: NDArray[np.float64],
-    held: NDArray[np.float64],
+    share: NDArray[np.float64],
     inside: NDArray[np.float64],
 ) -> NDArray[np.float64]:
     """What sampling adds to the sampling within each version: to the variances and the covariance.
@@ -148,28 +153,31 @@ def _sampling(
     without segments, see `CombinedShares.between`.
 
     Args:
-        versions: those that have the segment.
         weights: float64, (versions,).
-        held: float64, (versions,): the share of the value within the segment, of all devices.
+        share: float64, (versions,): the share of the value within the segment, of all devices.
         inside: float64, (versions,): that of the segment.
 
     Returns:
         float64, (3,): of the value, of both, of the segment.
     """
-    apart, away = held - weights @ held, inside - weights @ inside
-    each = np.array([1 / one.part.reports + one.part.repeats.extra for one in versions])
-    added = np.array([(weights**2 * each * x).sum() for x in (apart**2, apart * away, away**2)])
-    held, inside = np.clip(held, 0.0, 1.0), np.clip(inside, 0.0, 1.0)
-    spread = held * (1 - held), held * (1 - inside), inside * (1 - inside)
+    apart, away = share - weights @ share, inside - weights @ inside
+    per_report = np.array(
+        [1 / version.part.reports + version.part.repeats.extra for version in versions]
+    )
+    added = np.array(
+        [(weights**2 * per_report * x).sum() for x in (apart**2, apart * away, away**2)]
+    )
+    share, inside = np.clip(share, 0.0, 1.0), np.clip(inside, 0.0, 1.0)
+    spread = share * (1 - share), share * (1 - inside), inside * (1 - inside)
     deviations = weights * np.sqrt(np.clip(spread, 0.0, None))
-    for one, other in itertools.combinations(range(len(versions)), 2):
-        fraction = shared_pairs_fraction(versions[one].part, versions[other].part)
-        added += 2 * fraction * deviations[:, one] * deviations[:, other]
+    for row, column in itertools.combinations(range(len(versions)), 2):
+        fraction = shared_pairs_fraction(versions[row].part, versions[column].part)
+        added += 2 * fraction * deviations[:, row] * deviations[:, column]
     return added
 
 
 def _influence(
-    known: Sequence[tuple[SegmentMoments, int | None]], top: float, bottom: float
+    values: Sequence[tuple[SegmentMoments, int | None]], top: float, bottom: float
 ) -> float:
     """How far fakes could move the share of a value within the segment.
 
@@ -179,15 +187,15 @@ def _influence(
     encodings or subset selection, else an upper bound.
     """
     moved = 0.0
-    for each, value in known:
-        counted: Any = each.part.shares.support_counts
+    for moments, value in values:
+        counted: Any = moments.part.shares.support_counts
         p, q = counted.support.p, counted.support.q
-        least, most = support_range(each.part.spec.mechanism, each.inside)
-        size = each.inside.size
-        for held in (0, 1) if value is not None else (0,):
-            for count in (max(held, least), min(most, size - 1 + held)):
-                said = 0.0 if value is None else (held - q) / (p - q)
-                above = top + FORGED_SHARE * (said - top)
+        least, most = support_range(moments.part.spec.mechanism, moments.inside)
+        size = moments.inside.size
+        for supports in (0, 1) if value is not None else (0,):
+            for count in (max(supports, least), min(most, size - 1 + supports)):
+                forged = 0.0 if value is None else (supports - q) / (p - q)
+                above = top + FORGED_SHARE * (forged - top)
                 below = bottom + FORGED_SHARE * ((count - size * q) / (p - q) - bottom)
                 if below <= 0:
                     return np.inf

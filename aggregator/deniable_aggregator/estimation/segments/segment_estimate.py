@@ -40,7 +40,6 @@ class SegmentEstimate:
     covers with the stated probability all the same.
 
     Attributes:
-        metric: the metric's name.
         size: which segment, and its share among all devices; None where no version had it.
         items: the metric's own values.
         share: float64, (items,).
@@ -87,11 +86,7 @@ class SegmentEstimate:
     notices: tuple[Notice, ...] = ()
 
     def head(self, head: Head) -> Head:
-        """The head of an answer with what is to be said of these shares.
-
-        Args:
-            head: where the answer comes from.
-        """
+        """The head of an answer with what is to be said of these shares."""
         covers = "all intervals at once cover" if self.interval == "all" else "each interval covers"
         return replace(
             head,
@@ -140,7 +135,7 @@ class SegmentEstimate:
             self.share, self.standard_error, self.low, self.high, self.influence, self.detected,
             self.known,
         )  # fmt: skip
-        rows = zip(self.items, self.versions, *(each.tolist() for each in columns), strict=True)
+        rows = zip(self.items, self.versions, *(column.tolist() for column in columns), strict=True)
         return [
             replace(self.size, period=period),
             *(
@@ -153,12 +148,12 @@ class SegmentEstimate:
                     standard_error=error,
                     low=low,
                     high=high,
-                    told=told,
-                    reports=known if known < self.reports else None,
+                    told=detected,
+                    reports=reports if reports < self.reports else None,
                     versions=versions,
                     shift_if_fake=shift if math.isfinite(shift) else None,
                     method="fieller",
                 )
-                for item, versions, share, error, low, high, shift, told, known in rows
+                for item, versions, share, error, low, high, shift, detected, reports in rows
             ),
         ]

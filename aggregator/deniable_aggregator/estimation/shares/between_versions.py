@@ -34,9 +34,9 @@ def shared_collisions(
             noise = counted.support.variance(0.0, counted.reports)
             collisions = counted.family_variance / (noise + counted.family_variance)
             row[part.known] = part.shares.null_variance * collisions
-    for one, other in itertools.combinations(np.flatnonzero(family.any(axis=1)), 2):
-        together = np.minimum(family[one], family[other])
-        total += 2 * together * weights[one] * weights[other]
+    for first, second in itertools.combinations(np.flatnonzero(family.any(axis=1)), 2):
+        together = np.minimum(family[first], family[second])
+        total += 2 * together * weights[first] * weights[second]
     return total
 
 
@@ -58,26 +58,26 @@ def variance_between(
         apart, spread, weight = np.zeros(share.size), np.zeros(share.size), row.copy()
         weight[part.impossible] = part.reports / reports[part.impossible]
         apart[part.impossible] = share[part.impossible]
-        held = part.shares.share
-        apart[part.known] = held - share[part.known]
-        spread[part.known] = np.clip(held, 0.0, 1.0) * (1 - np.clip(held, 0.0, 1.0))
+        shares = part.shares.share
+        apart[part.known] = shares - share[part.known]
+        spread[part.known] = np.clip(shares, 0.0, 1.0) * (1 - np.clip(shares, 0.0, 1.0))
         total += weight**2 * (1 / part.reports + part.repeats.extra) * apart**2
         deviations.append(weight * np.sqrt(spread + apart**2))
-    for one, other in itertools.combinations(range(len(parts)), 2):
+    for first, second in itertools.combinations(range(len(parts)), 2):
         total += (
             2
-            * shared_pairs_fraction(parts[one], parts[other])
-            * (deviations[one] * deviations[other])
+            * shared_pairs_fraction(parts[first], parts[second])
+            * (deviations[first] * deviations[second])
         )
     return total
 
 
-def shared_pairs_fraction(one: SpecEstimate, other: SpecEstimate) -> float:
+def shared_pairs_fraction(first: SpecEstimate, second: SpecEstimate) -> float:
     """Which part of all pairs of reports of two versions may be of one device, at most.
 
     Their permanent noise differs between versions, but their values may be the same.
     """
-    if one.spec == other.spec or one.periods is None or other.periods is None:
+    if first.spec == second.spec or first.periods is None or second.periods is None:
         return 0.0
-    pairs = shared_pairs_across_specs(one.periods, other.periods)
-    return pairs / (one.reports * other.reports)
+    pairs = shared_pairs_across_specs(first.periods, second.periods)
+    return pairs / (first.reports * second.reports)

@@ -82,8 +82,8 @@ class CombinedShares:
             knows[part.spec][part.impossible] = True
         ids = [spec.digest.hex() for spec in knows]
         table = np.array([row[chosen] for row in knows.values()]).T.tolist()
-        found = {known: tuple(compress(ids, known)) for known in set(map(tuple, table))}
-        return [None if all(known) else found[tuple(known)] for known in table]
+        names = {is_known: tuple(compress(ids, is_known)) for is_known in set(map(tuple, table))}
+        return [None if all(is_known) else names[tuple(is_known)] for is_known in table]
 
     def variance_at(self, share: NDArray[np.float64]) -> NDArray[np.float64]:
         """The variance of the estimates if these were the true shares.
@@ -94,8 +94,8 @@ class CombinedShares:
         moved, variance = share - self.share, self.between.copy()
         for part, weights in zip(self.parts, self.weights, strict=True):
             mine = part.known
-            held = np.clip(part.shares.share + moved[mine], 0.0, 1.0)
-            own = part.shares.variance_at(held, allowance_of(part, self.margin))
+            shares = np.clip(part.shares.share + moved[mine], 0.0, 1.0)
+            own = part.shares.variance_at(shares, allowance_of(part, self.margin))
             variance[mine] += weights[mine] ** 2 * own
         return variance
 
@@ -120,10 +120,10 @@ class CombinedShares:
             if not mine.size:
                 continue
             shares = part.shares.take(places[chosen[mine]])
-            here = chosen[mine]
+            is_chosen = chosen[mine]
             own = shares.limits(shares.share, alpha, allowance_of(part, self.margin))
-            down[mine] += (weights[here] * (shares.share - own.low)) ** 2
-            up[mine] += (weights[here] * (own.high - shares.share)) ** 2
+            down[mine] += (weights[is_chosen] * (shares.share - own.low)) ** 2
+            up[mine] += (weights[is_chosen] * (own.high - shares.share)) ** 2
             is_exact[mine] |= own.exact
         share = self.share[chosen]
         return IntervalBounds(share - np.sqrt(down), share + np.sqrt(up), is_exact)
@@ -140,28 +140,28 @@ class CombinedShares:
             alpha: the probability that the range may miss, in (0, 1).
         """
         total, z = self.total, z_for_alpha(alpha)
-        known, own = self.reports[chosen] / total, self.limits(chosen, alpha)
-        told, least = known.copy(), known * self.share[chosen]
+        fraction, own = self.reports[chosen] / total, self.limits(chosen, alpha)
+        covered, least = fraction.copy(), fraction * self.share[chosen]
         # Of a sample, also how many of its devices know the item is chance.
-        chance = z**2 * known * (1 - known) / total * (self.margin == "noise-and-sampling")
-        down = (known * (self.share[chosen] - own.low)) ** 2 + chance
-        most, up = least.copy(), (known * (own.high - self.share[chosen])) ** 2 + chance
+        chance = z**2 * fraction * (1 - fraction) / total * (self.margin == "noise-and-sampling")
+        down = (fraction * (self.share[chosen] - own.low)) ** 2 + chance
+        most, up = least.copy(), (fraction * (own.high - self.share[chosen])) ** 2 + chance
         for part in self.parts:
             weight = part.reports / total
             for ends, share, error, side in (
                 (part.inside, most, up, 1),
                 (part.least, least, down, -1),
             ):
-                mine, there = self._holders(part.hidden, ends, chosen)
+                mine, holders = self._holders(part.hidden, ends, chosen)
                 if not mine.size:  # said once of a spec, which may have many attributes
                     continue
-                limits = self.limits(there, alpha)
-                share[mine] += weight * self.share[there]
+                limits = self.limits(holders, alpha)
+                share[mine] += weight * self.share[holders]
                 reach = limits.high if side > 0 else limits.low
-                error[mine] += (weight * (reach - self.share[there])) ** 2
+                error[mine] += (weight * (reach - self.share[holders])) ** 2
                 if side > 0:
-                    told[mine] += weight
-        low, high = least - np.sqrt(down), most + np.sqrt(up) + (1 - told)
+                    covered[mine] += weight
+        low, high = least - np.sqrt(down), most + np.sqrt(up) + (1 - covered)
         return IntervalBounds(
             np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0), np.zeros(chosen.size, bool)
         )
@@ -170,11 +170,11 @@ class CombinedShares:
         self, hidden: NDArray[np.int64], holders: NDArray[np.int64], chosen: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Which of the chosen items are held by an estimated one, and by which."""
-        of = np.full(self.share.size, -1)
-        of[hidden[: holders.size]] = holders
-        mine = np.flatnonzero(of[chosen] >= 0)
-        mine = mine[self.reports[of[chosen[mine]]] > 0]
-        return mine, of[chosen[mine]]
+        holder_of = np.full(self.share.size, -1)
+        holder_of[hidden[: holders.size]] = holders
+        mine = np.flatnonzero(holder_of[chosen] >= 0)
+        mine = mine[self.reports[holder_of[chosen[mine]]] > 0]
+        return mine, holder_of[chosen[mine]]
 
     def influence(self, chosen: NDArray[np.int64]) -> NDArray[np.float64]:
         """How far fake reports, 1% of all, could move some of the items: at most.
@@ -197,8 +197,6 @@ def combine(parts: Sequence[SpecEstimate], size: int, margin: Margin) -> Combine
     """Combines the estimates of several versions.
 
     Args:
-        parts: the estimates.
-        size: how many items there are.
         margin: what variances allow for.
     """
     reports = np.zeros(size, np.int64)

@@ -20,10 +20,6 @@ _NAMED: Final = 5
 def reported_beginning(code: LetterCode, text: str) -> str | None:
     """What a report tells of a string that is longer than its code holds.
 
-    Args:
-        code: of the metric's strings.
-        text: the string.
-
     Returns:
         Its beginning; None if reports tell the whole string.
     """
@@ -35,12 +31,7 @@ def reported_beginning(code: LetterCode, text: str) -> str | None:
 
 
 def cut_strings(specs: Sequence[Spec], items: Sequence[str]) -> Iterator[Notice]:
-    """A notice about strings that cannot be told from others that begin alike, if there are any.
-
-    Args:
-        specs: the versions with reports.
-        items: the strings that are shown.
-    """
+    """A notice if some strings are reported as the same beginning as others."""
     beginnings = {
         item: beginning
         for spec in specs
@@ -50,12 +41,14 @@ def cut_strings(specs: Sequence[Spec], items: Sequence[str]) -> Iterator[Notice]
     }
     if not beginnings:
         return
-    named = [f"{item} (as {beginning}…)" for item, beginning in list(beginnings.items())[:_NAMED]]
+    examples = [
+        f"{item} (as {beginning}…)" for item, beginning in list(beginnings.items())[:_NAMED]
+    ]
     more = f" and {len(beginnings) - _NAMED} more" if len(beginnings) > _NAMED else ""
     yield Notice(
         "cut_strings",
         "warning",
         "some strings are longer than devices report, and are counted with all others that "
-        f"begin alike: {', '.join(named)}{more}. With a larger longest in the registry, devices "
+        f"begin alike: {', '.join(examples)}{more}. With a larger longest in the registry, devices "
         "tell more from then on",
     )

@@ -65,7 +65,7 @@ def default_items(specs: Sequence[Spec]) -> Domain | None:
     """
     if any(spec.type == "string" for spec in specs):
         return None
-    return tuple(dict.fromkeys(item for spec in specs for item in _shown(spec)))
+    return tuple(dict.fromkeys(item for spec in specs for item in _shown_items(spec)))
 
 
 def pairs_of(specs: Sequence[Spec]) -> Pairs:
@@ -79,7 +79,7 @@ def pairs_of(specs: Sequence[Spec]) -> Pairs:
     }
 
 
-def _shown(spec: Spec) -> Domain:
+def _shown_items(spec: Spec) -> Domain:
     if spec.segments is None:
         return spec.items
     return ("true",) if spec.value_type == "boolean" else spec.segments.of.values
@@ -93,9 +93,9 @@ def items_between(specs: Sequence[Spec], first: str, last: str) -> Domain:
     """
     items = (default_items(specs) or ()) if specs[0].value_type == "category" else ()
     if first in items and last in items:
-        found = items[items.index(first) : items.index(last) + 1]
-        if found:
-            return found
+        chosen = items[items.index(first) : items.index(last) + 1]
+        if chosen:
+            return chosen
     raise ParameterError(
         "range", f"two values of the category {specs[0].name} in their order", [first, last]
     )
@@ -105,7 +105,6 @@ def views_of(specs: Sequence[Spec], domain: Domain) -> tuple[dict[Spec, View], i
     """What each version can say of a domain.
 
     Args:
-        specs: the versions.
         domain: strings that were listed, every value that some version lists, or every pair of a
             value and a segment.
 
@@ -126,9 +125,9 @@ def views_of(specs: Sequence[Spec], domain: Domain) -> tuple[dict[Spec, View], i
         elif spec.segments is None or paired:
             view = _view(spec.items, place, _counted_as(spec, pairs), size)
         else:
-            of, segments = spec.segments.of, spec.segments.by.size
-            view = _view(of.domain, place, value_counted_as(spec), size)
-            numbers = np.arange(of.size * segments).reshape(segments, of.size).T
+            attribute, segments = spec.segments.of, spec.segments.by.size
+            view = _view(attribute.domain, place, value_counted_as(spec), size)
+            numbers = np.arange(attribute.size * segments).reshape(segments, attribute.size).T
             view = view._replace(pairs=numbers)
         size = max(size, 1 + int(view.known.max(initial=-1)))
         views[spec] = view
@@ -156,7 +155,6 @@ def _counted_as(spec: Spec, pairs: Pairs) -> Callable[[str], Counted]:
     """As which of a version's items a value is counted.
 
     Args:
-        spec: the version.
         pairs: of every item that is a pair the name of the segments, the value and the segment.
     """
     if spec.type == "attributes":
@@ -168,17 +166,15 @@ def _counted_as(spec: Spec, pairs: Pairs) -> Callable[[str], Counted]:
 
 
 def value_counted_as(spec: Spec) -> Callable[[str], Counted]:
-    """As which of the values of a version with segments a value is counted, whatever the segment.
-
-    Args:
-        spec: a version with segments.
-    """
-    of = cast("Segments", spec.segments).of
-    return _of_values(of.domain, of.other, _absent(spec))
+    """As which value of a version with segments a value is counted, whatever its segment."""
+    attribute = cast("Segments", spec.segments).of
+    return _of_values(attribute.domain, attribute.other, _absent(spec))
 
 
-def _of_values(values: Domain, other: str | None, absent: str | None) -> Callable[[str], Counted]:
-    own, outside = frozenset(values), absent if other is None else other
+def _of_values(
+    values: Domain, stand_in: str | None, absent: str | None
+) -> Callable[[str], Counted]:
+    own, outside = frozenset(values), absent if stand_in is None else stand_in
     return lambda value: value if value in own else outside
 
 
@@ -189,7 +185,9 @@ def _absent(spec: Spec) -> str | None:
 
 def _of_attributes(spec: Spec) -> Callable[[str], Counted]:
     own = frozenset(spec.items)
-    categories = {each.name: each for each in spec.attributes if each.type == "category"}
+    categories = {
+        attribute.name: attribute for attribute in spec.attributes if attribute.type == "category"
+    }
 
     def counted_as(value: str) -> Counted:
         if value in own:
@@ -197,24 +195,24 @@ def _of_attributes(spec: Spec) -> Callable[[str], Counted]:
         name, _, _ = value.partition("=")
         if name not in categories or " & " in value:
             return NOTHING_KNOWN
-        other = categories[name].other
-        return None if other is None else f"{name}={other}"
+        stand_in = categories[name].other
+        return None if stand_in is None else f"{name}={stand_in}"
 
     return counted_as
 
 
 def _of_pairs(spec: Spec, segments: Segments, pairs: Pairs) -> Callable[[str], Counted]:
-    of, by = segments.of, segments.by
+    attribute, by = segments.of, segments.by
     absent = _absent(spec)
 
     def counted_as(item: str) -> Counted:
         name, value, segment = pairs.get(item, ("", "", ""))
         if name != by.name:
             return NOTHING_KNOWN
-        if value not in of.domain:
-            if of.other is None and absent is not None:
+        if value not in attribute.domain:
+            if attribute.other is None and absent is not None:
                 return segments.item(absent, str(by.other))
-            value = of.other or ""
+            value = attribute.other or ""
         if segment not in by.values:
             segment = by.other or ""
         return segments.item(value, segment) if value and segment else None

@@ -40,7 +40,6 @@ def estimate_shares(
     Args:
         tallies: one entry per spec: the spec, and its counts as int64, (cells,).
         items: what is asked for; None for all items of a known domain, or for those of the sum.
-        options: how to answer.
         add: items whose share together is asked for.
         periods: how many of the reports there are in each of the metric's periods, by the specs'
             digests: the same devices may have reported in all of them. None for a single period.
@@ -53,17 +52,19 @@ def estimate_shares(
     """
     options = options or EstimateOptions()
     _check_sum(versions or [spec for spec, _ in tallies], add)
-    found = combine_specs(
+    estimates = combine_specs(
         tallies, items, options.margin, add=add, periods=periods, versions=versions
     )
     total = None
     if add is not None:
-        position = {item: index for index, item in enumerate(found.domain)}
+        position = {item: index for index, item in enumerate(estimates.domain)}
         places = [position[item] for item in add]
-        total = estimate_subset_share(found.combined.parts, places, add, options.margin, 1 - level)
+        total = estimate_subset_share(
+            estimates.combined.parts, places, add, options.margin, 1 - level
+        )
         if total is None and not versions:
             raise ParameterError("combined", "values that some report is about", list(add))
-    return select(found, options, level, whole=items is None, total=total)
+    return select(estimates, options, level, whole=items is None, total=total)
 
 
 def _check_sum(specs: Sequence[Spec], add: Sequence[str] | None) -> None:

@@ -21,7 +21,6 @@ def influence_on_subset(part: SpecEstimate, chosen: NDArray[np.int64]) -> NDArra
     """How far fakes could move the share of some items together: exact, or an upper bound.
 
     Args:
-        part: the estimates of a spec.
         chosen: int64, (items,): which of its items are added.
 
     Returns:
@@ -44,7 +43,6 @@ def support_range(mechanism: Mechanism, chosen: NDArray[np.int64]) -> tuple[int,
     """How many of some items one report can support: at least and at most.
 
     Args:
-        mechanism: made the report.
         chosen: int64, (items,): their numbers.
     """
     if isinstance(mechanism, Oracle):

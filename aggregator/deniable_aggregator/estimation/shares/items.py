@@ -66,10 +66,7 @@ def combine_specs(
 
     Args:
         tallies: as of `estimate_shares`.
-        items: likewise.
-        margin: what errors allow for.
         add: as of `estimate_shares`.
-        periods: likewise.
         versions: all specs whose values are the domain, with or without reports among these: a
             value then means the same wherever the same specs are given, and is left out instead of
             refused where no report is about it. Empty for the specs with reports.
@@ -79,31 +76,31 @@ def combine_specs(
     """
     counted = nonempty(tallies)
     specs = versions or [spec for spec, _, _ in counted]
-    asked = _requested_items(specs, items, add)
-    domain = _domain(specs, asked, add)
+    requested = _requested_items(specs, items, add)
+    domain = _domain(specs, requested, add)
     views, size = views_of(specs, domain)
     parts = [
         part
-        for each in counted
-        for part in _parts(*each, views[each[0]], (periods or {}).get(each[0].digest))
+        for entry in counted
+        for part in _parts(*entry, views[entry[0]], (periods or {}).get(entry[0].digest))
     ]
     combined = combine(parts, size, margin)
     places = np.arange(len(domain))
-    if domain is not asked:  # a million candidates need no dictionary
+    if domain is not requested:  # a million candidates need no dictionary
         position = {item: index for index, item in enumerate(domain)}
-        places = np.fromiter((position[item] for item in asked), np.int64, len(asked))
+        places = np.fromiter((position[item] for item in requested), np.int64, len(requested))
     if not versions:
-        _check_informed(specs[0], combined, asked, places, named=items is not None)
+        _check_informed(specs[0], combined, requested, places, is_listed=items is not None)
     return ItemEstimates(domain, combined, places, places[combined.reports[places] > 0])
 
 
 def _requested_items(
     specs: Sequence[Spec], items: Sequence[str] | None, add: Sequence[str] | None
 ) -> tuple[str, ...]:
-    asked = (add or default_items(specs)) if items is None else items
-    if not asked:
+    requested = (add or default_items(specs)) if items is None else items
+    if not requested:
         raise ParameterError("candidates", f"given for the strings of {specs[0].name}", items)
-    for name, listed in (("combined", add or ()), ("candidates", asked)):
+    for name, listed in (("combined", add or ()), ("candidates", requested)):
         if len(set(listed)) != len(listed):
             raise ParameterError(name, "all different", f"{len(listed)} values")
         if specs[0].type == "string" and not all(map(str.isascii, listed)):
@@ -112,26 +109,26 @@ def _requested_items(
             for item in listed:
                 if spelled.setdefault(normalize(item), item) != item:
                     raise ParameterError(name, "all different in Unicode's form NFC", item)
-    return tuple(asked)
+    return tuple(requested)
 
 
-def _domain(specs: Sequence[Spec], asked: Domain, add: Sequence[str] | None) -> Domain:
+def _domain(specs: Sequence[Spec], requested: Domain, add: Sequence[str] | None) -> Domain:
     """The items to estimate: a known domain as a whole, or the listed strings."""
-    known = default_items(specs)
-    if known is None:
-        return asked if add is None else tuple(dict.fromkeys((*asked, *add)))
+    known_items = default_items(specs)
+    if known_items is None:
+        return requested if add is None else tuple(dict.fromkeys((*requested, *add)))
     if specs[0].value_type == "boolean":
-        known = FLAG
-    both = (*asked, *(add or ()))
-    unknown = set(both) - set(known)
+        known_items = FLAG
+    wanted_items = (*requested, *(add or ()))
+    unknown = set(wanted_items) - set(known_items)
     if unknown:
         pairs = pairs_of(specs)
-        if unknown == set(both) and unknown <= pairs.keys():
+        if unknown == set(wanted_items) and unknown <= pairs.keys():
             return tuple(pairs)
-        first = next(item for item in both if item in unknown)
+        first = next(item for item in wanted_items if item in unknown)
         name = "combined" if first in (add or ()) else "value"
-        raise UnknownNameError(name, specs[0].name, known, first)
-    return known
+        raise UnknownNameError(name, specs[0].name, known_items, first)
+    return known_items
 
 
 def _parts(
@@ -153,17 +150,20 @@ def _parts(
         return
     places = [np.arange(view.known.size)]
     if isinstance(tally, RapporTally):
-        found = [tally.shares(counts, view.items, repeats.extra * reports)]
+        estimates = [tally.shares(counts, view.items, repeats.extra * reports)]
     elif isinstance(tally, SampledAttributeTally):
         places = tally.attributes(view.items)
-        found = [tally.shares(counts, [view.items[at] for at in of.tolist()]) for of in places]
+        estimates = [
+            tally.shares(counts, [view.items[at] for at in selection.tolist()])
+            for selection in places
+        ]
     else:
-        found = [tally.shares(counts, view.items)]
+        estimates = [tally.shares(counts, view.items)]
     beside = view.impossible, view.hidden, view.inside
-    for of, shares in zip(places, found, strict=True):
-        known = view.known[of]
+    for selection, shares in zip(places, estimates, strict=True):
+        known_places = view.known[selection]
         yield _informative(
-            SpecEstimate(spec, counts, reports, known, shares, repeats, periods, *beside)
+            SpecEstimate(spec, counts, reports, known_places, shares, repeats, periods, *beside)
         )
         beside = NOWHERE, NOWHERE, NOWHERE  # said once of a spec
 
@@ -179,17 +179,17 @@ def _informative(part: SpecEstimate) -> SpecEstimate:
 def _check_informed(
     spec: Spec,
     combined: CombinedShares,
-    asked: Sequence[str],
+    requested: Sequence[str],
     places: NDArray[np.int64],
     *,
-    named: bool,
+    is_listed: bool,
 ) -> None:
-    """Refuses requested items that no report is about, if they were listed or there is no other.
+    """Refuses items that no report is about, if the question lists them or all items are such.
 
     Raises:
         ParameterError: naming one of them.
     """
     blank = combined.reports[places] == 0
-    if blank.any() and (named or blank.all()):
+    if blank.any() and (is_listed or blank.all()):
         nothing = f"a value of {spec.name} that some report is about"
-        raise ParameterError("value", nothing, asked[int(np.flatnonzero(blank)[0])])
+        raise ParameterError("value", nothing, requested[int(np.flatnonzero(blank)[0])])

@@ -34,8 +34,8 @@ ALPHA: Final = 0.05
 
 def estimate_lifts(
     parts: Sequence[SpecEstimate],
-    asked: Sequence[str],
-    shown: Sequence[str],
+    requested: Sequence[str],
+    shown_items: Sequence[str],
     options: EstimateOptions,
     interval: IntervalKind,
     level: float,
@@ -48,51 +48,54 @@ def estimate_lifts(
     independence is the same with r = 1.
 
     Args:
-        parts: the estimates of each version.
-        asked: the items that were asked for.
-        shown: those of them that are shown.
-        options: how to answer.
-        interval: what intervals cover.
         level: of the intervals, in (0, 1).
 
     Returns:
         What lifts are, and these; None if no version observes a pair whose share of
         both flags was asked for.
     """
-    flags = {item: both for part in parts for item, both in observed_pairs(part.spec).items()}
-    pairs = [item for item in asked if item in flags]
+    flags = {
+        item: flag_pair for part in parts for item, flag_pair in observed_pairs(part.spec).items()
+    }
+    pairs = [item for item in requested if item in flags]
     if not pairs:
         return None
-    chosen = frozenset(shown)
+    chosen = frozenset(shown_items)
     picked = [at for at, item in enumerate(pairs) if item in chosen]
     alpha = alpha_per_interval(interval, level=level, asked=len(pairs), shown=len(picked))
-    found = estimate_pairs(parts, pairs, options.margin)
-    ratios = _ratios(found, z_for_alpha(alpha))
-    moved = _influence(found, ratios, sum({part.spec: part.reports for part in parts}.values()))
+    pair_shares = estimate_pairs(parts, pairs, options.margin)
+    ratios = _ratios(pair_shares, z_for_alpha(alpha))
+    moved = _influence(
+        pair_shares, ratios, sum({part.spec: part.reports for part in parts}.values())
+    )
     adjusted = adjust_p_values(ratios.p_value, options.false_finds)
-    columns = zip(ratios.lift, ratios.error, ratios.low, ratios.high, moved, strict=True)
-    told = [[None if np.isnan(each) else float(each) for each in row] for row in columns]
     return _meaning(options, interval, level, len(pairs)), [
         Measured(
             measure="lift",
             value=" & ".join(flags[pairs[at]]),
             values=flags[pairs[at]],
-            both=float(found.shares[at, 0]),
+            both=float(pair_shares.shares[at, 0]),
             expected=float(ratios.expected[at]),
             method="fieller",
-            estimate=told[at][0],
-            standard_error=told[at][1],
-            low=told[at][2],
-            high=told[at][3],
+            estimate=_number(ratios.lift[at]),
+            standard_error=_number(ratios.error[at]),
+            low=_number(ratios.low[at]),
+            high=_number(ratios.high[at]),
             p_value=float(ratios.p_value[at]),
             adjusted_p_value=float(adjusted[at]),
-            told=told[at][0] is not None and float(adjusted[at]) <= ALPHA,
-            shift_if_fake=told[at][4],
-            reports=int(found.reports[at]),
-            reason=None if told[at][0] is not None else _reason(flags[pairs[at]], found, at),
+            told=not np.isnan(ratios.lift[at]) and float(adjusted[at]) <= ALPHA,
+            shift_if_fake=_number(moved[at]),
+            reports=int(pair_shares.reports[at]),
+            reason=_reason(flags[pairs[at]], pair_shares, at)
+            if np.isnan(ratios.lift[at])
+            else None,
         )
         for at in picked
     ]
+
+
+def _number(number: np.float64) -> float | None:
+    return None if np.isnan(number) else float(number)
 
 
 class _Ratios(NamedTuple):
@@ -115,15 +118,15 @@ class _Ratios(NamedTuple):
     p_value: NDArray[np.float64]
 
 
-def _ratios(found: PairShares, z: float) -> _Ratios:
-    (both, one, other), covariance = found.shares.T, found.covariance
-    expected, own = one * other, covariance[:, 0, 0]
-    common = other * covariance[:, 0, 1] + one * covariance[:, 0, 2]
-    product = other**2 * covariance[:, 1, 1] + one**2 * covariance[:, 2, 2]
+def _ratios(pair_shares: PairShares, z: float) -> _Ratios:
+    (joint, first, second), covariance = pair_shares.shares.T, pair_shares.covariance
+    expected, own = first * second, covariance[:, 0, 0]
+    common = second * covariance[:, 0, 1] + first * covariance[:, 0, 2]
+    product = second**2 * covariance[:, 1, 1] + first**2 * covariance[:, 2, 2]
     product += 2 * expected * covariance[:, 1, 2]
-    divisor = np.where((one > 0) & (other > 0), expected, np.nan)
-    low, high = fieller(both, divisor, own, common, product, z)
-    lift = np.where(np.isnan(low), np.nan, both / divisor)
+    divisor = np.where((first > 0) & (second > 0), expected, np.nan)
+    low, high = fieller(joint, divisor, own, common, product, z)
+    lift = np.where(np.isnan(low), np.nan, joint / divisor)
     apart = np.maximum(own - 2 * common + product, LEAST_VARIANCE)
     return _Ratios(
         expected=expected,
@@ -131,20 +134,20 @@ def _ratios(found: PairShares, z: float) -> _Ratios:
         error=np.sqrt(np.maximum(own - 2 * lift * common + lift**2 * product, 0.0)) / expected,
         low=low,
         high=high,
-        p_value=2 * special.ndtr(-np.abs(both - expected) / np.sqrt(apart)),
+        p_value=2 * special.ndtr(-np.abs(joint - expected) / np.sqrt(apart)),
     )
 
 
-def _influence(found: PairShares, ratios: _Ratios, total: int) -> NDArray[np.float64]:
+def _influence(pair_shares: PairShares, ratios: _Ratios, total: int) -> NDArray[np.float64]:
     """How far fakes could move each lift; NaN for no bound."""
-    least, most = found.lifts_if_fake(total)
+    least, most = pair_shares.lifts_if_fake(total)
     moved = np.maximum(ratios.lift - least, most - ratios.lift)
     return np.where(np.isfinite(moved), moved, np.nan)
 
 
-def _reason(flags: tuple[str, str], found: PairShares, at: int) -> str:
+def _reason(flags: tuple[str, str], pair_shares: PairShares, at: int) -> str:
     """Which of the two shares is the less certain one."""
-    shares, covariance = found.shares[at, 1:], found.covariance[at]
+    shares, covariance = pair_shares.shares[at, 1:], pair_shares.covariance[at]
     scores = shares / np.sqrt(np.diagonal(covariance)[1:])
     return (
         f"too few reports for a lift: the share of {flags[int(np.argmin(scores))]} is too close to "
@@ -152,7 +155,9 @@ def _reason(flags: tuple[str, str], found: PairShares, at: int) -> str:
     )
 
 
-def _meaning(options: EstimateOptions, interval: IntervalKind, level: float, asked: int) -> str:
+def _meaning(
+    options: EstimateOptions, interval: IntervalKind, level: float, comparisons: int
+) -> str:
     covers = {
         "one": "each interval, taken by itself, covers the lift",
         "all": "the intervals of all pairs asked about cover their lifts at once",
@@ -165,5 +170,5 @@ def _meaning(options: EstimateOptions, interval: IntervalKind, level: float, ask
         f"Among {DEVICES[options.margin]}, {covers[interval]} with probability {level:g} "
         "(Fieller). Whether it is clear that they go together, or exclude each other, is a "
         f"two-sided test that they are independent, at {ALPHA:g} and corrected for all pairs asked "
-        f"about: {asked:,} ({corrected})"
+        f"about: {comparisons:,} ({corrected})"
     )

@@ -19,7 +19,6 @@ def merge_groups(part: SpecEstimate, members: NDArray[np.int64]) -> SpecEstimate
     """The estimates of groups of a spec's items.
 
     Args:
-        part: the estimates of the items.
         members: int64, (groups, each): the places of each group's items in `part.known`; groups do
             not overlap, and are all of one size.
 
@@ -31,14 +30,14 @@ def merge_groups(part: SpecEstimate, members: NDArray[np.int64]) -> SpecEstimate
     first = merged[0].support_counts
     counted = None
     if first is not None:
-        supporting = [each.support_counts.supporting for each in merged if each.support_counts]
+        supporting = [group.support_counts.supporting for group in merged if group.support_counts]
         counted = first._replace(supporting=np.concatenate(supporting))
     return part._replace(
         known=np.arange(len(members)),
         shares=ItemShares(
-            np.concatenate([each.share for each in merged]),
-            np.concatenate([each.variance for each in merged]),
-            np.concatenate([each.null_variance for each in merged]),
+            np.concatenate([group.share for group in merged]),
+            np.concatenate([group.variance for group in merged]),
+            np.concatenate([group.null_variance for group in merged]),
             counted,
             influence=np.concatenate([influence_on_subset(part, group) for group in members]),
         ),

@@ -64,20 +64,20 @@ class PairShares(NamedTuple):
         """
         fakes = total * FORGED_PER_REPORT
         least, most = np.full((2, len(self.reports)), np.nan)
-        for each in self.versions:
-            added = fakes * _SPREADS / (fakes * _SPREADS + each.asked[:, None, None, :])
-            means = each.means[:, None, None, :]
-            forged = means + added * (_SIGNS * each.largest - means)
-            counted = self.reports[each.at][:, None, None, None]
-            reports = each.part.reports
-            others = counted * self.shares[each.at][:, None, None, :]
-            others = others - reports * each.shares[:, None, None, :]
-            shares = (others + (reports + fakes) * _shares_from(forged)) / (counted + fakes)
+        for version in self.versions:
+            added = fakes * _SPREADS / (fakes * _SPREADS + version.asked[:, None, None, :])
+            means = version.means[:, None, None, :]
+            forged = means + added * (_SIGNS * version.largest - means)
+            counted = self.reports[version.at][:, None, None, None]
+            reports = version.part.reports
+            devices = counted * self.shares[version.at][:, None, None, :]
+            devices = devices - reports * version.shares[:, None, None, :]
+            shares = (devices + (reports + fakes) * _shares_from(forged)) / (counted + fakes)
             with np.errstate(divide="ignore", invalid="ignore"):
                 lifts = shares[..., 0] / (shares[..., 1] * shares[..., 2])
             lifts[(shares[..., 1:] <= 0).any(axis=-1)] = np.inf
-            least[each.at] = np.fmin(least[each.at], lifts.min(axis=(1, 2)))
-            most[each.at] = np.fmax(most[each.at], lifts.max(axis=(1, 2)))
+            least[version.at] = np.fmin(least[version.at], lifts.min(axis=(1, 2)))
+            most[version.at] = np.fmax(most[version.at], lifts.max(axis=(1, 2)))
         return least, most
 
 
@@ -114,20 +114,18 @@ def estimate_pairs(
     """Estimates pairs of flags from all versions that observe them.
 
     Args:
-        parts: the estimates of each version.
         pairs: the items that stand for both flags; each is known to some version.
-        margin: what errors allow for.
     """
     place = {item: at for at, item in enumerate(pairs)}
     versions = [_version(part, place) for part in parts if part.spec.mechanism.estimates_pairs]
     reports = np.zeros(len(pairs), np.int64)
     shares, covariance = np.zeros((len(pairs), 3)), np.zeros((len(pairs), 3, 3))
-    for each in versions:
-        reports[each.at] += each.part.reports
-    for each in versions:
-        weight = (each.part.reports / reports[each.at])[:, None]
-        shares[each.at] += weight * each.shares
-        covariance[each.at] += weight[:, None] ** 2 * each.covariance
+    for version in versions:
+        reports[version.at] += version.part.reports
+    for version in versions:
+        weight = (version.part.reports / reports[version.at])[:, None]
+        shares[version.at] += weight * version.shares
+        covariance[version.at] += weight[:, None] ** 2 * version.covariance
     if margin == "noise-and-sampling":
         covariance += _sampling(versions, reports, shares)
     return PairShares(versions, reports, shares, covariance)
@@ -135,19 +133,19 @@ def estimate_pairs(
 
 def _version(part: SpecEstimate, place: dict[str, int]) -> _Version:
     tally = cast("SampledCoefficientsTally", share_tally_for(part.spec))
-    found = tally.pair_moments(part.counts)
+    moments = tally.pair_moments(part.counts)
     own = np.array([place.get(item, -1) for item in observed_pairs(part.spec)])
-    known = np.flatnonzero((own >= 0) & np.isfinite(found.covariance).all(axis=(1, 2)))
+    usable = np.flatnonzero((own >= 0) & np.isfinite(moments.covariance).all(axis=(1, 2)))
     support = part.spec.mechanism.oracles[0].support
-    means = found.means[known]
+    means = moments.means[usable]
     return _Version(
         part,
-        own[known],
+        own[usable],
         means,
-        found.asked[known],
+        moments.asked[usable],
         1 / (support.p - support.q),
         _shares_from(means),
-        _PER_MEAN @ found.covariance[known] @ _PER_MEAN.T,
+        _PER_MEAN @ moments.covariance[usable] @ _PER_MEAN.T,
     )
 
 
@@ -165,24 +163,26 @@ def _sampling(
     """
     added = np.zeros((len(reports), 3, 3))
     spread = _spread(shares)
-    for each in versions:
-        weight = (each.part.reports / reports[each.at])[:, None, None]
-        apart = each.shares - shares[each.at]
-        one = _spread(each.shares) + apart[:, :, None] * apart[:, None, :]
-        added[each.at] += weight**2 * (1 / each.part.reports + each.part.repeats.extra) * one
-    for one_version, other in itertools.combinations(versions, 2):
-        fraction = shared_pairs_fraction(one_version.part, other.part)
-        both = np.intersect1d(one_version.at, other.at)
-        sizes = one_version.part.reports * other.part.reports
-        weights = (sizes / reports[both] ** 2)[:, None, None]
-        added[both] += 2 * fraction * weights * spread[both]
+    for version in versions:
+        weight = (version.part.reports / reports[version.at])[:, None, None]
+        apart = version.shares - shares[version.at]
+        spread_here = _spread(version.shares) + apart[:, :, None] * apart[:, None, :]
+        added[version.at] += (
+            weight**2 * (1 / version.part.reports + version.part.repeats.extra) * spread_here
+        )
+    for one_version, other_version in itertools.combinations(versions, 2):
+        fraction = shared_pairs_fraction(one_version.part, other_version.part)
+        common = np.intersect1d(one_version.at, other_version.at)
+        sizes = one_version.part.reports * other_version.part.reports
+        weights = (sizes / reports[common] ** 2)[:, None, None]
+        added[common] += 2 * fraction * weights * spread[common]
     return added
 
 
 def _spread(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """The covariances of both flags, the first and the second, of a device drawn at random."""
-    one, other = np.clip(shares[:, 1:], 0.0, 1.0).T
-    both = np.clip(shares[:, 0], np.maximum(one + other - 1, 0.0), np.minimum(one, other))
-    columns = [both * (1 - both), both * (1 - one), both * (1 - other)]
-    columns += [one * (1 - one), both - one * other, other * (1 - other)]
+    first, second = np.clip(shares[:, 1:], 0.0, 1.0).T
+    joint = np.clip(shares[:, 0], np.maximum(first + second - 1, 0.0), np.minimum(first, second))
+    columns = [joint * (1 - joint), joint * (1 - first), joint * (1 - second)]
+    columns += [first * (1 - first), joint - first * second, second * (1 - second)]
     return np.asarray(np.array(columns).T[:, [[0, 1, 2], [1, 3, 4], [2, 4, 5]]])

@@ -45,7 +45,7 @@ QUASI_LIKELIHOOD: Final = (
 
 
 def process(
-    method: Postprocess, combined: CombinedShares, size: int, rest: float | None = None
+    method: Postprocess, combined: CombinedShares, size: int, remainder: float | None = None
 ) -> NDArray[np.float64]:
     """Post-processes the raw shares of all items that were estimated.
 
@@ -55,9 +55,7 @@ def process(
 
     Args:
         method: not "none".
-        combined: the raw estimates.
-        size: how many items there are.
-        rest: of a known domain, the share of all items together that are not known over all
+        remainder: of a known domain, the share of all items together that are not known over all
             reports; None if it is not known either.
 
     Returns:
@@ -76,30 +74,30 @@ def process(
         return adjusted
     if spec.type == "attributes":
         raise ParameterError("postprocess", "none or base-cut for attributes", method)
-    raw, known = share[common], spec.type != "string"
-    if known and common.size < size:
-        if rest is None or not common.size:
+    raw, is_domain_known = share[common], spec.type != "string"
+    if is_domain_known and common.size < size:
+        if remainder is None or not common.size:
             return adjusted
-        raw = np.append(raw, rest)
-    total = 1.0 if known else min(max(float(raw.sum()), 0.0), 1.0)
+        raw = np.append(raw, remainder)
+    total = 1.0 if is_domain_known else min(max(float(raw.sum()), 0.0), 1.0)
     if method == "norm-sub":
-        found = norm_sub(raw, total)
+        processed = norm_sub(raw, total)
     elif method == "power":
         remaining = raw[common.size :].clip(0.0, total)
-        found = power(
+        processed = power(
             raw[: common.size],
             combined.null_variance[common],
             combined.total,
             total - float(remaining.sum()),
         )
-        found = np.append(found, remaining)
+        processed = np.append(processed, remaining)
     else:
         counted = combined.parts[0].shares.support_counts
-        if len(combined.parts) > 1 or not known or counted is None:
+        if len(combined.parts) > 1 or not is_domain_known or counted is None:
             fitting = "norm-sub, base-cut or power: ibu needs the counts of one domain"
             raise ParameterError("postprocess", fitting, method)
-        found = ibu(counted.supporting, counted.support)
-    adjusted[common], adjusted[size] = found[: common.size], found[common.size :].sum()
+        processed = ibu(counted.supporting, counted.support)
+    adjusted[common], adjusted[size] = processed[: common.size], processed[common.size :].sum()
     return adjusted
 
 

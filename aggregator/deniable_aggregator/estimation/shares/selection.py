@@ -39,7 +39,7 @@ _NAMED: Final = 5
 
 
 def select(
-    found: ItemEstimates,
+    estimates: ItemEstimates,
     options: EstimateOptions,
     level: float,
     *,
@@ -49,8 +49,6 @@ def select(
     """Chooses what is shown, and makes its intervals.
 
     Args:
-        found: the estimates.
-        options: how to answer.
         level: of the intervals, in (0, 1).
         whole: whether a whole domain was asked for.
         total: the share of some items together, or None.
@@ -58,25 +56,25 @@ def select(
     Raises:
         ParameterError: if an option does not fit the metric.
     """
-    combined, wanted = found.combined, found.wanted
+    combined, requested = estimates.combined, estimates.wanted
     spec = combined.parts[0].spec
     detected = detect(
-        combined.scores[wanted], false_finds=options.false_finds, alpha=DETECTION_ALPHA
+        combined.scores[requested], false_finds=options.false_finds, alpha=DETECTION_ALPHA
     )
-    chosen = np.flatnonzero(detected) if options.detected else np.arange(wanted.size)
+    chosen = np.flatnonzero(detected) if options.detected else np.arange(requested.size)
     selected = options.detected or options.top is not None
     if selected:
-        order = np.argsort(-combined.share[wanted[chosen]], kind="stable")
+        order = np.argsort(-combined.share[requested[chosen]], kind="stable")
         chosen = chosen[order[: options.top]]
     interval = options.interval or ("picked" if selected else "one")
-    alpha = alpha_per_interval(interval, level=level, asked=wanted.size, shown=chosen.size)
-    shown = wanted[chosen]
-    items = tuple(found.domain[index] for index in shown.tolist())
-    known = combined.reports[shown]
-    limits = possible = combined.limits(shown, alpha)
-    if (known < combined.total).any():
-        possible = combined.possible(shown, alpha)
-    rest = _rest(found, options, 1 - level) if spec.type == "category" else None
+    alpha = alpha_per_interval(interval, level=level, asked=requested.size, shown=chosen.size)
+    places = requested[chosen]
+    items = tuple(estimates.domain[index] for index in places.tolist())
+    reports = combined.reports[places]
+    limits = possible = combined.limits(places, alpha)
+    if (reports < combined.total).any():
+        possible = combined.possible(places, alpha)
+    remainder = _estimate_rest(estimates, options, 1 - level) if spec.type == "category" else None
     method = options.postprocess
     if method is None:
         distribution = whole and not selected and spec.type == "category"
@@ -85,101 +83,100 @@ def select(
     return ShareEstimate(
         metric=spec.name,
         items=items,
-        share=combined.share[shown],
-        standard_error=np.sqrt(combined.variance[shown]),
+        share=combined.share[places],
+        standard_error=np.sqrt(combined.variance[places]),
         low=limits.low,
         high=limits.high,
         exact=limits.exact,
         detected=detected[chosen],
-        asked=int(wanted.size),
+        asked=int(requested.size),
         margin=options.margin,
         interval=interval,
         level=level,
         false_finds=options.false_finds,
         reports=combined.total,
         specs=specs,
-        influence=combined.influence(shown),
-        known=known,
-        versions=combined.versions_of(shown),
+        influence=combined.influence(places),
+        known=reports,
+        versions=combined.versions_of(places),
         possible=(possible.low, possible.high),
-        rest=rest,
-        processed=_processed(found, method, shown, total, rest),
+        rest=remainder,
+        processed=_postprocess(estimates, method, places, total, remainder),
         combined=total,
-        lifts=_lifts(found, items, options, interval, level),
+        lifts=_lifts(estimates, items, options, interval, level),
         notices=(
-            *_unlisted(combined.parts),
+            *_unlisted_notices(combined.parts),
             *cut_strings([spec for spec, _ in specs], items),
-            *known_in_part(items, known, combined.total, _BESIDE),
+            *known_in_part(items, reports, combined.total, _BESIDE),
         ),
     )
 
 
 def _lifts(
-    found: ItemEstimates,
-    shown: Sequence[str],
+    estimates: ItemEstimates,
+    shown_items: Sequence[str],
     options: EstimateOptions,
     interval: IntervalKind,
     level: float,
 ) -> tuple[str, list[Measured]] | None:
     """The lifts of what is shown, of attributes that are observed in pairs."""
-    parts = found.combined.parts
+    parts = estimates.combined.parts
     if parts[0].spec.type != "attributes":
         return None
-    asked = [found.domain[place] for place in found.wanted.tolist()]
-    return estimate_lifts(parts, asked, shown, options, interval, level)
+    requested = [estimates.domain[place] for place in estimates.wanted.tolist()]
+    return estimate_lifts(parts, requested, shown_items, options, interval, level)
 
 
-def _rest(found: ItemEstimates, options: EstimateOptions, alpha: float) -> SubsetShare | None:
+def _estimate_rest(
+    estimates: ItemEstimates, options: EstimateOptions, alpha: float
+) -> SubsetShare | None:
     """The share of all items together that are not known over all reports, if it is known itself.
 
     With the items that are known over all reports it makes up the whole.
     """
-    combined, size = found.combined, len(found.domain)
+    combined, size = estimates.combined, len(estimates.domain)
     places = np.flatnonzero(combined.reports[:size] < combined.total).tolist()
     if not places:
         return None
-    items = [found.domain[place] for place in places]
-    rest = estimate_subset_share(combined.parts, places, items, options.margin, alpha)
-    return None if rest is None or rest.reports < combined.total else rest
+    items = [estimates.domain[place] for place in places]
+    remainder = estimate_subset_share(combined.parts, places, items, options.margin, alpha)
+    return None if remainder is None or remainder.reports < combined.total else remainder
 
 
 def known_in_part(
-    items: Sequence[str], known: NDArray[np.int64], total: int, beside: str = ""
+    items: Sequence[str], reports: NDArray[np.int64], total: int, beside: str = ""
 ) -> tuple[Notice, ...]:
     """A notice about the values that are known over some reports only, if there are any.
 
     Args:
-        items: the values.
-        known: int64, (items,): over how many reports each is known.
-        total: how many reports there are.
-        beside: what is said of all reports.
+        reports: int64, (items,): over how many reports each is known.
     """
-    partly = [items[at] for at in np.flatnonzero(known < total).tolist()]
+    partly = [items[at] for at in np.flatnonzero(reports < total).tolist()]
     if not partly:
         return ()
-    named = ", ".join(map(shown_value, partly[:_NAMED]))
+    names = ", ".join(map(shown_value, partly[:_NAMED]))
     more = f" and {len(partly) - _NAMED} more" if len(partly) > _NAMED else ""
     return (
         Notice(
             "known_in_part",
             "note",
-            f"some versions do not tell {named}{more} from other values. "
+            f"some versions do not tell {names}{more} from other values. "
             f"Their shares are of the reports of the versions that do{beside}.",
         ),
     )
 
 
-def _unlisted(parts: Sequence[SpecEstimate]) -> Iterator[Notice]:
+def _unlisted_notices(parts: Sequence[SpecEstimate]) -> Iterator[Notice]:
     """That a common string is not among the candidates, where the sketches show it clearly."""
-    seen = [
+    estimated = [
         (part.reports, part.shares.unlisted)
         for part in parts
         if isinstance(part.shares, SketchShares | RegressionShares)
         and part.shares.unlisted is not None
     ]
-    if seen:
-        reports = sum(count for count, _ in seen)
-        share = sum(count * held for count, held in seen) / reports
+    if estimated:
+        reports = sum(count for count, _ in estimated)
+        share = sum(count * share_there for count, share_there in estimated) / reports
         yield Notice(
             "unlisted_string",
             "warning",
@@ -188,26 +185,32 @@ def _unlisted(parts: Sequence[SpecEstimate]) -> Iterator[Notice]:
         )
 
 
-def _processed(
-    found: ItemEstimates,
+def _postprocess(
+    estimates: ItemEstimates,
     method: Postprocess,
-    shown: NDArray[np.int64],
+    shown_places: NDArray[np.int64],
     total: SubsetShare | None,
-    rest: SubsetShare | None,
+    remainder: SubsetShare | None,
 ) -> PostprocessedShares | None:
-    """Post-processes all estimates, and keeps those of the items that are shown."""
+    """Post-processes all estimates, and keeps those of the items that are shown_places."""
     if method == "none":
         return None
-    combined, size = found.combined, len(found.domain)
-    share = processing.process(method, combined, size, None if rest is None else rest.share)
+    combined, size = estimates.combined, len(estimates.domain)
+    share = processing.process(
+        method, combined, size, None if remainder is None else remainder.share
+    )
     added = None
     if total is not None:
         members = set(total.items)
-        places = [at for at, item in enumerate(found.domain) if item in members]
-        if rest is not None and members >= set(rest.items):
+        places = [at for at, item in enumerate(estimates.domain) if item in members]
+        if remainder is not None and members >= set(remainder.items):
             places = [at for at in places if combined.reports[at] == combined.total] + [size]
         added = float(share[places].sum())
     meaning = processing.meaning(method, combined)
     return PostprocessedShares(
-        method, meaning, share[shown], added, None if rest is None else float(share[size])
+        method,
+        meaning,
+        share[shown_places],
+        added,
+        None if remainder is None else float(share[size]),
     )

@@ -71,7 +71,6 @@ class PostprocessedShares:
     """Post-processed shares; no interval belongs to them.
 
     Attributes:
-        method: its name.
         meaning: what it does.
         share: float64, (items,); NaN for items that are known over some reports only.
         combined: the share of the items of a combined share that was asked for, or None.
@@ -90,7 +89,6 @@ class ShareEstimate:
     """Unbiased estimates of the items of one metric; nothing of it is clipped or rescaled.
 
     Attributes:
-        metric: the metric's name.
         items: what is shown.
         share: float64, (items,): estimated share; may lie outside [0, 1].
         standard_error: float64, (items,), of the share.
@@ -154,11 +152,7 @@ class ShareEstimate:
         return f"share of {DEVICES[self.margin]}; unbiased, neither clipped nor rescaled"
 
     def head(self, head: Head) -> Head:
-        """The head of an answer with what is to be said of these shares.
-
-        Args:
-            head: where the answer comes from.
-        """
+        """The head of an answer with what is to be said of these shares."""
         meanings = {}
         if self.combined is not None:
             meanings["combined"] = self.combined.meaning(DEVICES[self.margin], self.level)
@@ -214,8 +208,8 @@ class ShareEstimate:
         nothing: Iterable[Any] = itertools.repeat(None)
         reports, lows, highs, adjusted = nothing, nothing, nothing, nothing
         if in_part.any():
-            known = zip(in_part.tolist(), self.known.tolist(), strict=True)
-            reports = [some if part else None for part, some in known]
+            counts = zip(in_part.tolist(), self.known.tolist(), strict=True)
+            reports = [count if part else None for part, count in counts]
             lows, highs = (np.where(in_part, ends, np.nan).tolist() for ends in self.possible)
             lows, highs = map(_number, lows), map(_number, highs)
         if self.processed is not None:
@@ -229,8 +223,8 @@ class ShareEstimate:
                 standard_error=error,
                 low=low,
                 high=high,
-                told=told,
-                reports=some,
+                told=detected,
+                reports=count,
                 versions=versions,
                 shift_if_fake=shift,
                 method="exact" if exact else "normal",
@@ -239,7 +233,7 @@ class ShareEstimate:
                 adjusted=processed,
             )
             for (
-                item, share, error, low, high, exact, told, shift, versions, some, least, most,
+                item, share, error, low, high, exact, detected, shift, versions, count, least, most,
                 processed,
             ) in zip(
                 self.items,
@@ -279,7 +273,6 @@ class ShareEstimate:
 
 
 def _number(value: float | None) -> float | None:
-    """A number, or None for NaN."""
     return None if value is None or math.isnan(value) else value
 
 
@@ -299,8 +292,8 @@ def _each(numbers: NDArray[Any]) -> Iterable[object]:
     """The numbers; one that stands for all is in memory once."""
     if numbers.size and (numbers == numbers[0]).all():
         return itertools.repeat(numbers[0].item(), numbers.size)
-    found: list[object] = numbers.tolist()
-    return found
+    values: list[object] = numbers.tolist()
+    return values
 
 
 def metric_versions(specs: Iterable[tuple[Spec, int]]) -> list[MetricVersion]:

@@ -38,13 +38,9 @@ class SliceEstimator:
     """Estimates the items of an answer from slices of one version.
 
     Args:
-        spec: the version.
-        items: of the answer.
         versions: all versions that the answer is about; they decide what a value means.
 
     Attributes:
-        items: those items.
-        versions: those versions.
         one_by_one: whether every slice takes a while, and not only all of them together.
     """
 
@@ -67,12 +63,12 @@ class SliceEstimator:
         domain = FLAG if self._spec.value_type == "boolean" else default_items(self.versions)
         view = views_of(self.versions, domain or ())[0][self._spec]
         position = {item: place for place, item in enumerate(domain or ())}
-        asked = np.array([position.get(item, -1) for item in self.items], np.int64)
+        requested = np.array([position.get(item, -1) for item in self.items], np.int64)
         own = {place: number for number, place in enumerate(view.known.tolist())}
-        places = np.array([own.get(place, -1) for place in asked.tolist()], np.int64)
+        places = np.array([own.get(place, -1) for place in requested.tolist()], np.int64)
         self._places = np.flatnonzero(places >= 0)
         self._own = [view.items[number] for number in places[self._places].tolist()]
-        self._impossible = np.flatnonzero(np.isin(asked, view.impossible))
+        self._impossible = np.flatnonzero(np.isin(requested, view.impossible))
 
     def estimate(self, counts: NDArray[np.int64]) -> SliceEstimates:
         """The estimates.
@@ -84,10 +80,10 @@ class SliceEstimator:
         if self._merged:
             share, error = np.full((2, *shape), np.nan)
             for row, of_slice in enumerate(counts):
-                share[row], error[row] = self._combined(of_slice)
+                share[row], error[row] = self._estimate_merged(of_slice)
             return SliceEstimates(share, error)
-        found = self._tally.shares_of_slices(counts, self._own)
-        share, error = found.share, np.sqrt(found.variance)
+        estimates = self._tally.shares_of_slices(counts, self._own)
+        share, error = estimates.share, np.sqrt(estimates.variance)
         unknown = np.isinf(error)
         if unknown.any():
             share, error = (np.where(unknown, np.nan, column) for column in (share, error))
@@ -100,37 +96,36 @@ class SliceEstimator:
             column[:, self._impossible] = 0.0
         return placed
 
-    def seen(
-        self, own: NDArray[np.float64], of: Sequence[str], impossible: float
+    def in_answer_order(
+        self, own: NDArray[np.float64], items: Sequence[str], impossible: float
     ) -> NDArray[np.float64]:
         """Numbers of the items of the answer, from those of the version's own items.
 
         Args:
             own: float64, (own items,).
-            of: the version's own items.
             impossible: the number of an item that no report of the version can be about.
 
         Returns:
             float64, (items,); NaN where the version says nothing.
         """
-        found = np.full(len(self.items), np.nan)
+        column = np.full(len(self.items), np.nan)
         if not self._merged:
-            found[self._impossible] = impossible
-            number = {item: place for place, item in enumerate(of)}
-            known = [item in number for item in self._own]
-            found[self._places[known]] = own[[number[i] for i in self._own if i in number]]
-        return found
+            column[self._impossible] = impossible
+            number = {item: place for place, item in enumerate(items)}
+            is_known = [item in number for item in self._own]
+            column[self._places[is_known]] = own[[number[i] for i in self._own if i in number]]
+        return column
 
-    def _combined(
+    def _estimate_merged(
         self, counts: NDArray[np.int64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The estimates of one slice whose items are merged from others: the values of segments."""
         share, error = np.full((2, len(self.items)), np.nan)
         position = {item: place for place, item in enumerate(self.items)}
-        read = combine_specs([(self._spec, counts)], None, "noise", versions=self.versions)
-        for place in read.wanted.tolist():
-            at = position.get(read.domain[place])
+        estimates = combine_specs([(self._spec, counts)], None, "noise", versions=self.versions)
+        for place in estimates.wanted.tolist():
+            at = position.get(estimates.domain[place])
             if at is not None:
-                share[at] = read.combined.share[place]
-                error[at] = np.sqrt(read.combined.variance[place])
+                share[at] = estimates.combined.share[place]
+                error[at] = np.sqrt(estimates.combined.variance[place])
         return share, error

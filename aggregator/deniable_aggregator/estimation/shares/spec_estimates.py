@@ -25,7 +25,6 @@ class SpecEstimate(NamedTuple):
     """The estimates of one spec; of a record that samples attributes, those of one attribute.
 
     Attributes:
-        spec: the spec.
         counts: int64, (cells,): its tally.
         reports: how many of its reports were counted; at least 1.
         known: int64, (known,): the positions of the items that are estimated.
@@ -72,20 +71,17 @@ def variance_of(
     """The variance of one spec's estimates.
 
     Args:
-        part: the estimates.
-        shares: those of some of its items.
         share: float64, (items,): the true shares, or the best estimates of them.
         margin: what the variance allows for; with sampling, the devices are a sample too.
     """
-    held = np.clip(share, 0.0, 1.0)
-    return shares.variance_with(held, allowance_of(part, margin))
+    clipped = np.clip(share, 0.0, 1.0)
+    return shares.variance_with(clipped, allowance_of(part, margin))
 
 
 def allowance_of(part: SpecEstimate, margin: Margin) -> Allowance:
     """What one spec's errors allow for beside noise.
 
     Args:
-        part: its estimates.
         margin: with sampling, the devices are a sample too.
     """
     return Allowance(part.reports, part.repeats, margin == "noise-and-sampling")

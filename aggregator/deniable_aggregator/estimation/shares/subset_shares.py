@@ -33,9 +33,7 @@ class SubsetShare:
     """The share of the devices that hold any of some items.
 
     Attributes:
-        items: these items.
         share: unbiased; may lie outside [0, 1].
-        standard_error: of the share.
         low: lower end of its interval.
         high: upper end.
         exact: whether the interval is an exact binomial one.
@@ -92,7 +90,6 @@ class SubsetShare:
         """What it is, in words.
 
         Args:
-            devices: whose share it is.
             level: of its interval, in (0, 1).
         """
         return (
@@ -112,10 +109,8 @@ def estimate_subset_share(
     """Estimates the share of some items together, over the reports of all specs that know it.
 
     Args:
-        parts: the estimates of each spec.
         positions: which of their items are added; all different.
         items: the names of these items.
-        margin: what errors and intervals allow for.
         alpha: the probability that the interval may miss, in (0, 1).
 
     Returns:
@@ -124,33 +119,33 @@ def estimate_subset_share(
     notes: list[str] = []
     sums, size = [], 1
     for part in parts:
-        sums += _merged(part, frozenset(positions), size, notes)
+        sums += _merge_positions(part, frozenset(positions), size, notes)
         size += 2
-    found = combine(sums, size, margin)
-    if not found.reports[0]:
+    combined = combine(sums, size, margin)
+    if not combined.reports[0]:
         return None
     whole = np.zeros(1, np.int64)
-    limits, possible = found.limits(whole, alpha), found.possible(whole, alpha)
+    limits, possible = combined.limits(whole, alpha), combined.possible(whole, alpha)
     return SubsetShare(
         items=tuple(items),
-        share=float(found.share[0]),
-        standard_error=float(np.sqrt(found.variance[0])),
+        share=float(combined.share[0]),
+        standard_error=float(np.sqrt(combined.variance[0])),
         low=float(limits.low[0]),
         high=float(limits.high[0]),
         exact=bool(limits.exact[0]),
         covariance="; ".join(dict.fromkeys(notes)) or "there are none",
-        influence=float(found.influence(whole)[0]),
-        reports=int(found.reports[0]),
-        versions=found.versions_of(whole)[0],
+        influence=float(combined.influence(whole)[0]),
+        reports=int(combined.reports[0]),
+        versions=combined.versions_of(whole)[0],
         possible=(
             None
-            if found.reports[0] == found.total
+            if combined.reports[0] == combined.total
             else (float(possible.low[0]), float(possible.high[0]))
         ),
     )
 
 
-def _merged(
+def _merge_positions(
     part: SpecEstimate, positions: frozenset[int], free: int, notes: list[str]
 ) -> list[SpecEstimate]:
     """A spec's estimate of some items together, as item 0 of a domain.
@@ -162,11 +157,11 @@ def _merged(
     inside = dict(zip(part.hidden.tolist(), part.inside.tolist(), strict=True))
     possible = positions - set(part.impossible.tolist())
     holders = {inside[position] for position in possible if position in inside}
-    told = {position for position in possible if position in place}
-    if not (possible <= told | inside.keys() and holders <= place.keys()):
+    known_places = {position for position in possible if position in place}
+    if not (possible <= known_places | inside.keys() and holders <= place.keys()):
         return [_nothing(part)]
-    cut = {holder for held, holder in inside.items() if held not in positions} & holders
-    least = told | (holders - cut)
+    cut = {holder for inner, holder in inside.items() if inner not in positions} & holders
+    least = known_places | (holders - cut)
 
     def merged(items: set[int], position: int) -> list[SpecEstimate]:
         if not items:
@@ -195,7 +190,6 @@ def merge_items(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[SpecEsti
     """Merges some items of a spec into a single one: the estimate of their share together.
 
     Args:
-        part: the estimates of the spec.
         chosen: int64, (items,): their places in `part.known`.
 
     Returns:
@@ -203,19 +197,19 @@ def merge_items(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[SpecEsti
     """
     if part.merged is not None:
         return merge_items(part.merged.part, part.merged.members[chosen].ravel())
-    one = np.zeros(1, np.int64)
-    found = part.shares.take(chosen)
+    first_place = np.zeros(1, np.int64)
+    shares_chosen = part.shares.take(chosen)
     if chosen.size == 1:
-        return part._replace(known=one, shares=found), "there are none"
-    measured = found.sum_variance(part.repeats)
+        return part._replace(known=first_place, shares=shares_chosen), "there are none"
+    measured = shares_chosen.sum_variance(part.repeats)
     if measured is not None:
         variance = np.array([measured])
-        shares = ItemShares(found.share.sum(keepdims=True), variance, variance)
+        shares = ItemShares(shares_chosen.share.sum(keepdims=True), variance, variance)
         repeats = part.repeats._replace(permanent=None)  # they are in what was measured
-        total = part._replace(known=one, shares=shares, repeats=repeats)
+        total = part._replace(known=first_place, shares=shares, repeats=repeats)
         return total, "from the reports themselves"
     shares, note = _sum(part, chosen)
-    total = part._replace(known=one, shares=shares)
+    total = part._replace(known=first_place, shares=shares)
     return _with_repeats(total, part.repeats, chosen.size), note
 
 
@@ -223,35 +217,38 @@ def _sum(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[ItemShares, str
     """The merged estimate, without the variance of repeated reports; see `merge_items`."""
     mechanism, shares = part.spec.mechanism, part.shares.take(chosen)
     share = shares.share.sum(keepdims=True)
-    held = np.clip(share, 0.0, 1.0)
+    clipped = np.clip(share, 0.0, 1.0)
     counted, pairs = shares.support_counts, mechanism.pair_support()
     if counted is None or pairs is None:
-        return _bounded(share, shares)
+        return _with_largest_error(share, shares)
     size, support = chosen.size, counted.support
     null_variance, variance = (
-        _sum_variance(each, size, support, pairs, counted.reports) + size * counted.family_variance
-        for each in (np.zeros(1), held)
+        _sum_variance(probability, size, support, pairs, counted.reports)
+        + size * counted.family_variance
+        for probability in (np.zeros(1), clipped)
     )
     if pairs.averaged:
         tally = oracle_tally_for(cast("Oracle", mechanism))
-        found = tally.sum_variance(part.counts, chosen, float(held[0]))
-        if found is None:
-            return _bounded(share, shares)
+        sum_variance = tally.sum_variance(part.counts, chosen, float(clipped[0]))
+        if sum_variance is None:
+            return _with_largest_error(share, shares)
         # A few reports may agree by chance: one more has the variance of a random set of items.
-        found += (float(variance[0]) - found) / counted.reports
-        total = ItemShares(share, np.array([found]), null_variance)
+        sum_variance += (float(variance[0]) - sum_variance) / counted.reports
+        total = ItemShares(share, np.array([sum_variance]), null_variance)
         least = float(variance[0])  # few reports may show too small a variance
-        return _counted(total, counted, size, least), "from the reports themselves"
+        return _with_effective_counts(total, counted, size, least), "from the reports themselves"
     single: SupportCounts | None = None
     if pairs == MUTUALLY_EXCLUSIVE and size < getattr(mechanism, "size", 0):
         # A report supports at most one of the items, so the supporters of any can be added up.
         either = Support(support.p + (size - 1) * support.q, size * support.q)
         single = SupportCounts(counted.supporting.sum(keepdims=True), counted.reports, either)
     total = ItemShares(share, variance, null_variance, single)
-    return total if single else _counted(total, counted, size, 0.0), "exact"
+    return total if single else _with_effective_counts(total, counted, size, 0.0), "exact"
 
 
-def _counted(total: ItemShares, counted: SupportCounts, size: int, least: float) -> CountedSums:
+def _with_effective_counts(
+    total: ItemShares, counted: SupportCounts, size: int, least: float
+) -> CountedSums:
     """The merged estimate with the effective number of its supporters, for few reports.
 
     A report supports several of the items, so their supporters together are no binomial count of
@@ -259,16 +256,13 @@ def _counted(total: ItemShares, counted: SupportCounts, size: int, least: float)
     the population (Korn and Graubard 1998).
 
     Args:
-        total: the merged estimate.
-        counted: the counts of the items.
-        size: how many there are.
         least: the variance is taken for no less where there are few reports.
     """
     p, q = counted.support.p, counted.support.q
     supported, weight = counted.supporting.sum() / (counted.reports * size), size / (p - q)
-    held = float(np.clip(total.share[0], 0.0, 1.0))
-    expected = q + held / weight
-    variance = max(float(total.variance[0]), least) + held * (1 - held) / counted.reports
+    clipped = float(np.clip(total.share[0], 0.0, 1.0))
+    expected = q + clipped / weight
+    variance = max(float(total.variance[0]), least) + clipped * (1 - clipped) / counted.reports
     trials = weight**2 * expected * (1 - expected) / max(variance, LEAST_VARIANCE)
     return CountedSums(
         total.share,
@@ -291,12 +285,12 @@ def _with_repeats(total: SpecEstimate, repeats: RepeatedReports, size: int) -> S
     if total.shares.support_counts is not None:
         either = Support(permanent.p + (size - 1) * permanent.q, size * permanent.q)
         return total._replace(repeats=repeats._replace(permanent=either))
-    held = np.clip(total.shares.share, 0.0, 1.0)
+    clipped = np.clip(total.shares.share, 0.0, 1.0)
     null_variance, variance = (
-        before + repeats.extra * _sum_variance(each, size, permanent, pairs, 1)
-        for before, each in (
+        before + repeats.extra * _sum_variance(probability, size, permanent, pairs, 1)
+        for before, probability in (
             (total.shares.null_variance, np.zeros(1)),
-            (total.shares.variance, held),
+            (total.shares.variance, clipped),
         )
     )
     shares = replace(total.shares, variance=variance, null_variance=null_variance)
@@ -305,22 +299,23 @@ def _with_repeats(total: SpecEstimate, repeats: RepeatedReports, size: int) -> S
     return total._replace(shares=shares, repeats=repeats._replace(permanent=None))
 
 
-def _bounded(share: NDArray[np.float64], shares: ItemShares) -> tuple[ItemShares, str]:
+def _with_largest_error(share: NDArray[np.float64], shares: ItemShares) -> tuple[ItemShares, str]:
     """The merged estimate with the largest error that any covariances could give."""
     variance, null_variance = (
-        np.sqrt(each).sum(keepdims=True) ** 2 for each in (shares.variance, shares.null_variance)
+        np.sqrt(variance).sum(keepdims=True) ** 2
+        for variance in (shares.variance, shares.null_variance)
     )
     note = "not known in closed form; the error is the largest that any could give"
     return ItemShares(share, variance, null_variance), note
 
 
-def _sum_variance(held: Any, size: int, support: Support, pairs: PairSupport, reports: int) -> Any:
-    """The variance of the summed estimates of items that together have the share `held`.
+def _sum_variance(share: Any, size: int, support: Support, pairs: PairSupport, reports: int) -> Any:
+    """The variance of the summed estimates of items that together have the share `share`.
 
     The sum of all variances and covariances of the numbers of supporters, over (n (p - q))^2.
 
     Args:
-        held: the true share of all of them, in [0, 1]; a float or float64 array.
+        share: the true share of all of them, in [0, 1]; a float or float64 array.
         size: how many items are summed, at least 1.
         support: with which probabilities a report supports one item.
         pairs: with which it supports two.
@@ -329,5 +324,5 @@ def _sum_variance(held: Any, size: int, support: Support, pairs: PairSupport, re
     p, q = support.p, support.q
     own = p * (1 - p) + (size - 1) * (q * (1 - q) + 2 * (pairs.own - p * q))
     own += (size - 1) * (size - 2) * (pairs.other - q * q)
-    other = size * q * (1 - q) + size * (size - 1) * (pairs.other - q * q)
-    return np.maximum(held * own + (1 - held) * other, 0.0) / (reports * (p - q) ** 2)
+    absent = size * q * (1 - q) + size * (size - 1) * (pairs.other - q * q)
+    return np.maximum(share * own + (1 - share) * absent, 0.0) / (reports * (p - q) ** 2)

@@ -157,9 +157,7 @@ def questions(
             after=_pair(choices.both.after),
             value=single,
             top=picks if by_change else None,
-            segment=choices.segment,
-            version=choices.version,
-            without_key=choices.without_key,
+            **choices.passed,
         )
     return Questions(
         metric=details.name,
@@ -168,9 +166,7 @@ def questions(
             until=choices.days.until,
             top=None if by_change or (choices.sort == "listed" and not long) else picks,
             interval="all" if by_change and picks is not None else None,
-            segment=choices.segment,
-            version=choices.version,
-            without_key=choices.without_key,
+            **choices.passed,
         ),
         change=change,
         series=SeriesQuery(
@@ -179,9 +175,7 @@ def questions(
             by=choices.by,
             value=single,
             top=MOST_FOLLOWED if listed > FEW_VALUES else None,
-            segment=choices.segment,
-            version=choices.version,
-            without_key=choices.without_key,
+            **choices.passed,
         ),
         lists=lists,
     )

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast, get_args
 
+from deniable_aggregator.answers.fields import fields_of
+from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery, SeriesQuery
 from deniable_aggregator.answers.words import PERIOD_LENGTHS
+from deniable_aggregator.asking.known_words import known_words
 from deniable_aggregator.pages.metric.periods import (
     DEFAULT_COMPARISON,
     DEFAULT_PERIOD,
@@ -17,7 +21,6 @@ from deniable_aggregator.pages.metric.periods import (
     followed,
     length_for,
 )
-from deniable_aggregator.telling.wording import key_in_words
 from deniable_shared.errors import ParameterError
 from deniable_shared.nearest import did_you_mean
 
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
 
     from werkzeug.datastructures import MultiDict
 
+    from deniable_aggregator.answers.fields import Field
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.answers.words import PeriodLength
     from deniable_aggregator.dates import DayRange
@@ -53,9 +57,7 @@ class Choices:
         both: what is compared; None for nothing.
         by: how long the periods of the series are.
         followed: the days of the series.
-        segment: only devices of this one; None for all.
-        version: only this version of the metric; None for all.
-        without_key: ids of keys whose reports are left out.
+        passed: options that all questions of the page have, see `PASSED`.
         top: so many values are shown; None for all.
         sort: by what they are sorted.
         descending: whether the largest comes first.
@@ -68,18 +70,27 @@ class Choices:
     both: Compared | None
     by: PeriodLength
     followed: DayRange
-    segment: str | None
-    version: str | None
-    without_key: tuple[str, ...]
+    passed: Mapping[str, Any]
     top: int | None
     sort: Sort
     descending: bool
 
 
+PASSED: Final = [
+    field
+    for name, field in fields_of(EstimateQuery).items()
+    if field.known and name in fields_of(SeriesQuery) and name in fields_of(ChangeQuery)
+]
+"""Options that are passed to all questions as they are: which segment, version and keys."""
+
 FIELDS: Final = (
-    "period", "since", "until", "compare", "before", "by", "segment", "version", "top", "sort",
-)  # fmt: skip
-"""Of the form, each of which has one value; `without_key` may have several."""
+    *("period", "since", "until", "compare", "before", "by", "top", "sort"),
+    *(each.name for each in PASSED if not each.several),
+)
+"""Of the form, each of which has one value."""
+
+MOST_LISTED: Final = 10
+"""Words of a metric that an error lists."""
 
 
 def read_choices(form: MultiDict[str, str], details: MetricDetails, today: date) -> Choices:
@@ -122,9 +133,7 @@ def read_choices(form: MultiDict[str, str], details: MetricDetails, today: date)
         both=both,
         by=length,
         followed=followed(shown, both, length, known),
-        segment=reader.one_of("segment", typed["segment"], segments_of(details), "") or None,
-        version=reader.read(lambda: _version(typed["version"], details), None),
-        without_key=reader.read(lambda: _keys(form.getlist("without_key"), details), ()),
+        passed={each.name: reader.known(each, form, details) for each in PASSED},
         top=None if top == "all" else int(top),
         sort=cast("Sort", sort.removeprefix("-")),
         descending=sort.startswith("-"),
@@ -157,6 +166,14 @@ class _Reader:
             self.problems.setdefault(error.name, f"{error}.{_hint(error)}")
             return otherwise
 
+    def known(self, field: Field, form: MultiDict[str, str], details: MetricDetails) -> Any:
+        given = [each.strip() for each in form.getlist(field.name) if each.strip()]
+        words = dict.fromkeys(
+            self.read(partial(_named, field, each, details), "") for each in given
+        )
+        words.pop("", None)
+        return tuple(words) if field.several else next(iter(words), None)
+
     def one_of(self, name: str, value: str, choices: tuple[str, ...], default: str) -> str:
         if not value or value in choices:
             return value or default
@@ -173,41 +190,16 @@ def _hint(error: ParameterError) -> str:
     return " The answer below is about the default." if error.name in ("since", "until") else ""
 
 
-def segments_of(details: MetricDetails) -> tuple[str, ...]:
-    """What devices of a metric can be told apart by; empty for nothing.
-
-    Args:
-        details: of the metric.
-    """
-    return tuple(
-        dict.fromkeys(
-            value for each in details.versions if each.segments for value in each.segments.values
-        )
-    )
-
-
-def _version(typed: str, details: MetricDetails) -> str | None:
-    if not typed:
-        return None
-    found = [each.version for each in details.versions if each.version.startswith(typed.lower())]
-    if len(found) != 1 or len(typed) < 4:
-        ids = ", ".join(each.version[:8] for each in details.versions)
-        raise ParameterError("version", f"the first letters of one of {ids}", typed)
-    return found[0]
-
-
-def _keys(typed: list[str], details: MetricDetails) -> tuple[str, ...]:
-    """Ids of keys by their ids, the first letters of these, or their labels."""
-    found = []
-    for name in filter(None, typed):
-        keys = [each for each in details.keys if each.key]
-        exact = [each for each in keys if name in (each.key, each.label)]
-        fits = exact or [each for each in keys if each.key.startswith(name)]
-        if len(fits) != 1:
-            listed = ", ".join(key_in_words(each.key, each.label) for each in keys[:10])
-            raise ParameterError(
-                "without_key", f"one of the metric's keys: {listed or 'there are none'}",
-                name[:_QUOTED],
-            )  # fmt: skip
-        found.append(fits[0].key)
-    return tuple(dict.fromkeys(found))
+def _named(field: Field, typed: str, details: MetricDetails) -> str:
+    """The word of a metric that is meant."""
+    words = [each for each in known_words(field.known or "values", details) if each.word]
+    found = [each for each in words if typed in (each.word, each.typed)]
+    if not found and field.known in ("keys", "versions"):
+        found = [each for each in words if each.word.startswith(typed.lower())]
+    if len(found) != 1:
+        listed = ", ".join(each.label for each in words[:MOST_LISTED])
+        meant = did_you_mean(typed, [each.typed for each in words]).strip()
+        hint = f" ({meant})" if meant else ""
+        constraint = f"one of {listed}{hint}" if listed else "left out: there is none"
+        raise ParameterError(field.name, constraint, typed[:_QUOTED])
+    return found[0].word

@@ -6,14 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.words import PERIOD_LENGTHS
-from deniable_aggregator.pages.metric.choices import DEFAULT_SORT, DEFAULT_TOP, TOPS, segments_of
+from deniable_aggregator.asking.known_words import known_words
+from deniable_aggregator.pages.metric.choices import DEFAULT_SORT, DEFAULT_TOP, PASSED, TOPS
 from deniable_aggregator.pages.metric.periods import COMPARISONS, PERIODS, SINCE
-from deniable_aggregator.telling.wording import SHOWN_OF_IDS, key_in_words
+from deniable_aggregator.telling.wording import SHOWN_OF_IDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from deniable_aggregator.answers.annotations import Annotation
+    from deniable_aggregator.answers.fields import Field
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.pages.metric.choices import Choices
 
@@ -34,18 +36,22 @@ _SORTS: Sequence[Option] = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeyChoice:
-    """A key whose reports can be left out.
+class Control:
+    """A choice among the words of a metric.
 
     Attributes:
-        key: its id.
-        label: what people call it, and how much it brought.
-        without: whether it is left out.
+        name: in the address.
+        label: what is chosen.
+        options: the words.
+        chosen: those that are chosen.
+        several: whether there may be several.
     """
 
-    key: str
+    name: str
     label: str
-    without: bool
+    options: Sequence[Option]
+    chosen: Sequence[str]
+    several: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,10 +64,7 @@ class Controls:
         periods: which days.
         comparisons: what they are compared with.
         lengths: of the periods of the series.
-        segments: of devices; empty if the metric has none.
-        segment_name: what the segments are.
-        versions: of the metric; empty if it has one only.
-        keys: that brought reports; empty if there is one only.
+        passed: options that all questions have; those of which the metric has several words.
         tops: how many values are shown; empty where the metric has few.
         sorts: of the values; empty where there is one only.
         more: whether something is chosen that is not shown at first.
@@ -72,10 +75,7 @@ class Controls:
     periods: Sequence[Option]
     comparisons: Sequence[Option]
     lengths: Sequence[Option]
-    segments: Sequence[Option]
-    segment_name: str
-    versions: Sequence[Option]
-    keys: Sequence[KeyChoice]
+    passed: Sequence[Control]
     tops: Sequence[Option]
     sorts: Sequence[Option]
     more: bool
@@ -83,15 +83,11 @@ class Controls:
     @property
     def unshown(self) -> Sequence[str]:
         """What is wrong with choices that this metric has no field for."""
-        fields = {
-            "segment": self.segments,
-            "version": self.versions,
-            "without_key": self.keys,
-            "top": self.tops,
-            "sort": self.sorts,
-            "before": self.typed["compare"] == "own",
-        }
-        return [text for name, text in self.problems.items() if not fields.get(name, True)]
+        absent = {each.name for each in PASSED} - {each.name for each in self.passed}
+        if self.typed["compare"] != "own":
+            absent.add("before")
+        absent |= {name for name, to in (("top", self.tops), ("sort", self.sorts)) if not to}
+        return [text for name, text in self.problems.items() if name in absent]
 
 
 def controls(
@@ -108,37 +104,49 @@ def controls(
     typed["sort"] = typed["sort"] or DEFAULT_SORT
     values = max(len(each.values) for each in details.versions)
     of_values = details.candidates or values > 1
-    segments = segments_of(details)
-    names = [each.segments.name for each in details.versions if each.segments]
-    keys = [each for each in details.keys if each.key]
-    opened = {"segment", "version", "without_key", "top"}
+    opened = {"top", *choices.passed}
     return Controls(
         typed=typed,
         problems=choices.problems,
         periods=list(PERIODS.items()),
         comparisons=list(_comparisons(details, annotations)),
         lengths=[("", f"automatic ({choices.by})"), *((each, each) for each in PERIOD_LENGTHS)],
-        segments=[("", "all devices"), *((each, each) for each in segments)] if segments else [],
-        segment_name=names[0] if names else "",
-        versions=list(_versions(details)) if len(details.versions) > 1 else [],
-        keys=[
-            KeyChoice(
-                key=each.key,
-                label=f"{key_in_words(each.key, each.label)}, {each.reports:,} reports",
-                without=each.key in choices.without_key,
-            )
-            for each in keys
-        ]
-        if len(keys) > 1
-        else [],
+        passed=list(_passed(details, choices)),
         tops=[(each, each if each == "all" else f"the {each} largest") for each in TOPS]
         if details.candidates or values > int(TOPS[0])
         else [],
         sorts=_SORTS if of_values else (),
-        more=bool(choices.without_key)
-        or bool(opened & set(choices.problems))
-        or any(choices.typed[each] for each in opened - {"without_key"}),
+        more=bool(opened & set(choices.problems))
+        or any(choices.passed.values())
+        or any(choices.typed.get(each) for each in opened),
     )
+
+
+def _passed(details: MetricDetails, choices: Choices) -> Iterator[Control]:
+    """The options that all questions have, where a metric has several words for them."""
+    for field in PASSED:
+        words = [each for each in known_words(field.known or "values", details) if each.word]
+        if len(words) < 2:
+            continue
+        options = [(each.word, each.label) for each in words]
+        chosen = choices.passed[field.name]
+        yield Control(
+            name=field.name,
+            label=_label(field, details),
+            options=options if field.several else [("", _ALL[field.known]), *options],
+            chosen=chosen if field.several else [chosen or choices.typed[field.name]],
+            several=field.several,
+        )
+
+
+def _label(field: Field, details: MetricDetails) -> str:
+    if field.known == "segments":
+        return next(each.segments.name for each in details.versions if each.segments)
+    return _LABELS.get(field.known) or field.words.partition(":")[0].capitalize()
+
+
+_LABELS: Final = {"versions": "Version of the metric", "keys": "Without the reports of key"}
+_ALL: Final = {"versions": "all versions together", "segments": "all devices"}
 
 
 def _comparisons(details: MetricDetails, annotations: Sequence[Annotation]) -> Iterator[Option]:
@@ -151,10 +159,3 @@ def _comparisons(details: MetricDetails, annotations: Sequence[Annotation]) -> I
     for day in sorted(since, reverse=True)[:MOST_SINCE]:
         yield f"{SINCE}{day}", f"Since {since[day]}, {day}"
     yield "own", COMPARISONS["own"]
-
-
-def _versions(details: MetricDetails) -> Iterator[Option]:
-    yield "", "all versions together"
-    for each in details.versions:
-        since = f" since {each.first_day}" if each.first_day else ""
-        yield each.version, f"{each.version[:SHOWN_OF_IDS]}{since}, {each.reports:,} reports"

@@ -92,12 +92,13 @@ def key_links(answers: Answers, choices: Choices, address: str) -> Iterator[Link
     both = [each for each in (answers.estimate, answers.change) if each is not None]
     health = [summary for answer in both for summary in answer.head.summaries]
     keys = {each.key: each for one in health for each in (*one.suspicious_keys, *one.uneven_keys)}
+    left_out = choices.passed["without_key"]
     for key, each in keys.items():
-        if key and key not in choices.without_key:
-            without = (*choices.without_key, key)
+        if key and key not in left_out:
+            without = (*left_out, key)
             text = f"Look without key {key_in_words(key, each.label)}"
             yield Link(text, changed(address, without_key=without))
-    if choices.without_key:
+    if left_out:
         yield Link("Count all keys again", changed(address, without_key=None))
     if any(each.verdict in ("suspicious", "uneven") for each in health):
         since, until = str(choices.followed.since), str(choices.days.until)

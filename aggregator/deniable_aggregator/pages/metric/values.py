@@ -113,8 +113,8 @@ def strings_of(
         metric=details.name,
         since=choices.days.since,
         until=choices.days.until,
-        without_key=choices.without_key,
-        version=choices.version,
+        without_key=choices.passed["without_key"],
+        version=choices.passed["version"],
     )
     looked = look(source, asked) if details.discovers else None
     chosen = read_values(form, source, None if looked is None else looked.result)

@@ -6,8 +6,6 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from msgspec.structs import replace as with_fields
-
 from deniable_aggregator.answers.silence import stopped_since
 from deniable_aggregator.pages import states
 from deniable_aggregator.pages.addresses import address as address_of
@@ -154,7 +152,7 @@ def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
         state=_state(answers, choices, address) if "estimate" in answers.failures else None,
         answer=None
         if answers.estimate is None
-        else _shown(answers, _without_adjusted(answers.estimate), choices, address),
+        else _shown(answers, answers.estimate, choices, address),
     )
 
 
@@ -167,13 +165,6 @@ def _values(strings: Strings) -> ValuesView:
         chosen=chosen.words,
         open=bool(chosen.problems) or (strings.found is None and not chosen.any),
     )
-
-
-def _without_adjusted(answer: Answer) -> Answer:
-    """The same without adjusted shares, of which the page says nothing."""
-    numbers = [with_fields(each, adjusted=None) for each in answer.numbers]
-    head = with_fields(answer.head, postprocess=None)
-    return with_fields(answer, head=head, numbers=numbers)
 
 
 def _shown(answers: Answers, estimate: Answer, choices: Choices, address: str) -> Shown:
@@ -347,7 +338,7 @@ def _state(answers: Answers, choices: Choices, address: str) -> State:
             return states.all_excluded()
         return states.no_reports(answers.needed, "A value that 1% have")
     last, days = known.last, choices.days
-    if choices.without_key or choices.segment or choices.version:
+    if any(choices.passed.values()):
         everything = changed(address, without_key=None, segment=None, version=None)
         return State("No reports are left", str(error), link=Link("Count all of them", everything))
     since = last - timedelta((days.until - days.since).days)

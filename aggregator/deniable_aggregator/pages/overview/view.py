@@ -209,10 +209,10 @@ def _table(cards: Sequence[MetricCard]) -> Table:
         for each in cards
     ]
     columns = [
-        Column(heading="Metric", words=True),
-        Column(heading="Newest week", words=True),
-        Column(heading="Change", words=True),
-        Column(heading="Reports", words=True),
+        Column(heading="metric", words=True),
+        Column(heading="newest week", words=True),
+        Column(heading="change", words=True),
+        Column(heading="reports", words=True),
     ]
     return text_table(
         name="others",

@@ -1,4 +1,4 @@
-"""What all registered metrics tell of a device together, as ``deniable metrics check`` says it."""
+"""What all registered metrics tell of a device together, as ``deniable check`` says it."""
 
 from __future__ import annotations
 
@@ -100,11 +100,11 @@ def _table(metrics: Sequence[MetricBits]) -> Table:
         caption="Bits that are told of a device: by the value itself, which never leaves it; by "
         "one report; and by all reports of a year, linked, of a value that stays",
         columns=(
-            Column(heading="Metric", words=True),
-            Column(heading="The value"),
-            Column(heading="One report, at most", minor=True),
-            Column(heading="On average"),
-            Column(heading="A year, at most"),
+            Column(heading="metric", words=True),
+            Column(heading="the value"),
+            Column(heading="one report, at most", minor=True),
+            Column(heading="on average"),
+            Column(heading="a year, at most"),
         ),
         rows=[
             (each.name, text.value, text.one_report, text.average, text.year)

@@ -266,6 +266,6 @@ def _kept(keeping: Keeping) -> Table:
     return text_table(
         name="kept",
         caption="What this server stores, and for how long",
-        columns=(Column(heading="What", words=True), Column(heading="For how long", words=True)),
+        columns=(Column(heading="what", words=True), Column(heading="for how long", words=True)),
         rows=rows,
     )

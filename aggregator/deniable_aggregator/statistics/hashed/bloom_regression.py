@@ -54,7 +54,7 @@ class Cells(NamedTuple):
     Attributes:
         shares: float64, (cells,): debiased shares of the cohort's devices that set the bit.
         reports: float64, (cells,): how many reports the cohort has; at least 1.
-        cohorts: how many there are; each has as many cells, one after the other.
+        cohorts: number of cohorts. All have equally many cells, and their cells follow each other.
         support: with which probabilities a set and an unset bit are reported as 1.
     """
 
@@ -71,22 +71,22 @@ class BloomRegression:
     Attributes:
         cells: what was observed.
         filters: sparse float64, (cells, strings): which cells each string sets.
-        found: int64, (found,): the strings that are explained.
-        design: sparse float64, (cells, found + 1): their filters, and ones for all other strings.
-        inverse: float64, (found + 1, found + 1): of the weighted normal equations.
-        shares: float64, (found + 1,): of the strings found, and of all others in a cell.
-        kept: bool, (cells,): which cells do not stand out.
+        detected: int64, (detected,): the strings that are explained.
+        design: sparse float64, (cells, detected + 1): their filters, and ones for all others.
+        inverse: float64, (detected + 1, detected + 1): of the weighted normal equations.
+        shares: float64, (detected + 1,): of the strings found, and of all others in a cell.
+        inliers: bool, (cells,): which cells do not stand out.
         fitted: float64, (cells,): the shares of devices that set each bit, as far as explained.
         spread: float64, (cells,): the standard deviation of what is left.
     """
 
     cells: Cells
     filters: Any
-    found: NDArray[np.int64]
+    detected: NDArray[np.int64]
     design: Any
     inverse: NDArray[np.float64]
     shares: NDArray[np.float64]
-    kept: NDArray[np.bool_]
+    inliers: NDArray[np.bool_]
     fitted: NDArray[np.float64]
     spread: NDArray[np.float64]
 
@@ -96,7 +96,7 @@ class BloomRegression:
         return int(self.cells.reports.sum()) // (self.cells.reports.size // self.cells.cohorts)
 
     @property
-    def left(self) -> NDArray[np.float64]:
+    def residuals(self) -> NDArray[np.float64]:
         """What is not explained of the cells: float64, (cells,)."""
         return self.cells.shares - self.fitted
 
@@ -105,22 +105,19 @@ class BloomRegression:
 
         A string of share f adds f to as many cells of every cohort as there are hash functions.
 
-        Args:
-            hashes: how many there are.
-
         Returns:
             The median over the cohorts of the mean of so many largest cells. None where too few
             cohorts have as many that stand out, or where rarer strings may share cells so often.
         """
-        bits = self.left.size // self.cells.cohorts
-        standing = np.where(self.kept, 0.0, self.left).reshape(self.cells.cohorts, bits)
+        bits = self.residuals.size // self.cells.cohorts
+        standing = np.where(self.inliers, 0.0, self.residuals).reshape(self.cells.cohorts, bits)
         largest = np.sort(standing, axis=1)[:, -hashes:]
         if not (largest[:, 0] > 0).mean() >= _LEAST_COHORTS:
             return None
-        held = float(np.median(largest.mean(axis=1)))
-        if (2 * hashes / held) ** 2 / (2 * bits) > hashes:
+        share = float(np.median(largest.mean(axis=1)))
+        if (2 * hashes / share) ** 2 / (2 * bits) > hashes:
             return None
-        return min(held, 1.0)
+        return min(share, 1.0)
 
     def cell_variance(self, extra: float) -> NDArray[np.float64]:
         """The variance of each cell about its expectation: float64, (cells,).
@@ -131,10 +128,10 @@ class BloomRegression:
         Args:
             extra: variance of a single report that is added because devices report again.
         """
-        held = np.clip(self.fitted, 0.0, 1.0)
-        stated = (self.cells.support.variance(held, 1) + extra) / self.cells.reports
-        freedom = max(int(self.kept.sum()) - self.design.shape[1], 1)
-        misfit = float((self.left**2 / stated)[self.kept].sum()) / freedom
+        share = np.clip(self.fitted, 0.0, 1.0)
+        stated = (self.cells.support.variance(share, 1) + extra) / self.cells.reports
+        freedom = max(int(self.inliers.sum()) - self.design.shape[1], 1)
+        misfit = float((self.residuals**2 / stated)[self.inliers].sum()) / freedom
         return np.asarray(stated * max(1.0, misfit))
 
     def weights(self, strings: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -148,7 +145,7 @@ class BloomRegression:
         Returns:
             float64, (cells, strings): NaN where a string cannot be told from those found.
         """
-        weights = np.where(self.kept, self.cells.reports, 0.0)
+        weights = np.where(self.inliers, self.cells.reports, 0.0)
         filters = self.filters[:, strings]
         shared = (self.design.T @ filters.multiply(weights[:, None])).toarray()
         explained, whole = self.inverse @ shared, filters.T @ weights
@@ -157,7 +154,7 @@ class BloomRegression:
             scale = np.where(own > _LEAST_OWN * whole, 1 / own, np.nan)
         explained *= scale
         place = np.full(self.filters.shape[1], -1)
-        place[self.found] = np.arange(self.found.size)
+        place[self.detected] = np.arange(self.detected.size)
         among = np.flatnonzero(place[strings] >= 0)
         explained[:, among] = -self.inverse[:, place[strings[among]]]
         scale[among] = 0.0
@@ -185,62 +182,64 @@ def regress(cells: Cells, places: NDArray[np.int64]) -> tuple[BloomRegression, N
     ).tocsc()
     filters.data[:] = 1.0  # two hash functions may set the same bit
     most = int(MOST_EXPLAINED * size)
-    found, tried = np.zeros(0, np.int64), set[bytes]()
+    detected, tried = np.zeros(0, np.int64), set[bytes]()
     while True:
-        tried.add(found.tobytes())
-        regression = _fit(cells, filters, found)
+        tried.add(detected.tobytes())
+        regression = _fit(cells, filters, detected)
         scores = _scores(regression, places)
-        found = np.flatnonzero(detect(scores, alpha=_FALSE))
-        if found.size > most:
-            found = np.sort(np.argsort(-scores)[:most])
-        if found.tobytes() in tried or len(tried) == _ROUNDS:
+        detected = np.flatnonzero(detect(scores, alpha=_FALSE))
+        if detected.size > most:
+            detected = np.sort(np.argsort(-scores)[:most])
+        if detected.tobytes() in tried or len(tried) == _ROUNDS:
             return regression, scores
 
 
-def _fit(cells: Cells, filters: Any, found: NDArray[np.int64]) -> BloomRegression:
+def _fit(cells: Cells, filters: Any, detected: NDArray[np.int64]) -> BloomRegression:
     """Least squares, again and again without the cells that stand out above it."""
     p, q = cells.support.p, cells.support.q
     ones = np.ones((cells.shares.size, 1))
-    design = sparse.hstack([filters[:, found], ones], format="csc")
-    kept = np.ones(cells.shares.size, bool)
+    design = sparse.hstack([filters[:, detected], ones], format="csc")
+    inliers = np.ones(cells.shares.size, bool)
     for _ in range(_FITS):
-        weighted = design.multiply(np.where(kept, cells.reports, 0.0)[:, None]).tocsc()
+        weighted = design.multiply(np.where(inliers, cells.reports, 0.0)[:, None]).tocsc()
         inverse = linalg.pinvh((design.T @ weighted).toarray())
         shares = inverse @ (weighted.T @ cells.shares)
         fitted = design @ shares
         ones_expected = q + np.clip(fitted, 0.0, 1.0) * (p - q)
         stated = np.sqrt(ones_expected * (1 - ones_expected) / cells.reports) / (p - q)
-        left = (cells.shares - fitted) / stated
+        residuals = (cells.shares - fitted) / stated
         # Devices that report again, and strings that nobody lists, spread all cells further.
-        low, high = np.percentile(left[kept], [25, 75])
+        low, high = np.percentile(residuals[inliers], [25, 75])
         spread = stated * max(1.0, float(high - low) / _QUARTILES)
-        before, kept = kept, left * stated <= _STANDS_OUT * spread
-        if (kept == before).all():
+        before, inliers = inliers, residuals * stated <= _STANDS_OUT * spread
+        if (inliers == before).all():
             break
-    return BloomRegression(cells, filters, found, design, inverse, shares, before, fitted, spread)
+    return BloomRegression(
+        cells, filters, detected, design, inverse, shares, before, fitted, spread
+    )
 
 
 def _scores(regression: BloomRegression, places: NDArray[np.int64]) -> NDArray[np.float64]:
     """The tests that nobody holds a string: of each, with all others that were found explained."""
-    cells, left, found = regression.cells, regression.left, regression.found
+    cells, residuals, detected = regression.cells, regression.residuals, regression.detected
     gap = cells.support.p - cells.support.q
     ones = cells.support.q + np.clip(regression.fitted, 0.0, 1.0) * gap
     skew = (_CUT**2 - 1) / 6 * (1 - 2 * ones) / (cells.reports * gap)
     cut, counts = _CUT * regression.spread + skew, cells.reports * gap
 
-    def counted(left: NDArray[np.float64], where: Any) -> NDArray[np.int64]:
-        return np.asarray(np.rint(np.minimum(left, cut[where]) * counts[where]), np.int64)
+    def counted(residuals: NDArray[np.float64], where: Any) -> NDArray[np.int64]:
+        return np.asarray(np.rint(np.minimum(residuals, cut[where]) * counts[where]), np.int64)
 
-    values = counted(left, slice(None))
+    values = counted(residuals, slice(None))
     sums = values[places].sum(axis=1)
-    if found.size:
+    if detected.size:
         # Were a string not in the regression, the others would explain some of its cells: what is
         # left to it is the part that its own variance tells.
-        weights = np.where(regression.kept, cells.reports, 0.0)
-        size = np.maximum(regression.filters[:, found].T @ weights, 1.0)
+        weights = np.where(regression.inliers, cells.reports, 0.0)
+        size = np.maximum(regression.filters[:, detected].T @ weights, 1.0)
         part = np.minimum(1 / (np.diag(regression.inverse)[:-1] * size), 1.0)
-        mine = places[found]
+        mine = places[detected]
         own = (regression.shares[:-1] * part)[:, None]
-        sums[found] = counted(left[mine] + own, mine).sum(axis=1)
+        sums[detected] = counted(residuals[mine] + own, mine).sum(axis=1)
     draws = places.shape[1] // cells.cohorts
     return SumLaw.of_cells(np.repeat(values.reshape(cells.cohorts, -1), draws, axis=0)).scores(sums)

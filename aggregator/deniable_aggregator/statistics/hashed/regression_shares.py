@@ -48,7 +48,7 @@ class RegressionShares(ItemShares):
 
 
 def regression_shares(
-    regression: BloomRegression, scores: NDArray[np.float64], hashes: int, again: float
+    regression: BloomRegression, scores: NDArray[np.float64], hashes: int, repeat_variance: float
 ) -> RegressionShares:
     """Estimates the shares of all strings of a regression.
 
@@ -56,10 +56,10 @@ def regression_shares(
         regression: of the cells.
         scores: float64, (strings,): of the tests that nobody holds a string.
         hashes: how many cells of a cohort a string sets.
-        again: variance of a single report that is added because devices report again.
+        repeat_variance: variance of a single report that is added because devices report again.
     """
     cells, strings = regression.cells, np.arange(scores.size)
-    cell_variance = regression.cell_variance(again)
+    cell_variance = regression.cell_variance(repeat_variance)
     least, most = (cells.support.share(bit, 1) for bit in (0, 1))
     share, variance, low, high = (np.zeros(strings.size) for _ in range(4))
     for part in _chunks(strings, cells.shares.size):

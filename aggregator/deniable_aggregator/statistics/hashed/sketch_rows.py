@@ -86,11 +86,11 @@ class SketchRows:
         self.gap = support.p - support.q
         # Most cells hold little beside noise, but how much depends on the number of buckets. Some
         # of the rows tell it as well as all.
-        some = slice(None, None, max(1, self.rows // _ENOUGH_ROWS))
-        usual = float(np.median(self.share(supporting[some], reports[some, None])))
+        sample = slice(None, None, max(1, self.rows // _ENOUGH_ROWS))
+        usual = float(np.median(self.share(supporting[sample], reports[sample, None])))
         self.usual = min(max(usual, 0.0), 1.0)
-        expected, deviation = (each[0, some, None] for each in self._law(np.zeros(1)))
-        lower = np.quantile((supporting[some] - expected) / deviation, _LOWER_DEVIATION)
+        expected, deviation = (moment[0, sample, None] for moment in self._law(np.zeros(1)))
+        lower = np.quantile((supporting[sample] - expected) / deviation, _LOWER_DEVIATION)
         self._spread = max(1.0, -float(lower))
 
     def share(self, supporting: Any, reports: Any) -> Any:
@@ -142,14 +142,14 @@ class SketchRows:
     def kept_cells(self) -> KeptCells:
         """What is kept for an item that nobody holds."""
         number = self.kept.sum(axis=1)
-        some = np.maximum(number, 1)
-        mean = np.where(self.kept, self.supporting, 0).sum(axis=1) / some
+        divisor = np.maximum(number, 1)
+        mean = np.where(self.kept, self.supporting, 0).sum(axis=1) / divisor
         deviations = np.where(self.kept, self.supporting - mean[:, None], 0.0)
-        spread = (deviations**2).sum(axis=1) / some
+        spread = (deviations**2).sum(axis=1) / divisor
         return KeptCells(
             mean=mean,
             variance=float(spread.sum()) / (self.total * self.gap) ** 2,
-            own=float(np.mean(1 / np.maximum(some, 2))),
+            own=float(np.mean(1 / np.maximum(divisor, 2))),
         )
 
     @cached_property
@@ -179,11 +179,11 @@ class SketchRows:
             cells: int64, (items, rows): their own cells.
             highest: float64, (items, rows): up to where a cell is kept for them.
         """
-        least, sums = self._cumulated
+        least, sums = self._cumulated_counts
         width, rows = sums.shape[2], np.arange(self.rows)
         limit = np.floor(highest - share[:, None] * self.reports * self.gap).astype(np.int64)
         ends = np.clip(limit - least + 1, 0, width - 1)
-        number, first, second = (each[rows, ends] for each in sums)
+        number, first, second = (column[rows, ends] for column in sums)
         own = np.where(cells <= limit, cells - least, 0)
         number = number - (cells <= limit)
         first, second = first - own, second - own**2
@@ -191,14 +191,14 @@ class SketchRows:
         return OtherCells(number, mean + least, np.maximum(second - number * mean**2, 0.0))
 
     @cached_property
-    def _cumulated(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _cumulated_counts(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The least count of each row; and numbers and sums of lower counts, up to their squares.
 
         Counts are above the least, so that sums of squares keep their digits: (3, rows, values).
         """
         least = self.supporting.min(axis=1)
         most = self.caps(_GRID, ROW_CAP) - _GRID[:, None] * self.reports * self.gap
-        # Cells that are too high for all items are counted as one more than the highest of them.
+        # Cells above the highest cap of all items count as that cap plus one.
         beyond = np.floor(most.max(axis=0)).astype(np.int64) - least + 1
         cells = frequencies(np.minimum(self.supporting - least[:, None], beyond[:, None]))
         values = np.arange(cells.shape[1], dtype=np.float64)
@@ -215,8 +215,8 @@ class SketchRows:
     def _law(self, share: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and standard deviation of an item's cells: float64, (items, rows), each."""
         p, q = self.support.p, self.support.q
-        held = np.minimum(share + self.usual, 1.0)[:, None]
-        variance = (1 - held) * q * (1 - q) + held * p * (1 - p)
+        cell_share = np.minimum(share + self.usual, 1.0)[:, None]
+        variance = (1 - cell_share) * q * (1 - q) + cell_share * p * (1 - p)
         # Which of the holders are in a row is random, too.
-        variance = variance + held * (1 - held) * self.gap**2
-        return self.reports * (q + held * self.gap), np.sqrt(self.reports * variance)
+        variance = variance + cell_share * (1 - cell_share) * self.gap**2
+        return self.reports * (q + cell_share * self.gap), np.sqrt(self.reports * variance)

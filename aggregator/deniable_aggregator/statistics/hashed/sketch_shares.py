@@ -81,32 +81,34 @@ class SketchShares(ItemShares):
         """The variance if nobody holds the item; that of repeated reports was measured with it."""
         return self.null_variance
 
-    def variance_with(self, held: NDArray[np.float64], allowance: Allowance) -> NDArray[np.float64]:
+    def variance_with(
+        self, share: NDArray[np.float64], allowance: Allowance
+    ) -> NDArray[np.float64]:
         """The variance of the estimates if these are the true shares.
 
         Args:
-            held: float64, (items,), in [0, 1].
+            share: float64, (items,), in [0, 1].
             allowance: what it allows for beside noise.
         """
         slope, curvature = self._growth(allowance)
-        return self._absent(allowance) + slope * held - curvature * held**2
+        return self._absent(allowance) + slope * share - curvature * share**2
 
     variance_at = variance_with
 
     def limits(
         self,
-        held: NDArray[np.float64],  # noqa: ARG002
+        share: NDArray[np.float64],  # noqa: ARG002
         alpha: float,
         allowance: Allowance,
     ) -> IntervalBounds:
         """The ends of each estimate's interval: Wilson's, or exact ones for few reports.
 
         Args:
-            held: float64, (items,): not needed, as the variance is that at each share itself.
+            share: float64, (items,): not needed, as the variance is that at each share itself.
             alpha: the probability that one interval may miss, in (0, 1).
             allowance: what they allow for beside noise.
         """
-        z, share = z_for_alpha(alpha), self.share
+        z, estimate = z_for_alpha(alpha), self.share
         counted = cast("SupportCounts", self.support_counts)
         if binomial.is_small_count(counted, alpha):
             return self._exact_limits(counted, alpha, allowance)
@@ -115,7 +117,7 @@ class SketchShares(ItemShares):
         # The cells of others are not quite normal; a high estimate decides the lower end.
         low, high = (
             wilson_end(
-                share,
+                estimate,
                 (self.rows.kept_law.deviations(-side) / side) ** 2 * absent,
                 slope,
                 curvature,
@@ -124,7 +126,7 @@ class SketchShares(ItemShares):
             for side in (-z, z)
         )
         return IntervalBounds(
-            np.minimum(low, share), np.maximum(high, share), np.zeros(share.size, bool)
+            np.minimum(low, estimate), np.maximum(high, estimate), np.zeros(estimate.size, bool)
         )
 
     def sum_variance(self, repeats: RepeatedReports) -> float | None:
@@ -139,9 +141,9 @@ class SketchShares(ItemShares):
         """
         if repeats.extra and repeats.permanent is not None:
             return None
-        rows, held = self.rows, np.clip(self.share, 0.0, 1.0)
-        own = self.variance_with(held, Allowance(rows.total, repeats))
-        beside = held[held < ROW_CAP * rows.cell_deviation]
+        rows, share = self.rows, np.clip(self.share, 0.0, 1.0)
+        own = self.variance_with(share, Allowance(rows.total, repeats))
+        beside = share[share < ROW_CAP * rows.cell_deviation]
         together = (beside.sum() ** 2 - (beside**2).sum()) / (rows.rows * (rows.buckets - 1))
         return float(own.sum() + together)
 
@@ -186,8 +188,8 @@ class SketchShares(ItemShares):
             self.null_variance,
             counted._replace(family_variance=0.0),
         )
-        held = np.clip(self.share, 0.0, 1.0)
-        around = plain.limits(held, alpha, allowance)
+        share = np.clip(self.share, 0.0, 1.0)
+        around = plain.limits(share, alpha, allowance)
         stretch = self.rows.total / self.kept
         law = counted.support.variance(0.0, counted.reports) * stretch
         added = z_for_alpha(alpha) ** 2 * np.maximum(self.null_variance - law, 0.0)
@@ -206,7 +208,6 @@ def shares_of_strings(
     """The shares of strings.
 
     Args:
-        rows: the counts.
         sums: of the strings' cells.
         lemma: with which probabilities a report supports a string, over all hash functions.
         buckets: called with the places of some of the strings, int64, (chosen,); returns their
@@ -214,43 +215,50 @@ def shares_of_strings(
         supported: how many buckets a report supports, at least and at most.
     """
     # A report that supports a string does not support all others, and the other way round.
-    others = rows.buckets - 1
-    ends = -min(supported[1], others) / others, 1 - max(supported[0] - 1, 0) / others
+    other_cells = rows.buckets - 1
+    ends = -min(supported[1], other_cells) / other_cells, 1 - max(supported[0] - 1, 0) / other_cells
     ends = ends[0] / rows.gap, ends[1] / rows.gap
     total, absent = rows.total, rows.kept_cells
-    kept = (total - sums.left_out).astype(np.float64)
-    part = kept / total
-    share = (sums.centred - rows.rounded * part) / np.maximum(kept, 1) / rows.gap / (1 - absent.own)
+    kept_reports = (total - sums.left_out).astype(np.float64)
+    part = kept_reports / total
+    share = (
+        (sums.centred - rows.rounded * part)
+        / np.maximum(kept_reports, 1)
+        / rows.gap
+        / (1 - absent.own)
+    )
     variance = absent.variance / np.maximum(part, 1 / total) / (1 - absent.own) ** 2
     own = np.flatnonzero(
-        (share > _JUDGED_ABOVE * rows.cell_deviation) | (kept < _LEAST_KEPT * total)
+        (share > _JUDGED_ABOVE * rows.cell_deviation) | (kept_reports < _LEAST_KEPT * total)
     )
     step = max(1, _CHUNK_CELLS // rows.rows)
     for start in range(0, own.size, step):
         chosen = own[start : start + step]
         cells = rows.supporting[np.arange(rows.rows), buckets(chosen)]
         first = lemma.share(sums.supporting[chosen], total)
-        share[chosen], variance[chosen], kept[chosen] = _judged(rows, cells, first)
+        share[chosen], variance[chosen], kept_reports[chosen] = _judge_rows(rows, cells, first)
     scores = rows.law.scores(sums.capped)
     explained = np.zeros(rows.supporting.shape, bool)
     explained[np.arange(rows.rows), buckets(explaining(rows, share, scores > _FOUND))] = True
     family = max(absent.variance - float(lemma.variance(0.0, total)), 0.0)
-    found = SketchShares(
+    shares = SketchShares(
         share=share,
         variance=variance,
         null_variance=variance,
         support_counts=SupportCounts(sums.supporting, total, lemma, family),
-        influence=np.asarray(influence(share, *ends, reports=total, about=np.maximum(kept, 1))),
+        influence=np.asarray(
+            influence(share, *ends, reports=total, about=np.maximum(kept_reports, 1))
+        ),
         law_scores=scores,
-        kept=kept,
+        kept=kept_reports,
         rows=rows,
         unlisted=unlisted_share(rows, explained),
     )
-    held = np.clip(share, 0.0, 1.0)
-    return replace(found, variance=found.variance_with(held, Allowance(total)))
+    clipped = np.clip(share, 0.0, 1.0)
+    return replace(shares, variance=shares.variance_with(clipped, Allowance(total)))
 
 
-def _judged(
+def _judge_rows(
     rows: SketchRows, cells: NDArray[np.int64], share: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Shares from the rows in which a cell is not too high for the item's own share.
@@ -260,7 +268,6 @@ def _judged(
     devices, so the variance of the others is also that of its own.
 
     Args:
-        rows: the counts.
         cells: int64, (items, rows): how many reports support each.
         share: float64, (items,): first estimates.
 
@@ -269,19 +276,19 @@ def _judged(
         (items,), each.
     """
     for _ in range(_ROUNDS):
-        held = np.clip(share, 0.0, 1.0)
-        highest = rows.caps(held, ROW_CAP)
-        others = rows.others(held, cells, highest)
-        is_kept = (cells <= highest) & (others.number > 0)
+        clipped = np.clip(share, 0.0, 1.0)
+        highest = rows.caps(clipped, ROW_CAP)
+        background = rows.others(clipped, cells, highest)
+        is_kept = (cells <= highest) & (background.number > 0)
         # Where there is nothing to compare with, an item keeps its first estimate.
         judged = is_kept.any(axis=1)
-        kept = np.where(judged, is_kept @ rows.reports, rows.total).astype(np.float64)
-        above = np.where(is_kept, cells - others.mean, 0.0).sum(axis=1)
-        share = np.where(judged, above / (kept * rows.gap), share)
-    freedom = np.where(is_kept, others.number - 1, 0.0).sum(axis=1)
-    squares = np.where(is_kept, others.squares, 0.0).sum(axis=1)
+        kept_reports = np.where(judged, is_kept @ rows.reports, rows.total).astype(np.float64)
+        above = np.where(is_kept, cells - background.mean, 0.0).sum(axis=1)
+        share = np.where(judged, above / (kept_reports * rows.gap), share)
+    freedom = np.where(is_kept, background.number - 1, 0.0).sum(axis=1)
+    squares = np.where(is_kept, background.squares, 0.0).sum(axis=1)
     alone = float(rows.support.variance(0.0, 1)) * rows.gap**2 * rows.total / rows.rows
     spread = np.where(freedom > 0, squares / np.maximum(freedom, 1), alone)
-    draws = np.where(is_kept, 1 + 1 / np.maximum(others.number, 1), 0.0).sum(axis=1)
+    draws = np.where(is_kept, 1 + 1 / np.maximum(background.number, 1), 0.0).sum(axis=1)
     draws = np.where(judged, draws, rows.rows)
-    return share, spread * draws / (kept * rows.gap) ** 2, kept
+    return share, spread * draws / (kept_reports * rows.gap) ** 2, kept_reports

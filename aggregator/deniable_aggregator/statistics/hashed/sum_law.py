@@ -60,8 +60,8 @@ class SumLaw:
             return
         at_once = max(1, _TILTED_OUTCOMES // values.size)
         table = [
-            _saddlepoints(some / deviation, centred, weights, draws, starts, step)
-            for some in np.array_split(_TILTS, range(at_once, _TILTS.size, at_once))
+            _saddlepoints(tilts / deviation, centred, weights, draws, starts, step)
+            for tilts in np.array_split(_TILTS, range(at_once, _TILTS.size, at_once))
         ]
         sums, scores = np.concatenate(table, axis=1)
         self._deviation = deviation

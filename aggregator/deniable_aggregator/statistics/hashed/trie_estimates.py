@@ -93,20 +93,21 @@ class Estimates(NamedTuple):
 
 
 def common_strings(rows: TrieRows, strings: Iterable[PlacedStrings]) -> Explaining | None:
-    """The common ones of some strings, with shares from which they have explained each other.
+    """The common strings, each with a share that is corrected for those of the others.
 
     Args:
-        rows: the counts.
         strings: in portions.
 
     Returns:
         None if none is common.
     """
     common = []
-    for some in strings:
-        first = estimate(rows, some, None)
-        found = np.flatnonzero(first.share > _EXPLAINED_DEVIATIONS * np.sqrt(first.null_variance))
-        common.append((*some.take(found), first.share[found]))
+    for chunk in strings:
+        first = estimate(rows, chunk, None)
+        detected = np.flatnonzero(
+            first.share > _EXPLAINED_DEVIATIONS * np.sqrt(first.null_variance)
+        )
+        common.append((*chunk.take(detected), first.share[detected]))
     *columns, share = (np.concatenate(column) for column in zip(*common, strict=True))
     single = np.unique(columns[-1], return_index=True)[1]
     chosen = single[np.argsort(-share[single], kind="stable")[:_MOST_EXPLAINING]]
@@ -115,8 +116,8 @@ def common_strings(rows: TrieRows, strings: Iterable[PlacedStrings]) -> Explaini
     places = PlacedStrings(*columns).take(chosen)
     explaining = Explaining(places, np.clip(share[chosen], 0.0, 1.0))
     for _ in range(_EXPLAINING_ROUNDS):
-        again = estimate(rows, places, explaining)
-        explaining = Explaining(places, np.clip(again.share, 0.0, 1.0))
+        refined = estimate(rows, places, explaining)
+        explaining = Explaining(places, np.clip(refined.share, 0.0, 1.0))
     return explaining
 
 
@@ -124,25 +125,23 @@ def estimate(rows: TrieRows, strings: PlacedStrings, explaining: Explaining | No
     """Estimates strings.
 
     Args:
-        rows: the counts.
-        strings: which.
         explaining: whose devices are subtracted first; a string's own are not.
     """
     columns = rows.columns
     gap = columns.p - columns.q
     counts = _counts(rows, strings)
-    beside, others = _explained(strings, explaining, columns.reports.size)
+    beside, other_share = _explained_shares(strings, explaining, columns.reports.size)
     # The expected count of a string that nobody holds, and how much it grows with its share.
-    rest = columns.shared * (1 - others)[:, None]
-    absent = columns.reports * (columns.q + gap * (beside + rest))
+    remaining = columns.shared * (1 - other_share)[:, None]
+    absent = columns.reports * (columns.q + gap * (beside + remaining))
     slope = columns.reports * gap * (1 - columns.shared)
     counted = (columns.level >= strings.end[:, None]) & (columns.reports > 0)
-    share, kept = _judged(rows, counts, absent, slope, counted)
-    gain = np.where(kept, columns.gain * slope, 0.0)
+    share, is_kept = _judge_rows(rows, counts, absent, slope, counted)
+    gain = np.where(is_kept, columns.gain * slope, 0.0)
     information = gain.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         part = np.where(information[:, None] > 0, gain / information[:, None], 0.0)
-        per_report = np.where(kept, part**2 / columns.reports, 0.0)
+        per_report = np.where(is_kept, part**2 / columns.reports, 0.0)
         noise = columns.q + columns.shared * gap
         alone = noise * (1 - noise) / (gap * (1 - columns.shared)) ** 2
         null = (per_report * alone * columns.spread).sum(axis=1)
@@ -151,7 +150,7 @@ def estimate(rows: TrieRows, strings: PlacedStrings, explaining: Explaining | No
     null = np.where(information > 0, null, np.inf)
     own = (per_report * (1 - columns.p - columns.q) / gap).sum(axis=1)
     stretch = per_report.sum(axis=1) * rows.total
-    moved = _moved(rows, share, information)
+    moved = _influence(rows, share, information)
     free = counts - columns.reports * gap * beside
     weights = np.where(columns.level > 0, 1.0, rows.part_of_first)
     tested = np.where(counted, np.minimum(free, rows.caps) * weights, 0.0).sum(axis=1)
@@ -160,18 +159,18 @@ def estimate(rows: TrieRows, strings: PlacedStrings, explaining: Explaining | No
 
 def _counts(rows: TrieRows, strings: PlacedStrings) -> NDArray[np.float64]:
     """How many reports support each string's cells: float64, (strings, rows)."""
-    found, start = np.empty(strings.cells.shape), 0
+    counts, start = np.empty(strings.cells.shape), 0
     for supporting in rows.supporting:
         for row in supporting:
-            found[:, start] = row[strings.cells[:, start]]
+            counts[:, start] = row[strings.cells[:, start]]
             start += 1
-    return found
+    return counts
 
 
-def _explained(
+def _explained_shares(
     strings: PlacedStrings, explaining: Explaining | None, rows: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Which share others that are explained have in each cell, and all of them together.
+    """The share of all other explained strings in each cell, and the share of all together.
 
     Returns:
         float64, (strings, rows) and (strings,).
@@ -184,14 +183,14 @@ def _explained(
     own = np.where(names[place] == strings.names, explaining.share[order][place], 0.0)
     shift = np.arange(rows) << _CELL_BITS
     cells, where = np.unique(explaining.places.cells + shift, return_inverse=True)
-    held = np.bincount(where.ravel(), np.repeat(explaining.share, rows))
+    cell_shares = np.bincount(where.ravel(), np.repeat(explaining.share, rows))
     mine = strings.cells + shift
     place = np.minimum(np.searchsorted(cells, mine), cells.size - 1)
-    beside = np.where(cells[place] == mine, held[place] - own[:, None], 0.0)
+    beside = np.where(cells[place] == mine, cell_shares[place] - own[:, None], 0.0)
     return np.maximum(beside, 0.0), explaining.share.sum() - own
 
 
-def _judged(
+def _judge_rows(
     rows: TrieRows,
     counts: NDArray[np.float64],
     absent: NDArray[np.float64],
@@ -204,7 +203,7 @@ def _judged(
     with np.errstate(divide="ignore", invalid="ignore"):
         single = np.where(counted, (counts - absent) / slope, 0.0)
     share = _medians(single, weights)
-    kept = counted
+    is_kept = counted
     for _ in range(_ROUNDS):
         expected = absent + slope * np.clip(share, 0.0, 1.0)[:, None]
         chance = np.clip(expected / np.maximum(columns.reports, 1), 0.0, 1.0)
@@ -212,10 +211,10 @@ def _judged(
         skew = (ROW_CAP**2 - 1) / 6 * (1 - 2 * chance)
         highest = expected + ROW_CAP * deviation + np.maximum(skew, 0.0)
         # Nobody else is in the cells of the first level.
-        kept = counted & ((counts <= highest) | (columns.level == 0))
-        own = np.where(kept, weights, 0.0)
+        is_kept = counted & ((counts <= highest) | (columns.level == 0))
+        own = np.where(is_kept, weights, 0.0)
         share = (own * single).sum(axis=1) / np.maximum(own.sum(axis=1), 1e-300)
-    return share, kept
+    return share, is_kept
 
 
 def _medians(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -227,7 +226,7 @@ def _medians(values: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArr
     return np.asarray(np.take_along_axis(values, place, axis=1)[:, 0])
 
 
-def _moved(
+def _influence(
     rows: TrieRows, share: NDArray[np.float64], information: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """How far forged reports could have moved each estimate: float64, (strings,).

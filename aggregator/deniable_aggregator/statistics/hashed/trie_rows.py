@@ -39,7 +39,6 @@ class RowColumns(NamedTuple):
 
     Attributes:
         level: int64: in which level it is.
-        reports: how many it has.
         p: with which probability a report supports its own cell.
         q: and any given other one.
         shared: the probability that another string is in a given string's cell; 0 in level 0.
@@ -66,7 +65,6 @@ class TrieRows:
     Attributes:
         supporting: int32 or int64, (rows, cells) of each level: how many reports support each cell.
         columns: what is known of each row of all levels.
-        levels: how many levels there are.
 
     Args:
         trie: the mechanism.
@@ -90,18 +88,18 @@ class TrieRows:
             if level:
                 caps = _caps(reports, absent.q, _TEST_CAP)
                 self._capped.append(frequencies(np.minimum(supporting, caps[:, None])))
-                kept = supporting <= _caps(reports, absent.q, ROW_CAP)[:, None]
+                is_kept = supporting <= _caps(reports, absent.q, ROW_CAP)[:, None]
                 if cells >= _ENOUGH_CELLS:
-                    spread = _spread(supporting, kept, reports, absent.q)
+                    spread = _spread(supporting, is_kept, reports, absent.q)
             size = len(reports)
             gain = (absent.p - absent.q) / (absent.q * (1 - absent.q))
-            known = (own.p, own.q, 1 / cells if level else 0.0, gain, spread)
+            values = (own.p, own.q, 1 / cells if level else 0.0, gain, spread)
             columns = [np.full(size, float(level)), reports.astype(np.float64)]
-            parts.append(np.array([*columns, *(np.full(size, each) for each in known)]))
+            parts.append(np.array([*columns, *(np.full(size, value) for value in values)]))
             fits = int(supporting.max(initial=0)) < 1 << 31
             self.supporting.append(supporting.astype(np.int32) if fits else supporting)
-        level_of, *others = np.concatenate(parts, axis=1)
-        self.columns = RowColumns(level_of.astype(np.int64), *others)
+        level_of, *remaining = np.concatenate(parts, axis=1)
+        self.columns = RowColumns(level_of.astype(np.int64), *remaining)
         self._laws: dict[int, SumLaw] = {}
 
     @cached_property
@@ -112,7 +110,7 @@ class TrieRows:
     @property
     def nbytes(self) -> int:
         """How much memory the counts take."""
-        return sum(each.nbytes for each in (*self.supporting, *self._capped))
+        return sum(array.nbytes for array in (*self.supporting, *self._capped))
 
     @cached_property
     def caps(self) -> NDArray[np.float64]:
@@ -133,9 +131,6 @@ class TrieRows:
 
         Of its cells in the levels from the end on, the sum of `SketchRows.capped` counts, those of
         the first level times `part_of_first`.
-
-        Args:
-            end: the level in which the string ends.
         """
         if end not in self._laws:
             self._laws[end] = self._law(end)
@@ -151,11 +146,11 @@ class TrieRows:
             size = first[0].size
         for counts in self._capped[max(end - 1, 0) :]:
             for row in counts:
-                found = np.flatnonzero(row)
-                values.append(found.astype(np.float64))
-                weights.append(row[found] / row.sum())
+                possible = np.flatnonzero(row)
+                values.append(possible.astype(np.float64))
+                weights.append(row[possible] / row.sum())
                 starts.append(size)
-                size += found.size
+                size += possible.size
         return SumLaw(
             np.concatenate(values),
             np.concatenate(weights),
@@ -176,11 +171,11 @@ def _caps(
 
 
 def _spread(
-    supporting: NDArray[np.int64], kept: NDArray[np.bool_], reports: NDArray[np.int64], q: float
+    supporting: NDArray[np.int64], is_kept: NDArray[np.bool_], reports: NDArray[np.int64], q: float
 ) -> float:
     """How much larger than that of noise the variance of a level's kept cells is: at least 1."""
-    above = np.where(kept, supporting - reports[:, None] * q, 0.0)
-    number = np.maximum(kept.sum(axis=1), 1)
+    above = np.where(is_kept, supporting - reports[:, None] * q, 0.0)
+    number = np.maximum(is_kept.sum(axis=1), 1)
     variance = (above**2).sum(axis=1) / number - (above.sum(axis=1) / number) ** 2
     noise = float(reports.sum()) * q * (1 - q)
     return max(1.0, float(variance.sum()) / noise) if noise else 1.0

@@ -60,25 +60,27 @@ class TrieShares(ItemShares):
         """How surprising each string's cells would be if nobody held it, as a z-score."""
         scores = np.empty(self.end.size)
         for level in np.unique(self.end).tolist():
-            here = self.end == level
-            scores[here] = self.rows.law(level).scores(self.tested[here])
+            at_level = self.end == level
+            scores[at_level] = self.rows.law(level).scores(self.tested[at_level])
         return scores
 
-    def variance_with(self, held: NDArray[np.float64], allowance: Allowance) -> NDArray[np.float64]:
+    def variance_with(
+        self, share: NDArray[np.float64], allowance: Allowance
+    ) -> NDArray[np.float64]:
         """The variance of the estimates if these are the true shares.
 
         Args:
-            held: float64, (items,), in [0, 1].
+            share: float64, (items,), in [0, 1].
             allowance: what it allows for beside noise.
         """
         slope, curvature = self._growth(allowance)
-        return np.asarray(self.null_variance + slope * held - curvature * held**2)
+        return np.asarray(self.null_variance + slope * share - curvature * share**2)
 
     variance_at = variance_with
 
     def limits(
         self,
-        held: NDArray[np.float64],  # noqa: ARG002
+        share: NDArray[np.float64],  # noqa: ARG002
         alpha: float,
         allowance: Allowance,
     ) -> IntervalBounds:
@@ -88,17 +90,17 @@ class TrieShares(ItemShares):
         and Fisher 1938).
 
         Args:
-            held: float64, (items,): not needed, as the variance is that at each share itself.
+            share: float64, (items,): not needed, as the variance is that at each share itself.
             alpha: the probability that one interval may miss, in (0, 1).
             allowance: what they allow for beside noise.
         """
-        z, share = z_for_alpha(alpha), self.share
+        z, estimate = z_for_alpha(alpha), self.share
         slope, curvature = self._growth(allowance)
         skew = np.minimum(self.skew * (z**2 - 1) / (6 * z), 0.9)
-        low = wilson_end(share, (1 + skew) ** 2 * self.null_variance, slope, curvature, -z)
-        high = wilson_end(share, (1 - skew) ** 2 * self.null_variance, slope, curvature, z)
+        low = wilson_end(estimate, (1 + skew) ** 2 * self.null_variance, slope, curvature, -z)
+        high = wilson_end(estimate, (1 - skew) ** 2 * self.null_variance, slope, curvature, z)
         return IntervalBounds(
-            np.minimum(low, share), np.maximum(high, share), np.zeros(share.size, bool)
+            np.minimum(low, estimate), np.maximum(high, estimate), np.zeros(estimate.size, bool)
         )
 
     def sum_variance(self, repeats: RepeatedReports) -> float:
@@ -107,8 +109,8 @@ class TrieShares(ItemShares):
         Args:
             repeats: extra variance because one device may have sent several reports.
         """
-        held = np.clip(self.share, 0.0, 1.0)
-        return float(self.variance_with(held, Allowance(self.rows.total, repeats)).sum())
+        share = np.clip(self.share, 0.0, 1.0)
+        return float(self.variance_with(share, Allowance(self.rows.total, repeats)).sum())
 
     def _growth(self, allowance: Allowance) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """How the variance grows with the share f: by slope f - curvature f^2."""
@@ -122,26 +124,25 @@ def shares_of_strings(rows: TrieRows, strings: Iterable[PlacedStrings]) -> TrieS
     """The shares of strings.
 
     Args:
-        rows: the counts.
         strings: in portions, which are gone through twice.
     """
     explaining = common_strings(rows, strings)
-    parts = [estimate(rows, some, explaining) for some in strings]
-    found = Estimates(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    parts = [estimate(rows, chunk, explaining) for chunk in strings]
+    estimates = Estimates(*(np.concatenate(column) for column in zip(*parts, strict=True)))
     shares = TrieShares(
-        share=found.share,
-        variance=found.null_variance,
-        null_variance=found.null_variance,
-        influence=found.moved,
-        own=found.own,
-        stretch=found.stretch,
-        skew=found.skew,
-        end=found.end,
-        tested=found.tested,
+        share=estimates.share,
+        variance=estimates.null_variance,
+        null_variance=estimates.null_variance,
+        influence=estimates.moved,
+        own=estimates.own,
+        stretch=estimates.stretch,
+        skew=estimates.skew,
+        end=estimates.end,
+        tested=estimates.tested,
         rows=rows,
     )
-    held = np.clip(found.share, 0.0, 1.0)
-    return replace(shares, variance=shares.variance_with(held, Allowance(rows.total)))
+    clipped = np.clip(estimates.share, 0.0, 1.0)
+    return replace(shares, variance=shares.variance_with(clipped, Allowance(rows.total)))
 
 
 def planted_strings(trie: Trie, reports: int, share: float) -> int:
@@ -156,7 +157,6 @@ def planted_strings(trie: Trie, reports: int, share: float) -> int:
 
     Args:
         trie: the mechanism.
-        reports: how many were counted.
         share: what each of the strings would seem to have, in (0, 1].
 
     Returns:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.statistics.hashed.sketch_rows import SketchRows
 
 _DEVIATIONS: Final = 5.0
-"""A cell is more than noise so many standard deviations above what others hold."""
+"""A cell that is more standard deviations above its expectation than this is more than noise."""
 
 _LEAST_ROWS: Final = 0.75
 """At least this part of the rows must have such a cell."""
@@ -31,19 +31,18 @@ _MOST_EXPLAINED: Final = 0.1
 
 
 def explaining(
-    rows: SketchRows, share: NDArray[np.float64], found: NDArray[np.bool_]
+    rows: SketchRows, share: NDArray[np.float64], detected: NDArray[np.bool_]
 ) -> NDArray[np.int64]:
     """The candidates whose cells are explained by them: those that are found and can be seen.
 
     Args:
-        rows: the counts.
         share: float64, (items,): estimates.
-        found: bool, (items,): which are more than chance.
+        detected: bool, (items,): which are more than chance.
 
     Returns:
         int64, (chosen,): their places, the most common first.
     """
-    chosen = np.flatnonzero(found & (share > rows.cell_deviation))
+    chosen = np.flatnonzero(detected & (share > rows.cell_deviation))
     most = math.floor(_MOST_EXPLAINED * rows.buckets)
     return chosen[np.argsort(-share[chosen], kind="stable")[:most]]
 
@@ -52,7 +51,6 @@ def unlisted_share(rows: SketchRows, explained: NDArray[np.bool_]) -> float | No
     """The share of the most common string that is no candidate, if it is clear that there is one.
 
     Args:
-        rows: the counts.
         explained: bool, (rows, buckets): the cells of candidates that were found.
 
     Returns:
@@ -64,8 +62,8 @@ def unlisted_share(rows: SketchRows, explained: NDArray[np.bool_]) -> float | No
     is_high = largest > rows.caps(np.zeros(1), _DEVIATIONS)[0]
     if is_high.mean() < _LEAST_ROWS:
         return None
-    held = rows.share(largest, rows.reports) - rows.usual
-    halves = math.floor(2 / max(float(np.quantile(held, 1 - _LEAST_ROWS)), 1e-9))
+    shares = rows.share(largest, rows.reports) - rows.usual
+    halves = math.floor(2 / max(float(np.quantile(shares, 1 - _LEAST_ROWS)), 1e-9))
     if halves * (halves - 1) / 2 > _MOST_COLLISIONS * rows.buckets:
         return None
-    return min(float(np.median(held)), 1.0)
+    return min(float(np.median(shares)), 1.0)

@@ -57,7 +57,6 @@ class RawHistogram:
         """The lower and the upper limit of the share of some neighbouring bins together.
 
         Args:
-            first: the first of the bins.
             last: the one after the last; not all of the bins.
             z: how many standard errors the interval of a single normal number would extend to
                 either side: 1.96 for 95%.
@@ -65,7 +64,7 @@ class RawHistogram:
         Returns:
             Two numbers in [0, 1].
         """
-        merged = self._merged(first, last)
+        merged = self._merge_bins(first, last)
         return -merged.largest(-1.0, z), merged.largest(1.0, z)
 
     def lower_limit(self, first: int, last: int, z: float, others: int = MOST_OTHERS) -> float:
@@ -77,19 +76,19 @@ class RawHistogram:
             z: as above.
             others: until at most so many are left, the other bins are merged with their neighbours.
         """
-        return -self._merged(first, last, others).largest(-1.0, z)
+        return -self._merge_bins(first, last, others).largest(-1.0, z)
 
     def upper_limit(self, first: int, last: int, z: float, others: int = MOST_OTHERS) -> float:
         """The upper of these limits alone; as above."""
-        return self._merged(first, last, others).largest(1.0, z)
+        return self._merge_bins(first, last, others).largest(1.0, z)
 
-    def _merged(self, first: int, last: int, others: int = MOST_OTHERS) -> _Merged:
+    def _merge_bins(self, first: int, last: int, others: int = MOST_OTHERS) -> _Merged:
         """The histogram in which these bins are one, with its raw shares."""
         size = self.share.size
         width = max(1, -(-(first + size - last) // others))
         edges = np.array([*range(0, first, width), first, *range(last, size, width), size])
         edges = np.unique(edges)
-        cumulated, covariance = self._cumulated
+        cumulated, covariance = self._cumulated_shares
         return _Merged(
             np.diff(cumulated[edges]),
             np.diff(np.diff(covariance[np.ix_(edges, edges)], axis=0), axis=1),
@@ -97,7 +96,7 @@ class RawHistogram:
         )
 
     @cached_property
-    def _cumulated(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _cumulated_shares(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The shares below each edge, and their covariance."""
         covariance = np.pad(self.covariance, ((1, 0), (1, 0)))
         return (
@@ -112,18 +111,17 @@ class _Merged:
     Args:
         share: float64, (bins,).
         covariance: float64, (bins, bins).
-        asked: the number of the bin.
     """
 
     def __init__(
-        self, share: NDArray[np.float64], covariance: NDArray[np.float64], asked: int
+        self, share: NDArray[np.float64], covariance: NDArray[np.float64], chosen: int
     ) -> None:
         size = share.size
         scale = size / np.trace(covariance)  # makes the numbers about 1, whatever the noise
         self._scale = scale
         self._covariance = covariance * scale
         self._share = share
-        self._asked = asked
+        self._chosen = chosen
         inverse = linalg.inv(self._covariance)
         self._precision = (inverse + inverse.T) / 2
         self._held = self._closest()
@@ -135,8 +133,8 @@ class _Merged:
         root = linalg.cholesky(self._precision)
         weight = _SUM_WEIGHT * np.sqrt(np.trace(self._precision))
         rows = np.vstack([root, np.full((1, self._share.size), weight)])
-        found, _ = optimize.nnls(rows, np.append(root @ self._share, weight))
-        return np.asarray(found > _TINY)
+        weights, _ = optimize.nnls(rows, np.append(root @ self._share, weight))
+        return np.asarray(weights > _TINY)
 
     def largest(self, sign: float, z: float) -> float:
         """The largest share of the bin, or with the other sign minus the least one.
@@ -149,11 +147,11 @@ class _Merged:
             sign: 1 or -1.
             z: see `RawHistogram.limits`.
         """
-        precision, share, asked = self._precision, self._share, self._asked
-        target, held, reward = precision @ share, self._held.copy(), 0.0
+        precision, share, chosen = self._precision, self._share, self._chosen
+        target, active, reward = precision @ share, self._held.copy(), 0.0
         most = np.inf
         for _ in range(MOST_CHANGES * share.size):
-            inside, outside = np.flatnonzero(held), np.flatnonzero(~held)
+            inside, outside = np.flatnonzero(active), np.flatnonzero(~active)
             # Stationary where precision h - target - reward sign e_asked = multiplier, sum h = 1.
             system = np.ones((inside.size + 1, inside.size + 1))
             system[:-1, :-1] = precision[np.ix_(inside, inside)]
@@ -162,7 +160,7 @@ class _Merged:
             right[:-1, 0], right[-1, 0], right[:-1, 1] = (
                 target[inside],
                 1.0,
-                sign * (inside == asked),
+                sign * (inside == chosen),
             )
             solved = np.linalg.solve(system, right)
             (start, speed), (base, slope) = solved[:-1].T, -solved[-1]
@@ -173,36 +171,36 @@ class _Merged:
             contradiction = float(apart @ against)
             if most == np.inf:
                 most = contradiction + z**2 / self._scale
-            # Where does it contradict the raw shares as much as it may?
+            # At which step is the misfit to the raw shares the largest allowed?
             square, middle = float(moving @ change), float(apart @ change)
             stop = np.inf
             if square > _TINY**2:
-                rest = middle**2 - square * (contradiction - most)
-                stop = (max(rest, 0.0) ** 0.5 - middle) / square
+                remaining = middle**2 - square * (contradiction - most)
+                stop = (max(remaining, 0.0) ** 0.5 - middle) / square
             # Where does a bin become empty, or an empty one start to be filled?
             emptied = _crossing(start, speed, reward)
             cost = against[outside] - base
-            gain = change[outside] - sign * (outside == asked) - slope
+            gain = change[outside] - sign * (outside == chosen) - slope
             filled = _crossing(cost, gain, reward)
             first_emptied, first_filled = emptied.min(), filled.min(initial=np.inf)
             reached = min(first_emptied, first_filled)
             if min(stop, reached) == np.inf:  # everything or nothing is in the bin
-                return float(sign * start[inside == asked].sum())
+                return float(sign * start[inside == chosen].sum())
             if stop <= reached:
-                return float(sign * (start + stop * speed)[inside == asked].sum())
+                return float(sign * (start + stop * speed)[inside == chosen].sum())
             reward = reached
             if first_emptied <= first_filled:
-                held[inside[emptied.argmin()]] = False
+                active[inside[emptied.argmin()]] = False
             else:
-                held[outside[filled.argmin()]] = True
+                active[outside[filled.argmin()]] = True
         # Bins that become empty at once could go in circles: forget that shares are not negative.
-        error = float(most * self._covariance[asked, asked]) ** 0.5
-        return float(min(sign * share[asked] + error, max(sign, 0.0)))
+        error = float(most * self._covariance[chosen, chosen]) ** 0.5
+        return float(min(sign * share[chosen] + error, max(sign, 0.0)))
 
 
 def _crossing(
     start: NDArray[np.float64], speed: NDArray[np.float64], earliest: float
 ) -> NDArray[np.float64]:
-    """When each of some numbers that move evenly falls below 0; infinite if it does not."""
+    """The time at which each number, moving at constant speed, falls below 0; infinite if never."""
     falling = speed < -_TINY
     return np.where(falling, np.maximum(-start / np.where(falling, speed, 1.0), earliest), np.inf)

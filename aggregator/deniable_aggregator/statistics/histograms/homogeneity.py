@@ -75,7 +75,6 @@ def homogeneity_p_value(
     number (Bonferroni), since bits of one report may depend on each other.
 
     Args:
-        before: those of one period.
         after: of the other, of the same mechanism.
         repetition: what devices that reported several times add to the variances.
     """
@@ -86,19 +85,15 @@ def homogeneity_p_value(
     statistic = _largest_difference if ordered else _chi_square
     reports = counts.sum(axis=1)
     share = counts.sum(axis=0) / reports.sum()
-    found = statistic(counts[0][None], counts[1][None], repetition)[0]
+    observed = statistic(counts[0][None], counts[1][None], repetition)[0]
     random = np.random.default_rng([SEED, *counts.sum(axis=0).tolist()])
-    first, second = (random.multinomial(each, share, size=DRAWS) for each in reports.tolist())
-    as_large = statistic(first, second, ONCE) >= found * (1 - 1e-12)
+    first, second = (random.multinomial(number, share, size=DRAWS) for number in reports.tolist())
+    as_large = statistic(first, second, ONCE) >= observed * (1 - 1e-12)
     return float((1 + as_large.sum()) / (1 + DRAWS))
 
 
 def combined_p_value(p_values: Sequence[float]) -> float:
-    """That of several independent tests of the same hypothesis (Fisher 1932).
-
-    Args:
-        p_values: one or more.
-    """
+    """That of several independent tests of the same hypothesis (Fisher 1932)."""
     if len(p_values) == 1:
         return p_values[0]
     return float(special.chdtrc(2 * len(p_values), -2 * np.log(p_values).sum()))
@@ -136,10 +131,10 @@ def _largest_difference(
     before: NDArray[np.int64], after: NDArray[np.int64], repetition: Repetition
 ) -> NDArray[np.float64]:
     """Of cumulated counts, (draws, outcomes) each: float64, (draws,)."""
-    one, other = (np.cumsum(each, axis=1, dtype=np.float64) for each in (before, after))
-    reports = one[0, -1], other[0, -1]
-    share = (one + other)[:, :-1] / sum(reports)
-    apart = one[:, :-1] / reports[0] - other[:, :-1] / reports[1]
+    first, second = (np.cumsum(counts, axis=1, dtype=np.float64) for counts in (before, after))
+    reports = first[0, -1], second[0, -1]
+    share = (first + second)[:, :-1] / sum(reports)
+    apart = first[:, :-1] / reports[0] - second[:, :-1] / reports[1]
     variance = share * (1 - share) * (1 / reports[0] + 1 / reports[1])
     extra = repetition.before + repetition.after
     if extra:
@@ -166,11 +161,11 @@ def _chi_square(
 
 def _bits_p_value(before: OutcomeCounts, after: OutcomeCounts, repetition: Repetition) -> float:
     """That of the bit that differs most, times the number of bits."""
-    asked = (before.trials > 0) & (after.trials > 0)
-    if not asked.any():
+    has_trials = (before.trials > 0) & (after.trials > 0)
+    if not has_trials.any():
         return 1.0
     ones, trials = (
-        np.array([getattr(each, name)[asked] for each in (before, after)], np.float64)
+        np.array([getattr(sample, name)[has_trials] for sample in (before, after)], np.float64)
         for name in ("counts", "trials")
     )
     share = ones.sum(axis=0) / trials.sum(axis=0)
@@ -188,7 +183,7 @@ def _bits_p_value(before: OutcomeCounts, after: OutcomeCounts, repetition: Repet
 
 
 def _exact_score(ones: NDArray[np.float64], trials: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of the test that is binomial given all ones, or all zeros if these are fewer, as z-scores."""
+    """The test's z-scores and their law: binomial given all ones, or all zeros if fewer."""
     rarer = np.where(2 * ones.sum(axis=0) > trials.sum(axis=0), trials - ones, ones)
     total, part = rarer.sum(axis=0).astype(np.int64), trials[0] / trials.sum(axis=0)
     below = special.bdtr(rarer[0], total, part)
@@ -208,6 +203,6 @@ def _put_together(counts: NDArray[np.int64], *, ordered: bool) -> NDArray[np.int
         return counts
     groups = np.arange(size) % MOST_CELLS
     if ordered:
-        both = np.cumsum(counts.sum(axis=0))
-        groups = np.minimum(both * MOST_CELLS // max(int(both[-1]), 1), MOST_CELLS - 1)
-    return np.array([np.bincount(groups, each, MOST_CELLS) for each in counts]).astype(np.int64)
+        cumulated = np.cumsum(counts.sum(axis=0))
+        groups = np.minimum(cumulated * MOST_CELLS // max(int(cumulated[-1]), 1), MOST_CELLS - 1)
+    return np.array([np.bincount(groups, row, MOST_CELLS) for row in counts]).astype(np.int64)

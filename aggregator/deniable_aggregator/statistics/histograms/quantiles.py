@@ -70,7 +70,6 @@ def quantile_bins(raw: RawHistogram, quantile: float, level: float) -> tuple[int
     and 80% were covered. In the tails that was not seen, and there much is gained by it.
 
     Args:
-        raw: the raw shares of the bins.
         quantile: in (0, 1).
         level: the probability that the quantile is in one of these bins.
 

@@ -35,25 +35,24 @@ def channel(mechanism: SquareWave) -> NDArray[np.float64]:
 
 
 def raw_shares(
-    mechanism: SquareWave, counts: NDArray[np.int64], held: NDArray[np.float64]
+    mechanism: SquareWave, counts: NDArray[np.int64], share: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Unbiased shares of the bins, and their covariance: generalised least squares.
 
     With the channel C, the outcomes' frequencies y and W = 1 / (C held), they are
-    (C' W C)^-1 C' W y: unbiased whatever `held` is, and of the least variance if it is right. They
+    (C' W C)^-1 C' W y: unbiased whatever `share` is, and of the least variance if it is right. They
     add up to 1. The covariance is (C' W C)^-1 / n; it has the variance held held' / n of a sum that
     were free, too, which changes nothing where the sum is fixed.
 
     Args:
-        mechanism: of the reports.
         counts: int64, (outcomes,): how often each outcome came.
-        held: float64, (bins,): what devices seem to hold.
+        share: float64, (bins,): what devices seem to hold.
 
     Returns:
         float64, (bins,) and (bins, bins).
     """
     matrix, reports = channel(mechanism), int(counts.sum())
-    weighted = matrix.T / (matrix @ held)
+    weighted = matrix.T / (matrix @ share)
     covariance = np.linalg.inv(weighted @ matrix)
     covariance = (covariance + covariance.T) / (2 * reports)
     return covariance @ (weighted @ counts), covariance
@@ -73,7 +72,6 @@ def reconstruct(
     blurred. Each histogram stops on its own, so its result does not depend on the others.
 
     Args:
-        mechanism: of the reports.
         counts: (histograms, outcomes): how often each outcome came.
         method: "em" or "ems".
 
@@ -81,10 +79,10 @@ def reconstruct(
         float64, (histograms, bins): shares that add up to 1.
     """
     matrix, observed = channel(mechanism), counts.astype(np.float64)
-    found = np.full((observed.shape[0], matrix.shape[1]), 1 / matrix.shape[1])
-    reached, going = np.full(found.shape[0], -np.inf), np.arange(found.shape[0])
+    shares = np.full((observed.shape[0], matrix.shape[1]), 1 / matrix.shape[1])
+    reached, going = np.full(shares.shape[0], -np.inf), np.arange(shares.shape[0])
     for _ in range(MAX_STEPS):
-        start, counted = found[going], observed[going]
+        start, counted = shares[going], observed[going]
         one = _step(start, counted, matrix, method)
         two = _step(one, counted, matrix, method)
         likelihood = _likelihood(two, counted, matrix)
@@ -93,13 +91,13 @@ def reconstruct(
             further = _likelihood(leap, counted, matrix)
             two = np.where((further > likelihood)[:, None], leap, two)
             likelihood = np.maximum(further, likelihood)
-        found[going] = two
+        shares[going] = two
         climbing = np.abs(likelihood - reached[going]) >= ENOUGH_GAIN
         reached[going] = likelihood
         going = going[climbing]
         if not going.size:
             break
-    return found
+    return shares
 
 
 def _step(
@@ -122,8 +120,8 @@ def _squarem_step(
     bend = two - one - first
     length = np.linalg.norm(first, axis=1) / np.maximum(np.linalg.norm(bend, axis=1), _TINY)
     times = np.maximum(length, 1.0)[:, None]
-    there = np.maximum(start + 2 * times * first + times**2 * bend, LEAST_KEPT * two)
-    return np.asarray(there / there.sum(axis=1, keepdims=True))
+    extrapolated = np.maximum(start + 2 * times * first + times**2 * bend, LEAST_KEPT * two)
+    return np.asarray(extrapolated / extrapolated.sum(axis=1, keepdims=True))
 
 
 def _likelihood(

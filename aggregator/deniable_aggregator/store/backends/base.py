@@ -34,7 +34,7 @@ class IngestTransaction(ABC):
     """The steps of ingest within one transaction, each in the database's fastest way."""
 
     @abstractmethod
-    def epoch_keys(self, wanted: Collection[int]) -> Mapping[int, bytes | None]:
+    def epoch_keys(self, days: Collection[int]) -> Mapping[int, bytes | None]:
         """The keys of epochs: made for new epochs, None for closed ones.
 
         Nobody else closes one of these epochs before the transaction ends.

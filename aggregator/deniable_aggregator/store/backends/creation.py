@@ -39,20 +39,20 @@ def check_revision(connection: Connection, name: str) -> None:
     Raises:
         StoreRefusedError: if the database is not a store of this revision.
     """
-    found = revision_of(connection, name) or "none"
-    if found < REVISION:
+    revision_found = revision_of(connection, name) or "none"
+    if revision_found < REVISION:
         raise StoreRefusedError(
-            f"{name}: has the older schema {found}, this program works with {REVISION}. Stop the "
-            f"server, back the store up, and run: deniable store migrate --store {name}"
+            f"{name}: has the older schema {revision_found}, this program works with {REVISION}. "
+            f"Stop the server, back the store up, and run: deniable store migrate --store {name}"
         )
-    if found != REVISION:
-        raise newer_schema_error(name, found)
+    if revision_found != REVISION:
+        raise newer_schema_error(name, revision_found)
 
 
-def newer_schema_error(name: str, found: str) -> StoreRefusedError:
+def newer_schema_error(name: str, revision_found: str) -> StoreRefusedError:
     """The error for a store that a later version wrote."""
     return StoreRefusedError(
-        f"{name}: has schema {found}, this program works with {REVISION}. "
+        f"{name}: has schema {revision_found}, this program works with {REVISION}. "
         "Install the version of deniable that wrote it, or a later one."
     )
 
@@ -67,6 +67,6 @@ def revision_of(connection: Connection, name: str) -> str | None:
     if not tables:
         return None
     if revision.name in tables:
-        found = connection.execute(select(revision.c.version_num)).scalars().all()
-        return ", ".join(found) or "none"
+        revisions = connection.execute(select(revision.c.version_num)).scalars().all()
+        return ", ".join(revisions) or "none"
     raise StoreRefusedError(f"{name}: is a database, but not a Deniable store. Name another one.")

@@ -38,21 +38,21 @@ class PostgresqlIngest(IngestTransaction):
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def epoch_keys(self, wanted: Collection[int]) -> Mapping[int, bytes | None]:
+    def epoch_keys(self, days: Collection[int]) -> Mapping[int, bytes | None]:
         """See `IngestTransaction.epoch_keys`."""
-        found = self._locked_keys(wanted)
-        missing = sorted(wanted - found.keys())
+        keys_by_day = self._locked_keys(days)
+        missing = sorted(days - keys_by_day.keys())
         if missing:
             fresh = [new_epoch_key() for _ in missing]
             self._connection.exec_driver_sql(_OPEN, (missing, fresh))
             # Read them again, as another server may have opened any of these epochs first.
-            found |= self._locked_keys(missing)
-        return found
+            keys_by_day |= self._locked_keys(missing)
+        return keys_by_day
 
-    def _locked_keys(self, wanted: Collection[int]) -> dict[int, bytes | None]:
+    def _locked_keys(self, days: Collection[int]) -> dict[int, bytes | None]:
         # Shared locks: whoever closes one of these epochs waits for the end of this transaction.
-        found = self._connection.exec_driver_sql(_KEYS, (sorted(wanted),))
-        return {epoch: key for epoch, key in found}  # noqa: C416  rows are not pairs to mypy
+        rows = self._connection.exec_driver_sql(_KEYS, (sorted(days),))
+        return {epoch: key for epoch, key in rows}  # noqa: C416  rows are not pairs to mypy
 
     def remember_uploads(self, names: Sequence[UploadName]) -> set[UploadName]:
         """See `IngestTransaction.remember_uploads`."""

@@ -119,9 +119,6 @@ class ReadOnlySqlite(_ReadOnly):
     - A log without the shared file: such a store was copied. It is copied once more, into a
       temporary directory, where SQLite can make that file.
 
-    Args:
-        path: the file.
-
     Raises:
         StoreRefusedError: if there is no such file, or it may not be read.
     """
@@ -143,7 +140,7 @@ class ReadOnlySqlite(_ReadOnly):
             if log.exists() and shared.exists():
                 reading, how = self._path, _OTHERS_WRITE
             elif logged:
-                reading, how = self._copied(log), _OWN_COPY
+                reading, how = self._copy(log), _OWN_COPY
             else:
                 self._alone = self._identity()
                 reading, how = self._path, _NOBODY_WRITES
@@ -171,19 +168,19 @@ class ReadOnlySqlite(_ReadOnly):
         self._closed = True
         self._closing.close()
 
-    def _copied(self, log: Path) -> Path:
+    def _copy(self, log: Path) -> Path:
         folder = Path(
             self._closing.enter_context(tempfile.TemporaryDirectory(prefix="deniable-store-"))
         )
-        for each in (self._path, log):
-            shutil.copyfile(each, folder / each.name)
+        for file in (self._path, log):
+            shutil.copyfile(file, folder / file.name)
         return folder / self._path.name
 
     def _identity(self) -> tuple[int, ...]:
-        found = self._path.stat()
+        status = self._path.stat()
         log = self._path.with_name(f"{self._path.name}-wal")
         logged = log.stat().st_size if log.exists() else 0
-        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, logged
+        return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, logged
 
 
 class ReadOnlyPostgresql(_ReadOnly):

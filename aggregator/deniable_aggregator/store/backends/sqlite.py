@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.store.backends.base import IngestTransaction, Result
 
 FREE_PART: Final = 8
-"""One in so many pages may be free: what is written next takes them."""
+"""At most one in so many pages stays free, for the next writes."""
 
 LEAST_SURPLUS_PAGES: Final = 64
 """Fewer free pages than so many beyond that are not worth giving back."""
@@ -139,11 +139,11 @@ class SqliteDatabase(Database):
             surplus = free - pages // FREE_PART
             if surplus < LEAST_SURPLUS_PAGES:
                 return False
-            some = min(surplus, max(1, most_bytes // size))
+            given_back = min(surplus, max(1, most_bytes // size))
             # It gives a row for every page, and stops where nobody fetches them.
-            self._driver.execute(f"PRAGMA incremental_vacuum({some})").fetchall()
-            left: int = self._driver.execute("PRAGMA freelist_count").fetchone()[0]
-        return bool(left < free)
+            self._driver.execute(f"PRAGMA incremental_vacuum({given_back})").fetchall()
+            free_now: int = self._driver.execute("PRAGMA freelist_count").fetchone()[0]
+        return bool(free_now < free)
 
     def alone(self, purpose: str) -> AbstractContextManager[None]:
         """See `Database.alone`."""

@@ -64,7 +64,6 @@ def reading_engine(path: Path, how: str = "mode=ro") -> Engine:
     """SQLAlchemy on up to `READERS` connections that only read.
 
     Args:
-        path: the file.
         how: the parameters of SQLite's address of the file.
     """
     url = f"{path.absolute().as_uri()}?{how}"

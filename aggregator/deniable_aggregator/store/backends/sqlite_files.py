@@ -113,5 +113,5 @@ def _identity_of_path(name: str) -> tuple[int, int] | None:
         return None
 
 
-def _identity(found: os.stat_result) -> tuple[int, int]:
-    return found.st_dev, found.st_ino
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino

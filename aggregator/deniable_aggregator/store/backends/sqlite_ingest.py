@@ -31,11 +31,11 @@ class SqliteIngest(IngestTransaction):
     def __init__(self, cursor: sqlite3.Cursor) -> None:
         self._cursor = cursor
 
-    def epoch_keys(self, wanted: Collection[int]) -> Mapping[int, bytes | None]:
+    def epoch_keys(self, days: Collection[int]) -> Mapping[int, bytes | None]:
         """See `IngestTransaction.epoch_keys`."""
-        found = self._cursor.execute(_KEYS, (min(wanted), max(wanted)))
-        keys: dict[int, bytes | None] = {row[0]: row[1] for row in found}
-        for epoch in wanted - keys.keys():
+        rows = self._cursor.execute(_KEYS, (min(days), max(days)))
+        keys: dict[int, bytes | None] = {row[0]: row[1] for row in rows}
+        for epoch in days - keys.keys():
             keys[epoch] = new_epoch_key()
             self._cursor.execute(_OPEN, (epoch, keys[epoch]))
         return keys
@@ -45,12 +45,12 @@ class SqliteIngest(IngestTransaction):
         # Nearly always all uploads are new, which one statement finds out. With a statement for
         # each, this thread would wait after every one for other threads that run Python.
         self._cursor.execute("SAVEPOINT remembering")
-        if sum(self._remember(some) for some in in_chunks(names)) == len(names):
+        if sum(self._remember(chunk) for chunk in in_chunks(names)) == len(names):
             return set(names)
         self._cursor.execute("ROLLBACK TO remembering")
         fresh = {name for name in names if not self._cursor.execute(_FIND, name).fetchone()}
-        for some in in_chunks(sorted(fresh)):
-            self._remember(some)
+        for chunk in in_chunks(sorted(fresh)):
+            self._remember(chunk)
         return fresh
 
     def _remember(self, names: Sequence[UploadName]) -> int:

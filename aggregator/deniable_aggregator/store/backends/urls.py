@@ -46,5 +46,5 @@ _FORM: Final = (
 def without_password(url: URL) -> str:
     """A URL without its passwords, for messages."""
     hidden = {name: "***" for name in SECRETS if name in url.query}
-    shown = url.set(drivername="postgresql").update_query_dict(hidden)
-    return shown.render_as_string(hide_password=True)
+    printable = url.set(drivername="postgresql").update_query_dict(hidden)
+    return printable.render_as_string(hide_password=True)

@@ -29,7 +29,7 @@ FEW_CELLS: Final = 64
 BYTES, BYTE_PLANES, BIT_PLANES, GAPS = range(4)
 
 EMPTY_CELLS: Final = 4
-"""Where there are fewer counts than one for so many counters, distances are tried."""
+"""Distances are tried if there is less than one count for so many counters."""
 
 NEARLY_EMPTY_CELLS: Final = 64
 """Where there are even fewer, nothing else is."""
@@ -49,8 +49,8 @@ def encode_counters(counters: NDArray[np.int64], first_section: int) -> bytes:
         if counters.size <= FEW_CELLS:
             return plain
     sections = [counters[:first_section], counters[first_section:]]
-    described: bytes = msgpack.packb([_encode(each) for each in sections if each.size])
-    packed = bytes((SECTIONS,)) + described
+    body: bytes = msgpack.packb([_encode(section) for section in sections if section.size])
+    packed = bytes((SECTIONS,)) + body
     # Plain counters of many slices are decoded at once, which is worth a few bytes.
     if plain is not None and len(plain) <= len(packed) + len(packed) // 16:
         return plain
@@ -62,10 +62,9 @@ def encode_places(places: NDArray[np.int64], cells: int) -> bytes:
 
     Args:
         places: int64, at least one, ascending: each counter as often as its count.
-        cells: how many counters there are.
     """
-    described: bytes = msgpack.packb([(cells, 0, *_gaps(places))])
-    return bytes((SECTIONS,)) + described
+    body: bytes = msgpack.packb([(cells, 0, *_gaps(places))])
+    return bytes((SECTIONS,)) + body
 
 
 def read_places(body: bytes) -> NDArray[np.int64] | None:
@@ -140,8 +139,8 @@ def decode_many(bodies: Sequence[bytes], cells: int) -> NDArray[np.int64]:
             continue
         first = 0
         for count, least, size, form, content in _sections(body):
-            found = place, least, content
-            sections.setdefault((first, count, size, form), []).append(found)
+            part = place, least, content
+            sections.setdefault((first, count, size, form), []).append(part)
             first += count
     for (width, length), places in alike.items():
         joined = np.frombuffer(b"".join([bodies[place] for place in places]), np.uint8)
@@ -150,8 +149,10 @@ def decode_many(bodies: Sequence[bytes], cells: int) -> NDArray[np.int64]:
         counters[places, : wide.shape[1]] = wide
     for (first, count, size, form), parts in sections.items():
         places = [place for place, _, _ in parts]
-        lowest = np.array([each for _, each, _ in parts], np.int64)
-        of_section = _decoded(count, lowest, size, form, [content for _, _, content in parts])
+        lowest = np.array([lowest_of_part for _, lowest_of_part, _ in parts], np.int64)
+        of_section = _decode_sections(
+            count, lowest, size, form, [content for _, _, content in parts]
+        )
         end = min(first + count, cells)
         if first < end:
             counters[places, first:end] = of_section[:, : end - first]
@@ -163,7 +164,7 @@ def _decode(body: bytes) -> NDArray[np.int64]:
         return _widen(np.frombuffer(body, np.uint8, offset=1), body[0])
     return np.concatenate(
         [
-            _decoded(count, np.array([least], np.int64), size, form, [content])[0]
+            _decode_sections(count, np.array([least], np.int64), size, form, [content])[0]
             for count, least, size, form, content in _sections(body)
         ]
     )
@@ -187,7 +188,7 @@ def _encode(counters: NDArray[np.int64]) -> tuple[int, int, int, int, bytes]:
     narrow = np.empty(counters.size, f"<u{_container(width)}")
     np.subtract(counters, least, out=narrow, casting="unsafe")
     total = int(narrow.sum(dtype=np.uint64))
-    forms = [_gaps(_repeated(narrow))] if 0 < total <= counters.size // EMPTY_CELLS else []
+    forms = [_gaps(_repeat_counters(narrow))] if 0 < total <= counters.size // EMPTY_CELLS else []
     if not forms or total > counters.size // NEARLY_EMPTY_CELLS:
         rows = _bytes(narrow, width)
         planes = b"".join(
@@ -198,11 +199,11 @@ def _encode(counters: NDArray[np.int64]) -> tuple[int, int, int, int, bytes]:
             (width, BYTE_PLANES, compress(rows.T.tobytes())),
             (bits, BIT_PLANES, compress(planes)),
         ]
-    size, form, content = min(forms, key=lambda each: len(each[2]))
+    size, form, content = min(forms, key=lambda candidate: len(candidate[2]))
     return counters.size, least, size, form, content
 
 
-def _repeated(counters: NDArray[Any]) -> NDArray[np.int64]:
+def _repeat_counters(counters: NDArray[Any]) -> NDArray[np.int64]:
     """Each counter as often as its count, ascending."""
     (places,) = np.nonzero(counters)
     return np.repeat(places, counters[places].astype(np.int64))
@@ -215,7 +216,7 @@ def _gaps(places: NDArray[np.int64]) -> tuple[int, int, bytes]:
     return width, GAPS, compress(_bytes(gaps.astype(np.uint64), width).T.tobytes())
 
 
-def _decoded(
+def _decode_sections(
     cells: int, least: NDArray[np.int64], size: int, form: int, contents: Sequence[bytes]
 ) -> NDArray[np.int64]:
     """Sections that are stored alike: int64, (sections, cells).
@@ -228,8 +229,8 @@ def _decoded(
         contents: of each.
     """
     if form == GAPS:
-        found = [_from_gaps(cells, size, content) for content in contents]
-        return np.stack(found) + least[:, None]
+        rows = [_from_gaps(cells, size, content) for content in contents]
+        return np.stack(rows) + least[:, None]
     if form != BYTES:
         contents = list(map(decompress, contents))
     length = size * (-(-cells // 8) if form == BIT_PLANES else cells)

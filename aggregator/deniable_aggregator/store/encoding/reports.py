@@ -51,7 +51,7 @@ def join_reports(payloads: Iterable[bytes], width: int) -> bytes:
     """
     joined = b"".join(payloads)
     if width == 1 or len(joined) > FEW_REPORTS * width:
-        return _sorted(joined, width).tobytes()
+        return _sort_reports(joined, width).tobytes()
     return b"".join(sorted(joined[at : at + width] for at in range(0, len(joined), width)))
 
 
@@ -59,7 +59,7 @@ def encode_reports(reports: bytes, width: int) -> bytes:
     """The part that holds reports.
 
     Sorted reports have columns that repeat and columns of noise, so they are compressed column by
-    column. Narrow ones are numbers, whose differences are smaller than they. Where nothing is
+    column. Narrow reports are numbers, and their differences are smaller numbers. Where nothing is
     smaller, reports are left as they are.
 
     Args:
@@ -107,7 +107,7 @@ def _rows(numbers: NDArray[np.uint64], width: int) -> NDArray[np.uint8]:
     return wide[:, WIDEST_NUMBER - width :]
 
 
-def _sorted(joined: bytes, width: int) -> NDArray[Any]:
+def _sort_reports(joined: bytes, width: int) -> NDArray[Any]:
     if width in (1, 2, 4, 8):
         numbers = np.frombuffer(joined, f">u{width}")
         return np.sort(numbers.astype(f"=u{width}")).astype(f">u{width}")

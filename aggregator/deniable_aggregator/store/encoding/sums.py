@@ -24,9 +24,6 @@ class CounterSum:
 
     While there are fewer counts than one for `EMPTY_CELLS` counters, only the places of the counts
     are held, and from then on an array.
-
-    Args:
-        cells: how many counters there are.
     """
 
     def __init__(self, cells: int) -> None:
@@ -58,8 +55,8 @@ class CounterSum:
         Args:
             counters: int64, of one dimension.
         """
-        some = counters[: self.cells]
-        self._whole()[: some.size] += some
+        shortened = counters[: self.cells]
+        self._whole()[: shortened.size] += shortened
 
     def add_part(self, body: bytes) -> None:
         """Adds the counters of a part; those that it lacks are 0, and those beyond are left out.
@@ -74,7 +71,7 @@ class CounterSum:
             self.add_places(places[places < self.cells])
 
     def add_sum(self, other: CounterSum) -> None:
-        """Adds another sum; those of its counters that this one has not are left out."""
+        """Adds another sum. Counters beyond the last of this sum are left out."""
         if other._array is not None:
             self.add(other._array)
         for places in other._places:
@@ -93,8 +90,8 @@ class CounterSum:
         places = self.places()
         if places is not None:
             return np.unique(places, return_counts=True)
-        (found,) = np.nonzero(self._whole())
-        return found, self._whole()[found]
+        (nonzero,) = np.nonzero(self._whole())
+        return nonzero, self._whole()[nonzero]
 
     def array(self) -> NDArray[np.int64]:
         """All counters: int64, (cells,); the sum itself, not to be changed."""
@@ -110,10 +107,10 @@ class CounterSum:
 
     def equals(self, other: CounterSum) -> bool:
         """Whether another sum has the same counters."""
-        one, two = self.places(), other.places()
-        if one is None or two is None:
+        own, two = self.places(), other.places()
+        if own is None or two is None:
             return np.array_equal(self._whole(), other._whole())
-        return self.cells == other.cells and np.array_equal(one, two)
+        return self.cells == other.cells and np.array_equal(own, two)
 
     def encode(self, first_section: int) -> bytes:
         """The part that holds these counters.
@@ -129,14 +126,14 @@ class CounterSum:
             and 0 < places.size * NEARLY_EMPTY_CELLS <= self.cells
         ):
             return encode_places(places, self.cells)
-        return encode_counters(self._counted(), first_section)
+        return encode_counters(self._count_places(), first_section)
 
     def _whole(self) -> NDArray[np.int64]:
-        self._array = self._counted()
+        self._array = self._count_places()
         self._places, self._few = [], 0
         return self._array
 
-    def _counted(self) -> NDArray[np.int64]:
+    def _count_places(self) -> NDArray[np.int64]:
         if self._array is not None:
             return self._array
         counters = np.zeros(self.cells, np.int64)

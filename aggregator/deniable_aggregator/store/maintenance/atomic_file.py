@@ -41,9 +41,9 @@ def require_absent(file: Path) -> None:
     Raises:
         StoreRefusedError: if one of them exists.
     """
-    for each in (file, *(Path(f"{file}{ending}") for ending in ("-wal", "-shm", "-journal"))):
-        if each.exists():
-            raise StoreRefusedError(f"{each}: exists, and nothing is overwritten. Name a new file.")
+    for path in (file, *(Path(f"{file}{ending}") for ending in ("-wal", "-shm", "-journal"))):
+        if path.exists():
+            raise StoreRefusedError(f"{path}: exists, and nothing is overwritten. Name a new file.")
 
 
 def _sync(path: Path) -> None:

@@ -47,10 +47,10 @@ def backup(target: str | Path, file: Path, progress: Callable[[int, int], None])
     revisions: list[str] = []
 
     def check(connection: Connection, name: str) -> None:
-        found = revision_of(connection, name)
-        if found is None:
+        revision_found = revision_of(connection, name)
+        if revision_found is None:
             raise StoreRefusedError(f"{name}: is empty; there is nothing to back up")
-        revisions.append(found)
+        revisions.append(revision_found)
         if is_url(target):
             schema.append(connection.exec_driver_sql("SELECT current_schema()").scalar_one())
 
@@ -122,10 +122,10 @@ def _refuse_other_kind(file: Path, *, to_server: bool) -> None:
 
 def _record_restore(connection: Connection, name: str) -> None:
     """Records the restore in the audit log, unless the store must be migrated first."""
-    found = revision_of(connection, name)
-    if found is None:
+    revision_found = revision_of(connection, name)
+    if revision_found is None:
         raise StoreRefusedError(f"{name}: is empty, and not a backup of a store")
-    if found == REVISION:
+    if revision_found == REVISION:
         # Somebody may have signed out since the backup.
         connection.execute(delete(sessions))
         append(connection, record_from_command_line(AuditAction.STORE_RESTORE))
@@ -157,10 +157,10 @@ def _copy(source: Path, part: Path, progress: Callable[[int, int], None]) -> Non
                 progress=lambda _, remaining, total: progress(total - remaining, total),
             )
             writing.execute("PRAGMA journal_mode = DELETE")
-            found = writing.execute("PRAGMA integrity_check").fetchall()
+            problems = writing.execute("PRAGMA integrity_check").fetchall()
     except sqlite3.Error as error:
         raise StoreUnavailableError(f"{source}: cannot be copied: {error}") from error
-    if found != [("ok",)]:
+    if problems != [("ok",)]:
         raise StoreUnavailableError(
             f"{source}: is damaged; the copy was not kept. Use an earlier backup."
         )

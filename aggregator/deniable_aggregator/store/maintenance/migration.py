@@ -45,13 +45,13 @@ def migrate(target: str | Path) -> MigrationResult:
         StoreUnavailableError: if the store cannot be written; then nothing has changed.
     """
     require_existing(target)
-    found: list[str] = []
+    revisions: list[str] = []
 
     def prepare(connection: Connection, name: str) -> None:
-        found.append(upgrade(connection, name))
+        revisions.append(upgrade(connection, name))
 
     open_database(target, prepare).close()
-    return MigrationResult(found[0], REVISION)
+    return MigrationResult(revisions[0], REVISION)
 
 
 def upgrade(connection: Connection, name: str) -> str:
@@ -67,17 +67,17 @@ def upgrade(connection: Connection, name: str) -> str:
     Raises:
         StoreRefusedError: if the database is not a store, or a later version wrote it.
     """
-    found = revision_of(connection, name)
-    if found is None:
+    revision_found = revision_of(connection, name)
+    if revision_found is None:
         raise StoreRefusedError(f"{name}: is empty. deniable serve --store {name} creates a store.")
     scripts = ScriptDirectory.from_config(_alembic_config(connection))
-    if found not in {script.revision for script in scripts.walk_revisions()}:
-        raise newer_schema_error(name, found)
+    if revision_found not in {script.revision for script in scripts.walk_revisions()}:
+        raise newer_schema_error(name, revision_found)
     run_revisions(connection)
-    if found != REVISION:
-        details = {"from": found, "to": REVISION}
+    if revision_found != REVISION:
+        details = {"from": revision_found, "to": REVISION}
         append(connection, record_from_command_line(AuditAction.STORE_MIGRATE, **details))
-    return found
+    return revision_found
 
 
 def run_revisions(connection: Connection) -> None:

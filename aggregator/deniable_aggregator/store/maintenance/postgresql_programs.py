@@ -19,16 +19,14 @@ def run_program(program: str, url: URL, options: list[str]) -> None:
     """Runs a program of PostgreSQL on a database.
 
     Args:
-        program: its name.
-        url: the database.
         options: further arguments.
 
     Raises:
         StoreRefusedError: if the program is not installed.
         StoreUnavailableError: if it fails.
     """
-    found = find_program(program)
-    if found is None:
+    path = find_program(program)
+    if path is None:
         raise StoreRefusedError(
             f"this needs {program}: install PostgreSQL's client programs (Debian: "
             "postgresql-client), of the server's version or later"
@@ -40,16 +38,16 @@ def run_program(program: str, url: URL, options: list[str]) -> None:
         lines = (f"{name}={value}" for name, value in parameters.items())
         service.touch(mode=0o600)
         service.write_text("\n".join(["[deniable]", *lines, ""]), encoding="utf-8")
-        done = subprocess.run(  # noqa: S603  a program of PostgreSQL's, with arguments made here
-            [found, "--dbname=service=deniable", "--no-password", *options],
+        process = subprocess.run(  # noqa: S603  a program of PostgreSQL's, with arguments made here
+            [path, "--dbname=service=deniable", "--no-password", *options],
             env={**os.environ, "PGSERVICEFILE": str(service)},
             capture_output=True,
             text=True,
             check=False,
         )
-    if done.returncode:
+    if process.returncode:
         # Only the first line, which says what went wrong: those after it may quote rows.
-        reason = next(iter(done.stderr.splitlines()), f"status {done.returncode}")
+        reason = next(iter(process.stderr.splitlines()), f"status {process.returncode}")
         raise StoreUnavailableError(f"{program} failed: {reason}")
 
 

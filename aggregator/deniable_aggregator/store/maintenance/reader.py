@@ -42,12 +42,12 @@ def allow_reader(target: str | Path, role: str) -> None:
     require_existing(target)
     with closing(open_database(target)) as database, database.write() as connection:
         _require_role(connection, role)
-        named = connection.dialect.identifier_preparer.quote(role)
+        quoted = connection.dialect.identifier_preparer.quote(role)
         schema = connection.dialect.identifier_preparer.quote(
             connection.exec_driver_sql("SELECT current_schema()").scalar_one()
         )
-        connection.exec_driver_sql(f"GRANT USAGE ON SCHEMA {schema} TO {named}")
-        connection.exec_driver_sql(f"GRANT SELECT ON {', '.join(READABLE)} TO {named}")
+        connection.exec_driver_sql(f"GRANT USAGE ON SCHEMA {schema} TO {quoted}")
+        connection.exec_driver_sql(f"GRANT SELECT ON {', '.join(READABLE)} TO {quoted}")
         _require_nothing_else(connection, role)
         append(connection, record_from_command_line(AuditAction.STORE_READER))
 
@@ -55,25 +55,25 @@ def allow_reader(target: str | Path, role: str) -> None:
 def _require_role(connection: Connection, role: str) -> None:
     query = text("SELECT 1 FROM pg_roles WHERE rolname = :role")
     if connection.execute(query, {"role": role}).first() is None:
-        named = connection.dialect.identifier_preparer.quote(role)
+        quoted = connection.dialect.identifier_preparer.quote(role)
         raise StoreRefusedError(
-            f"there is no role {role}. Make one first, in psql: CREATE ROLE {named} LOGIN PASSWORD "
-            "'...'"
+            f"there is no role {role}. Make one first, in psql: CREATE ROLE {quoted} LOGIN "
+            "PASSWORD '...'"
         )
 
 
 def _require_nothing_else(connection: Connection, role: str) -> None:
     allowed = text("SELECT has_table_privilege(:role, :name, :act)")
-    others = {
+    objections = {
         name: None
         for name in (*metadata.tables, LATEST_ESTIMATES)
         for act in ("SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE")
         if not (name in READABLE and act == "SELECT")
         and connection.execute(allowed, {"role": role, "name": name, "act": act}).scalar_one()
     }
-    if others:
+    if objections:
         raise StoreRefusedError(
             f"the role {role} may do more than read estimates, with the tables "
-            f"{', '.join(others)}. Name one that neither owns the tables nor is a superuser, and "
-            "revoke what it was granted"
+            f"{', '.join(objections)}. Name one that neither owns the tables nor is a superuser, "
+            "and revoke what it was granted"
         )

@@ -20,7 +20,6 @@ def summary(target: str | Path, today: int) -> dict[str, Any]:
     """Counts what a store holds.
 
     Args:
-        target: the store.
         today: days since 1970-01-01.
 
     Returns:
@@ -70,23 +69,23 @@ def _days(connection: Connection) -> dict[str, Any]:
     first, last = connection.execute(
         select(func.min(tallies.c.epoch), func.max(tallies.c.epoch))
     ).one()
-    of = select(func.count()).select_from(epochs)
+    count = select(func.count()).select_from(epochs)
     return {
         "first": first,
         "last": last,
-        "open": connection.execute(of.where(epochs.c.key.is_not(None))).scalar_one(),
-        "closed": connection.execute(of.where(epochs.c.key.is_(None))).scalar_one(),
+        "open": connection.execute(count.where(epochs.c.key.is_not(None))).scalar_one(),
+        "closed": connection.execute(count.where(epochs.c.key.is_(None))).scalar_one(),
     }
 
 
 def _keys(connection: Connection, today: int) -> dict[str, int]:
-    of = select(func.count()).select_from(keys)
+    count = select(func.count()).select_from(keys)
     conditions = {
         "valid": keys.c.revoked.is_(None) & or_(keys.c.expires.is_(None), keys.c.expires >= today),
         "revoked": keys.c.revoked.is_not(None),
         "excluded": keys.c.excluded.is_not(None),
     }
     return {
-        name: connection.execute(of.where(condition)).scalar_one()
+        name: connection.execute(count.where(condition)).scalar_one()
         for name, condition in conditions.items()
     }

@@ -30,7 +30,6 @@ def export_store(target: str | Path, file: Path, progress: Callable[[int, int], 
     """Copies a store into a new SQLite file, which is a store itself.
 
     Args:
-        target: a store of this version.
         file: must not exist; only its owner may read it then.
         progress: called with the number of copied rows and of all rows.
 
@@ -81,7 +80,6 @@ def copy_store(
     the move counts once.
 
     Args:
-        source: a store.
         target: a store without any content; created if absent.
         progress: called with the number of copied rows and of all rows.
         act: the action to record in the copy's audit log, if any.
@@ -89,35 +87,35 @@ def copy_store(
     Returns:
         How many rows were copied.
     """
-    tables = [each for each in metadata.sorted_tables if each not in (revision, sessions)]
+    tables = [table for table in metadata.sorted_tables if table not in (revision, sessions)]
     origin = open_database(source)
     try:
         destination = open_database(target)
         try:
             with origin.read() as reading, destination.write() as writing:
-                found = {table.name: _count_rows(writing, table) for table in tables}
-                if any(found.values()):
-                    full = ", ".join(name for name, number in found.items() if number)
+                rows_by_table = {table.name: _count_rows(writing, table) for table in tables}
+                if any(rows_by_table.values()):
+                    full = ", ".join(name for name, number in rows_by_table.items() if number)
                     raise StoreRefusedError(
                         f"{destination.name}: must be empty, but it has content in {full}. "
                         "Name a new store."
                     )
                 total = sum(_count_rows(reading, table) for table in tables)
-                done = 0
+                copied = 0
                 progress(0, total)
                 for table in tables:
                     for rows in _row_chunks(reading, table):
                         writing.execute(insert(table), rows)
-                        done += len(rows)
-                        progress(done, total)
+                        copied += len(rows)
+                        progress(copied, total)
                 _require_equal(reading, writing, tables)
                 if act is not None:
-                    append(writing, record_from_command_line(act, rows=done))
+                    append(writing, record_from_command_line(act, rows=copied))
         finally:
             destination.close()
     finally:
         origin.close()
-    return done
+    return copied
 
 
 def _count_rows(connection: Connection, table: Table) -> int:
@@ -130,8 +128,8 @@ def _row_chunks(connection: Connection, table: Table) -> Iterator[list[dict[str,
     query = select(table).execution_options(yield_per=FETCHED_ROWS)
     rows: list[dict[str, Any]] = []
     size = 0
-    with connection.execute(query) as found:
-        for row in found.mappings():
+    with connection.execute(query) as result:
+        for row in result.mappings():
             rows.append(dict(row))
             size += sum(len(row[name] or b"") for name in binary)
             if len(rows) >= INSERTED_ROWS or size >= INSERTED_BYTES:

@@ -23,7 +23,6 @@ class StoredAnnotation(NamedTuple):
 
     Attributes:
         day: in days since 1970-01-01.
-        text: what it was.
     """
 
     day: int
@@ -37,14 +36,10 @@ class StoredAnnotations:
         self._database = database
 
     def all(self, application: str) -> list[StoredAnnotation]:
-        """The annotations of an application, by day.
-
-        Args:
-            application: whose they are.
-        """
+        """The annotations of an application, by day."""
         columns = annotated_days.c.day, annotated_days.c.text
-        here = annotated_days.c.application == application
-        query = select(*columns).where(here).order_by(annotated_days.c.day)
+        condition = annotated_days.c.application == application
+        query = select(*columns).where(condition).order_by(annotated_days.c.day)
         with self._database.look_up() as connection:
             return [StoredAnnotation(*row) for row in connection.execute(query)]
 
@@ -58,19 +53,16 @@ class StoredAnnotations:
         """Writes an annotation, in place of one of the same day, and records that in the audit log.
 
         Args:
-            application: whose it is.
-            new: the annotation.
             check: called with how many other days are annotated, in the same transaction; raises
                 if there is no room for one more.
-            record: the entry for the audit log.
         """
-        others = annotated_days.c.application == application, annotated_days.c.day != new.day
+        conditions = annotated_days.c.application == application, annotated_days.c.day != new.day
         row: dict[str, Any] = {"application": application, **new._asdict()}
         with self._database.write() as connection:
             lock_audit_log(connection)
-            count = select(func.count()).select_from(annotated_days).where(*others)
+            count = select(func.count()).select_from(annotated_days).where(*conditions)
             check(int(connection.execute(count).scalar_one()))
-            connection.execute(delete(annotated_days).where(*_here(application, new.day)))
+            connection.execute(delete(annotated_days).where(*_day_conditions(application, new.day)))
             connection.execute(insert(annotated_days).values(row))
             append(connection, record)
 
@@ -78,20 +70,20 @@ class StoredAnnotations:
         """Deletes an annotation, and records that in the audit log.
 
         Args:
-            application: whose it is.
             day: in days since 1970-01-01.
-            record: the entry for the audit log.
 
         Returns:
             Whether there was one.
         """
         with self._database.write() as connection:
             lock_audit_log(connection)
-            found = connection.execute(delete(annotated_days).where(*_here(application, day)))
-            if found.rowcount:
+            deleted = connection.execute(
+                delete(annotated_days).where(*_day_conditions(application, day))
+            )
+            if deleted.rowcount:
                 append(connection, record)
-        return bool(found.rowcount)
+        return bool(deleted.rowcount)
 
 
-def _here(application: str, day: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _day_conditions(application: str, day: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return annotated_days.c.application == application, annotated_days.c.day == day

@@ -30,11 +30,9 @@ class ArchivedFile(NamedTuple):
 
     Attributes:
         application: whose reports it has.
-        metric: the name of their metric.
         digest: of their spec.
         epoch: their day.
         number: 0, or higher for reports that came after the file before.
-        reports: how many it has.
         size: its length in bytes.
         sha256: of its content.
     """
@@ -73,11 +71,11 @@ class Archive:
     def store_id(self) -> str:
         """The name that the files of this store have: random, and the same for ever."""
         with self._database.write() as connection:
-            found = connection.execute(select(archive.c.store)).scalar_one_or_none()
-            if found is None:
-                found = secrets.token_hex(STORE_ID_BYTES)
-                connection.execute(insert(archive).values(store=found))
-        return found
+            name = connection.execute(select(archive.c.store)).scalar_one_or_none()
+            if name is None:
+                name = secrets.token_hex(STORE_ID_BYTES)
+                connection.execute(insert(archive).values(store=name))
+        return name
 
     def closed_days(self) -> list[int]:
         """The closed days that may have reports for the archive."""
@@ -87,12 +85,12 @@ class Archive:
 
     def waiting(self, epoch: int) -> dict[bytes, list[StoredPart]]:
         """The parts of a day that wait for the archive, by digest."""
-        found: defaultdict[bytes, list[StoredPart]] = defaultdict(list)
+        parts_by_version: defaultdict[bytes, list[StoredPart]] = defaultdict(list)
         with self._database.read() as connection:
             for digest, part in parts_of_day(connection, epoch):
                 if awaits_archive(part.form):
-                    found[digest].append(part)
-        return dict(found)
+                    parts_by_version[digest].append(part)
+        return dict(parts_by_version)
 
     def read(self, parts: Sequence[StoredPart]) -> tuple[list[tuple[str, bytes]], dict[int, bytes]]:
         """The reports of parts.
@@ -134,12 +132,6 @@ class Archive:
     ) -> bool:
         """Writes that a complete file has the reports of parts, which get their final form.
 
-        Args:
-            counter: the tally of the spec.
-            file: the file.
-            parts: whose reports it has.
-            bodies: of these parts.
-
         Returns:
             False if another process has changed one of them; then nothing has changed.
         """
@@ -149,8 +141,8 @@ class Archive:
             by_slice[part.where].append(NewPart(part.reports, body))
         new = [
             (where, merged)
-            for where, found in by_slice.items()
-            for merged in merge(counter, found, final=True)
+            for where, parts in by_slice.items()
+            for merged in merge(counter, parts, final=True)
         ]
         row = {name: getattr(file, name) for name in _COLUMNS}
         row |= {"metric": parts[0].where.metric, "listed": 0}

@@ -41,8 +41,8 @@ class AuditLog:
         """Yields the entries after a sequence number, in order."""
         query = _entries().where(audit.c.sequence > after).order_by(audit.c.sequence)
         query = query.execution_options(yield_per=FETCHED_ROWS)
-        with self._database.read() as connection, connection.execute(query) as found:
-            for row in found:
+        with self._database.read() as connection, connection.execute(query) as rows:
+            for row in rows:
                 yield AuditEntry(*row)
 
     def last(self, entries: int) -> list[AuditEntry]:
@@ -56,14 +56,10 @@ class AuditLog:
             return [AuditEntry(*row) for row in connection.execute(query)][::-1]
 
     def newest_details(self, act: AuditAction) -> dict[str, Any] | None:
-        """The details of the last entry of an action; None if there is none.
-
-        Args:
-            act: the action.
-        """
+        """The details of the last entry of an action; None if there is none."""
         with self._database.look_up() as connection:
-            found = connection.execute(_details(act)).scalar_one_or_none()
-        return None if found is None else json.loads(found)
+            details = connection.execute(_details(act)).scalar_one_or_none()
+        return None if details is None else json.loads(details)
 
     def record_if_changed(self, record: AuditRecord) -> bool:
         """Records a state, such as a setting, unless the last entry of its action says the same.
@@ -72,8 +68,8 @@ class AuditLog:
             Whether it was recorded.
         """
         with self._database.read() as connection:
-            found = connection.execute(_details(record.act)).scalar_one_or_none()
-        if found == canonical_json(record.details):
+            details = connection.execute(_details(record.act)).scalar_one_or_none()
+        if details == canonical_json(record.details):
             return False
         with self._database.write() as connection:
             append(connection, record)
@@ -81,11 +77,7 @@ class AuditLog:
 
 
 def lock_audit_log(connection: Connection) -> None:
-    """Waits for other transactions that record an action, and makes later ones wait for this one.
-
-    Args:
-        connection: in the transaction of the action.
-    """
+    """Makes transactions that record actions wait for each other, until this one ends."""
     # SQLite has one writing transaction at a time anyway.
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(_LOCK)
@@ -97,7 +89,6 @@ def append(connection: Connection, record: AuditRecord) -> None:
     Args:
         connection: in the transaction of the action. This should be its last step, as nobody else
             can record anything until it ends.
-        record: what to record.
 
     Raises:
         StoreUnavailableError: if somebody has damaged the last hash, so that no entry can follow.
@@ -106,7 +97,7 @@ def append(connection: Connection, record: AuditRecord) -> None:
     row = connection.execute(_entries().order_by(audit.c.sequence.desc()).limit(1)).one_or_none()
     last = None if row is None else AuditEntry(*row)
     if last is not None and not isinstance(last.hash, bytes):
-        raise StoreUnavailableError("the audit log is damaged; see deniable audit-log verify")
+        raise StoreUnavailableError("the audit log is damaged; see deniable log verify")
     connection.execute(insert(audit).values(next_entry(last, record)._asdict()))
 
 

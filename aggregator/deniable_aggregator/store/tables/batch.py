@@ -53,12 +53,8 @@ class Batch:
     """Rows of the inbox that are being moved to tallies.
 
     Args:
-        rows: the rows.
         reading: begins a read, or continues the transaction that holds the rows' locks.
         writing: begins a transaction, or a savepoint in the one that holds the rows' locks.
-
-    Attributes:
-        rows: the rows.
     """
 
     def __init__(
@@ -80,9 +76,9 @@ class Batch:
 
     def unknown_keys(self) -> frozenset[str]:
         """The ids of keys that rows came with and that are not in the store."""
-        wanted = {row.key for row in self.rows}
+        key_ids = {row.key for row in self.rows}
         with self._reading() as connection:
-            return frozenset(wanted - _key_numbers(connection, wanted).keys())
+            return frozenset(key_ids - _key_numbers(connection, key_ids).keys())
 
     def move_to_tallies(
         self,
@@ -132,9 +128,9 @@ class Batch:
             parts, merged = _with_new(
                 counter, packed[where], chosen[where], bodies, keep_reports=keep_reports
             )
-            new += [(numbers[where], each) for each in parts]
+            new += [(numbers[where], part) for part in parts]
             gone += merged
-        rows = [row for _, some in groups.values() for row in some]
+        rows = [row for _, members in groups.values() for row in members]
         arrived = sum_by_total(
             (numbers[where], len(packed[where]) // counter.report_bytes)
             for where, (counter, _) in groups.items()
@@ -204,7 +200,7 @@ def _with_new(
     alone = NewPart(
         len(packed) // counter.report_bytes, encode_reports(packed, counter.report_bytes)
     )
-    old = [NewPart(each.reports, bodies.get(each.part, b"")) for each in chosen]
+    old = [NewPart(part.reports, bodies.get(part.part, b"")) for part in chosen]
     try:
         return merge(counter, [alone, *old], keep_reports=keep_reports), chosen
     except Exception as error:  # noqa: BLE001  see above
@@ -218,8 +214,8 @@ def slice_numbers(
     """The numbers of slices, which are of registered metrics and of keys of the store."""
     digests = sorted({where.digest for where in groups})
     metric_numbers: dict[bytes, int] = {}
-    for some in in_chunks(digests):
-        query = select(metrics.c.digest, metrics.c.number).where(metrics.c.digest.in_(some))
+    for chunk in in_chunks(digests):
+        query = select(metrics.c.digest, metrics.c.number).where(metrics.c.digest.in_(chunk))
         metric_numbers.update(
             (bytes(digest), number) for digest, number in connection.execute(query)
         )
@@ -233,7 +229,7 @@ def slice_numbers(
 
 def _key_numbers(connection: Connection, ids: Collection[str]) -> dict[str, int]:
     numbers: dict[str, int] = {}
-    for some in in_chunks(sorted(ids)):
-        query = select(keys.c.id, keys.c.number).where(keys.c.id.in_(some))
+    for chunk in in_chunks(sorted(ids)):
+        query = select(keys.c.id, keys.c.number).where(keys.c.id.in_(chunk))
         numbers.update((key, number) for key, number in connection.execute(query))
     return numbers

@@ -55,7 +55,7 @@ class CountedDay(NamedTuple):
         """The same with more reports.
 
         Args:
-            other: those that wait, of one key.
+            other: the waiting reports of one key.
         """
         return CountedDay(
             self.parts + other.parts,
@@ -97,7 +97,7 @@ class CountedVersion(NamedTuple):
     def first(self) -> int | None:
         """The first day with reports that are not left out; None if there is none."""
         days = [day for day, counted in self.days.items() if counted.has_reports]
-        days += [each.first for each in self.rolled if each.first is not None]
+        days += [period.first for period in self.rolled if period.first is not None]
         return min(days, default=None)
 
 
@@ -119,11 +119,11 @@ class CountedDays:
         closed = epochs.c.key.is_(None), epochs.c.epoch < before
         # A day that is settled again after something came late gets another random number.
         settled = select(func.count(), func.sum(epochs.c.settled)).where(*closed)
-        others = select(epochs.c.epoch).where(*closed, epochs.c.settled.is_(None))
+        open_days = select(epochs.c.epoch).where(*closed, epochs.c.settled.is_(None))
         unsettled = (
             select(func.count(), func.sum(tallies.c.part))
             .join_from(metrics, tallies, tallies.c.metric == metrics.c.number)
-            .where(tallies.c.epoch.in_(others))
+            .where(tallies.c.epoch.in_(open_days))
         )
         rolled = select(func.count(), func.sum(rolled_periods.c.id))
         last = select(func.max(audit.c.sequence)).where(audit.c.act.in_(_CHANGING))
@@ -160,7 +160,7 @@ class CountedDays:
             for number, epoch, waiting in _waiting(connection, before, left_out):
                 counted = days[number].get(epoch, CountedDay(0, 0, 0, 0, has_reports=False))
                 days[number][epoch] = counted.plus(waiting)
-            rolled = _rolled(connection, before, left_out)
+            rolled = _rolled_days(connection, before, left_out)
         return {
             digest: CountedVersion(days.get(number, {}), rolled.get(number, []))
             for number, digest in digests.items()
@@ -186,10 +186,12 @@ def _days(
         .where(tallies.c.epoch < before)
         .group_by(tallies.c.metric, tallies.c.epoch)
     )
-    found: defaultdict[int, dict[int, CountedDay]] = defaultdict(dict)
+    days_by_metric: defaultdict[int, dict[int, CountedDay]] = defaultdict(dict)
     for metric, epoch, parts, sum_, out, of_keys, counted in connection.execute(query):
-        found[metric][epoch] = CountedDay(parts, int(sum_), int(out), int(of_keys), counted > 0)
-    return found
+        days_by_metric[metric][epoch] = CountedDay(
+            parts, int(sum_), int(out), int(of_keys), counted > 0
+        )
+    return days_by_metric
 
 
 def _waiting(
@@ -197,13 +199,13 @@ def _waiting(
 ) -> Iterator[tuple[int, int, CountedDay]]:
     """What waits in the inbox and is in answers too: number of the version, day, and what it is."""
     ids = func.count(), func.min(inbox.c.id), func.max(inbox.c.id)
-    of = metrics.c.number, inbox.c.epoch, keys.c.number
+    columns = metrics.c.number, inbox.c.epoch, keys.c.number
     query = (
-        select(*of, *ids)
+        select(*columns, *ids)
         .join_from(inbox, metrics, inbox.c.digest == metrics.c.digest)
         .join(keys, inbox.c.key == keys.c.id)
         .where(inbox.c.epoch < before)
-        .group_by(*of)
+        .group_by(*columns)
     )
     for number, epoch, key, rows, first, last in connection.execute(query):
         is_out = key in left_out
@@ -211,7 +213,7 @@ def _waiting(
         yield number, epoch, CountedDay(rows, *sums, has_reports=not is_out)
 
 
-def _rolled(
+def _rolled_days(
     connection: Connection, before: int, left_out: frozenset[int]
 ) -> dict[int, list[RolledDays]]:
     """By the number of the version."""
@@ -221,12 +223,12 @@ def _rolled(
         .where(rolled_periods.c.until < before)
         .order_by(rolled_periods.c.metric, rolled_periods.c.since, rolled_periods.c.id)
     )
-    found: defaultdict[int, dict[tuple[int, int], RolledDays]] = defaultdict(dict)
+    periods_by_metric: defaultdict[int, dict[tuple[int, int], RolledDays]] = defaultdict(dict)
     for metric, since, until, part, key, first in connection.execute(query):
-        days = found[metric].get((since, until), RolledDays(since, until, None, ()))
+        days = periods_by_metric[metric].get((since, until), RolledDays(since, until, None, ()))
         is_out = key in left_out
         firsts = [day for day in (days.first, None if is_out else first) if day is not None]
-        found[metric][since, until] = days._replace(
+        periods_by_metric[metric][since, until] = days._replace(
             first=min(firsts, default=None), parts=(*days.parts, (part, is_out))
         )
-    return {metric: list(periods.values()) for metric, periods in found.items()}
+    return {metric: list(periods.values()) for metric, periods in periods_by_metric.items()}

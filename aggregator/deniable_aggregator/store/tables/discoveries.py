@@ -32,7 +32,6 @@ class NewDiscovery(NamedTuple):
     Attributes:
         tag: 32 bytes, the same as long as nothing has changed that the result depends on.
         application: whose metric it is.
-        metric: the metric's name.
         since: the first day that it is about, in days since 1970-01-01.
         until: the last day, inclusive.
         asked: the day on which it is asked.
@@ -57,7 +56,6 @@ class StoredDiscovery(NamedTuple):
         number: names it; later ones have larger numbers.
         tag: as of `NewDiscovery`.
         application: whose metric it is.
-        metric: the metric's name.
         since: the first day that it is about, in days since 1970-01-01.
         until: the last day, inclusive.
         asked: the day on which it was asked first.
@@ -96,87 +94,69 @@ class Discoveries:
         self._database = database
 
     def ask(self, new: NewDiscovery) -> StoredDiscovery:
-        """Adds a question, unless it is there already. One that failed waits again.
-
-        Args:
-            new: the question.
-        """
+        """Adds a question, unless it is there already. One that failed waits again."""
         same = discoveries.c.tag == new.tag
         waiting = {"state": WAITING, "beats": 0, "stage": "", "progress": 0.0, "failure": None}
         for _ in range(_ATTEMPTS):
             with self._database.write() as connection:
-                again = update(discoveries).where(same, discoveries.c.state == FAILED)
-                connection.execute(again.values(**waiting, lists=new.lists))
+                restart = update(discoveries).where(same, discoveries.c.state == FAILED)
+                connection.execute(restart.values(**waiting, lists=new.lists))
                 last = connection.execute(select(func.max(discoveries.c.number))).scalar_one()
                 add = _insert[connection.dialect.name](discoveries).on_conflict_do_nothing()
                 row = {"number": (last or 0) + 1, **new._asdict(), **waiting}
                 connection.execute(add.values(**row))
-                found = connection.execute(select(*_columns).where(same)).one_or_none()
-            if found is not None:
-                return _stored(found)
+                stored = connection.execute(select(*_columns).where(same)).one_or_none()
+            if stored is not None:
+                return _stored_discovery(stored)
         raise StoreUnavailableError("no number could be found for a question")
 
     def knows(self, tag: bytes) -> bool:
-        """Whether a question has a result, or waits for one.
-
-        Args:
-            tag: of the question.
-        """
-        here = discoveries.c.tag == tag, discoveries.c.state != FAILED
+        """Whether a question has a result, or waits for one."""
+        conditions = discoveries.c.tag == tag, discoveries.c.state != FAILED
         with self._database.look_up() as connection:
-            found: bool = connection.execute(select(exists().where(*here))).scalar_one()
-        return found
+            is_known: bool = connection.execute(select(exists().where(*conditions))).scalar_one()
+        return is_known
 
     def find(self, application: str, metric: str, number: int) -> StoredDiscovery | None:
-        """A question about a metric; None if there is none with this number.
-
-        Args:
-            application: whose metric it is.
-            metric: the metric's name.
-            number: of the question.
-        """
-        here = discoveries.c.number == number
+        """A question about a metric; None if there is none with this number."""
+        condition = discoveries.c.number == number
         with self._database.look_up() as connection:
-            row = connection.execute(_of(application, metric).where(here)).one_or_none()
-        return None if row is None else _stored(row)
+            row = connection.execute(
+                _select_of_metric(application, metric).where(condition)
+            ).one_or_none()
+        return None if row is None else _stored_discovery(row)
 
     def newest(self, application: str, metric: str, most: int) -> list[StoredDiscovery]:
         """The last questions about a metric, newest first.
 
         Args:
-            application: whose metric it is.
-            metric: the metric's name.
             most: how many, at most.
         """
-        query = _of(application, metric).order_by(discoveries.c.number.desc()).limit(most)
+        query = (
+            _select_of_metric(application, metric).order_by(discoveries.c.number.desc()).limit(most)
+        )
         with self._database.look_up() as connection:
-            return [_stored(row) for row in connection.execute(query)]
+            return [_stored_discovery(row) for row in connection.execute(query)]
 
     def before(self, application: str, metric: str, day: int) -> StoredDiscovery | None:
         """The result about the last days that all lie before a day; the newest of several.
 
         Args:
-            application: whose metric it is.
-            metric: the metric's name.
             day: in days since 1970-01-01.
         """
         earlier = discoveries.c.state == DONE, discoveries.c.until < day
         last = discoveries.c.until.desc(), discoveries.c.number.desc()
-        query = _of(application, metric).where(*earlier).order_by(*last).limit(1)
+        query = _select_of_metric(application, metric).where(*earlier).order_by(*last).limit(1)
         with self._database.look_up() as connection:
             row = connection.execute(query).one_or_none()
-        return None if row is None else _stored(row)
+        return None if row is None else _stored_discovery(row)
 
     def result(self, number: int) -> bytes | None:
-        """What was found, as JSON; None if there is no result.
-
-        Args:
-            number: of the question.
-        """
+        """What was found, as JSON; None if there is no result."""
         query = select(discoveries.c.result).where(discoveries.c.number == number)
         with self._database.look_up() as connection:
-            found = connection.execute(query).scalar_one_or_none()
-        return None if found is None else bytes(found)
+            result = connection.execute(query).scalar_one_or_none()
+        return None if result is None else bytes(result)
 
     def claim(self) -> tuple[StoredDiscovery, bytes] | None:
         """Takes the question that has waited longest, and its lists; None if none waits."""
@@ -191,15 +171,14 @@ class Discoveries:
             row = connection.execute(query).one_or_none()
             if row is None:
                 return None
-            here = discoveries.c.number == row.number
-            connection.execute(update(discoveries).where(here).values(state=RUNNING))
-        return _stored(row[:-1])._replace(state=RUNNING), bytes(row.lists or b"")
+            condition = discoveries.c.number == row.number
+            connection.execute(update(discoveries).where(condition).values(state=RUNNING))
+        return _stored_discovery(row[:-1])._replace(state=RUNNING), bytes(row.lists or b"")
 
     def beat(self, number: int, stage: str, progress: float) -> bool:
         """Says that somebody works on a question, and how far the run is.
 
         Args:
-            number: of the question.
             stage: what the run is doing.
             progress: how much of it is done, in [0, 1].
 
@@ -214,7 +193,6 @@ class Discoveries:
         """Stores a result. Earlier results of the same question about the same metric are deleted.
 
         Args:
-            number: of the question.
             result: JSON.
 
         Returns:
@@ -239,7 +217,6 @@ class Discoveries:
         """Notes that a run has failed; whoever asks again starts another one.
 
         Args:
-            number: of the question.
             why: for whoever asked.
 
         Returns:
@@ -275,28 +252,27 @@ def delete_unkept_discoveries(connection: Connection, first: Any) -> None:
     """Deletes discoveries about days of which no reports are kept, and of removed metrics.
 
     Args:
-        connection: in a transaction.
         first: an expression over `metrics`: the first day of which reports are kept.
     """
-    kept = exists().where(
+    used = exists().where(
         metrics.c.application == discoveries.c.application,
         metrics.c.name == discoveries.c.metric,
         discoveries.c.until >= first,
     )
-    connection.execute(delete(discoveries).where(~kept))
+    connection.execute(delete(discoveries).where(~used))
 
 
-def _of(application: str, metric: str) -> Select[Any]:
-    here = discoveries.c.application == application, discoveries.c.metric == metric
-    return select(*_columns).where(*here)
+def _select_of_metric(application: str, metric: str) -> Select[Any]:
+    conditions = discoveries.c.application == application, discoveries.c.metric == metric
+    return select(*_columns).where(*conditions)
 
 
 def _change(connection: Connection, number: int, values: dict[str, Any]) -> bool:
     """Changes a question that is worked on."""
-    here = discoveries.c.number == number, discoveries.c.state == RUNNING
-    return connection.execute(update(discoveries).where(*here).values(**values)).rowcount > 0
+    conditions = discoveries.c.number == number, discoveries.c.state == RUNNING
+    return connection.execute(update(discoveries).where(*conditions).values(**values)).rowcount > 0
 
 
-def _stored(row: Sequence[Any] | Row[Any]) -> StoredDiscovery:
+def _stored_discovery(row: Sequence[Any] | Row[Any]) -> StoredDiscovery:
     stored = StoredDiscovery(*row)
     return stored._replace(tag=bytes(stored.tag))

@@ -35,7 +35,6 @@ class PeriodName(NamedTuple):
     Attributes:
         application: whose metric it is.
         period: its length: "day", "week" or "month".
-        metric: the metric's name.
         since: its first day.
     """
 
@@ -52,7 +51,6 @@ class PeriodRows(NamedTuple):
     """The estimates of a period.
 
     Attributes:
-        name: of the period.
         tag: 24 bytes, the same as long as nothing has changed that the estimates depend on.
         rows: values by the names of the columns that a row of `estimates` has beside its name.
     """
@@ -99,39 +97,39 @@ class Estimates:
             today: the current day, in days since 1970-01-01.
         """
         with self._database.write() as connection:
-            known = _lock_metrics(connection)
-            kept = [each for each in periods if (each.name.application, each.name.metric) in known]
-            _delete(connection, [each.name for each in kept])
+            metrics_present = _lock_metrics(connection)
+            written_periods = [
+                period
+                for period in periods
+                if (period.name.application, period.name.metric) in metrics_present
+            ]
+            _delete(connection, [period.name for period in written_periods])
             rows = [
-                {**each.name._asdict(), "position": position, **row}
-                for each in kept
-                for position, row in enumerate(each.rows)
+                {**period.name._asdict(), "position": position, **row}
+                for period in written_periods
+                for position, row in enumerate(period.rows)
             ]
             if rows:
                 connection.execute(insert(estimates), rows)
-            if kept:
+            if written_periods:
                 connection.execute(
                     insert(estimated_periods),
                     [
                         {
-                            **each.name._asdict(),
-                            "tag": each.tag,
+                            **period.name._asdict(),
+                            "tag": period.tag,
                             "written": today,
-                            "numbers": len(each.rows),
+                            "numbers": len(period.rows),
                         }
-                        for each in kept
+                        for period in written_periods
                     ],
                 )
 
     def delete(self, names: Sequence[PeriodName]) -> None:
-        """Deletes the estimates of periods, in small transactions.
-
-        Args:
-            names: of the periods.
-        """
-        for some in in_chunks(names):
+        """Deletes the estimates of periods, in small transactions."""
+        for chunk in in_chunks(names):
             with self._database.write() as connection:
-                _delete(connection, some)
+                _delete(connection, chunk)
 
     def read(
         self,
@@ -149,19 +147,18 @@ class Estimates:
         """Yields rows by metric, then by day, each without application, period and position.
 
         Args:
-            application: whose metrics these are.
             period: "day", "week" or "month".
             since: periods that begin before it are left out.
             until: periods that end after it are left out.
             metrics: names; the ones without rows do no harm.
             measures: only these; all of them if empty.
-            values: of what has a value, only these; all of them if empty.
+            values: only rows with one of these values, or without any value; all rows if empty.
             top: of the shares of all devices, only those of so many values of each metric, the
                 largest in the newest of these periods; no bins and no shares within segments.
             brief: only the first row of each period.
         """
         # With the names, an index finds the first day of each.
-        here = [
+        conditions = [
             estimates.c.application == application,
             estimates.c.period == period,
             estimates.c.metric.in_(sorted(metrics)),
@@ -169,19 +166,19 @@ class Estimates:
             estimates.c.until <= until,
         ]
         if measures:
-            here.append(estimates.c.measure.in_(sorted(measures)))
+            conditions.append(estimates.c.measure.in_(sorted(measures)))
         if values:
             is_wanted = estimates.c.value.in_(sorted(values))
-            here.append(estimates.c.value.is_(None) | is_wanted)
+            conditions.append(estimates.c.value.is_(None) | is_wanted)
         columns = [column for column in estimates.c if column.name not in _ASKED]
-        query = select(*columns).where(*here)
+        query = select(*columns).where(*conditions)
         if brief:
             # The first rows lie far apart, so that the periods' names find them sooner than a scan.
             query = query.where(estimates.c.position == 0).join_from(
                 estimated_periods, estimates, and_(*(estimates.c[e.name] == e for e in _name))
             )
         if top is not None:
-            largest = _largest_values(here, top)
+            largest = _largest_values(conditions, top)
             of_value = (estimates.c.metric == largest.c.metric) & (
                 estimates.c.value == largest.c.value
             )
@@ -201,11 +198,11 @@ _is_overall_share: Final = (estimates.c.measure == "share") & estimates.c.segmen
 _is_detail: Final = estimates.c.measure.in_(["share", "bin", "lift"])
 
 
-def _largest_values(here: Sequence[ColumnElement[bool]], top: int) -> Subquery:
+def _largest_values(conditions: Sequence[ColumnElement[bool]], top: int) -> Subquery:
     """The values with the largest shares in the newest period of each metric."""
     newest = (
         select(estimates.c.metric, func.max(estimates.c.since).label("since"))
-        .where(*here)
+        .where(*conditions)
         .group_by(estimates.c.metric)
         .subquery()
     )
@@ -217,7 +214,7 @@ def _largest_values(here: Sequence[ColumnElement[bool]], top: int) -> Subquery:
     ranked = (
         select(estimates.c.metric, estimates.c.value, place.label("place"))
         .join_from(estimates, newest, in_newest)
-        .where(*here, _is_overall_share)
+        .where(*conditions, _is_overall_share)
         .subquery()
     )
     chosen = select(ranked.c.metric, ranked.c.value).where(ranked.c.place <= top)
@@ -228,7 +225,6 @@ def delete_unkept_estimates(connection: Connection, first: Any, most: int) -> in
     """Deletes estimates of periods of which a day is not kept any longer.
 
     Args:
-        connection: in a transaction.
         first: an expression over `metrics`: the first day of which reports are kept, in days since
             1970-01-01.
         most: how many periods to delete at most.
@@ -237,9 +233,9 @@ def delete_unkept_estimates(connection: Connection, first: Any, most: int) -> in
         How many periods were deleted.
     """
     of_metric = metrics.c.application, metrics.c.name
-    kept = connection.execute(select(*of_metric, func.min(first)).group_by(*of_metric))
+    first_days = connection.execute(select(*of_metric, func.min(first)).group_by(*of_metric))
     gone: list[PeriodName] = []
-    for application, metric, day in kept.all():
+    for application, metric, day in first_days.all():
         expired = (
             select(*_name)
             .where(
@@ -262,23 +258,21 @@ def delete_estimates_of(connection: Connection, application: str, metric: str) -
 
     Args:
         connection: in a transaction that has deleted the metric's versions.
-        application: whose metric it is.
-        metric: its name.
     """
     for table in (estimates, estimated_periods):
-        here = table.c.application == application, table.c.metric == metric
-        connection.execute(delete(table).where(*here))
+        conditions = table.c.application == application, table.c.metric == metric
+        connection.execute(delete(table).where(*conditions))
 
 
 def _lock_metrics(connection: Connection) -> set[tuple[str, str]]:
     """Whose metrics there are, by name; whoever removes one waits for this transaction."""
     query = select(metrics.c.application, metrics.c.name).order_by(metrics.c.number)
-    found = connection.execute(query.with_for_update(read=True, key_share=True))
-    return {(application, name) for application, name in found}
+    rows = connection.execute(query.with_for_update(read=True, key_share=True))
+    return {(application, name) for application, name in rows}
 
 
 def _delete(connection: Connection, names: Sequence[PeriodName]) -> None:
     rows = [{f"of_{column}": value for column, value in name._asdict().items()} for name in names]
     for table in (estimates, estimated_periods) if rows else ():
-        here = [table.c[column] == bindparam(f"of_{column}") for column in PeriodName._fields]
-        connection.execute(delete(table).where(*here), rows)
+        conditions = [table.c[column] == bindparam(f"of_{column}") for column in PeriodName._fields]
+        connection.execute(delete(table).where(*conditions), rows)

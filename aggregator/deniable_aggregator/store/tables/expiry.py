@@ -43,7 +43,6 @@ def delete_expired(
     Estimates of a week or month are deleted with the first of its days.
 
     Args:
-        database: the database.
         today: the current day.
         keep: for how many days tallies are kept at most; None for ever.
         open_days: for how many days a day may take reports; younger tallies are never deleted.
@@ -52,7 +51,7 @@ def delete_expired(
     Returns:
         How many parts and estimated periods were deleted.
     """
-    longest = _longest(today, keep, open_days)
+    longest = _longest_retention(today, keep, open_days)
     first = _first_kept(today, keep, open_days)
     parts = (
         select(*PART_COLUMNS)
@@ -81,7 +80,6 @@ def first_kept_days(
     """The first day of which reports are kept of each metric, by its application and name.
 
     Args:
-        database: the database.
         today: the current day.
         keep: for how many days tallies are kept at most; None for ever.
         open_days: for how many days a day may take reports.
@@ -97,16 +95,17 @@ def delete_removed(database: Database, most: int) -> int:
     """Deletes some of what was counted of metrics that were removed, in one transaction.
 
     Args:
-        database: the database.
         most: how many parts to delete at most.
 
     Returns:
         How many parts were deleted.
     """
     # Whoever counts reports of a metric at the moment when it is removed leaves a total, too.
-    left = select(totals.c.metric).where(totals.c.metric.not_in(select(metrics.c.number)))
+    numbers_left = select(totals.c.metric).where(totals.c.metric.not_in(select(metrics.c.number)))
     with database.look_up() as connection:
-        numbers = connection.execute(left.distinct().order_by(totals.c.metric)).scalars().all()
+        numbers = (
+            connection.execute(numbers_left.distinct().order_by(totals.c.metric)).scalars().all()
+        )
     for number in numbers:
         parts = (
             select(*PART_COLUMNS).where(tallies.c.metric == number).limit(most).with_for_update()
@@ -121,19 +120,19 @@ def delete_removed(database: Database, most: int) -> int:
     return 0
 
 
-def _longest(today: int, keep: int | None, open_days: int) -> int:
+def _longest_retention(today: int, keep: int | None, open_days: int) -> int:
     """For how many days a metric is kept that does not say for how long."""
     return today if keep is None else max(keep, open_days)
 
 
 def _first_kept(today: int, keep: int | None, open_days: int) -> ColumnElement[int]:
     """The first day of which reports are kept, over `metrics`."""
-    longest = _longest(today, keep, open_days)
+    longest = _longest_retention(today, keep, open_days)
     own = metrics.c.retention_days
-    kept = case(
+    first_day = case(
         (own.is_(None), longest), (own < open_days, open_days), (own > longest, longest), else_=own
     )
-    return literal(today) - kept
+    return literal(today) - first_day
 
 
 def _is_expired_row(first: ColumnElement[int], first_of_others: int) -> ColumnElement[bool]:
@@ -149,12 +148,12 @@ def _delete(
 ) -> int:
     """Deletes parts of tallies and periods, and subtracts their reports from the totals."""
     of_days, of_periods = (
-        [stored_part(row) for row in connection.execute(each)] for each in (parts, periods)
+        [stored_part(row) for row in connection.execute(query)] for query in (parts, periods)
     )
     deleted = delete_parts(connection, of_days)
-    for some in in_chunks([each.part for each in of_periods]):
-        here = rolled_periods.c.id.in_(some)
-        deleted += connection.execute(delete(rolled_periods).where(here)).rowcount
-    gone = sum_by_total((each.where, -each.reports) for each in [*of_days, *of_periods])
+    for chunk in in_chunks([part.part for part in of_periods]):
+        condition = rolled_periods.c.id.in_(chunk)
+        deleted += connection.execute(delete(rolled_periods).where(condition)).rowcount
+    gone = sum_by_total((part.where, -part.reports) for part in [*of_days, *of_periods])
     add_to_totals(connection, gone)
     return deleted

@@ -91,7 +91,7 @@ class Inbox:
 
     @contextmanager
     def claim(
-        self, *, max_bytes: int, max_rows: int, left: Collection[bytes] = ()
+        self, *, max_bytes: int, max_rows: int, unreadable: Collection[bytes] = ()
     ) -> Iterator[Batch]:
         """Claims rows to count, of any metric: at least one, unless all are claimed by others.
 
@@ -102,16 +102,14 @@ class Inbox:
         Args:
             max_bytes: the batch ends with the row that reaches this size.
             max_rows: the batch has at most this many rows.
-            left: digests of specs whose rows are not claimed.
+            unreadable: digests of specs whose rows are not claimed.
 
         Raises:
             StoreUnavailableError: if the store failed; uncounted rows stay in the inbox.
         """
-        query = select(
-            inbox.c.id, inbox.c.digest, inbox.c.epoch, inbox.c.key, inbox.c.payload
-        ).limit(max_rows)
-        if left:
-            query = query.where(inbox.c.digest.not_in(left))
+        query = select(*(inbox.c[name] for name in InboxRow._fields)).limit(max_rows)
+        if unreadable:
+            query = query.where(inbox.c.digest.not_in(unreadable))
         if self._database.locks_rows:
             locking = query.with_for_update(skip_locked=True)
             with self._database.write() as connection:
@@ -125,12 +123,19 @@ class Inbox:
     def backlog(self, digests: Collection[bytes]) -> list[Backlog]:
         """The rows that wait to be counted, for each of these specs that has any."""
         query = (
-            select(inbox.c.digest, func.count(), func.sum(func.length(inbox.c.payload)))
+            select(
+                inbox.c.digest,
+                func.count().label("rows"),
+                func.sum(func.length(inbox.c.payload)).label("payload_bytes"),
+            )
             .where(inbox.c.digest.in_(digests))
             .group_by(inbox.c.digest)
         )
         with self._database.read() as connection:
-            return [Backlog(row[0], row[1], int(row[2])) for row in connection.execute(query)]
+            return [
+                Backlog(digest=row.digest, rows=row.rows, payload_bytes=int(row.payload_bytes))
+                for row in connection.execute(query)
+            ]
 
     def size(self) -> tuple[int, int]:
         """How many rows wait to be counted, and how many bytes of reports are in them."""
@@ -165,10 +170,10 @@ class Inbox:
         with self._database.write() as connection:
             connection.execute(update(epochs).where(*closing).values(key=None))
         name = tuple_(seen.c.epoch, seen.c.hash)
-        some = select(seen.c.epoch, seen.c.hash).where(seen.c.epoch < oldest_open)
+        forgotten = select(seen.c.epoch, seen.c.hash).where(seen.c.epoch < oldest_open)
         while True:
             with self._database.write() as connection:
-                forget = delete(seen).where(name.in_(some.limit(FORGET_ROWS)))
+                forget = delete(seen).where(name.in_(forgotten.limit(FORGET_ROWS)))
                 if connection.execute(forget).rowcount == 0:
                     break
         self._database.purge()
@@ -233,8 +238,8 @@ def _upload_name(
     key = keys[latest]
     if key is None or any(keys[part.epoch] is None for part in upload.parts):
         return None
-    named = upload.id + application.encode()
-    return latest, hashlib.blake2b(named, digest_size=HASH_BYTES, key=key).digest()
+    name_bytes = upload.id + application.encode()
+    return latest, hashlib.blake2b(name_bytes, digest_size=HASH_BYTES, key=key).digest()
 
 
 def _inbox_row(group: tuple[bytes, int, str], payloads: list[bytes]) -> InboxRow:

@@ -101,26 +101,27 @@ class Keys:
         """Changes a key, and adds an entry to the audit log, in one transaction.
 
         Args:
-            key_id: which key.
             decide: called with the key, which nobody else can change meanwhile; returns the change,
                 or raises to leave the key as it is.
 
         Returns:
             The changed key, or None if there is no such key.
         """
-        here = keys.c.id == key_id
+        condition = keys.c.id == key_id
         with self._database.write() as connection:
             lock_audit_log(connection)
-            row = connection.execute(select(*_columns).where(here).with_for_update()).one_or_none()
+            row = connection.execute(
+                select(*_columns).where(condition).with_for_update()
+            ).one_or_none()
             if row is None:
                 return None
-            found = StoredKey(*row)
-            change = decide(found)
-            connection.execute(update(keys).where(here).values(**change.values))
+            stored = StoredKey(*row)
+            change = decide(stored)
+            connection.execute(update(keys).where(condition).values(**change.values))
             if change.successor is not None:
                 insert_key(connection, change.successor)
             append(connection, change.record)
-        return StoredKey(**{**found._asdict(), **change.values})
+        return StoredKey(**{**stored._asdict(), **change.values})
 
     def mark_used(self, key_ids: Collection[str], today: int) -> None:
         """Writes the day of last use of keys, unless a later one is there."""
@@ -157,8 +158,8 @@ class Keys:
 
 
 def _intake(connection: Connection, day: int) -> dict[str, int]:
-    found = select(keys.c.id, keys.c.intake_bytes).where(keys.c.intake_day == day)
-    return {row.id: row.intake_bytes for row in connection.execute(found)}
+    query = select(keys.c.id, keys.c.intake_bytes).where(keys.c.intake_day == day)
+    return {row.id: row.intake_bytes for row in connection.execute(query)}
 
 
 def insert_key(connection: Connection, key: StoredKey) -> None:

@@ -78,7 +78,6 @@ def load_sums(
     nothing.
 
     Args:
-        database: the store's.
         sums: what is loaded.
         counters: by digest, the tallies of the versions.
         keys: by id, the applications of the keys.
@@ -92,20 +91,20 @@ def load_sums(
     with database.write() as connection:
         lock_audit_log(connection)  # first, as whoever records an action does
         _refuse_rolled_days(connection, sums)
-        same, other = set(), {}
-        for where, each in _stored(connection, sums, counters):
-            if _same(counters[where.digest], each, sums[where]):
+        same, differing = set(), {}
+        for where, stored_sum in _stored_slices(connection, sums, counters):
+            if _same(counters[where.digest], stored_sum, sums[where]):
                 same.add(where)
             else:
-                other[where] = each.reports
-        if other and not replace:
-            raise StoreRefusedError(_refusal(list(other)))
+                differing[where] = stored_sum.reports
+        if differing and not replace:
+            raise StoreRefusedError(_refusal(list(differing)))
         chosen = {where: parts for where, parts in sums.items() if where not in same}
         added_keys = _add_keys(connection, keys)
-        _write(connection, chosen, other)
+        _write(connection, chosen, differing)
         loaded = Loaded(
-            added=len(chosen) - len(other),
-            replaced=len(other),
+            added=len(chosen) - len(differing),
+            replaced=len(differing),
             unchanged=len(sums) - len(chosen),
             reports=sum(part.reports for parts in chosen.values() for part in parts),
             keys=added_keys,
@@ -131,7 +130,7 @@ def _refuse_rolled_days(connection: Connection, sums: Sums) -> None:
             )
 
 
-def _stored(
+def _stored_slices(
     connection: Connection, sums: Sums, counters: Mapping[bytes, ReportCounter]
 ) -> Iterator[tuple[TallyKey, StoredSlice]]:
     """The slices that the store has already, stored or waiting."""
@@ -139,10 +138,10 @@ def _stored(
     for where in sums:
         days[where.digest].append(where.epoch)
     for digest, epochs in days.items():
-        for each in read_slices(connection, counters[digest], min(epochs), max(epochs)):
-            where = TallyKey(digest, each.epoch, each.key)
+        for stored_slice in read_slices(connection, counters[digest], min(epochs), max(epochs)):
+            where = TallyKey(digest, stored_slice.epoch, stored_slice.key)
             if where in sums:
-                yield where, each
+                yield where, stored_slice
 
 
 def _same(counter: ReportCounter, stored: StoredSlice, parts: Sequence[NewPart]) -> bool:
@@ -168,7 +167,7 @@ def _add_keys(connection: Connection, keys: Mapping[str, str]) -> int:
     return len(missing)
 
 
-def _write(connection: Connection, chosen: Sums, other: Mapping[TallyKey, int]) -> None:
+def _write(connection: Connection, chosen: Sums, differing: Mapping[TallyKey, int]) -> None:
     """Adds sums, in the place of slices that have so many reports.
 
     Raises:
@@ -176,8 +175,8 @@ def _write(connection: Connection, chosen: Sums, other: Mapping[TallyKey, int]) 
             process has locked: they would be counted beside the sums.
     """
     numbers = slice_numbers(connection, chosen)
-    present = lock_parts(connection, [numbers[where] for where in other])
-    for where, reports in other.items():
+    present = lock_parts(connection, [numbers[where] for where in differing])
+    for where, reports in differing.items():
         if sum(part.reports for part in present.get(numbers[where], [])) != reports:
             raise StoreUnavailableError(
                 f"reports of {format_day(where.epoch)} are being counted: load again when they are"
@@ -194,10 +193,10 @@ def _write(connection: Connection, chosen: Sums, other: Mapping[TallyKey, int]) 
     add_to_totals(connection, changes)
 
 
-def _refusal(other: Sequence[TallyKey]) -> str:
-    first = min(other)
+def _refusal(differing: Sequence[TallyKey]) -> str:
+    first = min(differing)
     return (
-        f"the store has other sums for {len(other)} of the slices, such as that of key {first.key} "
-        f"on {format_day(first.epoch)} of version {first.digest.hex()[:8]}; nothing was loaded. "
-        "If the file has all reports of these days, load it with --replace."
+        f"the store has other sums for {len(differing)} of the slices, such as that of key "
+        f"{first.key} on {format_day(first.epoch)} of version {first.digest.hex()[:8]}; "
+        "nothing was loaded. If the file has all reports of these days, load it with --replace."
     )

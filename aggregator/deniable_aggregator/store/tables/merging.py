@@ -1,7 +1,8 @@
 """Which parts of a tally are worth merging, and what they are together.
 
 A slice of few reports is stored as its reports. Once its counters are smaller, it is stored as
-these. A merge rewrites what it merges, so it waits until what is new is worth that.
+these. A merge rewrites old parts too, so it waits until there are enough new reports to pay for
+that.
 """
 
 from __future__ import annotations
@@ -136,8 +137,6 @@ def merge(
     Counters of different lengths stay apart, as those that a shorter part lacks were never counted.
 
     Args:
-        counter: the tally of the metric.
-        parts: some parts of one slice.
         final: whether the day is closed: the smaller form is found whatever time that takes, and
             reports that show permanent answers become counters.
         keep_reports: whether reports that no archive has stay reports, in a part of their own.
@@ -149,15 +148,15 @@ def merge(
         ValueError: if a part is damaged.
         WireError: if reports cannot be counted.
     """
-    if keep_reports and (waiting := [each for each in parts if awaits_archive(each.body)]):
-        joined = join_reports((unpack_reports(each.body) for each in waiting), counter.report_bytes)
-        kept = NewPart(
-            sum(each.reports for each in waiting), encode_reports(joined, counter.report_bytes)
+    if keep_reports and (waiting := [part for part in parts if awaits_archive(part.body)]):
+        joined = join_reports((unpack_reports(part.body) for part in waiting), counter.report_bytes)
+        joined_part = NewPart(
+            sum(part.reports for part in waiting), encode_reports(joined, counter.report_bytes)
         )
-        rest = [each for each in parts if not awaits_archive(each.body)]
-        return [kept, *merge(counter, rest, final=final)]
-    archived = any(holds_reports(each.body) and is_archived(each.body) for each in parts)
-    payloads = [unpack_reports(each.body) for each in parts if holds_reports(each.body)]
+        others = [part for part in parts if not awaits_archive(part.body)]
+        return [joined_part, *merge(counter, others, final=final)]
+    archived = any(holds_reports(part.body) and is_archived(part.body) for part in parts)
+    payloads = [unpack_reports(part.body) for part in parts if holds_reports(part.body)]
     packed = join_reports(payloads, counter.report_bytes)
     sums: dict[int, tuple[int, CounterSum]] = {}
     for reports, body in parts:
@@ -188,7 +187,6 @@ def add_reports(total: CounterSum, counter: ReportCounter, payload: bytes) -> in
 
     Args:
         total: of the tally's counters, or of all that are stored.
-        counter: the tally.
         payload: whole reports, one after the other; at least one.
 
     Raises:

@@ -72,7 +72,6 @@ class UnreadableMetric(NamedTuple):
     Attributes:
         digest: of its spec.
         application: the application that it belongs to.
-        name: the metric's name.
     """
 
     digest: bytes
@@ -109,7 +108,6 @@ class Metrics:
         strings are shown if as many devices have them.
 
         Args:
-            registrations: metrics of a registry.
             today: days since 1970-01-01.
             actor: who registers them, for the audit log.
 
@@ -125,11 +123,11 @@ class Metrics:
         changes: list[dict[str, Any]] = []
         touched: list[dict[str, Any]] = []
         acts: list[tuple[str, HistoryEntry]] = []
-        kept: dict[tuple[str, str], int | None] = {}
+        retention: dict[tuple[str, str], int | None] = {}
         minimum: dict[tuple[str, str], int | None] = {}
         with self._database.write() as connection:
             lock_audit_log(connection)
-            known = _known(connection)
+            known_versions = _known_metrics(connection)
             number = _last_number(connection)
             for metric in registrations:
                 spec = metric.spec
@@ -140,22 +138,22 @@ class Metrics:
                     "retention_days": metric.retention_days,
                     "minimum_devices": metric.minimum_devices,
                 }
-                if known.get(spec.digest) == about:
+                if known_versions.get(spec.digest) == about:
                     continue
-                kept[spec.application, spec.name] = metric.retention_days
+                retention[spec.application, spec.name] = metric.retention_days
                 minimum[spec.application, spec.name] = metric.minimum_devices
                 touched.append(
                     {
                         "application": spec.application,
                         "name": spec.name,
                         "digest": spec.digest.hex(),
-                        "new": spec.digest not in known,
+                        "new": spec.digest not in known_versions,
                         "retention_days": metric.retention_days,
                     }
                 )
-                if spec.digest in known:
+                if spec.digest in known_versions:
                     changes.append({"changed": spec.digest, **about})
-                    if any(known[spec.digest][limit] != about[limit] for limit in LIMITS):
+                    if any(known_versions[spec.digest][limit] != about[limit] for limit in LIMITS):
                         acts.append(
                             (spec.application, registered_entry("limits changed", metric, today))
                         )
@@ -167,12 +165,12 @@ class Metrics:
                 _require_room(connection, new)
                 connection.execute(insert(metrics), rows)
             if changes:
-                here = metrics.c.digest == bindparam("changed")
-                connection.execute(update(metrics).where(here), changes)
-            _share_among_versions(connection, metrics.c.retention_days, kept)
+                condition = metrics.c.digest == bindparam("changed")
+                connection.execute(update(metrics).where(condition), changes)
+            _share_among_versions(connection, metrics.c.retention_days, retention)
             # A version whose strings are not discovered says nothing of the others.
-            shown = {of: least for of, least in minimum.items() if least is not None}
-            _share_among_versions(connection, metrics.c.minimum_devices, shown)
+            limits = {metric: least for metric, least in minimum.items() if least is not None}
+            _share_among_versions(connection, metrics.c.minimum_devices, limits)
             append_history(connection, acts)
             if touched:
                 record = AuditRecord(
@@ -189,8 +187,6 @@ class Metrics:
         Counted reports are in no answer from now on; maintenance deletes them step by step.
 
         Args:
-            application: whose metric it is.
-            name: of the metric.
             today: days since 1970-01-01.
             actor: who removes it, for the audit log.
 
@@ -214,9 +210,6 @@ class Metrics:
     def history(self, application: str) -> RegistryHistory:
         """Every version of an application's metrics that was ever registered, in a chain.
 
-        Args:
-            application: whose metrics.
-
         Raises:
             StoreUnavailableError: if the store cannot be read, or an entry is damaged.
         """
@@ -239,11 +232,11 @@ class Metrics:
             last: int | None = connection.execute(select(func.max(audit.c.sequence))).scalar_one()
         return last or 0
 
-    def all(self, known: Mapping[bytes, Spec] = MappingProxyType({})) -> RegisteredMetrics:
+    def all(self, specs: Mapping[bytes, Spec] = MappingProxyType({})) -> RegisteredMetrics:
         """Every metric of every application, by name; its versions as they were registered.
 
         Args:
-            known: specs by digest that need not be decoded again.
+            specs: specs by digest that need not be decoded again.
 
         Raises:
             StoreUnavailableError: if the store cannot be read.
@@ -252,17 +245,19 @@ class Metrics:
             listed = select(metrics).order_by(metrics.c.name, metrics.c.number)
             rows = connection.execute(listed).all()
             gone = select(removed_metrics.c.digest, removed_metrics.c.application)
-            removed = {bytes(digest): of for digest, of in connection.execute(gone)}
+            removed = {bytes(digest): removed_at for digest, removed_at in connection.execute(gone)}
         for row in rows:
             removed.pop(row.digest, None)
-        found = RegisteredMetrics([], [], removed)
+        metrics_found = RegisteredMetrics([], [], removed)
         for row in rows:
-            registration = _registration(row, known.get(row.digest))
+            registration = _registration(row, specs.get(row.digest))
             if registration is None:
-                found.unreadable.append(UnreadableMetric(row.digest, row.application, row.name))
+                metrics_found.unreadable.append(
+                    UnreadableMetric(row.digest, row.application, row.name)
+                )
             else:
-                found.readable.append(registration)
-        return found
+                metrics_found.readable.append(registration)
+        return metrics_found
 
 
 def _row(spec: Spec, about: Mapping[str, str | int | None], today: int) -> dict[str, Any]:
@@ -296,7 +291,7 @@ def _require_room(connection: Connection, new: Iterable[Spec]) -> None:
             )
 
 
-def _known(connection: Connection) -> dict[bytes, dict[str, Any]]:
+def _known_metrics(connection: Connection) -> dict[bytes, dict[str, Any]]:
     """The descriptive columns of each metric, by digest."""
     about = (
         metrics.c.description,
@@ -312,34 +307,32 @@ def _known(connection: Connection) -> dict[bytes, dict[str, Any]]:
 def _last_number(connection: Connection) -> int:
     """The largest number that a metric has or had; its tallies may still be there."""
     columns = metrics.c.number, removed_metrics.c.number
-    return max(connection.execute(select(func.max(each))).scalar_one() or 0 for each in columns)
+    return max(connection.execute(select(func.max(column))).scalar_one() or 0 for column in columns)
 
 
 def _share_among_versions(
-    connection: Connection, column: Column[Any], said: Mapping[tuple[str, str], int | None]
+    connection: Connection, column: Column[Any], values: Mapping[tuple[str, str], int | None]
 ) -> None:
     """Gives all versions of metrics what was said of the one that was registered.
 
     Args:
-        connection: in a transaction that writes.
-        column: what it is.
-        said: by application and name.
+        values: by application and name.
     """
     versions = select(metrics.c.application, metrics.c.name, column).distinct()
     changes = [
-        {"of": application, "called": name, column.name: said[application, name]}
+        {"of": application, "called": name, column.name: values[application, name]}
         for application, name, value in connection.execute(versions)
-        if said.get((application, name), value) != value
+        if values.get((application, name), value) != value
     ]
     if changes:
-        here = metrics.c.application == bindparam("of"), metrics.c.name == bindparam("called")
-        connection.execute(update(metrics).where(*here), changes)
+        conditions = metrics.c.application == bindparam("of"), metrics.c.name == bindparam("called")
+        connection.execute(update(metrics).where(*conditions), changes)
 
 
-def _registration(row: Row[Any], known: Spec | None) -> Registration | None:
+def _registration(row: Row[Any], spec: Spec | None) -> Registration | None:
     try:
         return Registration(
-            spec=Spec.from_canonical_text(row.spec) if known is None else known,
+            spec=Spec.from_canonical_text(row.spec) if spec is None else spec,
             description=row.description,
             owners=tuple(json.loads(row.owners)),
             expires=None if row.expires is None else date.fromisoformat(row.expires),

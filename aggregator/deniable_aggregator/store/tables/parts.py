@@ -90,25 +90,25 @@ def lock_parts(
     connection: Connection, slices: Sequence[SliceNumbers]
 ) -> dict[SliceNumbers, list[StoredPart]]:
     """The parts of slices, locked where rows can be locked, without those that others locked."""
-    found: defaultdict[SliceNumbers, list[StoredPart]] = defaultdict(list)
-    for some in in_chunks(slices):
-        query = select(*PART_COLUMNS).where(tuple_(*_slice).in_(some))
+    parts: defaultdict[SliceNumbers, list[StoredPart]] = defaultdict(list)
+    for chunk in in_chunks(slices):
+        query = select(*PART_COLUMNS).where(tuple_(*_slice).in_(chunk))
         for part in map(stored_part, connection.execute(query.with_for_update(skip_locked=True))):
-            found[part.where].append(part)
-    return found
+            parts[part.where].append(part)
+    return parts
 
 
 def read_bodies(connection: Connection, parts: Iterable[StoredPart]) -> dict[int, bytes]:
     """The bodies of parts, by id; those that are gone are left out."""
     bodies: dict[int, bytes] = {}
-    for some in in_chunks([(*each.where, each.part) for each in parts]):
+    for chunk in in_chunks([(*part.where, part.part) for part in parts]):
         query = (
             select(tallies.c.part, tallies.c.body, tally_rests.c.rest)
             .join_from(tallies, tally_rests, _continues, isouter=True)
-            .where(tuple_(*_slice, tallies.c.part).in_(some))
+            .where(tuple_(*_slice, tallies.c.part).in_(chunk))
         )
-        for part, body, rest in connection.execute(query):
-            bodies[part] = bytes(body) if rest is None else bytes(body) + bytes(rest)
+        for part, body, remainder in connection.execute(query):
+            bodies[part] = bytes(body) if remainder is None else bytes(body) + bytes(remainder)
     return bodies
 
 
@@ -117,7 +117,7 @@ def read_rests(connection: Connection, parts: Sequence[int]) -> dict[int, bytes]
     if not parts:
         return {}
     query = select(tally_rests).where(tally_rests.c.part.in_(parts))
-    return {part: rest for part, rest in connection.execute(query)}  # noqa: C416  as above
+    return {part: remainder for part, remainder in connection.execute(query)}  # noqa: C416  as above
 
 
 def insert_parts(
@@ -142,10 +142,12 @@ def insert_parts(
 def delete_parts(connection: Connection, parts: Iterable[StoredPart]) -> int:
     """Deletes parts; returns how many were still there."""
     deleted = 0
-    for some in in_chunks(list(parts)):
-        here = tuple_(*_slice, tallies.c.part).in_([(*each.where, each.part) for each in some])
-        deleted += connection.execute(delete(tallies).where(here)).rowcount
-        long = [each.part for each in some if each.size > WHOLE_BYTES]
+    for chunk in in_chunks(list(parts)):
+        condition = tuple_(*_slice, tallies.c.part).in_(
+            [(*part.where, part.part) for part in chunk]
+        )
+        deleted += connection.execute(delete(tallies).where(condition)).rowcount
+        long = [part.part for part in chunk if part.size > WHOLE_BYTES]
         connection.execute(delete(tally_rests).where(tally_rests.c.part.in_(long)))
     return deleted
 
@@ -182,14 +184,14 @@ def sum_by_total(parts: Iterable[tuple[SliceNumbers, int]]) -> Counter[tuple[int
 def unsettle(connection: Connection, days: Iterable[int]) -> None:
     """Says of closed days that their tallies may have to be merged again.
 
-    Whoever settles one of these days waits for this transaction, or this one waits for that.
+    A transaction that settles one of these days, and this one, wait for each other.
     """
     closed = epochs.c.epoch.in_(sorted(set(days))), epochs.c.key.is_(None)
     lock_days(connection, closed)
     connection.execute(update(epochs).where(*closed).values(settled=None))
 
 
-def lock_days(connection: Connection, which: Sequence[ColumnElement[bool]]) -> None:
+def lock_days(connection: Connection, conditions: Sequence[ColumnElement[bool]]) -> None:
     """Locks days where rows can be locked, in their order, so that nobody deadlocks."""
-    query = select(epochs.c.epoch).where(*which).order_by(epochs.c.epoch).with_for_update()
+    query = select(epochs.c.epoch).where(*conditions).order_by(epochs.c.epoch).with_for_update()
     connection.execute(query).all()

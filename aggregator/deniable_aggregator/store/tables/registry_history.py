@@ -22,25 +22,17 @@ if TYPE_CHECKING:
 def read_history(connection: Connection, application: str) -> RegistryHistory:
     """The history of an application's registry; without entries if it never had a metric.
 
-    Args:
-        connection: that reads.
-        application: whose registry it is.
-
     Raises:
         StoreUnavailableError: if somebody has damaged an entry so that it cannot be read.
     """
     query = _entries(application).order_by(registered_versions.c.sequence)
-    entries = [_decode(each) for each in connection.execute(query).scalars()]
+    entries = [_decode(entry) for entry in connection.execute(query).scalars()]
     head = entries[-1].hash if entries else GENESIS
     return RegistryHistory(application=application, entries=entries, head=head)
 
 
 def applications_with_history(connection: Connection) -> list[str]:
-    """The applications that ever had a metric, by name.
-
-    Args:
-        connection: that reads.
-    """
+    """The applications that ever had a metric, by name."""
     names = select(registered_versions.c.application).distinct()
     return sorted(connection.execute(names).scalars())
 
@@ -60,8 +52,8 @@ def append_history(connection: Connection, acts: Iterable[tuple[str, HistoryEntr
         by_application[application].append(entry)
     for application, entries in by_application.items():
         newest = _entries(application).order_by(registered_versions.c.sequence.desc()).limit(1)
-        found = connection.execute(newest).scalar_one_or_none()
-        last = None if found is None else _decode(found)
+        newest_entry = connection.execute(newest).scalar_one_or_none()
+        last = None if newest_entry is None else _decode(newest_entry)
         rows = []
         for entry in entries:
             last = chain_entry(application, last, entry)
@@ -71,8 +63,8 @@ def append_history(connection: Connection, acts: Iterable[tuple[str, HistoryEntr
 
 
 def _entries(application: str) -> Select[str]:
-    here = registered_versions.c.application == application
-    return select(registered_versions.c.entry).where(here)
+    condition = registered_versions.c.application == application
+    return select(registered_versions.c.entry).where(condition)
 
 
 def _decode(text: str) -> HistoryEntry:

@@ -34,21 +34,19 @@ class RemoteDocuments:
         """Replaces the document of an application, and records that in the audit log.
 
         Args:
-            application: the application.
             document: JSON; if it is the present document, nothing happens.
             check: called with the present document, if there is one, in the same transaction;
                 raises if it may not be replaced.
-            record: the entry for the audit log.
         """
-        here = remote.c.application == application
-        query = select(remote.c.document).where(here)
+        condition = remote.c.application == application
+        query = select(remote.c.document).where(condition)
         with self._database.write() as connection:
             lock_audit_log(connection)
-            found = connection.execute(query).scalar_one_or_none()
-            if found == document:
+            stored = connection.execute(query).scalar_one_or_none()
+            if stored == document:
                 return
-            if found is not None:
-                check(found)
-            connection.execute(delete(remote).where(here))
+            if stored is not None:
+                check(stored)
+            connection.execute(delete(remote).where(condition))
             connection.execute(insert(remote).values(application=application, document=document))
             append(connection, record)

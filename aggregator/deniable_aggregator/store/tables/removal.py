@@ -39,15 +39,13 @@ def remove_metric(connection: Connection, application: str, name: str) -> Remova
 
     Args:
         connection: in a transaction that holds the lock of the audit log.
-        application: whose metric it is.
-        name: of the metric.
 
     Returns:
         None if there is no such metric.
     """
-    here = metrics.c.application == application, metrics.c.name == name
+    conditions = metrics.c.application == application, metrics.c.name == name
     columns = metrics.c.number, metrics.c.digest, metrics.c.application
-    rows = connection.execute(select(*columns).where(*here).order_by(metrics.c.number)).all()
+    rows = connection.execute(select(*columns).where(*conditions).order_by(metrics.c.number)).all()
     if not rows:
         return None
     numbers = [row.number for row in rows]

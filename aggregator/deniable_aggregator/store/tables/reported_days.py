@@ -38,17 +38,18 @@ def reported_days(database: Database, digests: Collection[bytes]) -> dict[bytes,
     reports it has.
 
     Args:
-        database: the store.
         digests: the specs' digests; those without reports are left out of the answer.
     """
-    found: dict[bytes, ReportedDays] = {}
+    days_by_version: dict[bytes, ReportedDays] = {}
     names = list(digests)
     for start in range(0, len(names), _AT_ONCE):
         for digest, *days in _read(database, names[start : start + _AT_ONCE]):
-            known = [day for day in (*days, *found.get(bytes(digest), ())) if day is not None]
-            if known:
-                found[bytes(digest)] = ReportedDays(min(known), max(known))
-    return found
+            known_days = [
+                day for day in (*days, *days_by_version.get(bytes(digest), ())) if day is not None
+            ]
+            if known_days:
+                days_by_version[bytes(digest)] = ReportedDays(min(known_days), max(known_days))
+    return days_by_version
 
 
 def _read(database: Database, digests: list[bytes]) -> Iterator[tuple[Any, ...]]:

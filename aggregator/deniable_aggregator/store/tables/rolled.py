@@ -42,7 +42,6 @@ class RolledPeriod(NamedTuple):
         until: the last, inclusive.
         key: the id of the key that was excluded when the days became one, or `ALL_KEYS`.
         first: the first day that has reports.
-        reports: how many there are.
         summary: what is known by day.
     """
 
@@ -61,7 +60,6 @@ class NewPeriod(NamedTuple):
     Attributes:
         key: the id of an excluded key, or `ALL_KEYS`.
         first: the first day that has reports.
-        reports: how many there are.
         summary: what is known by day.
         counters: their sum, in the form of a part.
     """
@@ -87,8 +85,6 @@ class RolledPeriods:
         """The periods of one spec that have any of some days, by day and then by key.
 
         Args:
-            digest: the spec's digest.
-            since: the first day.
             until: the last day, inclusive.
         """
         columns = (rolled_periods.c[name] for name in RolledPeriod._fields if name != "key")
@@ -117,22 +113,14 @@ class RolledPeriods:
             ]
 
     def counters(self, period: int) -> bytes | None:
-        """The counters of a period; None if it has changed since it was read.
-
-        Args:
-            period: its id.
-        """
+        """The counters of a period; None if it has changed since it was read."""
         query = select(rolled_periods.c.counters).where(rolled_periods.c.id == period)
         with self._database.look_up() as connection:
-            found = connection.execute(query).scalar_one_or_none()
-        return None if found is None else bytes(found)
+            counters = connection.execute(query).scalar_one_or_none()
+        return None if counters is None else bytes(counters)
 
     def stamp(self, digests: Collection[bytes]) -> tuple[int, int]:
-        """What changes whenever days of some specs become one.
-
-        Args:
-            digests: those of the specs.
-        """
+        """What changes whenever days of some specs become one."""
         query = (
             select(func.count(), func.coalesce(func.sum(rolled_periods.c.id), 0))
             .join_from(rolled_periods, metrics, rolled_periods.c.metric == metrics.c.number)
@@ -153,11 +141,10 @@ class RolledPeriods:
         """The days of one spec that have tallies, ascending.
 
         Args:
-            digest: the spec's digest.
             before: the first day that is not asked about.
         """
-        here = tallies.c.metric == metric_number(digest), tallies.c.epoch < before
-        query = select(tallies.c.epoch).where(*here).distinct().order_by(tallies.c.epoch)
+        conditions = tallies.c.metric == metric_number(digest), tallies.c.epoch < before
+        query = select(tallies.c.epoch).where(*conditions).distinct().order_by(tallies.c.epoch)
         with self._database.look_up() as connection:
             return list(connection.execute(query).scalars())
 
@@ -165,8 +152,6 @@ class RolledPeriods:
         """The ids of the parts of tallies of some days: what a roll-up replaces.
 
         Args:
-            digest: the spec's digest.
-            since: the first day.
             until: the last day, inclusive.
         """
         query = select(tallies.c.part).where(
@@ -187,8 +172,6 @@ class RolledPeriods:
         """Puts periods in the place of the tallies of their days, in one transaction.
 
         Args:
-            digest: the spec's digest.
-            since: the first day.
             until: the last day, inclusive.
             parts: the ids of all parts of these days, as they were read; their reports are in
                 `new`.
@@ -203,18 +186,20 @@ class RolledPeriods:
                 number = connection.execute(select(metric_number(digest))).scalar_one_or_none()
                 if number is None:
                     return False
-                found = _lock_parts(connection, number, since, until)
-                if {part.part for part in found} != set(parts):
+                parts_found = _lock_parts(connection, number, since, until)
+                if {part.part for part in parts_found} != set(parts):
                     raise _ChangedError
-                reports = sum(each.reports for each in new) - sum(each.reports for each in old)
-                if sum(part.reports for part in found) != reports:
+                reports = sum(period.reports for period in new) - sum(
+                    period.reports for period in old
+                )
+                if sum(part.reports for part in parts_found) != reports:
                     raise _ChangedError
                 waiting = inbox.c.digest == digest, inbox.c.epoch.between(since, until)
                 if connection.execute(select(inbox.c.id).where(*waiting).limit(1)).first():
                     raise _ChangedError
-                here = and_(rolled_periods.c.metric == number, rolled_periods.c.since == since)
-                _delete_periods(connection, here, [period.id for period in old])
-                if delete_parts(connection, found) != len(found):
+                condition = and_(rolled_periods.c.metric == number, rolled_periods.c.since == since)
+                _delete_periods(connection, condition, [period.id for period in old])
+                if delete_parts(connection, parts_found) != len(parts_found):
                     raise _ChangedError
                 numbers = {id_: number for number, id_ in key_ids(connection).items()}
                 rows = [
@@ -230,7 +215,7 @@ class RolledPeriods:
                 ]
                 connection.execute(insert(rolled_periods), rows)
                 apart = {numbers[period.key] for period in new if period.key != ALL_KEYS}
-                add_to_totals(connection, _moved(found, apart))
+                add_to_totals(connection, _changes_of_totals(parts_found, apart))
         except _ChangedError:
             return False
         return True
@@ -241,23 +226,25 @@ class _ChangedError(Exception):
 
 
 def _lock_parts(connection: Connection, metric: int, since: int, until: int) -> list[StoredPart]:
-    here = tallies.c.metric == metric, tallies.c.epoch.between(since, until)
-    query = select(*PART_COLUMNS).where(*here).order_by(*PART_COLUMNS[1:4]).with_for_update()
+    conditions = tallies.c.metric == metric, tallies.c.epoch.between(since, until)
+    query = select(*PART_COLUMNS).where(*conditions).order_by(*PART_COLUMNS[1:4]).with_for_update()
     return [stored_part(row) for row in connection.execute(query)]
 
 
 def _delete_periods(
-    connection: Connection, here: ColumnElement[bool], expected: Sequence[int]
+    connection: Connection, condition: ColumnElement[bool], expected: Sequence[int]
 ) -> None:
-    found = connection.execute(select(rolled_periods.c.id).where(here)).scalars().all()
-    if sorted(found) != sorted(expected):
+    ids = connection.execute(select(rolled_periods.c.id).where(condition)).scalars().all()
+    if sorted(ids) != sorted(expected):
         raise _ChangedError
-    gone = connection.execute(delete(rolled_periods).where(here, rolled_periods.c.id.in_(found)))
-    if gone.rowcount != len(found):
+    gone = connection.execute(delete(rolled_periods).where(condition, rolled_periods.c.id.in_(ids)))
+    if gone.rowcount != len(ids):
         raise _ChangedError
 
 
-def _moved(parts: Sequence[StoredPart], apart: Collection[int]) -> Mapping[tuple[int, int], int]:
+def _changes_of_totals(
+    parts: Sequence[StoredPart], apart: Collection[int]
+) -> Mapping[tuple[int, int], int]:
     """How totals change: what cannot be told apart by key any more counts for no key."""
     changes: Counter[tuple[int, int]] = Counter()
     for part in parts:

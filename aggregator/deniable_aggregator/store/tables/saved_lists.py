@@ -42,25 +42,16 @@ class SavedLists:
         self._database = database
 
     def all(self, application: str) -> list[StoredList]:
-        """The lists of an application, by name.
-
-        Args:
-            application: whose lists.
-        """
+        """The lists of an application, by name."""
         columns = [saved_lists.c[name] for name in StoredList._fields]
-        here = saved_lists.c.application == application
-        query = select(*columns).where(here).order_by(saved_lists.c.name)
+        condition = saved_lists.c.application == application
+        query = select(*columns).where(condition).order_by(saved_lists.c.name)
         with self._database.look_up() as connection:
             return [StoredList(*row) for row in connection.execute(query)]
 
     def text(self, application: str, name: str) -> str | None:
-        """The values of a list, a line each; None if there is no such list.
-
-        Args:
-            application: whose list.
-            name: of the list.
-        """
-        query = select(saved_lists.c.body).where(*_here(application, name))
+        """The values of a list, a line each; None if there is no such list."""
+        query = select(saved_lists.c.body).where(*_list_conditions(application, name))
         with self._database.look_up() as connection:
             body = connection.execute(query).scalar_one_or_none()
         return None if body is None else decompress(bytes(body)).decode()
@@ -76,43 +67,39 @@ class SavedLists:
         """Saves a list, in place of one of the same name, and records that in the audit log.
 
         Args:
-            application: whose list.
-            new: what it is.
             text: its values, a line each.
             check: called with how many other lists the application has, and how large they are
                 together, in the same transaction; raises if there is no room for one more.
-            record: the entry for the audit log.
         """
         body = compress(text.encode())
-        others = saved_lists.c.application == application, saved_lists.c.name != new.name
+        conditions = saved_lists.c.application == application, saved_lists.c.name != new.name
         together = select(func.count(), func.coalesce(func.sum(saved_lists.c.size), 0))
         row: dict[str, Any] = {"application": application, **new._asdict(), "body": body}
         with self._database.write() as connection:
             lock_audit_log(connection)
-            lists, size = connection.execute(together.where(*others)).one()
+            lists, size = connection.execute(together.where(*conditions)).one()
             check(lists, int(size))
-            connection.execute(delete(saved_lists).where(*_here(application, new.name)))
+            connection.execute(delete(saved_lists).where(*_list_conditions(application, new.name)))
             connection.execute(insert(saved_lists).values(row))
             append(connection, record)
 
     def delete(self, application: str, name: str, record: AuditRecord) -> bool:
         """Deletes a list, and records that in the audit log.
 
-        Args:
-            application: whose list.
-            name: of the list.
-            record: the entry for the audit log.
-
         Returns:
             Whether there was such a list.
         """
         with self._database.write() as connection:
             lock_audit_log(connection)
-            found = connection.execute(delete(saved_lists).where(*_here(application, name)))
-            if found.rowcount:
+            deleted = connection.execute(
+                delete(saved_lists).where(*_list_conditions(application, name))
+            )
+            if deleted.rowcount:
                 append(connection, record)
-        return bool(found.rowcount)
+        return bool(deleted.rowcount)
 
 
-def _here(application: str, name: str) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
+def _list_conditions(
+    application: str, name: str
+) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     return saved_lists.c.application == application, saved_lists.c.name == name

@@ -40,8 +40,6 @@ class Sessions:
         """Adds a session, and an entry to the audit log.
 
         Args:
-            session: the session.
-            record: the entry.
             replaced: the hash of a session that ends with this; None for none.
         """
         values = session._asdict() | {"key_ids": " ".join(session.key_ids)}
@@ -57,7 +55,9 @@ class Sessions:
         query = select(sessions.c.key_ids, sessions.c.until).where(sessions.c.hash == session_hash)
         with self._database.look_up() as connection:
             row = connection.execute(query).one_or_none()
-        return None if row is None else StoredSession(session_hash, tuple(row[0].split()), row[1])
+        if row is None:
+            return None
+        return StoredSession(session_hash, key_ids=tuple(row.key_ids.split()), until=row.until)
 
     def hashes(self) -> frozenset[bytes]:
         """The hashes of all sessions."""

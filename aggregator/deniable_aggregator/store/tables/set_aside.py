@@ -29,7 +29,6 @@ class SetAsideGroup(NamedTuple):
         digest: the spec's digest.
         application: the application of the metric, or None if the spec is not registered.
         name: the metric's name, or None if the spec is not registered.
-        rows: how many rows there are.
         payload_bytes: bytes of reports in them.
         first: the first day of their reports.
         last: the last day of their reports.
@@ -57,17 +56,17 @@ class SetAsideRows:
                 set_aside.c.digest,
                 metrics.c.application,
                 metrics.c.name,
-                func.count(),
-                func.sum(func.length(set_aside.c.payload)),
-                func.min(set_aside.c.epoch),
-                func.max(set_aside.c.epoch),
+                func.count().label("rows"),
+                func.sum(func.length(set_aside.c.payload)).label("payload_bytes"),
+                func.min(set_aside.c.epoch).label("first"),
+                func.max(set_aside.c.epoch).label("last"),
             )
             .join_from(set_aside, metrics, metrics.c.digest == set_aside.c.digest, isouter=True)
             .group_by(set_aside.c.digest, metrics.c.application, metrics.c.name)
             .order_by(set_aside.c.digest)
         )
         with self._database.read() as connection:
-            groups = [SetAsideGroup(*row) for row in connection.execute(query)]
+            groups = [SetAsideGroup(**row._mapping) for row in connection.execute(query)]
         return [group._replace(payload_bytes=int(group.payload_bytes)) for group in groups]
 
     def retry(self, digest: bytes, *, day: int, actor: str) -> int:
@@ -77,7 +76,6 @@ class SetAsideRows:
         closed now. Rows that still cannot be counted are set aside again.
 
         Args:
-            digest: the spec's digest.
             day: days since 1970-01-01, for the audit log.
             actor: who does it, for the audit log.
 
@@ -93,7 +91,6 @@ class SetAsideRows:
         """Deletes the rows of a spec for good.
 
         Args:
-            digest: the spec's digest.
             day: days since 1970-01-01, for the audit log.
             actor: who does it, for the audit log.
 
@@ -127,15 +124,15 @@ class SetAsideRows:
 def _remove_rows(connection: Connection, ids: Sequence[int], *, back: bool) -> int:
     """Deletes rows, and copies them into the inbox if wanted; returns how many were still there."""
     columns = [column.name for column in inbox.c]
-    taken = 0
-    for some in in_chunks(ids):
+    removed = 0
+    for chunk in in_chunks(ids):
         # Lock them, as a server may be deleting the rows of old days.
-        query = select(set_aside.c.id).where(set_aside.c.id.in_(some)).with_for_update()
-        found = connection.execute(query).scalars().all()
-        here = set_aside.c.id.in_(found)
+        query = select(set_aside.c.id).where(set_aside.c.id.in_(chunk)).with_for_update()
+        present = connection.execute(query).scalars().all()
+        condition = set_aside.c.id.in_(present)
         if back:
-            chosen = select(*(set_aside.c[name] for name in columns)).where(here)
+            chosen = select(*(set_aside.c[name] for name in columns)).where(condition)
             connection.execute(insert(inbox).from_select(columns, chosen))
-        connection.execute(delete(set_aside).where(here))
-        taken += len(found)
-    return taken
+        connection.execute(delete(set_aside).where(condition))
+        removed += len(present)
+    return removed

@@ -55,7 +55,6 @@ class DaySettler:
     """Settles closed days, in transactions that are short.
 
     Args:
-        database: the database.
         find: finds what counts the reports of a spec; None where this server has nothing.
     """
 
@@ -110,27 +109,29 @@ class DaySettler:
                     return False
                 readable = all(self._find(digest) for digest in {digest for digest, _ in parts})
                 return readable and self._remember(epoch, [part.part for _, part in parts])
-            for some in _portions(work):
-                if stopped() or not self._merge(some, keep_reports=keep_reports):
+            for portion in _portions(work):
+                if stopped() or not self._merge(portion, keep_reports=keep_reports):
                     return False
         return False
 
-    def _work(self, parts: Sequence[tuple[bytes, StoredPart]], done: set[int]) -> Work:
+    def _work(self, parts: Sequence[tuple[bytes, StoredPart]], settled: set[int]) -> Work:
         slices: defaultdict[SliceNumbers, list[StoredPart]] = defaultdict(list)
         digests = {}
         for digest, part in parts:
             slices[part.where].append(part)
             digests[part.where] = digest
         work = {}
-        for where, found in slices.items():
-            packed = any(holds_reports(part.form) for part in found)
-            if (len(found) > 1 or packed) and not done.issuperset(part.part for part in found):
-                work[where] = digests[where], _at_once(found)
+        for where, stored_parts in slices.items():
+            packed = any(holds_reports(part.form) for part in stored_parts)
+            if (len(stored_parts) > 1 or packed) and not settled.issuperset(
+                part.part for part in stored_parts
+            ):
+                work[where] = digests[where], _at_once(stored_parts)
         return work
 
     def _merge(self, work: Work, *, keep_reports: bool) -> bool:
-        """Merges the parts of slices in one transaction; returns False if others were at it."""
-        done = self._kept if keep_reports else self._done
+        """Merges parts of slices in one transaction; False if another process was merging."""
+        settled = self._kept if keep_reports else self._done
         with self._database.read() as connection:
             bodies = read_bodies(connection, [part for _, parts in work.values() for part in parts])
         old: list[StoredPart] = []
@@ -158,23 +159,25 @@ class DaySettler:
         except TakenError:
             return False
         # Only what is committed is done: else a day whose merge failed would count as settled.
-        done.update(ids, *([part.part for part in parts] for parts in unchanged.values()))
+        settled.update(ids, *([part.part for part in parts] for parts in unchanged.values()))
         return True
 
-    def _remember(self, epoch: int, found: Sequence[int]) -> bool:
+    def _remember(self, epoch: int, part_ids: Sequence[int]) -> bool:
         """Writes that a day is settled, unless its parts have changed or reports of it wait."""
-        here = epochs.c.epoch == epoch, epochs.c.key.is_(None)
+        conditions = epochs.c.epoch == epoch, epochs.c.key.is_(None)
         with self._database.write() as connection:
-            lock_days(connection, here)  # a fold that moves reports of this day waits from now on
+            lock_days(
+                connection, conditions
+            )  # a fold that moves reports of this day waits from now on
             if connection.execute(_waiting(epoch)).first() is not None:
                 return False
             now = [part.part for _, part in parts_of_day(connection, epoch)]
-            if sorted(now) != sorted(found):
+            if sorted(now) != sorted(part_ids):
                 return False
             settled = secrets.randbits(SETTLED_BITS)
-            connection.execute(update(epochs).where(*here).values(settled=settled))
-        self._done.difference_update(found)
-        self._kept.difference_update(found)
+            connection.execute(update(epochs).where(*conditions).values(settled=settled))
+        self._done.difference_update(part_ids)
+        self._kept.difference_update(part_ids)
         return True
 
 
@@ -183,7 +186,7 @@ def _worth_writing(
 ) -> bool:
     """Whether parts are written anew.
 
-    A lone part of which hardly anything would be saved stays as it is, as writing it costs pages.
+    A single part that would hardly become smaller is left, because writing it costs pages.
     """
     if len(before) == len(after) == 1 and not counter.noise_is_permanent:
         return SAVED_SHARE * (len(after[0].body) + SAVED_BYTES) < len(before[0].body)
@@ -219,14 +222,14 @@ def _at_once(parts: list[StoredPart]) -> list[StoredPart]:
 
 def _portions(work: Work) -> Iterator[Work]:
     """Slices to merge in one transaction."""
-    some: dict[SliceNumbers, tuple[bytes, list[StoredPart]]] = {}
+    portion: dict[SliceNumbers, tuple[bytes, list[StoredPart]]] = {}
     size = 0
     for where, (digest, parts) in work.items():
         more = sum(part.size for part in parts)
-        if some and (size + more > WRITTEN_BYTES or len(some) == WRITTEN_SLICES):
-            yield some
-            some, size = {}, 0
-        some[where] = digest, parts
+        if portion and (size + more > WRITTEN_BYTES or len(portion) == WRITTEN_SLICES):
+            yield portion
+            portion, size = {}, 0
+        portion[where] = digest, parts
         size += more
-    if some:
-        yield some
+    if portion:
+        yield portion

@@ -29,12 +29,11 @@ COUNTED_BYTES: Final = 8 << 20
 
 
 class StoredSlice(NamedTuple):
-    """The reports that one key brought for one day: their sum is that of all that stands here.
+    """The reports that one key brought for one day; `counters` and `packed` together are their sum.
 
     Attributes:
         epoch: the day.
         key: the id of the write key.
-        reports: how many there are.
         packed: those that are not counted yet, one after the other; `Tally.fold` counts them.
         counters: the counters of all others, in parts; `store.encoding` decodes these.
     """
@@ -70,20 +69,18 @@ def add_slices(total: CounterSum, counter: ReportCounter, slices: Iterable[Store
 
     Args:
         total: of the tally's counters, or of all that are stored.
-        counter: the tally.
-        slices: which slices.
 
     Returns:
         How many reports they have.
     """
     reports, size = 0, 0
     packed: list[bytes] = []
-    for each in slices:
-        reports += each.reports
-        for body in each.counters:
+    for stored_slice in slices:
+        reports += stored_slice.reports
+        for body in stored_slice.counters:
             total.add_part(body)
-        packed.append(each.packed)
-        size += len(each.packed)
+        packed.append(stored_slice.packed)
+        size += len(stored_slice.packed)
         if size >= COUNTED_BYTES:
             add_reports(total, counter, b"".join(packed))
             packed, size = [], 0
@@ -98,9 +95,6 @@ def read_slices(
     """Yields the slices of one spec by day and then by number of the key.
 
     Args:
-        connection: reads.
-        counter: the tally of the spec.
-        since: the first day.
         until: the last day, inclusive.
     """
     names = key_ids(connection)
@@ -172,21 +166,23 @@ def _parts(
         .execution_options(yield_per=FETCHED_ROWS)
     )
     with connection.execute(query) as rows:
-        for some in _portions(rows):
-            rests = read_rests(connection, [row.part for row in some if len(row.body) < row.size])
-            for epoch, key, part, reports, _, body in some:
+        for portion in _portions(rows):
+            rests = read_rests(
+                connection, [row.part for row in portion if len(row.body) < row.size]
+            )
+            for epoch, key, part, reports, _, body in portion:
                 yield epoch, key, reports, bytes(body) + rests.get(part, b"")
 
 
 def _portions(rows: Iterable[Any]) -> Iterator[list[Any]]:
     """Rows whose whole parts fit into memory together, or one that is larger."""
-    some: list[Any] = []
+    portion: list[Any] = []
     size = 0
     for row in rows:
-        if some and (size + row.size > FETCHED_BYTES or len(some) == FETCHED_ROWS):
-            yield some
-            some, size = [], 0
-        some.append(row)
+        if portion and (size + row.size > FETCHED_BYTES or len(portion) == FETCHED_ROWS):
+            yield portion
+            portion, size = [], 0
+        portion.append(row)
         size += row.size
-    if some:
-        yield some
+    if portion:
+        yield portion

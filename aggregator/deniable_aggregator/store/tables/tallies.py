@@ -83,8 +83,6 @@ class Tallies:
         """Yields the slices of one spec by day, as they are at one moment, of excluded keys too.
 
         Args:
-            counter: the tally of the spec.
-            since: the first day.
             until: the last day, inclusive.
         """
         with self._database.read() as connection:
@@ -94,8 +92,6 @@ class Tallies:
         """What changes whenever something of a day changes, for each day that has anything.
 
         Args:
-            digest: the spec's digest.
-            since: the first day.
             until: the last day, inclusive.
         """
         stored = (
@@ -112,8 +108,8 @@ class Tallies:
                 for epoch, parts, sum_ in connection.execute(stored)
             }
             # Where too many wait, answers are about stored reports alone, and so are stamps.
-            read = any(waiting_rows(connection, [digest], since, until))
-            for epoch, row in connection.execute(waiting) if read else ():
+            counts_waiting = any(waiting_rows(connection, [digest], since, until))
+            for epoch, row in connection.execute(waiting) if counts_waiting else ():
                 before = stamps.get(epoch, DayStamp(0, 0))
                 stamps[epoch] = DayStamp(before.parts + 1, before.sum + row)
         return stamps
@@ -124,8 +120,6 @@ class Tallies:
         """The tally of one spec over several days, without excluded keys: as many cells as it has.
 
         Args:
-            counter: the tally of the spec.
-            since: the first day.
             until: the last day, inclusive.
             without: ids of more keys whose reports are left out.
         """
@@ -134,7 +128,7 @@ class Tallies:
             left_out = {*without, *_excluded_ids(connection)}
             slices = read_slices(connection, counter, since, until)
             reports = add_slices(
-                total, counter, (each for each in slices if each.key not in left_out)
+                total, counter, (part for part in slices if part.key not in left_out)
             )
         return TallyTotal(reports, total.array())
 
@@ -150,8 +144,6 @@ class Tallies:
         """Yields the counted slices of one spec by day, without excluded keys.
 
         Args:
-            counter: the tally of the spec.
-            since: the first day.
             until: the last day, inclusive.
             without: ids of more keys whose reports are left out.
             excluded: whether those of excluded keys are wanted, too.
@@ -160,10 +152,10 @@ class Tallies:
             left_out = set(without)
             if not excluded:
                 left_out |= _excluded_ids(connection)
-            for each in read_slices(connection, counter, since, until):
-                if each.key not in left_out:
-                    sum_ = TallyTotal(each.reports, count_slice(counter, each))
-                    yield Slice(each.epoch, each.key, sum_)
+            for part in read_slices(connection, counter, since, until):
+                if part.key not in left_out:
+                    sum_ = TallyTotal(part.reports, count_slice(counter, part))
+                    yield Slice(part.epoch, part.key, sum_)
 
     def reports(
         self, counters: Collection[ReportCounter], *, excluded: bool = False
@@ -171,7 +163,6 @@ class Tallies:
         """How many reports of each of these specs there are, by digest; those without are left out.
 
         Args:
-            counters: the tallies of the specs.
             excluded: whether to count the reports of excluded keys, or those of all others.
         """
         widths = {counter.digest: counter.report_bytes for counter in counters}
@@ -180,23 +171,20 @@ class Tallies:
             .join_from(metrics, totals, totals.c.metric == metrics.c.number)
             .where(metrics.c.digest.in_(widths))
         )
-        found: Counter[bytes] = Counter()
+        reports_by_version: Counter[bytes] = Counter()
         with self._database.read() as connection:
             chosen = set(connection.execute(select(keys.c.number).where(_is_excluded)).scalars())
             for digest, key, reports in connection.execute(stored):
-                found[digest] += reports if (key in chosen) == excluded else 0
-            for each in waiting_rows(connection, widths):
-                reports = each.payload_bytes // widths[each.digest]
-                found[each.digest] += reports if (each.key in chosen) == excluded else 0
-        return {digest: reports for digest, reports in found.items() if reports}
+                reports_by_version[digest] += reports if (key in chosen) == excluded else 0
+            for row in waiting_rows(connection, widths):
+                reports = row.payload_bytes // widths[row.digest]
+                reports_by_version[row.digest] += reports if (row.key in chosen) == excluded else 0
+        return {digest: reports for digest, reports in reports_by_version.items() if reports}
 
     def reports_by_key(self, counters: Collection[ReportCounter]) -> dict[str, int]:
         """How many counted reports of these specs each key has brought, excluded keys too.
 
-        Those of days that became one are left out, as they cannot be told apart by key.
-
-        Args:
-            counters: the tallies of the specs.
+        Reports of days that became one are left out: their keys are no longer known.
 
         Returns:
             By the id of the key.
@@ -210,8 +198,8 @@ class Tallies:
         )
         with self._database.read() as connection:
             names = key_ids(connection)
-            found = [(names.get(key), int(reports)) for key, reports in connection.execute(stored)]
-        return {key: reports for key, reports in found if key is not None and reports}
+            rows = [(names.get(key), int(reports)) for key, reports in connection.execute(stored)]
+        return {key: reports for key, reports in rows if key is not None and reports}
 
     def reports_by_slice(
         self, counters: Collection[ReportCounter], since: int, until: int
@@ -219,8 +207,6 @@ class Tallies:
         """How many reports each key brought for each day, excluded keys too.
 
         Args:
-            counters: the tallies of the specs.
-            since: the first day.
             until: the last day, inclusive.
 
         Returns:
@@ -234,17 +220,19 @@ class Tallies:
             .where(metrics.c.digest.in_(widths), tallies.c.epoch.between(since, until))
             .group_by(*where)
         )
-        found: dict[bytes, dict[int, dict[str, int]]] = defaultdict(lambda: defaultdict(Counter))
+        reports_by_version: dict[bytes, dict[int, dict[str, int]]] = defaultdict(
+            lambda: defaultdict(Counter)
+        )
         with self._database.read() as connection:
             names = key_ids(connection)
             for digest, epoch, key, reports in connection.execute(query):
-                found[digest][epoch][names[key]] += int(reports)
-            for each in waiting_rows(connection, widths, since, until):
-                reports = each.payload_bytes // widths[each.digest]
-                found[each.digest][each.epoch][names[each.key]] += reports
+                reports_by_version[digest][epoch][names[key]] += int(reports)
+            for row in waiting_rows(connection, widths, since, until):
+                reports = row.payload_bytes // widths[row.digest]
+                reports_by_version[row.digest][row.epoch][names[row.key]] += reports
         return {
             digest: {epoch: dict(of_keys) for epoch, of_keys in days.items()}
-            for digest, days in found.items()
+            for digest, days in reports_by_version.items()
         }
 
     def first_days(
@@ -256,7 +244,7 @@ class Tallies:
             digests: the specs' digests; those without reports are left out of the answer.
             without: ids of more keys whose reports do not matter.
         """
-        found = {}
+        days_by_version = {}
         left_out = select(keys.c.number).where(_is_excluded | keys.c.id.in_(without))
         with self._database.read() as connection:
             ignored = set(connection.execute(left_out).scalars())
@@ -270,17 +258,17 @@ class Tallies:
                     .limit(1)
                 )
                 days = [
-                    each.epoch
-                    for each in waiting_rows(connection, [digest])
-                    if each.key not in ignored
+                    row.epoch
+                    for row in waiting_rows(connection, [digest])
+                    if row.key not in ignored
                 ]
                 rolled = select(rolled_periods.c.first).where(
                     rolled_periods.c.metric == metric_number(digest),
                     rolled_periods.c.key.not_in(left_out),
                 )
-                stored = (connection.execute(each).scalars() for each in (query, rolled))
-                found[digest] = [*chain.from_iterable(stored), *days]
-        return {digest: min(days) for digest, days in found.items() if days}
+                stored = (connection.execute(statement).scalars() for statement in (query, rolled))
+                days_by_version[digest] = [*chain.from_iterable(stored), *days]
+        return {digest: min(days) for digest, days in days_by_version.items() if days}
 
     def reported_days(self, digests: Collection[bytes]) -> dict[bytes, ReportedDays]:
         """The first and the last day with reports of each spec, without those of excluded keys.

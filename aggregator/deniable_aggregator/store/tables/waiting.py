@@ -1,4 +1,4 @@
-"""Reports of the inbox, as questions read them: those that wait count as those that are stored."""
+"""Reports in the inbox, as questions read them: waiting reports count like stored ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,6 @@ class WaitingRows(NamedTuple):
         digest: the spec's digest.
         epoch: the day.
         key: the number of the key.
-        payload_bytes: how many bytes they have.
     """
 
     digest: bytes
@@ -43,27 +42,30 @@ def waiting_rows(
     """How much waits that questions read, by spec, day and key.
 
     Args:
-        connection: reads.
-        digests: the specs' digests.
-        since: the first day.
         until: the last day, inclusive.
     """
     length = func.sum(func.length(inbox.c.payload))
     query = (
-        select(inbox.c.digest, inbox.c.epoch, keys.c.number, length)
+        select(inbox.c.digest, inbox.c.epoch, keys.c.number, length.label("payload_bytes"))
         .join_from(inbox, keys, inbox.c.key == keys.c.id)
         .where(inbox.c.digest.in_(digests))
         .group_by(inbox.c.digest, inbox.c.epoch, keys.c.number)
     )
-    found = [
-        WaitingRows(bytes(row[0]), *row[1:3], int(row[3])) for row in connection.execute(query)
+    rows = [
+        WaitingRows(
+            digest=bytes(row.digest),
+            epoch=row.epoch,
+            key=row.number,
+            payload_bytes=int(row.payload_bytes),
+        )
+        for row in connection.execute(query)
     ]
     sizes: defaultdict[bytes, int] = defaultdict(int)
-    for each in found:
-        sizes[each.digest] += each.payload_bytes
-    for each in found:
-        if sizes[each.digest] <= MOST_BYTES and since <= each.epoch <= until:
-            yield each
+    for group in rows:
+        sizes[group.digest] += group.payload_bytes
+    for group in rows:
+        if sizes[group.digest] <= MOST_BYTES and since <= group.epoch <= until:
+            yield group
 
 
 def waiting_reports(
@@ -72,9 +74,6 @@ def waiting_reports(
     """The payloads that wait and can be counted, by day and number of the key.
 
     Args:
-        connection: reads.
-        counter: the tally of the spec.
-        since: the first day.
         until: the last day, inclusive.
     """
     if not any(waiting_rows(connection, [counter.digest], since, until)):
@@ -84,11 +83,11 @@ def waiting_reports(
         .join_from(inbox, keys, inbox.c.key == keys.c.id)
         .where(inbox.c.digest == counter.digest, inbox.c.epoch.between(since, until))
     )
-    found: defaultdict[tuple[int, int], list[bytes]] = defaultdict(list)
+    payloads: defaultdict[tuple[int, int], list[bytes]] = defaultdict(list)
     for epoch, key, payload in connection.execute(query):
         try:
             counter.check(payload)
         except WireError:
             continue  # it will be set aside
-        found[epoch, key].append(payload)
-    return dict(found)
+        payloads[epoch, key].append(payload)
+    return dict(payloads)

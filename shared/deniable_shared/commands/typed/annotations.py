@@ -58,7 +58,7 @@ def aliases(spec: Spec) -> Iterator[str]:
 
 
 def _item(attribute: Attribute) -> str:
-    """One attribute; one that may be left out then counts as its catch-all."""
+    """One attribute. If a program may leave it out, it counts as its catch-all then."""
     before = f'{_INDENT}"{attribute.name}": '
     if attribute.type == "boolean":
         return f"{before}bool,"
@@ -68,14 +68,14 @@ def _item(attribute: Attribute) -> str:
 
 
 def _choice(
-    before: str, values: Sequence[str], other: str | None, after: str = "", indent: str = ""
+    before: str, values: Sequence[str], catch_all: str | None, after: str = "", indent: str = ""
 ) -> str:
     """One of the listed values, in a line or a line for each; or any text, if it has a catch-all.
 
     Editors complete the listed ones in both cases.
     """
-    listed = [literal(value) for value in values if value != other]
-    end = f"]{'' if other is None else ' | str'}{after}"
+    listed = [literal(value) for value in values if value != catch_all]
+    end = f"]{'' if catch_all is None else ' | str'}{after}"
     line = f"{before}Literal[{', '.join(listed)}{end}"
     if len(line) <= LINE_LENGTH:
         return line
@@ -89,4 +89,4 @@ def _visible(character: str) -> str:
 
 def _class_name(name: str) -> str:
     """A name such as StartupSeconds for startup_seconds; different names stay different."""
-    return re.sub("(?:^|_)([a-z])", lambda found: found[1].upper(), name)
+    return re.sub("(?:^|_)([a-z])", lambda match: match[1].upper(), name)

@@ -33,21 +33,21 @@ the code, and let the application's CI run the same command with --check.
 
 def parser() -> Parser:
     """The options of the command."""
-    made = Parser("deniable typed", _ABOUT, arguments="FILE")
-    made.add_argument("file", type=Path, metavar="FILE", help="A registry file.")
-    made.add_argument(
+    command_parser = Parser("deniable typed", _ABOUT, arguments="FILE")
+    command_parser.add_argument("file", type=Path, metavar="FILE", help="A registry file.")
+    command_parser.add_argument(
         "--output",
         "-o",
         type=Path,
         metavar="FILE",
         help="The module. Default: beside the registry, such as typed_metrics.py; - prints it.",
     )
-    made.add_argument(
+    command_parser.add_argument(
         "--check",
         action="store_true",
         help="Write nothing; exit with status 1 if the module is missing or out of date.",
     )
-    return made
+    return command_parser
 
 
 def run(options: argparse.Namespace) -> int:
@@ -66,16 +66,16 @@ def run(options: argparse.Namespace) -> int:
         return 0
     text = module_text(registry, _command(options.file, output))
     try:
-        found = output.read_text("utf-8")  # whatever the ends of its lines are
+        present = output.read_text("utf-8")  # whatever the ends of its lines are
     except FileNotFoundError:
-        found = None
+        present = None
     except ValueError:
-        found = ""  # no UTF-8
+        present = ""  # no UTF-8
     if options.check:
-        return _check(options.file, output, text, found)
-    if found is not None and not found.startswith(MARK):
+        return _check(options.file, output, text, present)
+    if present is not None and not present.startswith(MARK):
         raise ParameterError("--output", "a new file, or one of deniable typed", str(output))
-    if found != text:
+    if present != text:
         with replaced_file(output) as file:
             file.write(text.encode())
     print(
@@ -85,11 +85,11 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check(file: Path, output: Path, text: str, found: str | None) -> int:
-    if found == text:
+def _check(file: Path, output: Path, text: str, present: str | None) -> int:
+    if present == text:
         print(f"{visible(str(output))}: as {visible(str(file))} says")
         return 0
-    problem = "is missing" if found is None else f"is not what {file} says now"
+    problem = "is missing" if present is None else f"is not what {file} says now"
     command = shlex.join(["deniable", "typed", str(file), "-o", str(output)])
     print(f"Error: {visible(f'{output} {problem}: run {command}')}", file=sys.stderr)
     return 1

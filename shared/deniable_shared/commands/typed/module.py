@@ -76,7 +76,6 @@ def module_text(registry: Registry, command: str) -> str:
     """The module: always the same for the same metrics and command.
 
     Args:
-        registry: whose metrics.
         command: how to make the module again.
     """
     body = "\n".join(_body(registry))
@@ -99,7 +98,9 @@ def _body(registry: Registry) -> Iterator[str]:
         yield from _record(metric, overloaded=len(metrics) > 1)
     if len(metrics) > 1:
         yield _IMPLEMENTATION
-    numbers = ", ".join(literal(each.spec.name) for each in metrics if each.spec.range is not None)
+    numbers = ", ".join(
+        literal(metric.spec.name) for metric in metrics if metric.spec.range is not None
+    )
     yield _TIMER.format(numbers=f"Literal[{numbers}]" if numbers else "Never")
     yield _AT_RUN_TIME
 

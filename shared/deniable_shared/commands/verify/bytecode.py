@@ -61,8 +61,8 @@ def _is_run(stored: bytes, source: Path, content: bytes) -> bool:
     flags = int.from_bytes(stored[4:8], "little")
     if flags & _BY_HASH:
         return not flags & _CHECKED or stored[8:16] == source_hash(content)
-    seen = source.stat()
-    modified, size = int(seen.st_mtime) & _32_BITS, seen.st_size & _32_BITS
+    status = source.stat()
+    modified, size = int(status.st_mtime) & _32_BITS, status.st_size & _32_BITS
     return stored[8:16] == modified.to_bytes(4, "little") + size.to_bytes(4, "little")
 
 
@@ -70,7 +70,7 @@ def _comes_from(stored: bytes, content: bytes, level: int) -> bool:
     try:
         # Not safe with hostile bytes, but these are what an import would load.
         code: CodeType = marshal.loads(stored[_HEADER_BYTES:])  # noqa: S302
-        made = compile(content, "<source>", "exec", dont_inherit=True, optimize=level)
+        compiled = compile(content, "<source>", "exec", dont_inherit=True, optimize=level)
     except (ValueError, EOFError, TypeError, SyntaxError):
         return False
-    return code == made
+    return code == compiled

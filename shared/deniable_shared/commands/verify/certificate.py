@@ -26,16 +26,16 @@ def certified_files(path: Path) -> InstalledFiles:
         content: Any = json.loads(path.read_bytes())
         installed = content["installed"]
         version, files, digest = (installed[name] for name in ("version", "files", "digest"))
-        known = isinstance(version, str) and all(
+        is_valid = isinstance(version, str) and all(
             isinstance(file_hash, str) for file_hash in files.values()
         )
-        found = digest_of(files)
+        digest_found = digest_of(files)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        known = False
-    if not known:
+        is_valid = False
+    if not is_valid:
         raise ParameterError(
             "certificate", "a file that deniable audit --certificate wrote", str(path)
         )
-    if found != digest:
+    if digest_found != digest:
         raise ParameterError("the certificate's digest", "that of the files it lists", digest)
     return InstalledFiles(version, files, digest)

@@ -47,15 +47,15 @@ _MOST_NAMES: Final = 20
 
 def parser() -> Parser:
     """The options of the command."""
-    made = Parser("deniable verify", _ABOUT)
-    made.add_argument(
+    command_parser = Parser("deniable verify", _ABOUT)
+    command_parser.add_argument(
         "--certificate",
         metavar="FILE",
         type=Path,
         help="A certificate that deniable audit wrote.",
     )
-    made.add_argument("--json", action="store_true", help="Print JSON.")
-    return made
+    command_parser.add_argument("--json", action="store_true", help="Print JSON.")
+    return command_parser
 
 
 def run(options: argparse.Namespace) -> int:
@@ -71,11 +71,13 @@ def run(options: argparse.Namespace) -> int:
     certified = None if certificate is None else compare(certificate.files, installed.files)
     version = None if certificate is None else certificate.version
     bytecode = foreign_bytecode(DEVICE_PACKAGES)
-    compared = [each for each in (recorded, certified) if isinstance(each, Comparison)]
-    same = bool(compared) and all(each.is_same for each in compared) and not bytecode
+    compared = [
+        comparison for comparison in (recorded, certified) if isinstance(comparison, Comparison)
+    ]
+    same = bool(compared) and all(comparison.is_same for comparison in compared) and not bytecode
     if options.json:
-        found = _as_json(installed, recorded, certified, bytecode, version, same=same)
-        print(json.dumps(found, indent=2))
+        answer = _as_json(installed, recorded, certified, bytecode, version, same=same)
+        print(json.dumps(answer, indent=2))
     else:
         print(_text(installed, recorded, certified, bytecode, version))
     return 0 if same else 1
@@ -133,8 +135,8 @@ def _text(
     else:
         rows += [("RECORD", line) for line in _differences(recorded)]
     if certified_version is not None and certified_version != installed.version:
-        of = f"of deniable {visible(certified_version)}, and {installed.version} is installed"
-        rows.append(("certificate", of))
+        sentence = f"of deniable {visible(certified_version)}, and {installed.version} is installed"
+        rows.append(("certificate", sentence))
     if certified is not None:
         rows += [("certificate", line) for line in _differences(certified)]
     rows += [("bytecode", line) for line in _bytecode_lines(bytecode)]
@@ -161,5 +163,5 @@ def _bytecode_lines(bytecode: list[str]) -> list[str]:
 
 def _named(kind: str, paths: list[str] | tuple[str, ...]) -> list[str]:
     lines = [f"{kind} {visible(path)}" for path in paths[:_MOST_NAMES]]
-    rest = len(paths) - len(lines)
-    return [*lines, f"{kind} {rest:,} more (--json has all)"] if rest else lines
+    more = len(paths) - len(lines)
+    return [*lines, f"{kind} {more:,} more (--json has all)"] if more else lines

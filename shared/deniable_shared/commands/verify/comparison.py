@@ -1,4 +1,4 @@
-"""How the files that are there differ from those that should be."""
+"""How installed files differ from expected ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Comparison:
-    """Files that should be there, beside those that are.
+    """Expected files compared with installed ones.
 
     Attributes:
         compared: how many files should be there.
@@ -32,16 +32,16 @@ class Comparison:
         return not (self.changed or self.missing or self.added)
 
 
-def compare(expected: Mapping[str, str], found: Mapping[str, str]) -> Comparison:
+def compare(expected: Mapping[str, str], actual: Mapping[str, str]) -> Comparison:
     """Compares files by path and hash.
 
     Args:
         expected: hashes of the files that should be there, by path.
-        found: hashes of those that are.
+        actual: hashes of those that are.
     """
     return Comparison(
         len(expected),
-        tuple(path for path in expected if found.get(path, expected[path]) != expected[path]),
-        tuple(path for path in expected if path not in found),
-        tuple(path for path in found if path not in expected),
+        tuple(path for path in expected if actual.get(path, expected[path]) != expected[path]),
+        tuple(path for path in expected if path not in actual),
+        tuple(path for path in actual if path not in expected),
     )

@@ -59,13 +59,13 @@ def compared_with_record() -> Comparison | NoRecord:
         return NoRecord(
             f"RECORD is of {recorded}, but Python imports the files of {import_folders(packages)}"
         )
-    found = dict(installed_files(packages).files)
+    installed_hashes = dict(installed_files(packages).files)
     for path in list(expected):
         if path.partition("/")[0] not in packages:
-            found.update(_hash_of(installation, path))
-            if path.startswith("../") and path not in found:
+            installed_hashes.update(_hash_of(installation, path))
+            if path.startswith("../") and path not in installed_hashes:
                 del expected[path]  # `pip install --target` moves scripts, and RECORD does not know
-    return compare(expected, found)
+    return compare(expected, installed_hashes)
 
 
 def import_folders(packages: Sequence[str] = DEVICE_PACKAGES) -> str:

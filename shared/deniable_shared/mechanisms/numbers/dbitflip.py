@@ -78,7 +78,7 @@ class GroupedBins(SupportMechanism):
         (b (1 - b) / (1 - 2b)^2 + f (1 - f) (1 - a)) / (n a): the second part is that of asking a
         sample. Where a differs from bin to bin, it is the average over all bins.
         """
-        rarity = sum(1 / asked for asked in self.asked) / self.size
+        rarity = sum(1 / chance for chance in self.asked) / self.size
         noise = float(self.support.variance(share, 1))
         return (rarity * noise + share * (1 - share) * (rarity - 1)) / reports
 
@@ -118,9 +118,9 @@ class DBitFlip(GroupedBins):
             epsilon: privacy loss of one report, in nats.
             buckets: how many bins a report answers for; 16 or all, if left out.
         """
-        asked = min(size, DEFAULT_BUCKETS) if buckets is None else buckets
-        flip = ceil_divide(SCALE, 1 + exp_lower(epsilon / min(asked, 2)))
-        return cls(size=size, buckets=asked, flip=flip)
+        asked_bins = min(size, DEFAULT_BUCKETS) if buckets is None else buckets
+        flip = ceil_divide(SCALE, 1 + exp_lower(epsilon / min(asked_bins, 2)))
+        return cls(size=size, buckets=asked_bins, flip=flip)
 
     @classmethod
     def from_options(cls, request: MechanismRequest) -> Self:
@@ -147,14 +147,14 @@ class DBitFlip(GroupedBins):
         most = self.buckets - 1 if self.buckets < self.size else self.size
         return dominating_losses(self._losses_of_pair(fewest), self._losses_of_pair(most))
 
-    def _losses_of_pair(self, both: int) -> LossClasses:
+    def _losses_of_pair(self, shared: int) -> LossClasses:
         """The classes of two bins that so many groups answer for at once."""
-        told, lie = 1 - self.lie, self.lie
-        one, neither = 2 * (self.buckets - both), self.size - 2 * self.buckets + both
+        truth, lie = 1 - self.lie, self.lie
+        in_one, neither = 2 * (self.buckets - shared), self.size - 2 * self.buckets + shared
         return mixed_losses(
             [
-                (Fraction(both, self.size), losses_of_support(told * told, lie * lie)),
-                (Fraction(one, self.size), losses_of_support(told, lie)),
+                (Fraction(shared, self.size), losses_of_support(truth * truth, lie * lie)),
+                (Fraction(in_one, self.size), losses_of_support(truth, lie)),
                 (Fraction(neither, self.size), ((Fraction(1), Fraction(1)),)),
             ]
         )

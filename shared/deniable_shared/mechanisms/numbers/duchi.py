@@ -57,8 +57,8 @@ class BitMean(NumericMechanism):
     def variance(self, share: float, reports: int) -> float:
         """(e / (e - 1)^2 + y (1 - y)) / n."""
         lie = float(self.lie)
-        one = lie + share * (1 - 2 * lie)
-        return one * (1 - one) / ((1 - 2 * lie) ** 2 * reports)
+        chance_of_one = lie + share * (1 - 2 * lie)
+        return chance_of_one * (1 - chance_of_one) / ((1 - 2 * lie) ** 2 * reports)
 
 
 @frozen

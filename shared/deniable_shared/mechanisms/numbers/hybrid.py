@@ -86,7 +86,7 @@ class Hybrid(FreshMean):
         heads = self.heads / SCALE
         bit, window = self.bit.outcome_bounds(), self.inner.outcome_bounds()
         low, high = (
-            [(1 - heads) * of_bit] * 2 + [heads * each for each in of_window]
+            [(1 - heads) * of_bit] * 2 + [heads * bound for bound in of_window]
             for of_bit, of_window in zip(bit, window, strict=True)
         )
         return low, high

@@ -110,7 +110,7 @@ class MemoizedDBitFlip(GroupedBins):
     def asked(self) -> tuple[float, ...]:
         """Of devices: the shares of the groups that have the bin, for each bin."""
         shares, places = self.group_shares, range(self.buckets)
-        return tuple(sum(shares[each - place] for place in places) for each in range(self.size))
+        return tuple(sum(shares[bin_ - place] for place in places) for bin_ in range(self.size))
 
     @property
     def resemblance_bits(self) -> float:

@@ -101,7 +101,7 @@ class MemoizedOneBitMean(BitMean):
 
     @property
     def resemblance_bits(self) -> float:
-        """Of one bit, at most: where it is a 1 as often as a 0."""
+        """At most that of one bit, reached where 1 and 0 are equally frequent."""
         flip = self.flip / SCALE
         return resemblance_of_bits(0.5, 1 - flip, flip)
 
@@ -128,5 +128,7 @@ class MemoizedOneBitMean(BitMean):
     def epsilon_total(self) -> float:
         """The privacy loss of all reports of a device, in nats; at most one for each grid point."""
         ones = [self.weight(point) for point in range(self.steps + 1)]
-        odds = (Fraction(max(one, SCALE - one), min(one, SCALE - one)) for one in ones)
-        return float_upper(sum((Fraction(log_upper(each)) for each in odds), Fraction(0)))
+        odds = (
+            Fraction(max(weight, SCALE - weight), min(weight, SCALE - weight)) for weight in ones
+        )
+        return float_upper(sum((Fraction(log_upper(ratio)) for ratio in odds), Fraction(0)))

@@ -57,10 +57,10 @@ def gaussian_losses(steps: int, variance: int, reach: int) -> LossClasses:
     """
     last = 2 * reach + steps
     densities, ratio = [_ONE], _decay(Fraction(1, 2 * variance))
-    again = _decay(Fraction(1, variance))
+    square = _decay(Fraction(1, variance))
     for _ in range(last):
         densities.append(densities[-1] * ratio >> _BITS)
-        ratio = ratio * again >> _BITS
+        ratio = ratio * square >> _BITS
     # A density is low by less than 2^-110 of it, and what lies beyond the last is less than e^-200.
     total = (2 * sum(densities) - _ONE) * ((1 << 100) + 1) >> 100
     tails = list(itertools.accumulate(reversed(densities)))[::-1]

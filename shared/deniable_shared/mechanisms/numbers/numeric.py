@@ -106,5 +106,5 @@ def rounding_variance(share: float, steps: int) -> float:
         share: where a value stands in the range, in [0, 1].
         steps: how many steps of the grid make up the range.
     """
-    rest = share * steps % 1.0
-    return rest * (1 - rest) / steps**2
+    remainder = share * steps % 1.0
+    return remainder * (1 - remainder) / steps**2

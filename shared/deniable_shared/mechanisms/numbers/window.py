@@ -150,8 +150,10 @@ class Piecewise(WindowMechanism, FreshMean):
         """Nearly ((2y - 1)^2 / (z - 1) + (z + 3) / (3 (z - 1)^2)) / (4 n), z = e^(eps / 2)."""
         steps = self.size - 1
         below = min(int(share * steps), steps - 1)
-        rest = share * steps - below
-        noise = (1 - rest) * self.input_variance(below) + rest * self.input_variance(below + 1)
+        remainder = share * steps - below
+        noise = (1 - remainder) * self.input_variance(below) + remainder * self.input_variance(
+            below + 1
+        )
         return (noise + rounding_variance(share, steps)) / reports
 
 

@@ -70,8 +70,8 @@ class HadamardResponse(IndexOracle, FreshOracle):
 
     def losses(self) -> LossClasses:
         """The K / 2 rows in which two items differ, and all others."""
-        told, lie = Fraction(self.order // 2, self.order - 1), Fraction(self.flip, SCALE)
-        return losses_of_support(told * (1 - lie), told * lie)
+        truth, lie = Fraction(self.order // 2, self.order - 1), Fraction(self.flip, SCALE)
+        return losses_of_support(truth * (1 - lie), truth * lie)
 
     @property
     def support(self) -> Support:

@@ -132,10 +132,10 @@ class MemoizedRandomizedResponse(MemoizedOracle, ItemOracle):
         Args:
             reports: T, at least 1.
         """
-        kept, replaced = self.own**reports, self.other**reports
+        remained, replaced = self.own**reports, self.other**reports
         own, other = self.permanent_own, self.permanent_other
         return Fraction(
-            own * kept + (SCALE - own) * replaced, other * kept + (SCALE - other) * replaced
+            own * remained + (SCALE - own) * replaced, other * remained + (SCALE - other) * replaced
         )
 
     def _false(self) -> int:

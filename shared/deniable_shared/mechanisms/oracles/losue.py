@@ -83,9 +83,11 @@ class MemoizedUnaryEncoding(MemoizedOracle, BitsOracle):
     @property
     def resemblance_bits(self) -> float:
         """Of the item's own bit, a fair coin, and of all others."""
-        flip, other = self.flip / SCALE, self.permanent_other / SCALE
-        own, others = (resemblance_of_bits(each, 1 - flip, flip) for each in (0.5, other))
-        return own + (self.size - 1) * others
+        flip, other_bit = self.flip / SCALE, self.permanent_other / SCALE
+        own, other_bits = (
+            resemblance_of_bits(chance, 1 - flip, flip) for chance in (0.5, other_bit)
+        )
+        return own + (self.size - 1) * other_bits
 
     @property
     def support(self) -> Support:
@@ -115,8 +117,9 @@ class MemoizedUnaryEncoding(MemoizedOracle, BitsOracle):
         Args:
             reports: T, at least 1.
         """
-        kept, flipped = (SCALE - self.flip) ** reports, self.flip**reports
+        remained, flipped = (SCALE - self.flip) ** reports, self.flip**reports
         other = self.permanent_other
         return Fraction(
-            (SCALE - other) * kept + other * flipped, other * kept + (SCALE - other) * flipped
+            (SCALE - other) * remained + other * flipped,
+            other * remained + (SCALE - other) * flipped,
         )

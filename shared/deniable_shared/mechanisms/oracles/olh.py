@@ -68,8 +68,8 @@ class OptimizedLocalHashing(FreshOracle):
         variance.
         """
         below = int(exp_lower(epsilon)) + 1
-        found = [cls.with_buckets(size, g, epsilon) for g in (below, below + 1)]
-        return min(found, key=lambda mechanism: mechanism.variance(1 / size, 1))
+        oracles = [cls.with_buckets(size, g, epsilon) for g in (below, below + 1)]
+        return min(oracles, key=lambda mechanism: mechanism.variance(1 / size, 1))
 
     @classmethod
     def with_buckets(cls, size: int, buckets: int, epsilon: Fraction) -> Self:

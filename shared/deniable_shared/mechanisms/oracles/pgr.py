@@ -91,8 +91,8 @@ class ProjectiveGeometryResponse(IndexOracle, FreshOracle):
         """
         require_integer("pgr size", size, 2, MAX_LISTED)
         most = min(MAX_POINTS_PER_ITEM * size, MAX_POINTS)
-        found = [cls.over_space(q, t, size, epsilon) for q, t in spaces(size, most)]
-        return min(found, key=lambda oracle: (oracle.total_variance(), oracle.outcomes))
+        oracles = [cls.over_space(q, t, size, epsilon) for q, t in spaces(size, most)]
+        return min(oracles, key=lambda oracle: (oracle.total_variance(), oracle.outcomes))
 
     @classmethod
     def over_space(cls, q: int, t: int, size: int, epsilon: Fraction) -> Self:

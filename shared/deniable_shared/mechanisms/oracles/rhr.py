@@ -76,8 +76,8 @@ class RecursiveHadamardResponse(IndexOracle, FreshOracle):
         """
         require_integer("rhr size", size, 2, MAX_SIZE)
         most = min(MAX_BITS, (size - 1).bit_length())
-        found = [cls.with_bits(size, bits, epsilon) for bits in range(1, most + 1)]
-        return min(found, key=lambda mechanism: mechanism.variance(1 / size, 1))
+        oracles = [cls.with_bits(size, bits, epsilon) for bits in range(1, most + 1)]
+        return min(oracles, key=lambda mechanism: mechanism.variance(1 / size, 1))
 
     @classmethod
     def with_bits(cls, size: int, bits: int, epsilon: Fraction) -> Self:
@@ -118,11 +118,11 @@ class RecursiveHadamardResponse(IndexOracle, FreshOracle):
 
     def losses(self) -> LossClasses:
         """The symbols of items of different blocks; if there is only one, where its rows differ."""
-        order, told = self.order, Fraction(1)
+        order, truth = self.order, Fraction(1)
         if self.blocks == 1:
-            told = Fraction(order // 2, order - 1)
+            truth = Fraction(order // 2, order - 1)
         return losses_of_support(
-            told * Fraction(self.own, SCALE), told * Fraction(self.other, SCALE)
+            truth * Fraction(self.own, SCALE), truth * Fraction(self.other, SCALE)
         )
 
     @property

@@ -68,17 +68,17 @@ class SubsetSelection(BitsOracle, FreshOracle):
         """
         require_integer("ss size", size, 2, MAX_SIZE)
         below = int(size / (exp_lower(epsilon) + 1))
-        found = [cls.with_subset(size, max(1, w), epsilon) for w in (below, below + 1)]
-        return min(found, key=lambda mechanism: mechanism.variance(1 / size, 1))
+        oracles = [cls.with_subset(size, max(1, w), epsilon) for w in (below, below + 1)]
+        return min(oracles, key=lambda mechanism: mechanism.variance(1 / size, 1))
 
     @classmethod
     def with_subset(cls, size: int, subset: int, epsilon: Fraction) -> Self:
         """The same with sets of a given number of items."""
-        rest = size - subset
+        absent = size - subset
         return cls(
             size=size,
             subset=subset,
-            own=SCALE - ceil_divide(SCALE * rest, exp_lower(epsilon) * subset + rest),
+            own=SCALE - ceil_divide(SCALE * absent, exp_lower(epsilon) * subset + absent),
         )
 
     @property
@@ -90,9 +90,9 @@ class SubsetSelection(BitsOracle, FreshOracle):
 
     def losses(self) -> LossClasses:
         """Sets that hold one of two items and not the other."""
-        own, others = Fraction(self.own, SCALE), self.size - 1
+        own, other_items = Fraction(self.own, SCALE), self.size - 1
         return losses_of_support(
-            own * (self.size - self.subset) / others, (1 - own) * self.subset / others
+            own * (self.size - self.subset) / other_items, (1 - own) * self.subset / other_items
         )
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from deniable_aggregator.answers.measured import STRONG_SCORE
 from deniable_aggregator.api.discoveries.runs import DiscoveryRuns
 from tests.aggregator.discovered import (
     FIRST,
@@ -15,7 +16,9 @@ from tests.aggregator.discovered import (
     ask,
     discovering,
     found,
+    missing,
     send,
+    strings,
     texts,
 )
 from tests.aggregator.service import bearer, problem, serving
@@ -26,30 +29,32 @@ def test_strings_are_found_kept_compared_with_the_last_window_and_hidden(tmp_pat
     denied.write_text("# nothing yet\n")
     with discovering(tmp_path / "store.db", deny_list=str(denied)) as service:
         first = found(service, FIRST)
-        assert texts(first["strings"])[0] == "1234"
-        assert set(texts(first["strings"])) == set(SHARES[FIRST_WINDOW])
-        for row in first["strings"]:
-            assert row["low"] < SHARES[FIRST_WINDOW][row["text"]] < row["high"]
-            assert row["devices"] == pytest.approx(800 * row["share"], abs=1)
-            assert row["evidence"] in ("overwhelming", "strong")
-            assert (row["shown"], row["seen"], row["hinted"]) == (row["text"], None, False)
-        assert (first["reports"], first["prefixes"], first["earlier"]) == (800, [], None)
-        assert first["hidden"] == {"minimum_devices": 20, "below_minimum": 0, "denied": 0}
-        assert [each["length"] for each in first["smallest"]] == ["short"]
-        assert (first["health"]["verdict"], first["fakes"]["share"]) == ("ok", 0.01)
+        assert texts(strings(first))[0] == "1234"
+        assert set(texts(strings(first))) == set(SHARES[FIRST_WINDOW])
+        for row in strings(first):
+            assert row["low"] < SHARES[FIRST_WINDOW][row["value"]] < row["high"]
+            assert row["score"] > STRONG_SCORE
+            assert (row.get("seen"), row["hinted"]) == (None, False)
+        assert (strings(first, whole=False), missing(first)) == ([], [])
+        head, note = first["head"], first["head"]["found"]
+        assert (head["kind"], head["reports"], note["earlier"]) == ("strings", 800, None)
+        assert note["hidden"] == {"minimum_devices": 20, "below_minimum": 0, "denied": 0}
+        assert [each["length"] for each in note["smallest"]] == ["short"]
+        assert (head["health"]["verdict"], head["fakes"]["share"]) == ("ok", 0.01)
 
         # The finds of the last window are hints, and say what is new and what is gone.
         second = found(service, SECOND)
-        assert {row["text"]: row["seen"] for row in second["strings"]} == dict.fromkeys(
+        assert {row["value"]: row["seen"] for row in strings(second)} == dict.fromkeys(
             ("1234", "42"), "before"
         )
-        assert [row["hinted"] for row in second["strings"]] == [True, True]
-        (prefix,) = second["prefixes"]
-        assert "90210".startswith(prefix["text"])
-        assert (prefix["shown"], prefix["seen"]) == (prefix["text"] + "…", "new")
-        (missing,) = second["earlier"]["missing"]
-        assert (missing["text"], missing["verdict"]) == ("77", "gone")
-        assert missing["high"] < missing["share_before"]
+        assert [row["hinted"] for row in strings(second)] == [True, True]
+        (prefix,) = strings(second, whole=False)
+        assert "90210".startswith(prefix["value"])
+        assert prefix["seen"] == "new"
+        assert second["head"]["found"]["earlier"]["id"] == 1
+        (gone,) = missing(second)
+        assert (gone["value"], gone["seen"]) == ("77", "gone")
+        assert gone["high"] < gone["before"]
 
         # Asking again is free: the same reports may be counted meanwhile, and keys created.
         service.running.inbox_fold.fold(seconds=60)
@@ -64,38 +69,39 @@ def test_strings_are_found_kept_compared_with_the_last_window_and_hidden(tmp_pat
         denied.write_text("4?\n77\n")
         old = service.ask(f"{PATH}/2").get_json()
         assert old["current"] is False
-        assert texts(old["result"]["strings"]) == ["1234"]
-        assert old["result"]["hidden"]["denied"] == 1
-        assert old["result"]["earlier"]["missing"] == []
+        assert texts(strings(old["result"])) == ["1234"]
+        assert old["result"]["head"]["found"]["hidden"]["denied"] == 1
+        assert missing(old["result"]) == []
         denied.unlink()
         for answer in (service.ask(f"{PATH}/2"), ask(service, SECOND)):
             assert "deny_list" in problem(answer, 503, "question_unanswered")["detail"]
         denied.write_text("4?\n")
         shown = found(service, FIRST, deny=["77"], hints=["42", "5"])
-        assert texts(shown["strings"]) == ["1234"]
-        assert (shown["hidden"]["denied"], shown["hints"]) == (2, 2)
+        assert texts(strings(shown)) == ["1234"]
+        note = shown["head"]["found"]
+        assert (note["hidden"]["denied"], note["hints"]) == (2, 2)
         assert b'"42"' not in service.store.discoveries.result(3)
 
         # If strings need more devices than they did, this holds for what is stored.
         assert service.register(REGISTRY.replace("= 20", "= 300")).status_code == 200
         fewer = service.ask(f"{PATH}/1").get_json()["result"]
-        assert texts(fewer["strings"]) == ["1234"]
-        assert fewer["hidden"]["minimum_devices"] == 300
-        assert found(service, SECOND)["earlier"]["missing"] == []
+        assert texts(strings(fewer)) == ["1234"]
+        assert fewer["head"]["found"]["hidden"]["minimum_devices"] == 300
+        assert missing(found(service, SECOND)) == []
 
 
 def test_a_result_is_not_current_once_a_key_is_excluded(tmp_path):
     with discovering(tmp_path / "store.db") as service:
         forger = service.key("write")
         send(service, FIRST_WINDOW, {"666": 1.0}, devices=400, key=forger)
-        assert "666" in texts(found(service, FIRST)["strings"])
+        assert "666" in texts(strings(found(service, FIRST)))
         (key,) = (each for each in service.store.keys.all() if each.id in forger)
         excluded = service.http.post(f"/v1/keys/{key.id}/exclude", headers=bearer(service.admin))
         assert excluded.status_code == 200
         assert service.ask(f"{PATH}/1").get_json()["current"] is False
         again = found(service, FIRST)
-        assert "666" not in texts(again["strings"])
-        assert again["excluded_reports"] == 400
+        assert "666" not in texts(strings(again))
+        assert again["head"]["excluded_reports"] == 400
         # A newer result of the same question takes the place of the older one.
         problem(service.ask(f"{PATH}/1"), 404, "not_found")
 

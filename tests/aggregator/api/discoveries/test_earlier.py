@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from deniable_aggregator.answers.discoveries import FoundString
+from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.api.discoveries.deny_list import DenyList
 from deniable_aggregator.api.discoveries.earlier import Earlier
 from deniable_aggregator.store import StoredDiscovery
@@ -16,20 +16,15 @@ STORED = StoredDiscovery(3, b"", "flightdeck", "query", 100, 106, 107, "{}", "do
 ERROR = 0.01
 
 
-def string(text: str, share: float) -> FoundString:
-    return FoundString(
-        text=text,
-        shown=text,
-        share=share,
+def string(text: str, share: float) -> Measured:
+    return Measured(
+        measure="share",
+        value=text,
+        estimate=share,
         low=share - 2 * ERROR,
         high=share + 2 * ERROR,
-        devices=1,
-        evidence="strong",
+        told=True,
         score=9.0,
-        p_value=0.0,
-        bits=20,
-        hinted=False,
-        seen=None,
     )
 
 
@@ -52,13 +47,13 @@ class Tally:
 def test_gone_is_only_what_was_surely_more_than_it_can_be_now():
     strings, prefixes = {"news", "microscope"}, {"opent", "chrome"}
     deny = DenyList(["rude"])
-    window = EARLIER.window(strings, prefixes, Tally(), np.zeros(1, np.int64), deny)
+    window, missing = EARLIER.window(strings, prefixes, Tally(), np.zeros(1, np.int64), deny)
     assert (window.id, window.reports) == (3, 9_000)
-    assert [(each.text, each.verdict) for each in window.missing] == [
+    assert [(each.value, each.seen) for each in missing] == [
         ("tea", "gone"),
         ("maps", "not_found"),  # may have been 0.04, and may be 0.05
     ]
-    assert window.missing[0].high == pytest.approx(0.03 + 1.96 * ERROR, rel=0.01)
+    assert missing[0].high == pytest.approx(0.03 + 1.96 * ERROR, rel=0.01)
 
 
 def test_a_prefix_was_seen_before_if_more_or_less_of_it_was():
@@ -68,4 +63,5 @@ def test_a_prefix_was_seen_before_if_more_or_less_of_it_was():
     assert EARLIER.seen("news", whole=True) == "before"
     assert EARLIER.seen("opentele", whole=True) == "new"
     assert Earlier().seen("news", whole=True) is None
-    assert Earlier().window(set(), set(), Tally(), np.zeros(1, np.int64), DenyList([])) is None
+    nothing = Earlier().window(set(), set(), Tally(), np.zeros(1, np.int64), DenyList([]))
+    assert nothing == (None, [])

@@ -37,7 +37,7 @@ epsilon = 0.5
 def run(tmp_path, text, *options):
     file = tmp_path / "metrics.toml"
     file.write_text(text)
-    return CliRunner().invoke(deniable, ["metrics", "check", str(file), *options])
+    return CliRunner().invoke(deniable, ["check", str(file), *options])
 
 
 def test_a_reviewer_reads_what_each_metric_can_reveal(tmp_path):
@@ -239,7 +239,7 @@ def test_all_problems_are_listed_and_the_exit_status_says_so(tmp_path):
 
 
 def test_a_missing_file_is_one_line(tmp_path):
-    result = CliRunner().invoke(deniable, ["metrics", "check", str(tmp_path / "none.toml")])
+    result = CliRunner().invoke(deniable, ["check", str(tmp_path / "none.toml")])
     assert result.exit_code == 1
     assert "cannot be read" in result.output
 

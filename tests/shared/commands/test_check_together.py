@@ -1,4 +1,4 @@
-"""The section of ``deniable metrics check`` about all metrics together, as a reviewer reads it."""
+"""The section of ``deniable check`` about all metrics together, as a reviewer reads it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def run(tmp_path, text, *options, columns=None):
     file = tmp_path / "metrics.toml"
     file.write_text(text, "utf-8")
     environment = {"COLUMNS": columns} if columns else None
-    return CliRunner().invoke(deniable, ["metrics", "check", str(file), *options], env=environment)
+    return CliRunner().invoke(deniable, ["check", str(file), *options], env=environment)
 
 
 def words(result):
@@ -197,6 +197,6 @@ def test_the_registry_that_init_writes_passes(tmp_path):
 
 
 def test_the_help_says_how_an_application_checks_itself():
-    told = CliRunner().invoke(deniable, ["metrics", "check", "--help"]).output
-    assert "deniable metrics check metrics.toml --strict" in told
+    told = CliRunner().invoke(deniable, ["check", "--help"]).output
+    assert "deniable check metrics.toml --strict" in told
     assert 'ignore = ["large-epsilon"]' in told

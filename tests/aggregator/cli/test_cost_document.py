@@ -23,7 +23,7 @@ def registry(tmp_path):
 
 
 def printed(*options):
-    arguments = ["account", *map(str, options)]
+    arguments = ["cost", *map(str, options)]
     result = CliRunner().invoke(deniable, arguments, env={"COLUMNS": "100"})
     assert result.exit_code == 0, result.output
     return result.output
@@ -31,7 +31,7 @@ def printed(*options):
 
 def test_the_document_shows_what_is_printed_and_drawn(registry, tmp_path):
     """But for the line on rounding, whose digits may differ between libraries."""
-    shown = re.search(r"(?ms)^\$ deniable account metrics.toml\n(.*?)^About ", TEXT)
+    shown = re.search(r"(?ms)^\$ deniable cost metrics.toml\n(.*?)^About ", TEXT)
     picture = tmp_path / "account.svg"
     assert printed(registry, "--picture", picture).startswith(shown[1])
     words = re.compile(r"<text[^>]*>([^<]*)<")

@@ -1,4 +1,4 @@
-"""``deniable account``: what a registry costs a device over time, by every way to add it up."""
+"""``deniable cost``: what a registry costs a device over time, by every way to add it up."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _check_delta(_context: click.Context, _parameter: click.Parameter, delta: fl
 )
 @picture_option
 @json_option
-def account(
+def cost(
     file: Path,
     days: int,
     delta: float,
@@ -86,11 +86,11 @@ def account(
     Everything is computed from FILE: no server is asked, and no report is looked at.
 
     \b
-        deniable account metrics.toml
-        deniable account metrics.toml --days 30 --delta 1e-9
-        deniable account metrics.toml --devices-per-person 3
-        deniable account metrics.toml --shuffled 100000
-        deniable account metrics.toml --picture account.svg
+        deniable cost metrics.toml
+        deniable cost metrics.toml --days 30 --delta 1e-9
+        deniable cost metrics.toml --devices-per-person 3
+        deniable cost metrics.toml --shuffled 100000
+        deniable cost metrics.toml --picture account.svg
 
     --shuffled says what a shuffler would be worth to a person with one device. There is none in
     this project: without one, the other figures hold.

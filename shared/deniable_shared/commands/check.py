@@ -1,4 +1,4 @@
-"""``deniable metrics check``: what a registry file means for privacy, before anything ships."""
+"""``deniable check``: what a registry file means for privacy, before anything ships."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ or the build of your application run it.
 
 All problems of the file are listed at once, and the exit status is then 1.
 
-    deniable metrics check metrics.toml --strict
-    deniable metrics check metrics.toml --devices 5000 --priors shares.csv
-    deniable metrics check metrics.toml --prior 0.366
+    deniable check metrics.toml --strict
+    deniable check metrics.toml --devices 5000 --priors shares.csv
+    deniable check metrics.toml --prior 0.366
 """
 
 LEAST_PRIOR: Final = 1e-9
@@ -80,39 +80,39 @@ _ASSUMED: Final = (
 
 def parser() -> Parser:
     """The options of the command."""
-    made = Parser("deniable metrics check", _ABOUT, arguments="FILE")
-    made.add_argument("file", type=Path, metavar="FILE", help="A registry file.")
-    made.add_argument(
+    command_parser = Parser("deniable check", _ABOUT, arguments="FILE")
+    command_parser.add_argument("file", type=Path, metavar="FILE", help="A registry file.")
+    command_parser.add_argument(
         "--devices",
         type=integer_in(FEWEST_DEVICES, MAX_DEVICES),
         metavar="N",
         help="How many devices a device should be hidden among. Default: the largest "
         f"expected_devices of the file, {DEFAULT_DEVICES:,} for metrics that have none.",
     )
-    made.add_argument(
+    command_parser.add_argument(
         "--priors",
         type=Path,
         metavar="FILE",
         help="How common values are: lines of metric, item and share or count, as CSV or TSV; "
         "without the metric, of the only one that lists the items.",
     )
-    made.add_argument(
+    command_parser.add_argument(
         "--prior",
         type=_prior,
         metavar="P",
         help="How probable somebody thought a value; says what one report makes of it.",
     )
-    made.add_argument("--strict", action="store_true", help="Exit with 1 on findings.")
-    made.add_argument("--json", action="store_true", help="Print JSON.")
-    return made
+    command_parser.add_argument("--strict", action="store_true", help="Exit with 1 on findings.")
+    command_parser.add_argument("--json", action="store_true", help="Print JSON.")
+    return command_parser
 
 
 def _prior(text: str) -> float:
     """The type of an option that is a probability, but for what is next to 0 or 1."""
     value = number(text)
     if not LEAST_PRIOR <= value <= 1 - LEAST_PRIOR:
-        wanted = f"above 0 and below 1, by at least {power(LEAST_PRIOR)}"
-        raise argparse.ArgumentTypeError(f"must be {wanted}, got {value!r}")
+        constraint = f"above 0 and below 1, by at least {power(LEAST_PRIOR)}"
+        raise argparse.ArgumentTypeError(f"must be {constraint}, got {value!r}")
     return value
 
 
@@ -124,26 +124,25 @@ def run(options: argparse.Namespace) -> int:
     """
     registry = load(options.file)
     priors = read_priors(options.priors, registry) if options.priors else None
-    found = review(registry, devices=options.devices, priors=priors)
+    result = review(registry, devices=options.devices, priors=priors)
     guesses: list[Guess] = []
     if options.prior is not None:
         specs = (metric.spec for metric in registry.metrics.values())
         guesses = [guess_after(spec, options.prior) for spec in specs]
     if options.json:
-        print(json.dumps(as_json(registry, found, guesses), indent=2))
+        print(json.dumps(as_json(registry, result, guesses), indent=2))
     else:
-        assumed = options.devices is None and found.together.devices == DEFAULT_DEVICES
+        assumed = options.devices is None and result.together.devices == DEFAULT_DEVICES
         assumed = assumed and any(without_expected_devices(options.file))
-        print(_text(options.file, registry, found, guesses, assumed=assumed))
-    return 1 if options.strict and found.findings else 0
+        print(_text(options.file, registry, result, guesses, assumed=assumed))
+    return 1 if options.strict and result.findings else 0
 
 
-def as_json(registry: Registry, found: Review, guesses: Sequence[Guess] = ()) -> dict[str, Any]:
+def as_json(registry: Registry, result: Review, guesses: Sequence[Guess] = ()) -> dict[str, Any]:
     """What is printed for programs.
 
     Args:
-        registry: the file.
-        found: what the review of it found.
+        result: what the review of it found.
         guesses: what a report makes of somebody's guess, of each metric, if that was asked.
     """
     return {
@@ -156,11 +155,11 @@ def as_json(registry: Registry, found: Review, guesses: Sequence[Guess] = ()) ->
             "days_until_lifetime_is_spent": days_until_lifetime_is_spent(registry),
         },
         "constants": {
-            "metrics": list(found.together.constant_metrics),
-            "bits": found.together.constants,
+            "metrics": list(result.together.constant_metrics),
+            "bits": result.together.constants,
         },
         "metrics": [_metric_as_json(metric) for metric in registry.metrics.values()],
-        "review": review_as_json(found),
+        "review": review_as_json(result),
         "guesses": [guess_as_json(guess) for guess in guesses],
     }
 
@@ -174,7 +173,7 @@ def _metric_as_json(metric: Metric) -> dict[str, Any]:
         "every": spec.every,
         "retention_days": metric.retention_days,
         "absent": spec.absent,
-        "attributes": [each.canonical() for each in spec.attributes],
+        "attributes": [attribute.canonical() for attribute in spec.attributes],
         "segments": spec.segments and spec.segments.canonical(),
         "version": spec.digest.hex(),
         "mechanism": mechanism.description(),
@@ -208,9 +207,9 @@ def _letters_as_json(code: LetterCode) -> dict[str, Any]:
 
 
 def _text(
-    file: Path, registry: Registry, found: Review, guesses: Sequence[Guess], *, assumed: bool
+    file: Path, registry: Registry, result: Review, guesses: Sequence[Guess], *, assumed: bool
 ) -> str:
-    count = len(found.findings)
+    count = len(result.findings)
     below = f"{count:,} finding{'s' * (count != 1)} below" if count else "no findings"
     blocks = [f"{file}: a valid file of application {registry.application}; {below}"]
     blocks += map(metric_text, registry.metrics.values())
@@ -219,7 +218,7 @@ def _text(
         blocks.append("\n".join(guess_lines(guesses)))
     if assumed:
         blocks.append("\n".join(wrapped([_ASSUMED])))
-    blocks.append("\n".join(review_lines(found)))
+    blocks.append("\n".join(review_lines(result)))
     return "\n\n".join(blocks)
 
 

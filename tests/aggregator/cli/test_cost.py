@@ -1,4 +1,4 @@
-"""``deniable account``: what it prints, what it refuses, and its picture."""
+"""``deniable cost``: what it prints, what it refuses, and its picture."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def registry(tmp_path):
 
 
 def run(*options, columns=100):
-    arguments = ["account", *map(str, options)]
+    arguments = ["cost", *map(str, options)]
     return CliRunner().invoke(deniable, arguments, env={"COLUMNS": str(columns)})
 
 
