@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 UNBROKEN: Final = 10_000
 """The width of output that is not a terminal: one line per row, for grep and cut."""
 
-WIDE: Final = 96
-"""Narrower tables put some columns below each other."""
-
 _ASCII_BOX: Final = box.Box("    \n    \n -- \n" + "    \n" * 5, ascii=True)
 """The lines of `close_table` where a terminal takes ASCII alone."""
 
@@ -77,16 +74,6 @@ def close_table(*columns: Column | str, **options: Any) -> Table:
     """
     style = {"box": box.SIMPLE_HEAD, "show_edge": False, "padding": (0, 1, 0, 0)}
     return Table(*columns, title_justify="left", **{**style, **options})
-
-
-def columns_or_lines(width: int, *texts: str) -> list[str]:
-    """Cells of neighbouring columns; in a narrow table one cell with a line for each.
-
-    Args:
-        width: of the terminal, in characters.
-        texts: the names of the columns, or what is in them.
-    """
-    return list(texts) if width >= WIDE else ["\n".join(filter(None, texts))]
 
 
 def print_drawn(table: Table) -> None:

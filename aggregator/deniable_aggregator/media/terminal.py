@@ -101,7 +101,8 @@ def _head(document: Document) -> Iterator[str]:
     if document.title != document.metric:
         named += f" ({visible(document.metric)})"
     yield f"{named}, {document.also}" if document.also else named
-    yield document.finding
+    if document.finding:
+        yield document.finding
     yield from document.days
     if document.counted:
         yield document.counted

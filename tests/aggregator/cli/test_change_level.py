@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from msgspec import UNSET
 from msgspec.structs import replace
 
 from deniable_aggregator.answers.questions import ChangeQuery
@@ -57,11 +56,17 @@ def answer():
 
 def with_p_values(answer, values, shape, combined=None):
     """The answer with these p-values; of the values, the smallest."""
-    rows = [replace(row, adjusted_p_value=1.0) for row in answer.changes]
-    rows[2] = replace(rows[2], adjusted_p_value=values)
-    whole = UNSET if shape is None else replace(answer.shape, p_value=shape)
-    together = UNSET if combined is None else replace(answer.shape, p_value=combined)
-    return replace(answer, changes=rows, shape=whole, combined=together)
+    rows = [replace(row, adjusted_p_value=1.0) for row in answer.of("difference in share")]
+    if values is None:
+        rows = []
+    else:
+        rows[2] = replace(rows[2], adjusted_p_value=values)
+    whole = answer.one("distance")
+    if shape is not None:
+        rows.append(replace(whole, p_value=shape))
+    if combined is not None:
+        rows.append(replace(whole, measure="difference in combined", p_value=combined))
+    return replace(answer, numbers=rows)
 
 
 @pytest.mark.parametrize(
@@ -81,5 +86,5 @@ def test_all_tests_together_have_the_level_of_one(answer, p_values, changed):
 
 
 def test_without_values_to_compare_the_distribution_decides(answer):
-    assert is_changed(replace(answer, changes=[], shape=replace(answer.shape, p_value=0.01)))
-    assert not is_changed(replace(answer, changes=[], shape=UNSET))
+    assert is_changed(with_p_values(answer, None, 0.01))
+    assert not is_changed(with_p_values(answer, None, None))

@@ -361,7 +361,7 @@ def test_every_option_of_estimate_reaches_the_server(run, url):
     done = run("estimate", "theme", *options, "--false-finds", "none", env=environment)
     assert done.exit_code == 0, done.output
     for words in (
-        "light + dark: ",
+        "light + dark  ",
         "adjusted to add up to 100%",
         "at once (Bonferroni)",
         "random sample",
@@ -369,10 +369,10 @@ def test_every_option_of_estimate_reaches_the_server(run, url):
         assert words in done.output
     options = ("--top", "2", "--postprocess", "power", "--detected", "--json")
     data = json.loads(run("estimate", "theme", *options, env=environment).stdout)
-    assert data["interval"]["kind"] == "picked"
-    assert data["postprocess"]["method"] == "power"
+    assert data["head"]["interval"]["kind"] == "picked"
+    assert data["head"]["postprocess"] == "power"
     ranged = run("estimate", "theme", "--range", "light", "dark", "--json", env=environment)
-    assert json.loads(ranged.stdout)["combined"]["values"] == ["light", "dark"]
+    assert json.loads(ranged.stdout)["numbers"][0]["values"] == ["light", "dark"]
     refused = run("estimate", "theme", "--combined", "purple", env=environment)
     assert (refused.exit_code, "estimate_refused" in refused.stderr) == (1, True)
 

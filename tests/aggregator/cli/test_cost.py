@@ -171,10 +171,6 @@ def test_curves_over_days_are_drawn_in_characters_and_into_a_file(registry, tmp_
     assert "exact (the tightest)" in drawn
     assert "sum: 1.5 with 1 days and 100 with 200 days" in drawn
     assert "budget spent: 9" in drawn
-    chart = tmp_path / "account.json"
-    printed(registry, "--days", 3, "--picture", chart)
-    rows = json.loads(chart.read_text())
-    assert '"days"' in json.dumps(rows)
 
 
 def test_a_method_without_figures_for_some_days_is_no_curve(registry):
@@ -203,7 +199,7 @@ def test_one_day_has_no_picture(registry):
         (("--shuffled", "0"), "must be an integer in [1, "),
         (("--devices-per-person", "0"), "must be an integer in [1, "),
         (("--shuffled", "9", "--devices-per-person", "2"), "must be 1 with --shuffled"),
-        (("--picture", "a.gif"), "must end in .html, .json, .png, .svg"),
+        (("--picture", "a.gif"), "must end in .html, .png, .svg"),
     ],
 )
 def test_what_makes_no_sense_is_refused(registry, options, problem):
