@@ -1,14 +1,20 @@
-"""What somebody chose, read from the page's address; what is wrong is said, the rest is kept."""
+"""What somebody chose, read from the page's address, and the form that shows it again.
+
+What is wrong is said beside its field, and the rest is kept.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar, cast, get_args
 
 from deniable_aggregator.answers.words import PERIOD_LENGTHS
 from deniable_aggregator.pages.metric.periods import (
+    COMPARISONS,
     DEFAULT_COMPARISON,
     DEFAULT_PERIOD,
+    PERIODS,
+    SINCE,
     Compared,
     Known,
     compared,
@@ -17,25 +23,37 @@ from deniable_aggregator.pages.metric.periods import (
     followed,
     length_for,
 )
-from deniable_aggregator.telling.wording import key_in_words
+from deniable_aggregator.telling.value_tables import Sort
+from deniable_aggregator.telling.wording import SHOWN_OF_IDS, key_in_words
 from deniable_shared.errors import ParameterError
 from deniable_shared.nearest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import date
 
     from werkzeug.datastructures import MultiDict
 
+    from deniable_aggregator.answers.annotations import Annotation
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.answers.words import PeriodLength
     from deniable_aggregator.dates import DayRange
 
-Sort = Literal["share", "change", "value", "listed"]
-_SORTS: Final = tuple(sign + each for each in get_args(Sort) for sign in ("", "-"))
 TOPS: Final = ("10", "25", "100", "all")
 DEFAULT_TOP: Final = "25"
 DEFAULT_SORT: Final = "-share"
+SORTS: Final = tuple(sign + each for each in get_args(Sort) for sign in ("", "-"))
+SORTS_OFFERED: Final = (
+    ("-share", "largest share first"),
+    ("share", "smallest share first"),
+    ("-change", "largest rise first"),
+    ("change", "largest fall first"),
+    ("value", "by name"),
+    ("listed", "as the registry lists them"),
+)
+MOST_SINCE: Final = 20
+"""Releases that can be chosen; the days of others can be typed."""
+
 _QUOTED: Final = 100
 
 Read = TypeVar("Read")
@@ -87,7 +105,7 @@ def read_choices(form: MultiDict[str, str], details: MetricDetails, today: date)
 
     Args:
         form: its parameters; unknown ones are left alone.
-        details: of the metric.
+        details: say what there is to choose.
         today: the server's day.
     """
     typed = {name: form.get(name, "").strip()[:_QUOTED] for name in FIELDS}
@@ -114,7 +132,7 @@ def read_choices(form: MultiDict[str, str], details: MetricDetails, today: date)
     by = reader.one_of("by", typed["by"], PERIOD_LENGTHS, "")
     length = cast("PeriodLength", by) or length_for(followed(shown, both, "day", known))
     top = reader.one_of("top", typed["top"], TOPS, DEFAULT_TOP)
-    sort = reader.one_of("sort", typed["sort"], _SORTS, DEFAULT_SORT)
+    sort = reader.one_of("sort", typed["sort"], SORTS, DEFAULT_SORT)
     return Choices(
         typed=typed,
         known=known,
@@ -174,11 +192,7 @@ def _hint(error: ParameterError) -> str:
 
 
 def segments_of(details: MetricDetails) -> tuple[str, ...]:
-    """What devices of a metric can be told apart by; empty for nothing.
-
-    Args:
-        details: of the metric.
-    """
+    """What devices of a metric can be told apart by; empty for nothing."""
     return tuple(
         dict.fromkeys(
             value for each in details.versions if each.segments for value in each.segments.values
@@ -211,3 +225,117 @@ def _keys(typed: list[str], details: MetricDetails) -> tuple[str, ...]:
             )  # fmt: skip
         found.append(fits[0].key)
     return tuple(dict.fromkeys(found))
+
+
+class Field(NamedTuple):
+    """A field with options: what stands in the address, and what people read."""
+
+    name: str
+    label: str
+    options: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Controls:
+    """The form.
+
+    Attributes:
+        typed: what its fields hold.
+        problems: what is wrong with them, by their names.
+        fields: those that are always seen.
+        more: others that the metric has, and that open.
+        keys: ids and names of those that can be left out, and whether they are.
+        opened: whether something is chosen that is not seen at first.
+    """
+
+    typed: Mapping[str, str]
+    problems: Mapping[str, str]
+    fields: Sequence[Field]
+    more: Sequence[Field]
+    keys: Sequence[tuple[str, str, bool]]
+    opened: bool
+
+    @property
+    def unshown(self) -> Sequence[str]:
+        """What is wrong with choices that this metric has no field for."""
+        shown = {each.name for each in (*self.fields, *self.more)} | {"since", "until"}
+        shown |= {"without_key"} if self.keys else set()
+        shown |= {"before"} if self.typed["compare"] == "own" else set()
+        return [text for name, text in self.problems.items() if name not in shown]
+
+
+def controls(
+    details: MetricDetails, choices: Choices, annotations: Sequence[Annotation] = ()
+) -> Controls:
+    """The form with what is chosen.
+
+    Args:
+        details: say what there is to choose.
+        choices: what is chosen.
+        annotations: what happened on which day; what is compared can begin with one.
+    """
+    defaults = {"top": DEFAULT_TOP, "sort": DEFAULT_SORT}
+    keys = [each for each in details.keys if each.key]
+    more = [each for each in _more_fields(details) if len(each.options) > 1]
+    chosen = {name for name in ("segment", "version", "top") if choices.typed[name]}
+    hidden = {"segment", "version", "top", "without_key"}
+    return Controls(
+        typed={name: text or defaults.get(name, "") for name, text in choices.typed.items()},
+        problems=choices.problems,
+        fields=[
+            Field("period", "Days", list(PERIODS.items())),
+            Field("compare", "Compare with", list(_comparisons(details, annotations))),
+            Field(
+                "by",
+                "Over time by",
+                [("", f"automatic ({choices.by})"), *((each, each) for each in PERIOD_LENGTHS)],
+            ),
+        ],
+        more=more,
+        keys=[
+            (
+                each.key,
+                f"{key_in_words(each.key, each.label)}, {each.reports:,} reports",
+                each.key in choices.without_key,
+            )
+            for each in keys
+            if len(keys) > 1
+        ],
+        opened=bool(choices.without_key or chosen or hidden & set(choices.problems)),
+    )
+
+
+def _more_fields(details: MetricDetails) -> Iterator[Field]:
+    """Fields that some metrics have; one with a single option says nothing."""
+    names = [each.segments.name for each in details.versions if each.segments]
+    segments = [(each, each) for each in segments_of(details)]
+    yield Field("segment", names[0] if names else "", [("", "all devices"), *segments])
+    versions = [
+        (
+            each.version,
+            f"{each.version[:SHOWN_OF_IDS]}{f' since {each.first_day}' if each.first_day else ''}, "
+            f"{each.reports:,} reports",
+        )
+        for each in details.versions
+        if len(details.versions) > 1
+    ]
+    yield Field("version", "Version of the metric", [("", "all versions together"), *versions])
+    values = max(len(each.values) for each in details.versions)
+    many = details.candidates or values > int(TOPS[0])
+    tops = [(each, each if each == "all" else f"the {each} largest") for each in TOPS if many]
+    yield Field("top", "Values shown", tops)
+    yield Field("sort", "Sorted", SORTS_OFFERED if details.candidates or values > 1 else ())
+
+
+def _comparisons(
+    details: MetricDetails, annotations: Sequence[Annotation]
+) -> Iterator[tuple[str, str]]:
+    """Nothing, earlier days, and the days before each release, the newest first."""
+    yield from ((name, words) for name, words in COMPARISONS.items() if name != "own")
+    firsts = sorted((each.first_day, each.version) for each in details.versions if each.first_day)
+    later = [(day, version) for day, version in firsts if day > firsts[0][0]]
+    since = {day: f"version {version[:SHOWN_OF_IDS]}" for day, version in later}
+    since.update((each.day, each.text) for each in annotations)
+    for day in sorted(since, reverse=True)[:MOST_SINCE]:
+        yield f"{SINCE}{day}", f"Since {since[day]}, {day}"
+    yield "own", COMPARISONS["own"]
