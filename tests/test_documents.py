@@ -207,8 +207,7 @@ def commands_in(text):
 def test_commands_and_their_options_exist(path, deniable):
     for text in blocks("sh", path):
         for words in commands_in(text):
-            called = []
-            explained = deniable("--help")
+            called, explained = [], "\nCommands:\n"
             while "\nCommands:\n" in explained and not words[len(called)].startswith("-"):
                 called.append(words[len(called)])
                 explained = deniable(*called, "--help")

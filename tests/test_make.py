@@ -69,8 +69,8 @@ def test_documents_name_targets_and_parts_that_exist():
         call
         for path in DOCUMENTS
         if path.name != "CHANGELOG.md"
-        for call in re.findall(r"\bmake\s+([a-z]+(?:\s+PART=[a-z]+)?)\b", path.read_text("utf-8"))
-        if re.search(rf"[`\n] *make\s+{call}", path.read_text("utf-8"))
+        for code in re.findall(r"(?ms)^```.*?^```|`[^`]+`", path.read_text("utf-8"))
+        for call in re.findall(r"(?m)(?:^|`) *make\s+([a-z]+(?:\s+PART=[a-z]+)?)\b", code)
     }
     assert {"demo", "test", "test PART=all", "bench PART=discovery"} <= named
     for call in named:

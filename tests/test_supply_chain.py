@@ -33,7 +33,7 @@ LICENCES_BY_CLASSIFIER = {
 }
 DATA = {".txt", ".model", ".ttf"}
 LICENCE_FILES = {"LICENSES.txt", "OFL.txt"}
-CODE = {".py", ".jinja", ".css", ".js", ".svg", ".typed", ".pyc"}
+CODE = {".py", ".jinja", ".css", ".js", ".svg", ".typed", ".pyc", ".pyi"}
 OPENS = (
     "socket",
     "connect",
