@@ -62,8 +62,11 @@ class Series:
         results = [result for _, result in self.points if result is not None]
         first = next((result for result in results if result.specs), results[0])
         specs: Counter[Spec] = Counter()
+        meanings: dict[str, str] = {}
         for result in results:
             specs.update(dict(result.specs))
+            if isinstance(result, ShareEstimate):
+                meanings |= result.meanings_together()
         covered = head.days
         assert covered is not None
         return replace(
@@ -76,7 +79,7 @@ class Series:
             interval=IntervalNote(kind=self.interval, level=self.level, meaning=self._meaning()),
             detection=None,
             label=None,
-            meanings={},
+            meanings=meanings,
             closeness=None,
             versions=metric_versions(specs.items()),
             values_asked=self.asked,

@@ -170,9 +170,14 @@ def test_a_sum_goes_on_like_its_items(filled):
         assert followed == [bool(each["reports"]) for each in found["head"]["periods"]]
         days = f"since={day(-9)}&until={day(-9)}"
         alone = filled.ask(f"/v1/metrics/theme/estimate?{days}", method="POST", json=body)
+        assert found["head"]["meanings"] == {"combined": meaning_of(alone)}
         names = ("value", "estimate", "standard_error", "low", "high", "shift_if_fake")
         row, wanted = number(found, "combined", period=0), number(alone.get_json(), "combined")
         assert [row[name] for name in names] == [wanted[name] for name in names]
+
+
+def meaning_of(answer):
+    return answer.get_json()["head"]["meanings"]["combined"]
 
 
 @pytest.mark.one_store
@@ -249,6 +254,7 @@ def test_a_value_that_was_counted_as_other_before_is_unknown_there_and_is_not_co
     assert list(before) == ["light", "dark", "system"]
     assert list(after) == ["light", "dark", "system", "another", "sepia"]
     rest = number(series, "rest", period=0)
+    assert "covariances of the values" in series["head"]["meanings"]["rest"]
     assert rest["values"] == ["another", "sepia"]
     assert rest["estimate"] + sum(before.values()) == pytest.approx(1)
     days = f"before={day(-5)}&after={day(-4)}"

@@ -151,11 +151,18 @@ class ShareEstimate:
         """What the numbers are."""
         return f"share of {DEVICES[self.margin]}; unbiased, neither clipped nor rescaled"
 
+    def meanings_together(self) -> dict[str, str]:
+        """What the shares of several items together are, by their measures."""
+        together = {"combined": self.combined, "rest": self.rest}
+        return {
+            measure: share.meaning(DEVICES[self.margin], self.level)
+            for measure, share in together.items()
+            if share is not None
+        }
+
     def head(self, head: Head) -> Head:
         """The head of an answer with what is to be said of these shares."""
-        meanings = {}
-        if self.combined is not None:
-            meanings["combined"] = self.combined.meaning(DEVICES[self.margin], self.level)
+        meanings = self.meanings_together()
         if len(self.specs) > 1:
             meanings["versions"] = VERSIONS_NOTE
         if self.processed is not None:
