@@ -41,7 +41,7 @@ JOBS = --no-print-directory --keep-going \
 # Tests run in shares, each in a process that collects its own files alone. Those that take longest
 # come first, so that at the end no core waits for a share that has just begun. The last one has every
 # test that no other has.
-SHARES := servers aggregator figures browser client api kills privacy rest
+SHARES := figures servers aggregator browser client api kills privacy rest
 SHARE_kills := $(addprefix tests/end_to_end/test_,kill_minus_nine.py limits.py demo.py) tests/aggregator/store
 SHARE_servers := tests/end_to_end $(addprefix --ignore=,$(filter tests/end_to_end/%,$(SHARE_kills)))
 SHARE_browser := tests/browser
