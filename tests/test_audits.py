@@ -44,7 +44,11 @@ def project(tmp_path_factory):
         left_out = shutil.ignore_patterns("__pycache__")
         shutil.copytree(audits.ROOT / folder, root / folder, ignore=left_out)
     shutil.copy(audits.ROOT / "pyproject.toml", root)
-    files = {"demo/metrics.toml": "one", "demo/README.md": "two", "docs/read/by/node.mjs": "three"}
+    files = {
+        "demo/metrics.toml": "one",
+        "demo/README.md": "two",
+        "docs/reviewer/check-certificate.mjs": "three",
+    }
     files |= {f"tests/{name}": (audits.ROOT / "tests" / name).read_text("utf-8") for name in TESTED}
     for name, text in {**files, AUDIT: TEXT}.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +102,7 @@ def test_an_audit_runs_again_if_a_fault_is_planted_in_what_it_imports(
     [
         "client/deniable/__init__.py",
         "demo/metrics.toml",
-        "docs/read/by/node.mjs",
+        "docs/reviewer/check-certificate.mjs",
         "pyproject.toml",
         "shared/deniable_shared/mechanisms/base.py",
         "tests/audits.py",
