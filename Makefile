@@ -41,12 +41,13 @@ JOBS = --no-print-directory --keep-going \
 # Tests run in shares, each in a process that collects its own files alone. Those that take longest
 # come first, so that at the end no core waits for a share that has just begun. The last one has every
 # test that no other has.
-SHARES := browser servers kills api client aggregator privacy rest
-SHARE_browser := tests/browser
+SHARES := figures servers aggregator browser client api kills privacy rest
 SHARE_kills := $(addprefix tests/end_to_end/test_,kill_minus_nine.py limits.py demo.py) tests/aggregator/store
 SHARE_servers := tests/end_to_end $(addprefix --ignore=,$(filter tests/end_to_end/%,$(SHARE_kills)))
+SHARE_browser := tests/browser
 SHARE_api := tests/aggregator/api tests/aggregator/pages tests/analysis
-SHARE_aggregator := tests/aggregator $(addprefix --ignore=,$(SHARE_kills) $(SHARE_api))
+SHARE_figures := $(addprefix tests/aggregator/,accounting discovery estimation integrity kernels statistics tallies)
+SHARE_aggregator := tests/aggregator $(addprefix --ignore=,$(SHARE_kills) $(SHARE_api) $(SHARE_figures))
 SHARE_client := tests/client
 SHARE_privacy := tests/privacy tests/shared
 SHARE_rest := tests $(addprefix --ignore=,tests/aggregator tests/analysis tests/browser tests/client \

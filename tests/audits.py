@@ -108,7 +108,7 @@ class Watch:
 
     def pytest_sessionfinish(self) -> None:
         if self._passed and not self._others:
-            Path(os.environ[_SEEN]).write_text(json.dumps(sorted(self._paths())), "utf-8")
+            Path(os.environ[_SEEN]).write_text(json.dumps(sorted({*self._paths()})), "utf-8")
 
     def _paths(self) -> Iterator[str]:
         imported = [getattr(module, "__file__", None) for module in [*sys.modules.values()]]

@@ -44,7 +44,11 @@ def project(tmp_path_factory):
         left_out = shutil.ignore_patterns("__pycache__")
         shutil.copytree(audits.ROOT / folder, root / folder, ignore=left_out)
     shutil.copy(audits.ROOT / "pyproject.toml", root)
-    files = {"demo/metrics.toml": "one", "demo/README.md": "two", "docs/reviewer/check-certificate.mjs": "three"}
+    files = {
+        "demo/metrics.toml": "one",
+        "demo/README.md": "two",
+        "docs/reviewer/check-certificate.mjs": "three",
+    }
     files |= {f"tests/{name}": (audits.ROOT / "tests" / name).read_text("utf-8") for name in TESTED}
     for name, text in {**files, AUDIT: TEXT}.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
