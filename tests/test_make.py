@@ -69,7 +69,7 @@ def test_documents_name_targets_and_parts_that_exist():
         call
         for path in DOCUMENTS
         if path.name != "CHANGELOG.md"
-        for code in re.findall(r"(?ms)^```.*?^```|`[^`]+`", path.read_text("utf-8"))
+        for code in re.findall(r"(?ms)^```.*?^```|`[^`\n]+`", path.read_text("utf-8"))
         for call in re.findall(r"(?m)(?:^|`) *make\s+([a-z]+(?:\s+PART=[a-z]+)?)\b", code)
     }
     assert {"demo", "test", "test PART=all", "bench PART=discovery"} <= named
