@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.asking.source import Source
     from deniable_aggregator.dates import DayRange
     from deniable_aggregator.pages.metric.choices import Choices
-    from deniable_aggregator.pages.metric.values import Strings
+    from deniable_aggregator.pages.metric.strings import Strings
 
     Query = EstimateQuery | ChangeQuery | SeriesQuery
 
@@ -197,12 +197,6 @@ def ask(
 
     Given values of a metric whose strings are discovered are not followed period by period, as
     each period takes most of a second.
-
-    Args:
-        source: answers them.
-        details: of the metric.
-        asked: the questions.
-        strings: what is looked for in a metric of strings.
     """
     notes = source.ask(ANNOTATIONS).annotations
     answers = Answers(details, asked, strings=strings, annotations=notes)

@@ -1,18 +1,24 @@
-"""What somebody chose, read from the page's address; what is wrong is said, the rest is kept."""
+"""What somebody chose, read from the page's address, and the form that shows it again.
+
+What is wrong is said beside its field, and the rest is kept.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, get_args
 
 from deniable_aggregator.answers.fields import fields_of
 from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery, SeriesQuery
 from deniable_aggregator.answers.words import PERIOD_LENGTHS
 from deniable_aggregator.asking.known_words import known_words
 from deniable_aggregator.pages.metric.periods import (
+    COMPARISONS,
     DEFAULT_COMPARISON,
     DEFAULT_PERIOD,
+    PERIODS,
+    SINCE,
     Compared,
     Known,
     compared,
@@ -21,25 +27,38 @@ from deniable_aggregator.pages.metric.periods import (
     followed,
     length_for,
 )
+from deniable_aggregator.telling.value_tables import Sort
+from deniable_aggregator.telling.wording import SHOWN_OF_IDS
 from deniable_shared.errors import ParameterError
 from deniable_shared.nearest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import date
 
     from werkzeug.datastructures import MultiDict
 
+    from deniable_aggregator.answers.annotations import Annotation
     from deniable_aggregator.answers.fields import Field
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.answers.words import PeriodLength
     from deniable_aggregator.dates import DayRange
 
-Sort = Literal["share", "change", "value", "listed"]
-_SORTS: Final = tuple(sign + each for each in get_args(Sort) for sign in ("", "-"))
+SORTS: Final = tuple(sign + each for each in get_args(Sort) for sign in ("", "-"))
+SORTS_OFFERED: Final = (
+    ("-share", "largest share first"),
+    ("share", "smallest share first"),
+    ("-change", "largest rise first"),
+    ("change", "largest fall first"),
+    ("value", "by name"),
+    ("listed", "as the registry lists them"),
+)
 TOPS: Final = ("10", "25", "100", "all")
 DEFAULT_TOP: Final = "25"
 DEFAULT_SORT: Final = "-share"
+MOST_SINCE: Final = 20
+"""Releases that can be chosen; the days of others can be typed."""
+
 _QUOTED: Final = 100
 
 Read = TypeVar("Read")
@@ -125,7 +144,7 @@ def read_choices(form: MultiDict[str, str], details: MetricDetails, today: date)
     by = reader.one_of("by", typed["by"], PERIOD_LENGTHS, "")
     length = cast("PeriodLength", by) or length_for(followed(shown, both, "day", known))
     top = reader.one_of("top", typed["top"], TOPS, DEFAULT_TOP)
-    sort = reader.one_of("sort", typed["sort"], _SORTS, DEFAULT_SORT)
+    sort = reader.one_of("sort", typed["sort"], SORTS, DEFAULT_SORT)
     return Choices(
         typed=typed,
         known=known,
@@ -203,3 +222,129 @@ def _named(field: Field, typed: str, details: MetricDetails) -> str:
         constraint = f"one of {listed}{hint}" if listed else "left out: there is none"
         raise ParameterError(field.name, constraint, typed[:_QUOTED])
     return found[0].word
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control:
+    """A field of the form that has options.
+
+    Attributes:
+        name: in the address.
+        label: what is chosen.
+        options: what stands in the address, and what people read.
+        chosen: those that are chosen.
+        several: whether there may be several.
+    """
+
+    name: str
+    label: str
+    options: Sequence[tuple[str, str]]
+    chosen: Sequence[str]
+    several: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Controls:
+    """The form.
+
+    Attributes:
+        typed: what its fields hold.
+        problems: what is wrong with them, by their names.
+        fields: those that are always seen.
+        more: others that the metric has, and that open.
+        opened: whether something is chosen that is not seen at first.
+    """
+
+    typed: Mapping[str, str]
+    problems: Mapping[str, str]
+    fields: Sequence[Control]
+    more: Sequence[Control]
+    opened: bool
+
+    @property
+    def unshown(self) -> Sequence[str]:
+        """What is wrong with choices that this metric has no field for."""
+        shown = {each.name for each in (*self.fields, *self.more)} | {"since", "until"}
+        shown |= {"before"} if self.typed["compare"] == "own" else set()
+        return [text for name, text in self.problems.items() if name not in shown]
+
+
+def controls(
+    details: MetricDetails, choices: Choices, annotations: Sequence[Annotation] = ()
+) -> Controls:
+    """The form with what is chosen.
+
+    Args:
+        details: say what there is to choose.
+        choices: what is chosen.
+        annotations: what happened on which day; what is compared can begin with one.
+    """
+    typed = choices.typed
+
+    def of(name: str, label: str, options: Sequence[tuple[str, str]], default: str = "") -> Control:
+        return Control(name=name, label=label, options=options, chosen=[typed[name] or default])
+
+    values = max(len(each.values) for each in details.versions)
+    passed = list(_passed(details, choices))
+    more = [each for each in passed if not each.several]
+    if details.candidates or values > int(TOPS[0]):
+        tops = [(each, each if each == "all" else f"the {each} largest") for each in TOPS]
+        more.append(of("top", "Values shown", tops, DEFAULT_TOP))
+    if details.candidates or values > 1:
+        more.append(of("sort", "Sorted", SORTS_OFFERED, DEFAULT_SORT))
+    lengths = [("", f"automatic ({choices.by})"), *((each, each) for each in PERIOD_LENGTHS)]
+    opened = {"top", *choices.passed}
+    return Controls(
+        typed=typed,
+        problems=choices.problems,
+        fields=[
+            of("period", "Days", list(PERIODS.items())),
+            of("compare", "Compare with", list(_comparisons(details, annotations))),
+            of("by", "Over time by", lengths),
+        ],
+        more=[*more, *(each for each in passed if each.several)],
+        opened=bool(opened & set(choices.problems))
+        or any(choices.passed.values())
+        or any(typed.get(each) for each in opened),
+    )
+
+
+def _passed(details: MetricDetails, choices: Choices) -> Iterator[Control]:
+    """The options that all questions have, where a metric has several words for them."""
+    for field in PASSED:
+        words = [each for each in known_words(field.known or "values", details) if each.word]
+        if len(words) < 2:
+            continue
+        options = [(each.word, each.label) for each in words]
+        chosen = choices.passed[field.name]
+        yield Control(
+            name=field.name,
+            label=_label(field, details),
+            options=options if field.several else [("", _ALL[field.known]), *options],
+            chosen=chosen if field.several else [chosen or choices.typed[field.name]],
+            several=field.several,
+        )
+
+
+def _label(field: Field, details: MetricDetails) -> str:
+    if field.known == "segments":
+        return next(each.segments.name for each in details.versions if each.segments)
+    return _LABELS.get(field.known) or field.words.partition(":")[0].capitalize()
+
+
+_LABELS: Final = {"versions": "Version of the metric", "keys": "Without the reports of key"}
+_ALL: Final = {"versions": "all versions together", "segments": "all devices"}
+
+
+def _comparisons(
+    details: MetricDetails, annotations: Sequence[Annotation]
+) -> Iterator[tuple[str, str]]:
+    """Nothing, earlier days, and the days before each release, the newest first."""
+    yield from ((name, words) for name, words in COMPARISONS.items() if name != "own")
+    firsts = sorted((each.first_day, each.version) for each in details.versions if each.first_day)
+    later = [(day, version) for day, version in firsts if day > firsts[0][0]]
+    since = {day: f"version {version[:SHOWN_OF_IDS]}" for day, version in later}
+    since.update((each.day, each.text) for each in annotations)
+    for day in sorted(since, reverse=True)[:MOST_SINCE]:
+        yield f"{SINCE}{day}", f"Since {since[day]}, {day}"
+    yield "own", COMPARISONS["own"]

@@ -42,14 +42,7 @@ class Detail:
 def details(
     answers: Answers, told: Sequence[Document], choices: Choices, address: str
 ) -> Iterator[Detail]:
-    """All parts.
-
-    Args:
-        answers: of the page.
-        told: what is said of the estimate, and of what has changed if anything is compared.
-        choices: of the visitor.
-        address: of the page.
-    """
+    """All parts; `told` is what is said of the estimate, and of what has changed."""
     fakes = []
     for answer in (each for each in (answers.estimate, answers.change) if each is not None):
         fakes.append(possible_shift(answer))
@@ -82,13 +75,7 @@ def details(
 
 
 def key_links(answers: Answers, choices: Choices, address: str) -> Iterator[Link]:
-    """Leads to the same page without keys that stand out, and back to the page with all.
-
-    Args:
-        answers: of the page.
-        choices: of the visitor.
-        address: of the page.
-    """
+    """Leads to the same page without keys that stand out, and back to the page with all."""
     both = [each for each in (answers.estimate, answers.change) if each is not None]
     health = [summary for answer in both for summary in answer.head.summaries]
     keys = {each.key: each for one in health for each in (*one.suspicious_keys, *one.uneven_keys)}

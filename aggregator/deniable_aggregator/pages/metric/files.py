@@ -24,7 +24,7 @@ from deniable_aggregator.media.rows import rows_of
 from deniable_aggregator.pages.addresses import changed
 from deniable_aggregator.pages.metric.answering import ask, questions
 from deniable_aggregator.pages.metric.choices import read_choices
-from deniable_aggregator.pages.metric.values import FOUND, SAVED, found_texts, lists_of, strings_of
+from deniable_aggregator.pages.metric.strings import FOUND, SAVED, found_texts, lists_of, strings_of
 from deniable_aggregator.pages.rendering import HEADERS
 from deniable_aggregator.pages.visit import current_visit
 from deniable_aggregator.report.composing import section_of
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.asking.source import Source
     from deniable_aggregator.pages.metric.answering import Answers
-    from deniable_aggregator.pages.metric.values import Strings
+    from deniable_aggregator.pages.metric.strings import Strings
 
 TITLES: Final = {
     "estimate": "The values of these days",
@@ -71,12 +71,7 @@ class Export:
 
 
 def exports(answers: Answers, address: str) -> Iterator[Export]:
-    """Files of all answers that there are.
-
-    Args:
-        answers: of the page.
-        address: of the page, with its choices.
-    """
+    """Files of all answers that there are; `address` is that of the page, with its choices."""
     path, _, chosen = address.partition("?")
     for question, query, _ in answers.each():
         yield Export(

@@ -1,4 +1,4 @@
-"""The routes of a metric: its page, files of its answers, and looking for strings."""
+"""The routes of a metric: its page, and looking for strings; `files` has those of its answers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from deniable_aggregator.media.rows import rows_of
 from deniable_aggregator.pages.addresses import address, changed
 from deniable_aggregator.pages.metric.answering import ask, questions
 from deniable_aggregator.pages.metric.choices import read_choices
-from deniable_aggregator.pages.metric.discovered import SHOWN
 from deniable_aggregator.pages.metric.files import export
-from deniable_aggregator.pages.metric.values import lists_of, strings_of
+from deniable_aggregator.pages.metric.strings import SHOWN, lists_of, strings_of
 from deniable_aggregator.pages.metric.view import metric_view
 from deniable_aggregator.pages.parts import State
 from deniable_aggregator.pages.rendering import HEADERS, go_to, here, page

@@ -11,11 +11,10 @@ from deniable_aggregator.pages import states
 from deniable_aggregator.pages.addresses import address as address_of
 from deniable_aggregator.pages.addresses import changed
 from deniable_aggregator.pages.metric.answering import LONG_LIST
-from deniable_aggregator.pages.metric.controls import Controls, controls
+from deniable_aggregator.pages.metric.choices import controls
 from deniable_aggregator.pages.metric.details import Detail, details, key_links
-from deniable_aggregator.pages.metric.discovered import discovered_view
 from deniable_aggregator.pages.metric.files import Export, exports
-from deniable_aggregator.pages.metric.values import MOST_TYPED, list_options
+from deniable_aggregator.pages.metric.strings import discovered_view
 from deniable_aggregator.pages.parts import Part, Picture, Sorting, State
 from deniable_aggregator.telling.document import WAY_WORDS, Badge, Link
 from deniable_aggregator.telling.figure_panels import LIFTS_HEADING, PAIRS_HEADING
@@ -34,9 +33,8 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.pages.metric.answering import Answers
-    from deniable_aggregator.pages.metric.choices import Choices
-    from deniable_aggregator.pages.metric.discovered import DiscoveredView
-    from deniable_aggregator.pages.metric.values import ListOption, Strings
+    from deniable_aggregator.pages.metric.choices import Choices, Controls
+    from deniable_aggregator.pages.metric.strings import DiscoveredView, Strings
     from deniable_aggregator.telling.document import Document
     from deniable_aggregator.telling.glances import Headline
 
@@ -54,27 +52,6 @@ class Sentence(NamedTuple):
 
     value: str
     rest: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class ValuesView:
-    """The fields by which values of a metric of strings are chosen.
-
-    Attributes:
-        options: lists to choose from.
-        typed: what was typed.
-        most_typed: so many characters may be.
-        problems: what cannot be looked for, and why.
-        chosen: what is looked for, in a few words; empty if nothing is.
-        open: whether the fields are seen at first.
-    """
-
-    options: Sequence[ListOption]
-    typed: str
-    most_typed: int = MOST_TYPED
-    problems: Sequence[str]
-    chosen: str
-    open: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +92,7 @@ class MetricView:
         title: what it is for, or its name.
         address: of the page, with its choices.
         controls: the form.
-        values: what can be looked for in a metric of strings; None of all others.
+        strings: what is looked for in a metric of strings; None of all others.
         discovered: strings that nobody listed; None of metrics that cannot find any.
         state: why there is no answer, where one was asked for.
         answer: None if there is none.
@@ -125,27 +102,21 @@ class MetricView:
     title: str
     address: str
     controls: Controls
-    values: ValuesView | None
+    strings: Strings | None
     discovered: DiscoveredView | None
     state: State | None
     answer: Shown | None
 
 
 def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
-    """What the page shows.
-
-    Args:
-        answers: about the metric.
-        choices: of the visitor.
-        address: of the page, with its choices.
-    """
+    """What the page shows; `address` is where it is, with its choices."""
     metric, strings = answers.details, answers.strings
     return MetricView(
         name=metric.name,
         title=metric.description.strip() or metric.name,
         address=address,
         controls=controls(metric, choices, answers.annotations),
-        values=None if strings is None else _values(strings),
+        strings=strings,
         discovered=None
         if strings is None or strings.looked is None
         else discovered_view(strings.looked, strings.asked, address),
@@ -153,17 +124,6 @@ def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
         answer=None
         if answers.estimate is None
         else _shown(answers, answers.estimate, choices, address),
-    )
-
-
-def _values(strings: Strings) -> ValuesView:
-    chosen = strings.chosen
-    return ValuesView(
-        options=list_options(chosen, strings.saved, strings.found),
-        typed=chosen.typed,
-        problems=chosen.problems,
-        chosen=chosen.words,
-        open=bool(chosen.problems) or (strings.found is None and not chosen.any),
     )
 
 

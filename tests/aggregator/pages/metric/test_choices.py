@@ -11,8 +11,7 @@ from werkzeug.datastructures import MultiDict
 from deniable_aggregator.answers.metrics import Domain, KeyReports, MetricDetails, VersionDetails
 from deniable_aggregator.dates import DayRange
 from deniable_aggregator.pages.metric.answering import questions
-from deniable_aggregator.pages.metric.choices import read_choices
-from deniable_aggregator.pages.metric.controls import controls
+from deniable_aggregator.pages.metric.choices import controls, read_choices
 
 TODAY = date(2026, 3, 8)
 
@@ -118,18 +117,23 @@ def test_keys_are_named_by_label_by_id_or_by_its_first_letters():
     details = metric()
     for name in ("partner", "0307bb", "03"):
         assert read(details, without_key=name).passed["without_key"] == ("0307bb",)
-    (keys,) = controls(details, read(without_key="03")).passed
+    (keys,) = (each for each in controls(details, read(without_key="03")).more if each.several)
     assert [word for word, _ in keys.options] == ["0307bb", "11aa22"]
     assert keys.chosen == ("0307bb",)
 
 
+def compared_with(details):
+    (field,) = (each for each in controls(details, read(details)).fields if each.name == "compare")
+    return dict(field.options)
+
+
 def test_a_release_can_be_compared_with_the_days_before_it():
     details = metric(version(date(2026, 2, 20), "b"), version())
-    offered = dict(controls(details, read(details)).comparisons)
+    offered = compared_with(details)
     assert offered["since:2026-02-20"] == "Since version bbbb, 2026-02-20"
     assert "since:2026-01-05" not in offered
     both = metric(version(letter="b"), version())
-    assert not [each for each, _ in controls(both, read(both)).comparisons if "since:" in each]
+    assert not [each for each in compared_with(both) if "since:" in each]
 
 
 def test_a_series_begins_with_a_whole_period_of_what_is_compared():

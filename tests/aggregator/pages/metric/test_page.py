@@ -14,7 +14,7 @@ from deniable_aggregator.cli.change import change
 from deniable_aggregator.cli.estimate import estimate
 from deniable_aggregator.cli.series import series
 from deniable_aggregator.pages.metric.files import command_line
-from deniable_aggregator.pages.metric.values import ChosenValues, Strings
+from deniable_aggregator.pages.metric.strings import ChosenValues, Strings
 from deniable_aggregator.telling.ranges import range_in_words, share_in_words
 from tests.aggregator.service import REGISTRY, TODAY, serving, upload
 
