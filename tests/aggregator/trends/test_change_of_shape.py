@@ -231,7 +231,7 @@ def test_intervals_of_differences_of_quantiles_cover(mechanism):
         for row in rows:
             actual = after.quantile(row.quantile) - before.quantile(row.quantile)
             covered.append(row.low - 1e-9 <= actual <= row.high + 1e-9)
-        found.append(rows[1].changed)
+        found.append(rows[1].told)
     assert np.mean(covered) >= 0.93
     assert np.mean(found) == 1
 
