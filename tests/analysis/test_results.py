@@ -63,8 +63,8 @@ def test_the_html_shows_every_row_and_warnings_first(asked):
     for each in result.rows()[:30]:
         if each.value is not None and each.question not in ("health",):
             assert any(each.value in cell for cell in cells), each.value
-    alerts = [html.find(f">{warning[:20]}") for warning in result.warnings]
-    assert all(at < html.find("<table") for at in alerts)
+    alerts = [html.find(f"Warning:</b> {warning[:20]}") for warning in result.warnings]
+    assert all(0 <= at < html.find("<table") for at in alerts)
     assert len(re.findall('role="alert"', html)) == len(result.warnings)
     assert "<script" not in html
     assert result.sentence in repr(result)

@@ -113,7 +113,7 @@ def test_the_first_hour_goes_as_the_quick_start_says(first_hour, terminal):
     said = printed["DENIABLE_DEVELOPMENT=1 python app.py"]
     assert "theme: recorded" in said
     assert "theme: the server has counted 256 bytes" in said
-    listed = re.search(r"(?m)^theme +(\d+) ", printed["deniable metrics list"])
+    listed = re.search(r"(?m)^theme +category +(\d+) ", printed["deniable metrics list"])
     assert int(listed[1]) >= 2
 
 

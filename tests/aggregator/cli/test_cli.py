@@ -73,7 +73,7 @@ def test_every_command_explains_itself(run, command):
 
 
 @pytest.mark.parametrize(
-    "group", ["", "log", "config", "keys", "metrics", "remote", "store", "store set-aside"]
+    "group", ["log", "config", "keys", "metrics", "remote", "store", "store set-aside"]
 )
 def test_what_a_command_is_for_is_said_in_one_line(group):
     done = CliRunner(env={"COLUMNS": "80"}).invoke(deniable, [*group.split(), "--help"])
