@@ -100,7 +100,7 @@ def build(folder: Path) -> Deployment:
         # It was looked for in another process in the meantime.
         stored = service.store.discoveries
         run = partial(stored.find, APPLICATION, "search_term", number)
-        wait_until(lambda: run().state in ("done", "failed"))
+        wait_until(lambda: run().state in ("done", "failed"), seconds=600.0)
         assert run().state == "done"
     finally:
         service.close()

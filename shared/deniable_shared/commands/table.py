@@ -169,7 +169,7 @@ COMMANDS: Final = {
     ),
     "publish": Command(
         "deniable_aggregator.cli.publish:publish",
-        "Makes tables for the public: a signed export, and a page of it.",
+        "Makes tables for the public: a signed export, and a page.",
         "reviewer",
     ),
     "serve": Command(
