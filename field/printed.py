@@ -79,7 +79,8 @@ def printed_shares(line: str) -> Reader:
     def read(answer: Answer, line: str) -> Iterator[Interval | Check]:
         found = [match for text in rows(answer) if (match := _SHARE.fullmatch(text))]
         yield Check(line, bool(found), f"{answer.metric}: no shares in the printed table")
-        computed = {row["value"]: row for row in shares_of(answer)}
+        numbers = [*shares_of(answer), *numbers_of(answer, "combined", "rest")]
+        computed = {row["value"]: row for row in numbers}
         for match in found:
             value = match["value"]
             selection = answer.selection
@@ -89,8 +90,9 @@ def printed_shares(line: str) -> Reader:
                 name = f"{answer.metric} {value}: known over {reports:,}, printed {count[0]}"
                 yield Check(line, count[0] == f"{reports:,}", name)
                 selection = knowing
-            truth = PERCENT * share(answer, [value], selection)
             printed, row = share_in(match["cell"]), computed.get(value)
+            values = [value] if row is None else row.get("values", [value])
+            truth = PERCENT * share(answer, values, selection)
             yield from _judged(answer, line, value, truth, printed, row, PERCENT, _SHARES)
 
     return Reader(line, read)

@@ -156,7 +156,7 @@ for words in (["metrics", ""], ["plan", "--epsilon"], ["keys", ""]):
     print(done.returncode, [line.split("\\t")[0] for line in done.stdout.splitlines()], done.stderr)
 """
     names, options, others = light.evaluate(code).splitlines()
-    assert names.strip() == "0 ['check', 'list', 'show', 'history', 'register', 'remove']"
+    assert names.strip() == "0 ['list', 'show', 'history', 'register', 'remove']"
     assert options.strip() == "0 ['--epsilon']"
     assert others.strip() == "0 []"
 
