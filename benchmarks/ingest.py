@@ -131,8 +131,9 @@ def counted(server: Served, tokens: Tokens) -> int:
         answer = httpx.get(
             f"{server.url}/v1/metrics/theme/estimate", headers=headers, timeout=60
         ).json()
-        if not answer.get("pending_reports"):
-            return int(answer.get("reports", 0))
+        head = answer.get("head", {})  # without reports the answer is a refusal
+        if not head.get("pending_reports"):
+            return int(head.get("reports", 0))
 
 
 def overloaded(

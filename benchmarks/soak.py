@@ -190,7 +190,7 @@ def measure(store: str, seconds: float) -> dict[str, Any]:
         load.stop()
         headers = {"Authorization": f"Bearer {tokens.read}"}
         url = f"{server.url}/v1/metrics/theme/estimate"
-        counted = httpx.get(url, headers=headers, timeout=60).json()["reports"]
+        counted = httpx.get(url, headers=headers, timeout=60).json()["head"].get("reports", 0)
     finally:
         process.terminate()
         process.wait()
