@@ -83,6 +83,9 @@ KNOWN: Final = "known"
 """Under this name a type says which of them its words are."""
 
 Values = Annotated[tuple[str, ...], Meta(min_length=1)]
+VERSION_LETTERS: Final = 12
+"""So many letters of a version's id are shown to people, and are enough to name it."""
+
 VersionId = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 """SHA-256 of a version of a metric, in hex."""
 

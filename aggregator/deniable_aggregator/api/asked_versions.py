@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.common import Notice
+from deniable_aggregator.answers.words import VERSION_LETTERS
 from deniable_aggregator.api.metric_list import newest_first
 from deniable_aggregator.dates import day_of
 from deniable_aggregator.http.problems import ProblemError
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.catalog import CatalogEntry
     from deniable_aggregator.estimation.metric_reports import MetricReports
-
-SHORT: Final = 12
-"""So many letters of a version's id are shown to people."""
 
 MOST_NAMED: Final = 10
 
@@ -36,7 +34,7 @@ def version_named(entries: Sequence[CatalogEntry], start: str) -> CatalogEntry:
     if len(found) == 1:
         return found[0]
     versions = newest_first(found or entries)
-    ids = [entry.spec.digest.hex()[:SHORT] for entry in versions[:MOST_NAMED]]
+    ids = [entry.spec.digest.hex()[:VERSION_LETTERS] for entry in versions[:MOST_NAMED]]
     more = f" and {len(versions) - MOST_NAMED} more" if versions[MOST_NAMED:] else ""
     raise ProblemError(
         "malformed_question",
@@ -78,7 +76,7 @@ def of_newest_type(*reported: MetricReports) -> tuple[list[MetricReports], list[
                 "warning",
                 f"{left_out:,} reports are left out: they are of a version of "
                 f"{entry.spec.name} that is a {entry.spec.value_type}, and since {since} it is a "
-                f"{kind}. Ask for version {digest.hex()[:SHORT]} to see them",
+                f"{kind}. Ask for version {digest.hex()[:VERSION_LETTERS]} to see them",
             )
         )
     if not others:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from deniable_aggregator.answers.words import VERSION_LETTERS
 from deniable_aggregator.telling.wording import SHOWN_OF_IDS, key_in_words
 
 if TYPE_CHECKING:
@@ -11,9 +12,6 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.answers.words import Known
-
-SHORT: Final = 12
-"""So many letters of a version's id are enough to name it."""
 
 
 class KnownWord(NamedTuple):
@@ -49,7 +47,7 @@ def _words(known: Known, details: MetricDetails) -> Iterator[KnownWord]:
         if known == "versions":
             since = version.first_day or version.registered
             shown = f"{version.version[:SHOWN_OF_IDS]} since {since}, {version.reports:,} reports"
-            yield KnownWord(version.version, version.version[:SHORT], shown)
+            yield KnownWord(version.version, version.version[:VERSION_LETTERS], shown)
         elif known == "segments" and version.segments:
             for segment in version.segments.values:
                 yield KnownWord(segment, segment, segment)

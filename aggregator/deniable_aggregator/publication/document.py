@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from deniable_aggregator.answers.words import VERSION_LETTERS
 from deniable_aggregator.publication.notes import PRESENT, version_notes
 from deniable_aggregator.telling.document import Column, Document, Table, text_table
 from deniable_aggregator.telling.figure import Dot, Dots, Figure, interval_of
@@ -237,7 +238,7 @@ def everything_registered(export: Export) -> Table:
                     entry.metric,
                     entry.summary,
                     str(entry.day),
-                    (entry.version or "")[:12],
+                    (entry.version or "")[:VERSION_LETTERS],
                     here if removed is None else f"{here}; removed on {removed}",
                 )
             )

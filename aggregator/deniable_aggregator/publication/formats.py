@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from deniable_aggregator.answers.words import VERSION_LETTERS
 from deniable_aggregator.media.html import environment, own_policy, stylesheet
 from deniable_aggregator.media.markdown import document_markdown
 from deniable_aggregator.media.pictures.svg import PHONE_WIDTH, svg
@@ -238,7 +239,10 @@ def _gives_away(made: Publication) -> list[str]:
     texts = list(dict.fromkeys(version.gives_away for version in made.versions))
     if len(texts) == 1:
         return texts
-    return [f"Version {version.version[:12]}: {version.gives_away}" for version in made.versions]
+    return [
+        f"Version {version.version[:VERSION_LETTERS]}: {version.gives_away}"
+        for version in made.versions
+    ]
 
 
 FORMATS: Final[Mapping[str, Callable[[Sequence[Publication]], str]]] = {

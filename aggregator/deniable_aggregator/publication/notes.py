@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from deniable_aggregator.answers.words import VERSION_LETTERS
 from deniable_aggregator.telling.cautions import warnings_of_days
 from deniable_aggregator.telling.lines import not_placed
 from deniable_aggregator.telling.ranges import bound_in_words, interval_in_words
@@ -139,8 +140,8 @@ def version_notes(made: Publication) -> list[str]:
         made: the publication.
     """
     return [
-        f"Version {version.version[:12]} of the metric, {counted(version.reports, 'report')}: "
-        f"{version.title}. {version.gives_away}"
+        f"Version {version.version[:VERSION_LETTERS]} of the metric, "
+        f"{counted(version.reports, 'report')}: {version.title}. {version.gives_away}"
         for version in made.versions
     ]
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from deniable_aggregator.telling.document import Column, Row, Table
+from deniable_aggregator.telling.method import (
+    CLEAR_CHANGES,
+    FAKE_REPORTS,
+    GIVEN_AWAY,
+    RANGES,
+    REPORTS_NOT_PEOPLE,
+)
 from deniable_aggregator.telling.ranges import number_in_words
 from deniable_aggregator.telling.report_document import Chapter
 from deniable_shared import __version__
@@ -23,59 +29,10 @@ def method(report: Report) -> Iterator[Chapter]:
     Args:
         report: its answers.
     """
-    yield Chapter(
-        "What the ranges mean",
-        [
-            "A range such as 44 to 46% covers the true number with a probability of 95%, each "
-            "range by itself: of twenty ranges one misses on average. It is rounded outward, so "
-            "what is printed is never surer than what was computed. “For noise only” means that "
-            "it is about the devices that reported; “for noise and sampling” means that it is "
-            "about all devices that these are a random sample of.",
-            "A value that can't be told from zero may be rare or may not exist; its upper end is "
-            "what is known. Leading values are too close to call where their ranges overlap.",
-        ],
-    )
-    yield Chapter(
-        "What a clear change is",
-        [
-            "A change is clear if a test finds it that allows for all values and for all metrics "
-            "of this report: of the changes called clear, at most 5% on average are chance. This "
-            "is stricter than asking about one metric alone, and allows for the devices of both "
-            "periods being random samples: that by chance others reported is no change. No clear "
-            "change means that the reports do not tell: “less than 2 points either way” says what "
-            "can be excluded.",
-            "The numbers do not say why something has changed. The devices that report may have "
-            "become others, too.",
-        ],
-    )
-    yield Chapter(
-        "Reports are not people",
-        [
-            "A report is what one device sent for one period. A device that is used daily sends "
-            "more of them than one that is not, and a person may have several devices or share "
-            "one. Nobody can tell which reports came from the same device.",
-        ],
-    )
-    yield Chapter(
-        "Fake reports",
-        [
-            "Whoever can send reports can send false ones. Checks find reports whose noise is not "
-            "that of devices; a forger who adds honest noise to a chosen value passes them all. "
-            "The table says how far estimates could have been moved if 1% of the reports were such "
-            "fakes. No range allows for that.",
-        ],
-        _fakes(report),
-    )
-    yield Chapter(
-        "What devices gave away",
-        [
-            "Every report was made random on the device before it was sent. Whatever a device "
-            "holds, its report is at most e^epsilon times as likely as if it held something else: "
-            f"{math.e:.1f} times at epsilon 1, {math.e**2:.1f} times at epsilon 2. The server "
-            "keeps sums of such reports and cannot say what any device holds.",
-        ],
-        _privacy(report),
-    )
+    for passage in (RANGES, CLEAR_CHANGES, REPORTS_NOT_PEOPLE):
+        yield Chapter(*passage)
+    yield Chapter(*FAKE_REPORTS, _fakes(report))
+    yield Chapter(*GIVEN_AWAY, _privacy(report))
     yield Chapter("How it was made", [f"By deniable report, version {__version__}."])
 
 

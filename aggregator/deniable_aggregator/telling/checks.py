@@ -145,11 +145,6 @@ class KeyFinding:
     where: str = ""
 
     @property
-    def stands_out(self) -> bool:
-        """Whether its reports fail a check."""
-        return bool(self.failing)
-
-    @property
     def differs(self) -> bool:
         """Whether its devices answer differently from the others."""
         return self.contrast is not None and bool(self.contrast.told)

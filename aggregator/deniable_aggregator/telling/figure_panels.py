@@ -14,9 +14,9 @@ from deniable_aggregator.telling.figure import (
     Placed,
     interval_of,
 )
-from deniable_aggregator.telling.findings import RECORDS
 from deniable_aggregator.telling.numbers import (
     PAIR,
+    RECORDS,
     beside,
     limits_of,
     name_of,

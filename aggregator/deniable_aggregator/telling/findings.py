@@ -10,6 +10,7 @@ from deniable_aggregator.telling.checks import health_finding
 from deniable_aggregator.telling.meaning import closeness_in_words
 from deniable_aggregator.telling.numbers import (
     PAIR,
+    RECORDS,
     TRUE,
     limits_of,
     named,
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
 
 MOST_NAMED: Final = 3
 MOST_ATTRIBUTES: Final = 6
-RECORDS: Final = frozenset({"pairs", "smp"})
-"""Mechanisms of attributes, whose values are those of several attributes and of pairs."""
-
 MOST_QUANTILES: Final = 3
 _MEDIAN: Final = 0.5
 _HIGH: Final = (0.9, 0.95, 0.99)

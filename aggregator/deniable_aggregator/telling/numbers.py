@@ -46,6 +46,9 @@ TRUE: Final = "true"
 PAIR: Final = " & "
 """Between the two attributes of a pair."""
 
+RECORDS: Final = frozenset({"pairs", "smp"})
+"""Mechanisms of attributes, whose values are those of several attributes and of pairs."""
+
 _TOLD_FROM_ZERO: Final = frozenset({"share", "combined", "rest", "segment size", "bin"})
 """Measures whose `told` says whether they are told from zero."""
 

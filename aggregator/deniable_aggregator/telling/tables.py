@@ -8,16 +8,20 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from deniable_aggregator.answers.words import VERSION_LETTERS
 from deniable_aggregator.telling.document import Column, Row, Table
 from deniable_aggregator.telling.figure import interval_of
 from deniable_aggregator.telling.numbers import (
+    PAIR,
+    RECORDS,
     beside,
     estimate_of,
     limits_of,
     name_of,
+    possible_range_of,
     range_of,
 )
-from deniable_aggregator.telling.ranges import range_in_words, share_ends, share_in_words
+from deniable_aggregator.telling.ranges import range_in_words
 from deniable_aggregator.telling.wording import (
     MARK_WORDS,
     POSTPROCESS_LABELS,
@@ -42,16 +46,7 @@ Order = Literal["listed", "largest"]
 LEAST_FOLDED: Final = 2
 """So many values that can't be told from zero become a table of their own."""
 
-SHORT_ID: Final = 12
-"""So many letters of a version's id are shown."""
-
-PAIR: Final = " & "
-"""Between the two values of a pair."""
-
 _COVERED: Final = {"one": "", "all": ", all together", "picked": ", after picking"}
-_RECORDS: Final = frozenset({"pairs", "smp"})
-"""Mechanisms of attributes, whose values stand together by attribute."""
-
 _CAPTIONS: Final = {
     "share": "Share of reports",
     "bin": "Share of each bin",
@@ -281,10 +276,12 @@ def _version_tables(answer: Answer) -> Iterator[Table]:
                 else (f", {days_between(version.first_day, version.last_day)}")
             )
             caption = (
-                f"Version {version.version[:SHORT_ID]} alone{days}, "
+                f"Version {version.version[:VERSION_LETTERS]} alone{days}, "
                 f"{counted(version.reports, 'report')}"
             )
-            yield numbers_table(answer, f"version-{version.version[:SHORT_ID]}", numbers, caption)
+            yield numbers_table(
+                answer, f"version-{version.version[:VERSION_LETTERS]}", numbers, caption
+            )
 
 
 def _series_table(answer: Answer) -> Table:
@@ -385,8 +382,8 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
         _Cells(Column(heading=name, key="value", words=True, folds=True), name_of),
         _Cells(Column(heading="before"), lambda each: _level(each, each.before, limits)),
         _Cells(Column(heading="after"), lambda each: _level(each, each.after, limits)),
-        _Cells(Column(heading="both"), lambda each: _chance(each, each.both)),
-        _Cells(Column(heading="by chance"), lambda each: _chance(each, each.expected)),
+        _Cells(Column(heading="both"), lambda each: beside(each, each.both)),
+        _Cells(Column(heading="by chance"), lambda each: beside(each, each.expected)),
         _Cells(Column(heading=heading, key=number), lambda each: _range(each, limits)),
         _Cells(
             Column(heading="estimate", minor=number != "share"),
@@ -394,7 +391,7 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
         ),
         _Cells(Column(heading=adjusted, minor=True), lambda each: beside(each, each.adjusted)),
         _Cells(Column(heading="of reports", minor=True), of_reports),
-        _Cells(Column(heading="possible of all", minor=True), _possible),
+        _Cells(Column(heading="possible of all", minor=True), possible_range_of),
         _Cells(Column(heading=told[0], words=True), lambda each: _verdict(each, told)),
         _Cells(Column(heading="p, corrected", minor=True), _p_value),
         _Cells(Column(heading="evidence", words=True), lambda each: each.evidence or ""),
@@ -414,9 +411,6 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
 def _range(number: Measured, limits: Limits | None) -> str:
     if number.low is None or number.high is None:
         return "can't tell" if number.measure == "lift" else ""
-    if number.whole is False:
-        # More may begin so than the upper end of the interval allows.
-        return f"at least {share_ends(*number.ends)[0]}"
     return range_of(number, limits)
 
 
@@ -430,20 +424,6 @@ def _level(number: Measured, value: float | None, limits: Limits | None) -> str:
     if number.unit not in ("points", "difference"):
         return ""
     return beside(number, value, limits)
-
-
-def _chance(number: Measured, share: float | None) -> str:
-    """The share of both or what chance gives, to the digits that the lift's error supports."""
-    if number.measure != "lift" or share is None:
-        return ""
-    half = 2 * (number.standard_error or 0.0) * abs(number.expected or 0.0) or 0.005
-    return share_in_words(share, share - half, share + half)
-
-
-def _possible(number: Measured) -> str:
-    if number.possible_low is None or number.possible_high is None:
-        return ""
-    return range_in_words(number.possible_low, number.possible_high)
 
 
 def _verdict(number: Measured, words: tuple[str, str, str]) -> str:
@@ -486,7 +466,7 @@ def _marks(period: Period) -> str:
 def _ends_of_groups(answer: Answer, rows: Sequence[Measured]) -> Sequence[bool]:
     """After which rows an attribute ends, if the values of attributes stand together."""
     nowhere = [False] * len(rows)
-    if not any(version.mechanism["name"] in _RECORDS for version in answer.head.versions):
+    if not any(version.mechanism["name"] in RECORDS for version in answer.head.versions):
         return nowhere
     names = [each.value or "" for each in rows]
     groups = [[cell.partition("=")[0] for cell in name.split(PAIR)] for name in names]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 from deniable_aggregator.answers.answer import AskedQuestion
 from deniable_aggregator.answers.common import Notice, ordered_notices
 from deniable_aggregator.answers.questions import given_parameters
-from deniable_aggregator.api.asked_versions import SHORT
+from deniable_aggregator.answers.words import VERSION_LETTERS
 from deniable_aggregator.api.discoveries.asking import require_discoverable
 from deniable_aggregator.api.discoveries.deny_list import DenyList
 from deniable_aggregator.api.discoveries.earlier import Earlier
@@ -139,7 +139,7 @@ def _newest(reported: MetricReports) -> tuple[CatalogEntry, Sequence[Notice]]:
     if not others:
         return newest, []
     left_out = sum(sum(reported.by_day[each].values()) for each in others)
-    ids = ", ".join(each.hex()[:SHORT] for each in others)
+    ids = ", ".join(each.hex()[:VERSION_LETTERS] for each in others)
     message = (
         f"{left_out:,} reports are left out: they are of another version, which other noise or "
         f"another code makes impossible to add. Ask with version={ids} to see them"

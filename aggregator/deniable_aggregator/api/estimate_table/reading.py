@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from deniable_aggregator.answers.row import Row
-from deniable_aggregator.api.asked_versions import SHORT
+from deniable_aggregator.answers.words import VERSION_LETTERS
 from deniable_aggregator.dates import FIRST_DAY, LAST_DAY
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def read_rows(parts: Parts, application: str, query: EstimateTableQuery) -> Iter
     """
     specs = [entry.spec for entry in parts.catalogue.for_application(application)]
     names = {spec.name for spec in specs}
-    ids = {spec.digest.hex()[:SHORT]: spec.digest.hex() for spec in specs}
+    ids = {spec.digest.hex()[:VERSION_LETTERS]: spec.digest.hex() for spec in specs}
     whole = lru_cache(lambda short: " ".join(ids.get(each, each) for each in short.split()))
     for row in parts.store.estimates.read(
         application,

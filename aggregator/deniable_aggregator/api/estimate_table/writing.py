@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from deniable_aggregator.answers.estimate_table import KEPT_COLUMNS
 from deniable_aggregator.answers.questions import ChangeQuery, DaysQuery, EstimateQuery
+from deniable_aggregator.answers.words import VERSION_LETTERS
 from deniable_aggregator.api.answers import Answerer
-from deniable_aggregator.api.asked_versions import SHORT
 from deniable_aggregator.api.estimate_table.due import what_is_due
 from deniable_aggregator.asking import questions
 from deniable_aggregator.config.settings import Settings
@@ -235,7 +235,7 @@ def short_versions(ids: str) -> str:
     Args:
         ids: with spaces between.
     """
-    return " ".join(each[:SHORT] for each in ids.split())
+    return " ".join(each[:VERSION_LETTERS] for each in ids.split())
 
 
 def _clearest(rows: list[Row]) -> list[Row]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import numpy as np
 
 from deniable_aggregator.answers.common import Notice
-from deniable_aggregator.answers.words import RECONSTRUCTIONS
+from deniable_aggregator.answers.words import RECONSTRUCTIONS, VERSION_LETTERS
 from deniable_aggregator.estimation.numbers.distribution_estimate import (
     DistributionEstimate,
     PlacedQuantile,
@@ -109,8 +109,8 @@ def _left_out(spec: Spec, reports: int) -> Notice:
         "other_bins",
         "warning",
         f"{reports:,} reports are left out: they are of a version of {spec.name} with another "
-        f"range, other bins or another mechanism. Ask for version {spec.digest.hex()[:12]} to see "
-        "them",
+        f"range, other bins or another mechanism. Ask for version "
+        f"{spec.digest.hex()[:VERSION_LETTERS]} to see them",
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from deniable_aggregator.answers.words import VERSION_LETTERS
 from deniable_aggregator.telling.wording import key_in_words
 from deniable_shared.characters import visible
 from deniable_shared.commands.text import labelled_lines, report_limit
@@ -12,9 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from deniable_aggregator.answers.metrics import Domain, MetricDetails, VersionDetails
-
-SHORT: Final = 12
-"""So many letters of a version's id are shown."""
 
 MOST_LISTED: Final = 200
 """Of values; --json has all."""
@@ -30,7 +28,7 @@ def metric_text(answer: MetricDetails) -> str:
     lines = [f"{visible(answer.name)}{what}", *labelled_lines(_about(answer))]
     for number, version in enumerate(answer.versions):
         newest = ", the newest" if number == 0 and len(answer.versions) > 1 else ""
-        lines.append(f"\nVersion {version.version[:SHORT]}{newest}")
+        lines.append(f"\nVersion {version.version[:VERSION_LETTERS]}{newest}")
         older = answer.versions[number + 1 : number + 2]
         lines += labelled_lines(_version(version, older))
     lines += ["\nTo ask:", *(f"  {line}" for line in _examples(answer))]
