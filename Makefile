@@ -20,7 +20,9 @@ UV_VERSION := 0.13.9
 UV := .venv-uv/bin/uv
 PIP_INSTALL := -m pip install -qq --disable-pip-version-check
 install = { test -x $(UV) && $(UV) pip install -q --python $(1)/bin/python $(2); } \
-	|| $(1)/bin/python $(PIP_INSTALL) $(2)
+	|| { echo "pip installs, which takes longer"; $(1)/bin/python $(PIP_INSTALL) $(2); }
+# Certificates that the machine trusts, as pip does: a company's index may have one of its own.
+export UV_SYSTEM_CERTS ?= true
 ifdef PIP_INDEX_URL
 export UV_DEFAULT_INDEX ?= $(PIP_INDEX_URL)
 endif
