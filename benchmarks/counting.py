@@ -11,9 +11,9 @@ import numpy as np
 
 from benchmarks.randomizers import BITS, EPSILON, categories, points, sketch, unary
 from benchmarks.timing import Row, at_least, at_most, rate, seconds
-from deniable_aggregator.estimation.shares.estimate import estimate_shares
-from deniable_aggregator.kernels.projective_space import singer_cycle
-from deniable_aggregator.tallies import oracle_tally_for, tally_for
+from deniable_aggregator.answering.estimation.selection import estimate_shares
+from deniable_aggregator.counting.kernels import singer_cycle
+from deniable_aggregator.counting.tallies import oracle_tally_for, tally_for
 from deniable_shared.letters import LetterCode, shipped_model
 from deniable_shared.mechanisms import ProjectiveGeometryResponse, Trie
 from deniable_shared.mechanisms.oracle import BitsOracle, IndexOracle

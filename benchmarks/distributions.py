@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from scipy import stats
 
-from deniable_aggregator.estimation.numbers.distributions import estimate_distribution
-from deniable_aggregator.statistics.histograms.reconstruction import channel
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.answering.estimation.distributions import estimate_distribution
+from deniable_aggregator.counting.statistics.outcomes import channel
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared.mechanisms import DBitFlip, SquareWave
 from deniable_shared.spec import Spec
 

@@ -27,8 +27,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from distributed import Client, LocalCluster
 
-from deniable_aggregator.archiving.report_file import report_file
-from deniable_aggregator.engines import Kernel, dask_cluster, processes
+from deniable_aggregator.answering.engines import Kernel, dask_cluster, processes
+from deniable_aggregator.keeping.archive import report_file
 from deniable_shared import registry
 from deniable_shared.mechanisms.oracle import IndexOracle
 
@@ -71,7 +71,7 @@ SPARK: Final = """
 import sys, time
 start = time.perf_counter()
 from pyspark.sql import SparkSession
-from deniable_aggregator.engines import Kernel, spark
+from deniable_aggregator.answering.engines import Kernel, spark
 kernel = Kernel.of_registry(sys.argv[1])
 builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
 session = builder.config("spark.log.level", "ERROR").getOrCreate()

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from deniable_aggregator import Settings, Store
-from deniable_aggregator.catalog import MetricCatalog
-from deniable_aggregator.operations.background import LOOK_SECONDS
-from deniable_aggregator.operations.clock import GuardedClock
-from deniable_aggregator.operations.fold import InboxFold
-from deniable_aggregator.operations.maintenance import Maintenance
-from deniable_aggregator.security.keys import create_key
-from deniable_aggregator.store import Sender
+from deniable_aggregator.answering.maintenance import LOOK_SECONDS, Maintenance
+from deniable_aggregator.keeping.catalog import MetricCatalog
+from deniable_aggregator.keeping.clock import GuardedClock
+from deniable_aggregator.keeping.fold import InboxFold
+from deniable_aggregator.keeping.keys import create_key
+from deniable_aggregator.keeping.store import Sender
 from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH
 

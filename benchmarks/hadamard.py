@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.randomizers import BITS, EPSILON, reports_per_second, spec_of
 from benchmarks.timing import Row, at_least, at_most, seconds
-from deniable_aggregator.estimation.shares.estimate import estimate_shares
-from deniable_aggregator.tallies import oracle_tally_for, tally_for
+from deniable_aggregator.answering.estimation.selection import estimate_shares
+from deniable_aggregator.counting.tallies import oracle_tally_for, tally_for
 from deniable_shared.mechanisms import (
     HadamardResponse,
     OptimizedLocalHashing,

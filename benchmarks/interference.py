@@ -30,8 +30,8 @@ import numpy as np
 
 from benchmarks.served import Served, served
 from deniable_aggregator import Settings, Store, create_app
-from deniable_aggregator.app import EXTENSION
-from deniable_aggregator.security.keys import create_key
+from deniable_aggregator.doors.app import EXTENSION
+from deniable_aggregator.keeping.keys import create_key
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 

@@ -24,18 +24,18 @@ from sqlalchemy import select
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_aggregator import Store, create_app
-from deniable_aggregator.app import EXTENSION
-from deniable_aggregator.security.keys import create_key
-from deniable_aggregator.store import schema
-from deniable_aggregator.store.encoding import encode_reports, join_reports
-from deniable_aggregator.store.tables.merging import merge
-from deniable_aggregator.store.tables.parts import (
+from deniable_aggregator.counting.tallies import tally_for
+from deniable_aggregator.doors.app import EXTENSION
+from deniable_aggregator.keeping.keys import create_key
+from deniable_aggregator.keeping.store import schema
+from deniable_aggregator.keeping.store.encoding import encode_reports, join_reports
+from deniable_aggregator.keeping.store.merging import merge
+from deniable_aggregator.keeping.store.parts import (
     NewPart,
     SliceNumbers,
     add_to_totals,
     insert_parts,
 )
-from deniable_aggregator.tallies import tally_for
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple, cast
 
 import numpy as np
 
+from deniable_aggregator.answering.estimation.selection import estimate_shares
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation.shares.estimate import estimate_shares
-from deniable_aggregator.kernels import hashing
+from deniable_aggregator.counting import hash_cells
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.hashing import key
 from deniable_shared.mechanisms import Rappor
@@ -92,13 +92,13 @@ def drawn(
     cohorts, bits = mechanism.cohorts, mechanism.bits
     even = np.full(cohorts, 1 / cohorts)
     of_cohorts = np.array([generator.multinomial(count, even) for count in held])
-    words = hashing.words(strings, spec.salt)
+    words = hash_cells.words(strings, spec.salt)
     counts = np.zeros((cohorts, 1 + bits), np.int64)
     flip, lowest, highest = (x / SCALE for x in (mechanism.flip, mechanism.p, mechanism.q))
     for cohort in range(cohorts):
         filters = np.zeros((words.size, bits), bool)
         for index in range(mechanism.hashes):
-            place = hashing.buckets(words, key(cohort * mechanism.hashes + index), bits)
+            place = hash_cells.buckets(words, key(cohort * mechanism.hashes + index), bits)
             filters[np.arange(words.size), place] = True
         devices, setting = of_cohorts[:, cohort].sum(), of_cohorts[:, cohort] @ filters
         permanent = generator.binomial(setting, 1 - flip)

@@ -29,7 +29,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from benchmarks.served import HOST, SPEC, TICKS, Served, prepare, script, served
 from deniable_aggregator import Store
-from deniable_aggregator.store.tables.inbox import Sender
+from deniable_aggregator.keeping.store.inbox import Sender
 from deniable_shared import wire
 from deniable_shared.periods import epoch_at
 from tests.ports import free_port

@@ -20,10 +20,9 @@ from flask import Flask
 from granian.constants import Interfaces
 
 from deniable_aggregator import Settings, Store
-from deniable_aggregator.security.keys import create_key
-from deniable_aggregator.server.granian_adapter import granian_server
-from deniable_aggregator.server.parent import end_with_parent
-from deniable_aggregator.server.runner import serve
+from deniable_aggregator.doors.server.granian_adapter import granian_server
+from deniable_aggregator.doors.server.runner import end_with_parent, serve
+from deniable_aggregator.keeping.keys import create_key
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
+from deniable_aggregator.answering.estimation.selection import estimate_shares
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation.shares.estimate import estimate_shares
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared import mechanism_choice
 from deniable_shared.spec import Spec
 

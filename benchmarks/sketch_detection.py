@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from deniable_aggregator.estimation.shares.estimate import combine_specs
-from deniable_aggregator.kernels import hashing
-from deniable_aggregator.statistics.intervals import alpha_per_interval, detect
+from deniable_aggregator.answering.estimation.selection import combine_specs
+from deniable_aggregator.counting import hash_cells
+from deniable_aggregator.counting.statistics.intervals import alpha_per_interval, detect
 from deniable_shared.hashing import key
 from deniable_shared.mechanism_choice import sketch_for
 from deniable_shared.mechanisms import OptimizedUnaryEncoding, Sketch
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.estimation.shares.combination import CombinedShares
+    from deniable_aggregator.answering.estimation.combination import CombinedShares
 
 OTHERS: Final = 100
 """So many strings share what the most common one leaves, by Zipf's law with exponent 1."""
@@ -93,9 +93,9 @@ def collect(
     rows, buckets, support = mechanism.rows, mechanism.buckets, mechanism.inner.support
     held = np.zeros((rows, buckets), np.int64)
     in_rows = random.multinomial(holders, np.full(rows, 1 / rows))
-    words = hashing.words(strings, spec.salt)
+    words = hash_cells.words(strings, spec.salt)
     for row in range(rows):
-        np.add.at(held[row], hashing.buckets(words, key(row), buckets), in_rows[:, row])
+        np.add.at(held[row], hash_cells.buckets(words, key(row), buckets), in_rows[:, row])
     reports = in_rows.sum(axis=0)
     own = random.binomial(held, support.p)
     supporting = own + random.binomial(reports[:, None] - held, support.q)

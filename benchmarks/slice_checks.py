@@ -15,15 +15,14 @@ import numpy as np
 
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange
-from deniable_aggregator.estimation.metric_reports import MetricReports
-from deniable_aggregator.integrity import report
-from deniable_aggregator.integrity.examiner import Examiner
-from deniable_aggregator.integrity.key_contrasts import KeyComparison
-from deniable_aggregator.integrity.slice_medians import SliceMedians
-from deniable_aggregator.slices.table import SliceTable
-from deniable_aggregator.slices.totals import BlockTotals
-from deniable_aggregator.tallies import ShareTally, tally_for
+from deniable_aggregator.answering.estimation.inputs import MetricReports
+from deniable_aggregator.answering.integrity import report
+from deniable_aggregator.answering.integrity.contrasts import KeyComparison
+from deniable_aggregator.answering.integrity.examiner import Examiner
+from deniable_aggregator.answering.integrity.slice_medians import SliceMedians
+from deniable_aggregator.answering.slices import BlockTotals, SliceTable
+from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, DayRange
+from deniable_aggregator.counting.tallies import ShareTally, tally_for
 from deniable_shared import registry
 
 if TYPE_CHECKING:

@@ -28,10 +28,9 @@ import httpx
 
 from benchmarks.served import HOST, REGISTRY, SPEC, Served, prepare
 from deniable_aggregator import Settings, Store
-from deniable_aggregator.app import create_app
-from deniable_aggregator.server.parent import end_with_parent
-from deniable_aggregator.server.runner import serve
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.counting.tallies import tally_for
+from deniable_aggregator.doors.app import create_app
+from deniable_aggregator.doors.server.runner import end_with_parent, serve
 from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at
 

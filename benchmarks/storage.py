@@ -20,8 +20,8 @@ from benchmarks.filling import FilledStore
 from benchmarks.timing import Row, at_most
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.store.encoding import encode_counters, encode_reports, join_reports
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.counting.tallies import tally_for
+from deniable_aggregator.keeping.store.encoding import encode_counters, encode_reports, join_reports
 from deniable_shared import registry, wire
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from demo.calendar import Calendar
 from demo.population import REGISTRY, Population, draw
 from demo.server import PARTNER_KEY, READ, RELEASE_KEY, Server
 from demo.truth import covers, table_beside_truth
-from deniable_aggregator.dates import day_of
+from deniable_aggregator.answers.dates import day_of
 from deniable_aggregator.media.console import print_lines
 from deniable_aggregator.media.pictures.files import SUFFIXES, save
 from deniable_aggregator.media.terminal import print_table

@@ -5,7 +5,7 @@ import sys
 import pyarrow.parquet as pq
 from distributed import Client
 
-from deniable_aggregator.engines import Kernel, dask_cluster, report_files
+from deniable_aggregator.answering.engines import Kernel, dask_cluster, report_files
 
 if __name__ == "__main__":
     registry, archive, result = sys.argv[1:]

@@ -4,7 +4,7 @@ import sys
 
 import pyarrow.parquet as pq
 
-from deniable_aggregator.engines import Kernel, processes, report_files
+from deniable_aggregator.answering.engines import Kernel, processes, report_files
 
 if __name__ == "__main__":
     registry, archive, result = sys.argv[1:]

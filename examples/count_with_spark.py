@@ -5,7 +5,7 @@ import sys
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from deniable_aggregator.engines import Kernel, report_files, spark
+from deniable_aggregator.answering.engines import Kernel, report_files, spark
 
 if __name__ == "__main__":
     registry, archive, result = sys.argv[1:]

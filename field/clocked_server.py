@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from deniable_aggregator.app import create_app
+from deniable_aggregator.doors.app import create_app
 from deniable_shared.commands.entry import main
 
 _SECONDS: Final = struct.Struct("<d")

@@ -11,6 +11,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+UV = ROOT / ".venv-uv" / "bin" / "uv"
+"""What `make` installs with, if it could be had: it takes a twentieth of the time."""
 
 
 def run(*command: object, **options) -> subprocess.CompletedProcess[str]:
@@ -42,6 +44,10 @@ class Environment:
         self.python = self.bin / "python"
 
     def install(self, requirement: str) -> None:
+        if UV.exists():
+            known = {"UV_SYSTEM_CERTS": "true", **os.environ}
+            succeed(UV, "pip", "install", "-q", "--python", self.python, requirement, env=known)
+            return
         # Python compiles the few modules that are imported.
         succeed(*PIP, "--python", self.python, "install", "-q", "--no-compile", requirement)
 

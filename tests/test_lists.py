@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from deniable_aggregator import lists
+from deniable_aggregator.answers import lists
 from deniable_shared.errors import ParameterError
 from tools.lists import values
 from tools.lists.sources import SOURCES
 
 ROOT = Path(__file__).parents[1]
-SHIPPED = ROOT / "aggregator/deniable_aggregator/lists"
+SHIPPED = ROOT / "aggregator/deniable_aggregator/answers/lists"
 
 
 @pytest.mark.parametrize("name", lists.names())

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from deniable._upload import problem_table
+from deniable_aggregator.answering.requests import CODES
 from deniable_aggregator.answers.row import COLUMNS
-from deniable_aggregator.http.problems import CODES
 from tools.reference.pages import FOLDER, PAGES
 
 

@@ -182,10 +182,10 @@ def test_the_parts_list_has_all_data_that_is_shipped_with_its_licences(parts):
         shipped |= {path.relative_to(folder.parent) for path in files if path.suffix in DATA}
     listed = {part["name"]: part for part in parts["metadata"]["component"]["components"]}
     assert {str(path) for path in shipped if path.name not in LICENCE_FILES} == set(listed)
-    words = (ROOT / "aggregator/deniable_aggregator/lists/LICENSES.txt").read_text("utf-8")
+    words = (ROOT / "aggregator/deniable_aggregator/answers/lists/LICENSES.txt").read_text("utf-8")
     for path, part in listed.items():
         sources = part.get("pedigree", {"ancestors": []})["ancestors"]
-        if path.startswith("deniable_aggregator/lists/"):
+        if path.startswith("deniable_aggregator/answers/lists/"):
             (about,) = [
                 each for each in words.split("\n\n") if Path(path).name in each.split("\n")[0]
             ]

@@ -34,7 +34,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Literal
 
-from deniable_aggregator.asking.source import Source
+from deniable_aggregator.asking.questions import Source
 {imports}
 
 class MetricQuestions:

@@ -55,7 +55,7 @@ class Data(NamedTuple):
 
 
 _FONTS: Final = "deniable_aggregator/media/pictures/fonts"
-_LISTS: Final = "deniable_aggregator/lists"
+_LISTS: Final = "deniable_aggregator/answers/lists"
 DATA: Final = (
     Data("shared", "deniable_shared/letters/words.model", "Apache-2.0", letters.SOURCES),
     Data("aggregator", f"{_LISTS}/browsers.txt", "Apache-2.0", ()),

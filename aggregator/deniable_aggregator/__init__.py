@@ -10,16 +10,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from deniable_aggregator.app import create_app
-    from deniable_aggregator.config.settings import Settings
-    from deniable_aggregator.store import Store
+    from deniable_aggregator.doors.app import create_app
+    from deniable_aggregator.keeping.settings import Settings
+    from deniable_aggregator.keeping.store import Store
 
 __all__ = ["Settings", "Store", "create_app"]
 
 _MODULES: Final = {
-    "Settings": "deniable_aggregator.config.settings",
-    "Store": "deniable_aggregator.store",
-    "create_app": "deniable_aggregator.app",
+    "Settings": "deniable_aggregator.keeping.settings",
+    "Store": "deniable_aggregator.keeping.store",
+    "create_app": "deniable_aggregator.doors.app",
 }
 
 

@@ -12,7 +12,7 @@ Importing this loads little: httpx, numpy, pandas and polars are loaded when the
 from __future__ import annotations
 
 try:
-    from deniable_analysis.connecting import connect, open  # noqa: A004  it is called da.open
+    from deniable_analysis.project import connect, open  # noqa: A004  it is called da.open
 except ModuleNotFoundError as missing:
     if (missing.name or "").startswith("deniable"):
         raise

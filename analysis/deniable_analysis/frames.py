@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_type_hints
 
-from deniable_aggregator.extras import MissingExtraError
+from deniable_aggregator.answers.extras import MissingExtraError
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:

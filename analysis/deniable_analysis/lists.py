@@ -1,12 +1,12 @@
 """The lists of values that come with Deniable: ``p["emoji"].estimate(candidates=lists.emoji)``.
 
-`deniable_aggregator.lists` has their licences; ``lists.load("emoji-skin-tones")`` reads one by its
-name, which an attribute has with underscores.
+`deniable_aggregator.answers.lists` has their licences; ``lists.load("emoji-skin-tones")`` reads
+one by its name, which an attribute has with underscores.
 """
 
 from __future__ import annotations
 
-from deniable_aggregator.lists import load, names
+from deniable_aggregator.answers.lists import load, names
 
 browsers: tuple[str, ...]
 """Names of browsers."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from msgspec import UNSET
 
-from deniable_aggregator.answers import answer, estimate_table, health_overview
+from deniable_aggregator.answers import answer, health_overview, row
 from deniable_aggregator.answers.fields import Field, fields_of, in_order
 from deniable_aggregator.asking.dates import parse_day
-from deniable_aggregator.asking.questions import DISCOVER
+from deniable_aggregator.asking.questions import DISCOVER, Question, Source
 from deniable_analysis.display import shown_progress
 from deniable_analysis.overviews import EstimateTable, HealthOverview
 from deniable_analysis.questions import as_days, as_period, as_texts, as_values
@@ -21,14 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import date
 
-    from deniable_aggregator.asking.questions import Question
-    from deniable_aggregator.asking.source import Source
     from deniable_analysis.questions import Some
 
 RESULTS: Final[dict[type, type]] = {
     answer.Answer: Result,
     health_overview.HealthOverview: HealthOverview,
-    estimate_table.EstimateTable: EstimateTable,
+    row.EstimateTable: EstimateTable,
 }
 """How answers are shown; others are given as they are."""
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Literal
 
-from deniable_aggregator.asking.source import Source
+from deniable_aggregator.asking.questions import Source
 from deniable_analysis.overviews import EstimateTable, HealthOverview
 from deniable_analysis.questions import Day, Period, Some
 from deniable_analysis.result import Result

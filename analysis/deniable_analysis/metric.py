@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deniable_aggregator.asking.questions import METRIC
+from deniable_aggregator.asking.questions import METRIC, Source
 from deniable_analysis.display import paragraph
 from deniable_analysis.methods import MetricQuestions
 from deniable_shared.characters import visible
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from datetime import date
 
     from deniable_aggregator.answers.metrics import MetricDetails
-    from deniable_aggregator.asking.source import Source
 
 
 class Metric(MetricQuestions):

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from deniable_aggregator.answers import estimate_table, health_overview
+from deniable_aggregator.answers import health_overview
+from deniable_aggregator.answers import row as estimate_table
+from deniable_aggregator.answers.common import NamedKey, versions_by_name, whole_metric
 from deniable_aggregator.answers.row import Row
-from deniable_aggregator.answers.versions import versions_by_name, whole_metric
 from deniable_aggregator.telling.administration import metrics_document
 from deniable_aggregator.telling.health import overview_document
 from deniable_analysis import display
-from deniable_analysis.frames import frame
+from deniable_analysis.frames import Backend, frame
 from deniable_analysis.result import not_among
 from deniable_shared.characters import visible
 
@@ -23,10 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deniable_aggregator.answers import administration
-    from deniable_aggregator.answers.common import NamedKey
     from deniable_aggregator.answers.words import Verdict
-    from deniable_aggregator.report import Failure
-    from deniable_analysis.frames import Backend
+    from deniable_aggregator.media.report import Failure
 
 
 class MetricRow(Struct, frozen=True):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypedDict
 
-from deniable_aggregator import lists
+from deniable_aggregator.answers import lists
+from deniable_aggregator.answers.dates import DayRange
 from deniable_aggregator.asking.dates import parse_day, parse_period
-from deniable_aggregator.dates import DayRange
 from deniable_shared.errors import ParameterError
 
 _LIST: Final = "list:"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, overload
 from deniable_aggregator.telling.findings import sentence
 from deniable_aggregator.telling.tell import tell
 from deniable_analysis import display
-from deniable_analysis.frames import frame
+from deniable_analysis.frames import Backend, frame
 from deniable_shared.characters import visible
 from deniable_shared.errors import ParameterError
 from deniable_shared.nearest import nearest
@@ -22,12 +22,10 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.answer import Answer, Period
     from deniable_aggregator.answers.common import Notice
-    from deniable_aggregator.answers.measured import Measure, Measured
+    from deniable_aggregator.answers.measured import Measure, Measured, SegmentCloseness
     from deniable_aggregator.answers.row import Row
-    from deniable_aggregator.answers.segments import SegmentCloseness
     from deniable_aggregator.answers.words import Verdict
     from deniable_aggregator.telling.document import Document
-    from deniable_analysis.frames import Backend
 
 MOST_SHOWN = 30
 """Rows of a table in a notebook; the frame has all."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from deniable_aggregator.api.answers import Answerer
-from deniable_aggregator.api.local_source import LocalSource
+from deniable_aggregator.answering.answers import Answerer
+from deniable_aggregator.answering.local_source import LocalSource
+from deniable_aggregator.answers.dates import epoch_of
+from deniable_aggregator.asking.credentials import AskingError
 from deniable_aggregator.asking.dates import parse_day, utc_today
-from deniable_aggregator.asking.errors import AskingError
-from deniable_aggregator.dates import epoch_of
-from deniable_aggregator.parts import Parts
-from deniable_aggregator.store import Store
+from deniable_aggregator.keeping.parts import Parts
+from deniable_aggregator.keeping.store import Store
 from deniable_shared.characters import visible
 from deniable_shared.nearest import did_you_mean
 from deniable_shared.periods import SECONDS_PER_EPOCH

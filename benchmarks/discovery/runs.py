@@ -17,10 +17,10 @@ import numpy as np
 from benchmarks.discovery import generated, populations
 from benchmarks.discovery.scores import Truth, score
 from benchmarks.discovery.simulation import CHUNK, Channel, Simulation, client_reports
-from deniable_aggregator.discovery.discover import discover
-from deniable_aggregator.tallies import tally_for
-from deniable_aggregator.tallies.base import oracle_tally_for
-from deniable_aggregator.tallies.trie import TrieTally
+from deniable_aggregator.answering.discovery.discover import discover
+from deniable_aggregator.counting.tallies import tally_for
+from deniable_aggregator.counting.tallies.base import oracle_tally_for
+from deniable_aggregator.counting.tallies.trie import TrieTally
 from deniable_shared.hashing import canonical
 from deniable_shared.letters import LetterCode, Model, shipped_model
 from deniable_shared.mechanisms import ProjectiveGeometryResponse, Trie
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from benchmarks.discovery.cells import Cell
-    from deniable_aggregator.discovery.findings import Findings
+    from deniable_aggregator.answering.discovery.texts import Findings
 
 ROOT: Final = Path(__file__).parents[2]
 MODELS: Final = ROOT / "build" / "models"
@@ -42,7 +42,7 @@ LISTED: Final = 20_000
 MEASURED: Final = (
     "shared/deniable_shared/letters",
     "shared/deniable_shared/mechanisms/trie.py",
-    "aggregator/deniable_aggregator/discovery",
+    "aggregator/deniable_aggregator/answering/discovery",
 )
 """What the figures depend on: results of other contents of these are measured again."""
 

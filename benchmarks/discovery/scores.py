@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
     from benchmarks.discovery.populations import Population
-    from deniable_aggregator.discovery.findings import Find
+    from deniable_aggregator.answering.discovery.texts import Find
 
 TOP: Final = 32
 

@@ -14,9 +14,8 @@ import numpy as np
 
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.kernels.hashing import buckets
-from deniable_aggregator.kernels.projective_space import singer_cycle
-from deniable_aggregator.kernels.trie_cells import extend, root
+from deniable_aggregator.counting.hash_cells import buckets, extend, root
+from deniable_aggregator.counting.kernels import singer_cycle
 from deniable_shared.hashing import key
 
 if TYPE_CHECKING:

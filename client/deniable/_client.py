@@ -7,7 +7,7 @@ import time
 
 from deniable import _import_lock
 from deniable._lifecycle import join_engine, leave_engine
-from deniable._status import DELTA_UNITS, NANO, FlushResult, Outcome, Status
+from deniable._status import DELTA_UNITS, NANO, FlushResult, Outcome, RememberedConsent, Status
 from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
 from deniable_shared.errors import ParameterError, RecordError, UploadError
 from deniable_shared.periods import epoch_at
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from typing import ClassVar, Final, Self, SupportsFloat
 
     from deniable._disclosure.disclosure import Disclosure
-    from deniable._status import RememberedConsent
     from deniable._timer import Timer
     from deniable._transport.http import Transport
     from deniable_shared.registry import Registry

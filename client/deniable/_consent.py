@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from deniable._status import Dropped
-from deniable._storage.device import STORAGE_ERRORS
+from deniable._status import Dropped, RememberedConsent
+from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
 from deniable._storage.directory import BusyError, StorageError
 
 TYPE_CHECKING = False
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from typing import Final
 
     from deniable._consent_memory import ConsentMemory
-    from deniable._status import RememberedConsent
-    from deniable._storage.device import DeviceStorage
 
 DELETE_WAIT_SECONDS: Final = 1.0
 """How long a withdrawal waits for others that use the storage; after that, deletion stays owed."""

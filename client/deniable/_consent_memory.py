@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deniable._status import RememberedConsent
-from deniable._storage.consent_file import Answer
+from deniable._storage.consent_file import Answer, ConsentFile
 from deniable._storage.directory import StorageError
 from deniable._storage.files import describe_error
 from deniable_shared.periods import calendar_day, epoch_at
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from typing import Final
 
     from deniable._event_log import EventLog
-    from deniable._storage.consent_file import ConsentFile
 
 _NOT_READ: Final = object()
 

@@ -20,12 +20,11 @@ from deniable._disclosure.explain import explain
 from deniable._event_log import EventLog
 from deniable._platform.processes import is_running
 from deniable._status import Outcome
-from deniable._transport.http import Response, goes_to_this_machine
+from deniable._transport.http import Response, Transport, goes_to_this_machine
 from deniable_shared import wire
 from deniable_shared.periods import calendar_day
 
 if TYPE_CHECKING:
-    from deniable._transport.http import Transport
     from deniable_shared.registry import Metric, Registry
 
 END_SECONDS: Final = 2.0

@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from deniable_aggregator.answers.answer import Answer, AskedQuestion, Head, Period
-from deniable_aggregator.answers.common import IntegritySummary, ordered_notices
-from deniable_aggregator.answers.days import Days
+from deniable_aggregator.answers.common import Days, IntegritySummary, ordered_notices
 
 HEALTH = IntegritySummary("ok", [], [])
 DAYS = Days(

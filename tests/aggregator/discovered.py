@@ -15,9 +15,9 @@ import msgspec
 
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.api.discoveries import process, runs
-from deniable_aggregator.api.discoveries.messages import Job, Progress
-from deniable_aggregator.dates import day_of
+from deniable_aggregator.answering.discoveries import process, runs
+from deniable_aggregator.answering.discoveries.runs import Job, Progress
+from deniable_aggregator.answers.dates import day_of
 from deniable_shared import registry, wire
 from tests.aggregator.served import numbers
 from tests.aggregator.service import TODAY, Service, serving

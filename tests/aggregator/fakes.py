@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.statistics.checks import Check
-    from deniable_aggregator.tallies import Tally
+    from deniable_aggregator.counting.statistics.checks import Check
+    from deniable_aggregator.counting.tallies import Tally
     from deniable_shared.spec import Spec
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from deniable_aggregator import Settings, Store, create_app
-from deniable_aggregator.app import EXTENSION
-from deniable_aggregator.security.keys import create_key
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.counting.tallies import tally_for
+from deniable_aggregator.doors.app import EXTENSION
+from deniable_aggregator.keeping.keys import create_key
 from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH
 

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from deniable_aggregator.slices.table import SliceTable
-from deniable_aggregator.slices.totals import BlockTotals
-from deniable_aggregator.store import DayStamp
+from deniable_aggregator.answering.slices import BlockTotals, SliceTable
+from deniable_aggregator.keeping.store import DayStamp
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

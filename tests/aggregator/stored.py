@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
-from deniable_aggregator.catalog import MetricCatalog
-from deniable_aggregator.operations.fold import InboxFold
-from deniable_aggregator.security.key_administration import KeyAdministrator
-from deniable_aggregator.store import Sender, StoredKey
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.counting.tallies import tally_for
+from deniable_aggregator.keeping.audit import COMMAND_LINE, AuditAction, AuditRecord
+from deniable_aggregator.keeping.catalog import MetricCatalog
+from deniable_aggregator.keeping.fold import InboxFold
+from deniable_aggregator.keeping.key_administration import KeyAdministrator
+from deniable_aggregator.keeping.store import Sender, StoredKey
 from deniable_shared import registry, wire
 from tests.aggregator.service import REGISTRY, SPECS, TODAY, upload
 
 if TYPE_CHECKING:
     from deniable_aggregator import Store
-    from deniable_aggregator.store import InboxRow, Outcome
+    from deniable_aggregator.keeping.store import InboxRow, Outcome
 
 THEME = SPECS["theme"].digest
 TALLY = tally_for(SPECS["theme"])

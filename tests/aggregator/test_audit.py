@@ -9,7 +9,8 @@ import json
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.audit import (
+from deniable_aggregator.answering.maintenance import Maintenance
+from deniable_aggregator.keeping.audit import (
     COMMAND_LINE,
     GENESIS,
     SERVER,
@@ -17,12 +18,11 @@ from deniable_aggregator.audit import (
     AuditRecord,
     verify_chain,
 )
-from deniable_aggregator.catalog import MetricCatalog
-from deniable_aggregator.operations.clock import GuardedClock
-from deniable_aggregator.operations.maintenance import Maintenance
-from deniable_aggregator.security.keys import create_key
-from deniable_aggregator.store import Outcome, StoreUnavailableError
-from deniable_aggregator.store.maintenance.transfer import copy_store
+from deniable_aggregator.keeping.catalog import MetricCatalog
+from deniable_aggregator.keeping.clock import GuardedClock
+from deniable_aggregator.keeping.keys import create_key
+from deniable_aggregator.keeping.store import Outcome, StoreUnavailableError
+from deniable_aggregator.keeping.store.transfer import copy_store
 from tests.aggregator.api.test_remote_configuration import document, put
 from tests.aggregator.service import APPLICATION, REGISTRY, SPECS, TODAY, Clock, bearer, problem
 from tests.aggregator.stored import append, decoded, execute, key_administrator, register, rows

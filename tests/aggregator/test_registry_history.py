@@ -8,8 +8,12 @@ import msgspec
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.answers.registry_history import RegistryHistory
-from deniable_aggregator.registry_history import BrokenHistoryError, check_history, compare
+from deniable_aggregator.answers.registry_history import (
+    BrokenHistoryError,
+    RegistryHistory,
+    check_history,
+    compare,
+)
 from deniable_shared import registry
 from tests.aggregator.service import APPLICATION, REGISTRY, TODAY, bearer
 

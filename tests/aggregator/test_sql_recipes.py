@@ -17,7 +17,7 @@ import pytest
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_aggregator import Store
-from deniable_aggregator.store.schema import estimates, metadata
+from deniable_aggregator.keeping.store.schema import estimates, metadata
 from deniable_shared import registry, wire
 from tests.aggregator.api.estimate_table.filled import ACCEPT_DAYS, day, write
 from tests.aggregator.service import REGISTRY, TODAY

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deniable_aggregator.kernels.projective_space import singer_cycle
-from deniable_aggregator.tallies.trie_rows import StringPlaces
+from deniable_aggregator.counting.kernels import singer_cycle
+from deniable_aggregator.counting.tallies.trie import StringPlaces
 from deniable_shared.letters import LetterCode, shipped_model
 from deniable_shared.mechanisms import Trie
 from deniable_shared.spec import Spec

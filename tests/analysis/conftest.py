@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import deniable_analysis as da
-from deniable_aggregator.dates import day_of
-from deniable_aggregator.store.maintenance.backup import backup
+from deniable_aggregator.answers.dates import day_of
+from deniable_aggregator.keeping.store.backup import backup
 from tests.aggregator.listening import listening
 from tests.analysis.deployment import deployed
 

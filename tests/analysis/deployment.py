@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.dates import epoch_of
+from deniable_aggregator.answers.dates import epoch_of
 from deniable_shared import registry, wire
 from tests.aggregator.service import APPLICATION, Service, serving
 from tests.aggregator.stored import key_administrator

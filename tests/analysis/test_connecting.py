@@ -12,8 +12,8 @@ import pytest
 
 import deniable_analysis as da
 from deniable_aggregator import Store
-from deniable_aggregator.dates import day_of
-from deniable_aggregator.store import StoreRefusedError
+from deniable_aggregator.answers.dates import day_of
+from deniable_aggregator.keeping.store import StoreRefusedError
 from deniable_shared import registry
 from deniable_shared.errors import ParameterError
 from tests.aggregator.service import REGISTRY

@@ -12,10 +12,10 @@ import numpy as np
 
 from deniable.randomizers import randomizer_for
 from deniable_aggregator import Settings
-from deniable_aggregator.api.estimate_table.writing import TableWriter
-from deniable_aggregator.dates import day_of
-from deniable_aggregator.saved_lists import SavedListKeeper
-from deniable_aggregator.security.keys import create_key
+from deniable_aggregator.answering.estimate_table.writing import TableWriter
+from deniable_aggregator.answers.dates import day_of
+from deniable_aggregator.keeping.keys import create_key
+from deniable_aggregator.keeping.lists_and_annotations import SavedListKeeper
 from deniable_shared import registry, wire
 from tests.aggregator.service import APPLICATION, Clock, Service, bearer
 from tests.privacy.conformance import secret_of, seeded

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from deniable import Client
 from deniable_aggregator import Store
-from deniable_aggregator.security.keys import create_key
+from deniable_aggregator.keeping.keys import create_key
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 from tests.command_line import deniable

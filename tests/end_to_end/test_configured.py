@@ -12,7 +12,7 @@ import sys
 import time
 
 from deniable_aggregator import Store
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared import wire
 from deniable_shared.periods import epoch_at
 from tests.end_to_end import asking

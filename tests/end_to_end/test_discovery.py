@@ -16,7 +16,7 @@ from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable.testing import RecordingClient
 from deniable_aggregator import Store
-from deniable_aggregator.security.keys import create_key
+from deniable_aggregator.keeping.keys import create_key
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 from tests.aggregator.served import numbers, shares

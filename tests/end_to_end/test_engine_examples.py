@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from deniable_aggregator.engines import Kernel
+from deniable_aggregator.answering.engines import Kernel
 from tests.aggregator.engines.reported import REGISTRY, SPECS, batch_of, random_rows, write_files
 
 ROOT = Path(__file__).parents[2]

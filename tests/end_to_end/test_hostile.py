@@ -10,7 +10,7 @@ import time
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.security.keys import create_key
+from deniable_aggregator.keeping.keys import create_key
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 from tests.end_to_end.connections import exchange, head

@@ -10,8 +10,8 @@ import time
 from click.testing import CliRunner
 
 from deniable_aggregator import Store
-from deniable_aggregator.dates import format_day
-from deniable_aggregator.security.keys import create_key
+from deniable_aggregator.answers.dates import format_day
+from deniable_aggregator.keeping.keys import create_key
 from deniable_shared import wire
 from deniable_shared.periods import epoch_at
 from tests.aggregator.service import SPECS, bearer

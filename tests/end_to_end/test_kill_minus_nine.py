@@ -14,10 +14,10 @@ from collections import Counter
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.catalog import MetricCatalog
-from deniable_aggregator.operations.fold import InboxFold
-from deniable_aggregator.security.keys import create_key
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.counting.tallies import tally_for
+from deniable_aggregator.keeping.catalog import MetricCatalog
+from deniable_aggregator.keeping.fold import InboxFold
+from deniable_aggregator.keeping.keys import create_key
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 from tests.end_to_end.asking import PATIENCE_SECONDS

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from deniable_aggregator.security.keys import TOKEN_PATTERN
+from deniable_aggregator.keeping.keys import TOKEN_PATTERN
 from tests.end_to_end import asking
 from tests.end_to_end.serving import running
 from tests.end_to_end.test_served import body, headers, keys, send

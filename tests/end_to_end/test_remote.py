@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import deniable
 from deniable_aggregator import Store
-from deniable_aggregator.security.keys import create_key
+from deniable_aggregator.keeping.keys import create_key
 from deniable_shared import registry
 from deniable_shared.periods import epoch_at
 from tests.command_line import deniable as command

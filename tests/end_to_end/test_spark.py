@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from deniable_aggregator.engines import Kernel
+from deniable_aggregator.answering.engines import Kernel
 from tests.aggregator.engines.killing import KillingKernel
 from tests.aggregator.engines.reported import REGISTRY, SPECS, batch_of, random_rows, write_files
 
@@ -43,7 +43,7 @@ def test_the_program_counts_what_one_process_counts(tmp_path):
 
 
 def test_what_a_killed_worker_had_counted_is_counted_again(session, tmp_path):
-    from deniable_aggregator.engines import spark
+    from deniable_aggregator.answering.engines import spark
 
     files = write_files(tmp_path, ROWS)
     killing = KillingKernel(SPECS.values(), files[3], tmp_path / "killed")
@@ -53,8 +53,8 @@ def test_what_a_killed_worker_had_counted_is_counted_again(session, tmp_path):
 
 
 def test_a_frame_of_reports_that_spark_reads_itself_is_counted(session, tmp_path):
-    from deniable_aggregator.engines import spark
-    from deniable_aggregator.engines.schemas import REPORTS
+    from deniable_aggregator.answering.engines import spark
+    from deniable_aggregator.answering.engines.counters import REPORTS
 
     write_files(tmp_path, ROWS)
     frame = session.read.parquet(str(tmp_path)).select(*REPORTS.names)

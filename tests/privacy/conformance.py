@@ -31,7 +31,7 @@ from scipy import stats
 from deniable._audit.audit import import_the_client
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared.errors import WireError
 from deniable_shared.exact_bounds import exp_lower, log_upper
 from deniable_shared.review.information import information

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared.exact_bounds import exp_lower, log_upper
 from deniable_shared.review.information import information, permanent_information
 from deniable_shared.review.metric_bits import sizes_of

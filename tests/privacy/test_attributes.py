@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared.exact_bounds import exp_lower, log_upper
 from deniable_shared.mechanisms import ORACLES, SampledAttribute, SampledCoefficients
 from tests.privacy.conformance import MechanismConformance, secret_of, seeded

@@ -19,8 +19,8 @@ from scipy import stats
 from deniable._randomness import keyed_randomness
 from deniable.randomizers import permanent, randomizer_for
 from deniable.randomizers.permanent import CLASS_LABEL, device_class
-from deniable_aggregator.statistics.tail_bounds import evenness_test
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.counting.statistics.tail_bounds import evenness_test
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared.device_classes import (
     CLASSES,
     classes_by_group,

@@ -12,8 +12,8 @@ import pytest
 from deniable._disclosure.explain import explain
 from deniable.randomizers import randomizer_for
 from deniable.randomizers.base import RANDOMIZERS
-from deniable_aggregator.tallies import tally_for
-from deniable_aggregator.tallies.base import TALLIES
+from deniable_aggregator.counting.tallies import tally_for
+from deniable_aggregator.counting.tallies.base import TALLIES
 from deniable_shared.mechanisms import MECHANISMS, Mechanism
 from deniable_shared.spec import TYPES
 from tests.aggregator.fakes import checks_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import RandomSources, make_randomizer
-from deniable_aggregator.tallies import oracle_tally_for, tally_for
+from deniable_aggregator.counting.tallies import oracle_tally_for, tally_for
 from deniable_shared.mechanisms import GeneralizedRandomizedResponse, HadamardResponse
 from tests.privacy.conformance import MechanismConformance, secret_of, seeded
 from tests.privacy.specs import category

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared.mechanisms import (
     DiscreteGaussian,
     DiscreteLaplace,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.tallies import oracle_tally_for, tally_for
+from deniable_aggregator.counting.tallies import oracle_tally_for, tally_for
 from deniable_shared import hashing
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE

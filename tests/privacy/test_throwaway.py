@@ -15,10 +15,10 @@ from deniable.randomizers import randomizer_for
 from deniable.randomizers.base import RANDOMIZERS
 from deniable.testing import InMemoryTransport
 from deniable_aggregator.answers.answer import Answer
-from deniable_aggregator.dates import format_day
+from deniable_aggregator.answers.dates import format_day
+from deniable_aggregator.counting.tallies import tally_for
+from deniable_aggregator.counting.tallies.base import TALLIES
 from deniable_aggregator.media.pictures.files import save
-from deniable_aggregator.tallies import tally_for
-from deniable_aggregator.tallies.base import TALLIES
 from deniable_aggregator.telling.figures import figure_of
 from deniable_shared import registry, wire
 from deniable_shared.errors import ParameterError

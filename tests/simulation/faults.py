@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import event
 
-from deniable_aggregator.store.backends.base import Database, IngestTransaction
+from deniable_aggregator.keeping.store.base import Database, IngestTransaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from deniable_aggregator.store.backends.base import InboxRow, Result, UploadName
+    from deniable_aggregator.keeping.store.base import InboxRow, Result, UploadName
 
 Reached: TypeAlias = "Callable[[str, bool], None]"
 """Called at every point with its name, and whether it lies outside of all transactions."""

@@ -11,7 +11,7 @@ from tests.simulation.contents import Place
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from deniable_aggregator.store import Sender
+    from deniable_aggregator.keeping.store import Sender
     from deniable_shared.wire import Upload
     from tests.simulation.contents import Contents
 

@@ -9,15 +9,22 @@ from unittest import mock
 import numpy as np
 from sqlalchemy import delete, insert, select, update
 
-from deniable_aggregator.slices.cache import SliceTables
-from deniable_aggregator.slices.table import SliceTable
-from deniable_aggregator.store import Outcome, schema
-from deniable_aggregator.store.backends import base
-from deniable_aggregator.store.encoding import encode_counters
-from deniable_aggregator.store.maintenance import backup, transfer
-from deniable_aggregator.store.tables import batch, inbox, merging, waiting
-from deniable_aggregator.store.tables.keys import Keys
-from deniable_aggregator.store.tables.tallies import Tallies
+from deniable_aggregator.answering.slice_cache import SliceTables
+from deniable_aggregator.answering.slices import SliceTable
+from deniable_aggregator.keeping.store import (
+    Outcome,
+    backup,
+    base,
+    batch,
+    inbox,
+    merging,
+    schema,
+    stored_slices,
+    transfer,
+)
+from deniable_aggregator.keeping.store.encoding import encode_counters
+from deniable_aggregator.keeping.store.keys import Keys
+from deniable_aggregator.keeping.store.tallies import Tallies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +33,7 @@ PACKAGE = "deniable_aggregator"
 
 _take, _insert = batch.delete_rows, batch.insert_parts
 _move = batch.Batch.move_to_tallies
-_merge, _waiting = merging.merge, waiting.waiting_reports
+_merge, _waiting = merging.merge, stored_slices.waiting_reports
 _append, _portions = inbox._append, transfer._row_chunks
 _name, _record = inbox._upload_name, backup._record_restore
 _all_keys, _stamps = Keys.all, Tallies.stamps
@@ -219,37 +226,37 @@ def any_clock_is_believed(*_: Any) -> int:
 DEFECTS: dict[str, tuple[str, Callable[..., Any], int]] = {
     defect.__name__: (where, defect, seed)
     for where, defect, seed in (
-        ("store.backends.sqlite_ingest.SqliteIngest.remember_uploads", nothing_is_remembered, 1),
-        ("store.tables.batch.delete_rows", rows_stay, 0),
-        ("store.tables.batch.delete_rows", rows_that_are_gone_are_counted, 63),
-        ("store.tables.batch.insert_parts", parts_are_added_twice, 0),
-        ("store.tables.batch.merge", a_part_is_lost_at_a_merge, 0),
-        ("store.tables.settling.DaySettler.settle", a_day_is_settled_before_it_is, 20),
-        ("store.tables.merging._smallest", reports_are_counted_a_cell_too_far, 0),
-        ("store.tables.batch.add_to_totals", totals_are_forgotten, 0),
-        ("store.tables.batch.delete_parts", merged_parts_stay, 0),
-        ("store.tables.stored_slices.waiting_reports", what_waits_is_in_no_answer, 0),
-        ("store.tables.stored_slices.waiting_reports", what_waits_is_read_again, 0),
-        ("ingest.group_commit.GroupCommitWriter._run", answered_before_the_commit, 0),
-        ("store.tables.inbox._append", closed_days_open_again, 30),
-        ("store.tables.inbox.Inbox.close_epochs", hashes_go_before_the_key, 679),
-        ("store.tables.inbox.Inbox.close_epochs", days_are_deleted_where_they_are_closed, 11),
-        ("store.tables.inbox.Inbox.append", remembered_in_a_transaction_of_its_own, 7),
-        ("store.tables.batch.Batch.move_to_tallies", counted_before_it_is_taken, 11),
-        ("store.tables.tallies.Tallies.delete_expired", a_day_too_many_is_forgotten, 0),
-        ("store.tables.batch.Batch.set_aside", rows_set_aside_are_lost, 0),
-        ("store.tables.set_aside._remove_rows", rows_put_back_stay, 0),
-        ("store.tables.set_aside._remove_rows", rows_put_back_are_lost, 0),
-        ("store.maintenance.transfer._row_chunks", ids_do_not_move, 25),
-        ("store.tables.tallies._excluded_ids", excluded_keys_are_in_answers, 0),
-        ("operations.clock.GuardedClock._ahead", any_clock_is_believed, 0),
-        ("store.tables.inbox._upload_name", ids_are_compared_across_applications, 1),
-        ("store.maintenance.backup._record_restore", ids_are_not_restored, 9),
-        ("slices.table.SliceTable.without", only_the_first_slice_of_a_key_is_left_out, 0),
-        ("store.tables.keys.Keys.all", exclusions_are_remembered, 0),
-        ("slices.cache.SliceTables._renew", days_are_read_once, 2),
-        ("store.tables.tallies.Tallies.stamps", merged_parts_look_like_before, 24),
-        ("slices.table.SliceTable.between", a_day_too_many_is_answered, 2),
+        ("keeping.store.sqlite.SqliteIngest.remember_uploads", nothing_is_remembered, 1),
+        ("keeping.store.batch.delete_rows", rows_stay, 0),
+        ("keeping.store.batch.delete_rows", rows_that_are_gone_are_counted, 63),
+        ("keeping.store.batch.insert_parts", parts_are_added_twice, 0),
+        ("keeping.store.batch.merge", a_part_is_lost_at_a_merge, 0),
+        ("keeping.store.settling.DaySettler.settle", a_day_is_settled_before_it_is, 20),
+        ("keeping.store.merging._smallest", reports_are_counted_a_cell_too_far, 0),
+        ("keeping.store.batch.add_to_totals", totals_are_forgotten, 0),
+        ("keeping.store.batch.delete_parts", merged_parts_stay, 0),
+        ("keeping.store.stored_slices.waiting_reports", what_waits_is_in_no_answer, 0),
+        ("keeping.store.stored_slices.waiting_reports", what_waits_is_read_again, 0),
+        ("keeping.group_commit.GroupCommitWriter._run", answered_before_the_commit, 0),
+        ("keeping.store.inbox._append", closed_days_open_again, 30),
+        ("keeping.store.inbox.Inbox.close_epochs", hashes_go_before_the_key, 679),
+        ("keeping.store.inbox.Inbox.close_epochs", days_are_deleted_where_they_are_closed, 11),
+        ("keeping.store.inbox.Inbox.append", remembered_in_a_transaction_of_its_own, 7),
+        ("keeping.store.batch.Batch.move_to_tallies", counted_before_it_is_taken, 11),
+        ("keeping.store.tallies.Tallies.delete_expired", a_day_too_many_is_forgotten, 0),
+        ("keeping.store.batch.Batch.set_aside", rows_set_aside_are_lost, 0),
+        ("keeping.store.batch._remove_rows", rows_put_back_stay, 0),
+        ("keeping.store.batch._remove_rows", rows_put_back_are_lost, 0),
+        ("keeping.store.transfer._row_chunks", ids_do_not_move, 25),
+        ("keeping.store.tallies._excluded_ids", excluded_keys_are_in_answers, 0),
+        ("keeping.clock.GuardedClock._ahead", any_clock_is_believed, 0),
+        ("keeping.store.inbox._upload_name", ids_are_compared_across_applications, 1),
+        ("keeping.store.backup._record_restore", ids_are_not_restored, 9),
+        ("answering.slices.SliceTable.without", only_the_first_slice_of_a_key_is_left_out, 0),
+        ("keeping.store.keys.Keys.all", exclusions_are_remembered, 0),
+        ("answering.slice_cache.SliceTables._renew", days_are_read_once, 2),
+        ("keeping.store.tallies.Tallies.stamps", merged_parts_look_like_before, 24),
+        ("answering.slices.SliceTable.between", a_day_too_many_is_answered, 2),
     )
 }
 """By name: what the defect replaces, the defect, and a seed that finds it."""

@@ -8,24 +8,22 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from deniable_aggregator import Settings, Store
-from deniable_aggregator.catalog import MetricCatalog
-from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.ingest.disk_reserve import DiskReserve
-from deniable_aggregator.ingest.group_commit import (
+from deniable_aggregator.answering.maintenance import Maintenance
+from deniable_aggregator.answering.requests import ProblemError
+from deniable_aggregator.answering.slice_cache import SliceTables
+from deniable_aggregator.counting.tallies import tally_for
+from deniable_aggregator.doors.http.upload_limits import DiskReserve, RateLimiter
+from deniable_aggregator.doors.http.uploads import UploadReceiver
+from deniable_aggregator.keeping.catalog import MetricCatalog
+from deniable_aggregator.keeping.clock import CONFIRM_SECONDS, GuardedClock
+from deniable_aggregator.keeping.fold import InboxFold
+from deniable_aggregator.keeping.group_commit import (
     GroupCommitWriter,
     OverloadedError,
     PendingUpload,
 )
-from deniable_aggregator.ingest.rate_limit import RateLimiter
-from deniable_aggregator.ingest.receiver import UploadReceiver
-from deniable_aggregator.operations.clock import CONFIRM_SECONDS, GuardedClock
-from deniable_aggregator.operations.fold import InboxFold
-from deniable_aggregator.operations.maintenance import Maintenance
-from deniable_aggregator.security.key_intake import KeyIntake
-from deniable_aggregator.security.key_verifier import KeyVerifier
-from deniable_aggregator.slices.cache import SliceTables
-from deniable_aggregator.store import Outcome
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.keeping.key_verifier import KeyIntake, KeyVerifier
+from deniable_aggregator.keeping.store import Outcome
 from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH
 from tests.simulation.model import CLOSED, DUPLICATE, STORED, UNHEARD, Violation

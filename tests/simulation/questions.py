@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deniable_aggregator.dates import DayRange, day_of
-from deniable_aggregator.estimation.metric_reports import read_reports
+from deniable_aggregator.answering.estimation.inputs import read_reports
+from deniable_aggregator.answers.dates import DayRange, day_of
 from tests.simulation.model import Violation
 from tests.simulation.node import ITEMS, TALLIES
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from deniable_aggregator.slices.cache import SliceTables
-    from deniable_aggregator.slices.table import SliceTable
+    from deniable_aggregator.answering.slice_cache import SliceTables
+    from deniable_aggregator.answering.slices import SliceTable
     from tests.simulation.model import Slices
     from tests.simulation.node import Node
 

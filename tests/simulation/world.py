@@ -10,13 +10,13 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from deniable_aggregator.audit import COMMAND_LINE
-from deniable_aggregator.security.key_administration import KeyAdministrator
-from deniable_aggregator.store import Sender, StoreUnavailableError
-from deniable_aggregator.store.backends.opening import open_database
-from deniable_aggregator.store.maintenance.backup import backup, restore
-from deniable_aggregator.store.maintenance.transfer import export_store, import_store
-from deniable_aggregator.store.tables.tallies import Tallies
+from deniable_aggregator.keeping.audit import COMMAND_LINE
+from deniable_aggregator.keeping.key_administration import KeyAdministrator
+from deniable_aggregator.keeping.store import Sender, StoreUnavailableError
+from deniable_aggregator.keeping.store.backup import backup, restore
+from deniable_aggregator.keeping.store.opening import open_database
+from deniable_aggregator.keeping.store.tallies import Tallies
+from deniable_aggregator.keeping.store.transfer import export_store, import_store
 from deniable_shared import wire
 from tests.aggregator.stored import add_key
 from tests.simulation.faults import Crash, PointedDatabase
@@ -63,13 +63,13 @@ MOST_POINTS = 5_000
 PACKAGE = "deniable_aggregator"
 
 SMALL = {
-    "operations.fold.BATCH_ROWS": 3,
-    "operations.fold.BATCH_BYTES": 64,
-    "store.tables.set_aside.MOVED_ROWS": 2,
-    "store.tables.inbox.FORGET_ROWS": 2,
-    "store.tables.parts.WHOLE_BYTES": 12,
-    "store.tables.settling.WRITTEN_SLICES": 2,
-    "store.tables.merging.CELLS_PER_BYTE": 1_000,
+    "keeping.fold.BATCH_ROWS": 3,
+    "keeping.fold.BATCH_BYTES": 64,
+    "keeping.store.batch.MOVED_ROWS": 2,
+    "keeping.store.inbox.FORGET_ROWS": 2,
+    "keeping.store.parts.WHOLE_BYTES": 12,
+    "keeping.store.settling.WRITTEN_SLICES": 2,
+    "keeping.store.merging.CELLS_PER_BYTE": 1_000,
 }
 """Smaller limits, so that work that is done in steps takes many steps."""
 
@@ -449,14 +449,11 @@ class World:
         )
         replaced = {
             **SMALL,
-            "ingest.group_commit.GROUP_WINDOW_SECONDS": 0.0,
-            "ingest.group_commit.threading": NO_THREADS,
-            "store.open_database": self._opened,
-            "store.maintenance.transfer.open_database": self._opened,
-            **{
-                f"store.{module}.secrets": drawing
-                for module in ("tables.inbox", "tables.parts", "backends.base")
-            },
+            "keeping.group_commit.GROUP_WINDOW_SECONDS": 0.0,
+            "keeping.group_commit.threading": NO_THREADS,
+            "keeping.store.open_database": self._opened,
+            "keeping.store.transfer.open_database": self._opened,
+            **{f"keeping.store.{module}.secrets": drawing for module in ("inbox", "parts", "base")},
         }
         with ExitStack() as stack:
             for name, value in replaced.items():

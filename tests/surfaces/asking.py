@@ -12,8 +12,8 @@ from unittest.mock import patch
 
 from click.testing import CliRunner
 
-from deniable_aggregator.api.answering import Answerer
-from deniable_aggregator.api.local_source import LocalSource
+from deniable_aggregator.answering.answering import Answerer
+from deniable_aggregator.answering.local_source import LocalSource
 from deniable_shared.commands.ascii import ascii_text
 from tests.command_line import deniable
 from tests.surfaces.computed import computed_in

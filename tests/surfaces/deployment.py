@@ -14,9 +14,9 @@ from unittest.mock import patch
 
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.api.discoveries import runs
-from deniable_aggregator.api.estimate_table.writing import TableWriter
-from deniable_aggregator.dates import epoch_of
+from deniable_aggregator.answering.discoveries import runs
+from deniable_aggregator.answering.estimate_table.writing import TableWriter
+from deniable_aggregator.answers.dates import epoch_of
 from deniable_shared import registry, wire
 from tests.aggregator.discovered import CalledRun
 from tests.aggregator.service import APPLICATION, Service, serving

@@ -15,7 +15,7 @@ from pathlib import Path
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable.randomizers.permanent import device_class
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared import hashing, wire
 from deniable_shared.device_classes import groups_of_classes
 from deniable_shared.letters import LetterCode, Model

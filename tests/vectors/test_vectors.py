@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared import wire
 from deniable_shared.errors import WireError
 from deniable_shared.spec import Spec

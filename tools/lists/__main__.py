@@ -16,7 +16,7 @@ from tools.sources import fetch
 if TYPE_CHECKING:
     from tools.sources import Source
 
-SHIPPED: Final = Path(__file__).parents[2] / "aggregator/deniable_aggregator/lists"
+SHIPPED: Final = Path(__file__).parents[2] / "aggregator/deniable_aggregator/answers/lists"
 
 _EPILOG: Final = """
 browsers.txt is written by hand, so it is not made here. Needs npm. To check that the shipped lists

@@ -1,4 +1,4 @@
-"""Metrics, keys and remote configurations: what is registered, and changing it."""
+"""Metrics, keys, annotations and saved lists, as people declare and read them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from deniable_aggregator.answers.words import Count, Scope, VersionId
+from deniable_aggregator.answers.words import Count, Scope, Values, VersionId
 
 MAX_OVERLAP_DAYS: Final = 365
 DEFAULT_OVERLAP_DAYS: Final = 30
@@ -254,3 +254,96 @@ class Published(Struct):
 
     application: str
     serial: Count
+
+
+MOST_LETTERS: Final = 60
+MOST_ANNOTATIONS: Final = 500
+"""Of an application: enough for a release a week in nine years."""
+
+
+class Annotation(Struct, frozen=True):
+    """What happened on a day.
+
+    Attributes:
+        day: when it happened.
+        text: what it was, such as "Version 3.2".
+    """
+
+    day: date
+    text: str
+
+
+class Annotations(Struct, kw_only=True):
+    """The annotations of an application.
+
+    Attributes:
+        application: whose they are.
+        annotations: the newest day first.
+    """
+
+    application: str
+    annotations: list[Annotation]
+
+
+class Annotate(Struct, kw_only=True, forbid_unknown_fields=True):
+    """What is to be said of a day, in place of what was said of it.
+
+    Attributes:
+        text: a line without control characters.
+    """
+
+    text: Annotated[str, Meta(min_length=1, max_length=MOST_LETTERS)]
+
+
+LIST_NAME: Final = "[a-z0-9][a-z0-9_-]{0,63}"
+ListName = Annotated[str, Meta(pattern=f"^{LIST_NAME}$")]
+
+
+class SavedListHead(Struct, kw_only=True):
+    """A saved list, without its values.
+
+    Attributes:
+        name: of the list.
+        saved: the day on which it got these values.
+        values: how many there are.
+    """
+
+    name: ListName
+    saved: date
+    values: Count
+
+
+class SavedLists(Struct, kw_only=True):
+    """The saved lists of an application.
+
+    Attributes:
+        application: whose lists they are.
+        lists: by name.
+    """
+
+    application: str
+    lists: list[SavedListHead]
+
+
+class SavedList(Struct, kw_only=True):
+    """A saved list.
+
+    Attributes:
+        application: whose list it is.
+        name: of the list.
+        values: all different, in Unicode's form NFC.
+    """
+
+    application: str
+    name: ListName
+    values: list[str]
+
+
+class SaveList(Struct, kw_only=True, forbid_unknown_fields=True):
+    """Values to be saved as a list.
+
+    Attributes:
+        values: in Unicode's form NFC each is kept once.
+    """
+
+    values: Values

@@ -11,20 +11,20 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
-from deniable_aggregator.answers.annotations import Annotation
+from deniable_aggregator.answers.administration import Annotation
 from deniable_aggregator.answers.common import (
+    Days,
     DetectionNote,
     FakesNote,
     IntegritySummary,
     IntervalNote,
+    Mark,
     MetricVersion,
     Notice,
     PeriodCounts,
 )
-from deniable_aggregator.answers.days import Days, Mark
-from deniable_aggregator.answers.found import FoundNote
-from deniable_aggregator.answers.measured import Measure, Measured
-from deniable_aggregator.answers.segments import SegmentCloseness
+from deniable_aggregator.answers.limits import Limits, widest
+from deniable_aggregator.answers.measured import FoundNote, Measure, Measured, SegmentCloseness
 from deniable_aggregator.answers.words import (
     Count,
     KnownIn,
@@ -34,7 +34,6 @@ from deniable_aggregator.answers.words import (
     Verdict,
     VersionId,
 )
-from deniable_aggregator.limits import Limits, widest
 
 QuestionName = Literal["estimate", "series", "change", "discovery", "health"]
 

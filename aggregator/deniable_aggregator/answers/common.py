@@ -1,11 +1,12 @@
-"""What all answers about a metric have in common."""
+"""What all answers about a metric have in common, and what they say of days and versions."""
 
 from __future__ import annotations
 
-from datetime import date
-from typing import TYPE_CHECKING, Any, Literal
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from deniable_aggregator.answers.words import (
     Count,
@@ -17,7 +18,9 @@ from deniable_aggregator.answers.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from deniable_aggregator.answers.administration import Metric
 
 
 class Notice(Struct, frozen=True):
@@ -157,3 +160,171 @@ class FakesNote(Struct):
 
     share: float
     meaning: str
+
+
+Mark = Literal["missing", "incomplete", "suspicious", "uneven", "release"]
+"""What is special about a period: one of its days has no reports, is not over, has reports that are
+not all those of honest devices, has a key that answers differently from the others, or is the first
+day of a version of the metric."""
+
+
+class Run(Struct, frozen=True):
+    """Days in a row.
+
+    Attributes:
+        since: the first.
+        until: the last, inclusive.
+    """
+
+    since: date
+    until: date
+
+    @property
+    def length(self) -> int:
+        """How many days these are."""
+        return (self.until - self.since).days + 1
+
+
+class Release(Struct, frozen=True):
+    """The first day with reports of a version, after the first version of the metric.
+
+    Attributes:
+        day: the day.
+        version: the id of the version.
+    """
+
+    day: date
+    version: VersionId
+
+
+class KeyLeftOut(Struct, frozen=True):
+    """A key whose reports are not counted.
+
+    Attributes:
+        key: its id.
+        label: the note that whoever made the key gave it.
+        reports: how many of its reports are left out.
+        why: excluded from all answers by an administrator, or asked by without_key.
+    """
+
+    key: str
+    label: str
+    reports: Count
+    why: Literal["excluded", "without_key"]
+
+
+class Days(Struct, kw_only=True):
+    """The days that an answer covers.
+
+    Attributes:
+        since: the first: as asked, but not before the first report of the metric.
+        until: the last: as asked, but not after today; left out, the last with reports.
+        covered: how many days these are.
+        reported: how many of them have reports.
+        missing: those that have none.
+        incomplete: those that are not over: today.
+        open_since: from this day on reports may still arrive, of devices that were offline; null
+            if none of the days accepts any.
+        releases: first days of versions of the metric.
+        suspicious: days on which a check of the reports fails.
+        uneven: days on which a key is seen to answer differently from the others.
+        not_checked: how many days with reports were not checked, to bound the work.
+        keys_left_out: keys whose reports are not counted.
+    """
+
+    since: date
+    until: date
+    covered: Count
+    reported: Count
+    missing: list[Run]
+    incomplete: list[date]
+    open_since: date | None
+    releases: list[Release]
+    suspicious: list[date]
+    uneven: list[date]
+    not_checked: Count
+    keys_left_out: list[KeyLeftOut]
+
+    def marks(self, since: date, until: date) -> list[Mark]:
+        """What is special about some of the days.
+
+        Args:
+            since: the first of them.
+            until: the last.
+        """
+        marks: list[Mark] = []
+        if any(run.since <= until and since <= run.until for run in self.missing):
+            marks.append("missing")
+        if any(since <= day <= until for day in self.incomplete):
+            marks.append("incomplete")
+        if any(since <= day <= until for day in self.suspicious):
+            marks.append("suspicious")
+        if any(since <= day <= until for day in self.uneven):
+            marks.append("uneven")
+        if any(since <= release.day <= until for release in self.releases):
+            marks.append("release")
+        return marks
+
+
+def runs(days: Iterable[date]) -> list[Run]:
+    """The same days as runs.
+
+    Args:
+        days: in their order.
+    """
+    in_a_row: list[Run] = []
+    for day in days:
+        if in_a_row and in_a_row[-1].until + timedelta(1) == day:
+            in_a_row[-1] = Run(in_a_row[-1].since, day)
+        else:
+            in_a_row.append(Run(day, day))
+    return in_a_row
+
+
+QUIET_DAYS: Final = {"day": 2, "week": 8, "month": 32, "once": 8}
+"""Reports have stopped if so many whole days have none, by how often a device reports."""
+
+
+def stopped_since(
+    every: str, expires: date | None, last_day: date | None, today: date
+) -> date | None:
+    """The first day without reports, if they have stopped.
+
+    Args:
+        every: how often devices report, as the newest version of the metric says.
+        expires: the last day on which they do, as it says, or None.
+        last_day: the last day with reports, or None.
+        today: the server's day, which is not over.
+    """
+    if last_day is None or (expires is not None and expires < today):
+        return None  # nothing has begun, or devices are not to report any more
+    quiet = (today - last_day).days - 1
+    return last_day + timedelta(1) if quiet >= QUIET_DAYS[every] else None
+
+
+def versions_by_name(metrics: Iterable[Metric]) -> dict[str, list[Metric]]:
+    """The versions of each metric, in the order of the metrics' first ones.
+
+    Args:
+        metrics: all versions of all metrics.
+    """
+    found: dict[str, list[Metric]] = {}
+    for each in metrics:
+        found.setdefault(each.name, []).append(each)
+    return found
+
+
+def whole_metric(versions: Sequence[Metric]) -> Metric:
+    """The newest version of a metric, with the days and reports of all; the last of one day.
+
+    Args:
+        versions: of one metric, in the order of their registration; at least one.
+    """
+    return replace(
+        max(reversed(versions), key=lambda each: each.registered),
+        first_day=min((each.first_day for each in versions if each.first_day), default=None),
+        last_day=max((each.last_day for each in versions if each.last_day), default=None),
+        reports=sum(each.reports for each in versions),
+        pending_reports=sum(each.pending_reports for each in versions),
+        excluded_reports=sum(each.excluded_reports for each in versions),
+    )

@@ -1,4 +1,6 @@
-"""One estimated number: what it is of, and how sure it is.
+"""Measured values with their intervals, the segments that they are of, and found strings.
+
+One estimated number: what it is of, and how sure it is.
 
 Everything that an answer counts or estimates is a list of these, whatever was asked: surfaces read
 this type and no other. `answers.answer` has what stands around them.
@@ -7,11 +9,12 @@ this type and no other. `answers.answer` has what stands around them.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from typing import Final, Literal
 
 from msgspec import Struct
 
-from deniable_aggregator.answers.words import VersionId
+from deniable_aggregator.answers.words import Count, VersionId
 
 Unit = Literal["share", "points", "number", "difference", "ratio"]
 """What numbers are: parts of 1, shown in percent; differences of them, shown in percentage points;
@@ -200,3 +203,112 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         if self.score >= OVERWHELMING_SCORE:
             return "overwhelming"
         return "strong" if self.score >= STRONG_SCORE else "enough"
+
+
+class SegmentCloseness(Struct, kw_only=True):
+    """How far the values within a segment are from those of all devices.
+
+    What is true of nearly a whole segment is learnt of each of its devices.
+
+    Attributes:
+        name: what the segments are.
+        segment: which segment.
+        kind: of the distance: the total variation, or the earth mover's distance of values in an
+            order, as a part of their range.
+        distance: of the estimates; post-processed, so noise alone makes it more than 0.
+        low: a lower limit of the true distance.
+        threshold: the distance above which there is a warning.
+        far: whether the lower limit is above it.
+        value: the value with the largest share within the segment.
+        value_low: a lower limit of its share.
+        nearly_one_value: whether that is above 0.9.
+        level: with which probability each of the two limits holds, for all segments at once.
+        reports: how many reports these are of: those of the versions with the same values and
+            segments that have the most.
+        meaning: what it is.
+    """
+
+    name: str
+    segment: str
+    kind: Literal["earth-mover", "total-variation"]
+    distance: float
+    low: float
+    threshold: float
+    far: bool
+    value: str
+    value_low: float
+    nearly_one_value: bool
+    level: float
+    reports: Count
+    meaning: str
+
+
+Length = Literal["short", "medium", "long"]
+
+
+class HiddenStrings(Struct, kw_only=True):
+    """How many strings were found and are not shown.
+
+    Attributes:
+        minimum_devices: so many devices a string must surely have to be shown.
+        below_minimum: how many have fewer, as far as one can be sure.
+        denied: how many a deny list names.
+    """
+
+    minimum_devices: Count
+    below_minimum: Count
+    denied: Count
+
+
+class SmallestShare(Struct, kw_only=True):
+    """The smallest share that is found nine times out of ten, approximately.
+
+    Attributes:
+        length: of which strings: those that end in the first level of the code, half way, or in
+            the last.
+        bits: how long their code is, at most.
+        share: the share; null if not even a string that all devices hold would be found.
+        devices: the same as a number of reports.
+    """
+
+    length: Length
+    bits: Count
+    share: float | None
+    devices: Count | None
+
+
+class EarlierWindow(Struct, kw_only=True):
+    """The result of days before these that a result is compared with.
+
+    Attributes:
+        id: of the discovery.
+        since: its first day.
+        until: its last.
+        reports: how many reports it was made of.
+    """
+
+    id: Count
+    since: date
+    until: date
+    reports: Count
+
+
+class FoundNote(Struct, kw_only=True):
+    """What could be found among strings that nobody listed.
+
+    Attributes:
+        hints: how many strings were given as hints, those of the last window among them.
+        hidden: what was found and is not shown.
+        smallest: what can be found with so many reports.
+        planted: the smallest share that is shown, or that can be found where none is: forged
+            reports could have planted strings of it.
+        planted_strings: how many of them, about.
+        earlier: the last window before these days, or null if there is no result of one.
+    """
+
+    hints: Count
+    hidden: HiddenStrings
+    smallest: list[SmallestShare]
+    planted: float
+    planted_strings: Count
+    earlier: EarlierWindow | None

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar, cast
 from msgspec import UNSET, Struct, UnsetType, to_builtins
 from msgspec.structs import fields, replace
 
+from deniable_aggregator.answers.dates import FIRST_DAY, DayRange
 from deniable_aggregator.answers.words import (
     DayPair,
     FalseFinds,
@@ -26,7 +27,6 @@ from deniable_aggregator.answers.words import (
     Values,
     VersionStart,
 )
-from deniable_aggregator.dates import FIRST_DAY, DayRange
 
 Query = TypeVar("Query")
 

@@ -55,7 +55,7 @@ NoticeCode = Literal[
     "uneven_key",
     "unlisted_string",
 ]
-"""What a notice is about. Whether and how it is published, `publication.cautions` says of each."""
+"""What a notice is about. Whether and how it is published, `telling.publication` says of each."""
 
 KEY_ACTIONS: Final[tuple[str, ...]] = get_args(KeyAction)
 SCOPES: Final[tuple[str, ...]] = get_args(Scope)

@@ -9,13 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from deniable_aggregator.asking.errors import AskingError
+    from deniable_aggregator.asking.credentials import AskingError
     from deniable_aggregator.asking.http_source import HttpSource
-    from deniable_aggregator.asking.source import Source
+    from deniable_aggregator.asking.questions import Source
 
 __all__ = ["AskingError", "HttpSource", "Source"]
 
-_MODULES: Final = {"AskingError": "errors", "HttpSource": "http_source", "Source": "source"}
+_MODULES: Final = {"AskingError": "credentials", "HttpSource": "http_source", "Source": "questions"}
 
 
 def __getattr__(name: str) -> Any:

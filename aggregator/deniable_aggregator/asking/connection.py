@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
 import msgspec
 
 from deniable_aggregator.answers.service import Problem
-from deniable_aggregator.asking.credentials import Token, check_server
-from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.credentials import AskingError, Token, check_server
 from deniable_shared import __version__
 from deniable_shared.characters import visible
 

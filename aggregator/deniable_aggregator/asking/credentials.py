@@ -1,4 +1,4 @@
-"""A server's address and a token, checked once, so that neither can leak by a mistake."""
+"""A server's address and a token, checked once, and what a question without an answer raises."""
 
 from __future__ import annotations
 
@@ -6,7 +6,24 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from deniable_shared.addresses import with_scheme
-from deniable_shared.errors import ParameterError
+from deniable_shared.errors import DeniableError, ParameterError
+
+
+class AskingError(DeniableError):
+    """A question got no answer. The message says why, and what to do next; it has no token.
+
+    Attributes:
+        code: a short word for programs: that of the server's problem, such as "unknown_metric", or
+            "unreachable", "unreadable_answer", "no_token", "unknown_profile" or "refused_profile".
+    """
+
+    def __init__(self, message: str, code: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (str(self), self.code)
+
 
 DEFAULT_SERVER: Final = "http://127.0.0.1:8787"
 

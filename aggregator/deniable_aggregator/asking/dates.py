@@ -7,7 +7,7 @@ from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
-from deniable_aggregator.dates import FIRST_DAY, DayRange
+from deniable_aggregator.answers.dates import FIRST_DAY, DayRange
 from deniable_shared.errors import ParameterError
 
 FORMS: Final = "2026-01-31, today, yesterday, -7d, -4w or -3m"

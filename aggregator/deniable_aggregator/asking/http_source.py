@@ -6,29 +6,27 @@ import time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
 
-from deniable_aggregator.answers.annotations import Annotate, Annotation
-from deniable_aggregator.answers.discoveries import Discovery
-from deniable_aggregator.answers.parsing import query_parameters
+from deniable_aggregator.answers.administration import Annotate, Annotation, SavedListHead, SaveList
+from deniable_aggregator.answers.discoveries import Discovery, DiscoveryLists, DiscoveryQuery
+from deniable_aggregator.answers.fields import query_parameters
 from deniable_aggregator.answers.questions import ValueLists
-from deniable_aggregator.answers.saved_lists import SavedListHead, SaveList
-from deniable_aggregator.asking.connection import Connection
-from deniable_aggregator.asking.errors import AskingError
-from deniable_aggregator.asking.questions import DISCOVER, DISCOVERY
-from deniable_aggregator.asking.source import ANY_STRINGS, NO_HINTS, NO_LISTS
+from deniable_aggregator.asking.connection import Connection, ServerAnswer
+from deniable_aggregator.asking.credentials import AskingError, Token
+from deniable_aggregator.asking.questions import (
+    ANY_STRINGS,
+    DISCOVER,
+    DISCOVERY,
+    NO_HINTS,
+    NO_LISTS,
+    Question,
+)
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
     from datetime import date
 
     from deniable_aggregator.answers import answer
-    from deniable_aggregator.answers.discoveries import (
-        DiscoveryLists,
-        DiscoveryQuery,
-    )
-    from deniable_aggregator.asking.connection import ServerAnswer
-    from deniable_aggregator.asking.credentials import Token
-    from deniable_aggregator.asking.questions import Question
-    from deniable_aggregator.asking.source import OnProgress
+    from deniable_aggregator.asking.questions import OnProgress
 
 Query = TypeVar("Query")
 Answer = TypeVar("Answer")

@@ -21,8 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable_aggregator.asking.credentials import DEFAULT_SERVER, Token, check_server
-from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.credentials import DEFAULT_SERVER, AskingError, Token, check_server
 from deniable_shared.errors import ParameterError
 from deniable_shared.nearest import did_you_mean
 

@@ -1,27 +1,27 @@
-"""All that can be asked about the metrics of an application: one row for each question.
+"""The table of all questions, and what answers them.
+
+All that can be asked about the metrics of an application: one row for each question.
 
 From a row come the route and its description in OpenAPI, what `Source.ask` sends or calls, the
 options of the command, the method of the notebook and what can be completed and chosen. The
-function that answers is registered with ``@answers(ROW)`` in `deniable_aggregator.api`.
+function that answers is registered with ``@answers(ROW)`` in `deniable_aggregator.answering`.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 from urllib.parse import quote
 
 from deniable_aggregator.answers import answer
-from deniable_aggregator.answers.administration import Metrics
-from deniable_aggregator.answers.annotations import Annotations
+from deniable_aggregator.answers.administration import Annotations, Metrics, SavedList, SavedLists
 from deniable_aggregator.answers.discoveries import (
     Discoveries,
     Discovery,
     DiscoveryLists,
     DiscoveryQuery,
 )
-from deniable_aggregator.answers.estimate_table import EstimateTable, EstimateTableQuery
 from deniable_aggregator.answers.health_overview import HealthOverview
 from deniable_aggregator.answers.metrics import MetricDetails
 from deniable_aggregator.answers.questions import (
@@ -32,12 +32,14 @@ from deniable_aggregator.answers.questions import (
     ValueLists,
 )
 from deniable_aggregator.answers.registry_history import RegistryHistory
-from deniable_aggregator.answers.saved_lists import SavedList, SavedLists
+from deniable_aggregator.answers.row import EstimateTable, EstimateTableQuery
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Self
 
     from msgspec import Struct
+
 
 Query = TypeVar("Query")
 Answer = TypeVar("Answer")
@@ -276,3 +278,55 @@ def question_at(method: str, path: str) -> Question[Any, Any] | None:
     """
     found = (each for pattern, each in _PATHS if pattern.fullmatch(path))
     return next((each for each in found if method in each.methods), None)
+
+
+if TYPE_CHECKING:
+    OnProgress = Callable[[float, str], None]
+    """Told how much is done, from 0 to 1, and what is being done, in words."""
+
+
+NO_LISTS: Final = ValueLists()
+"""A question about all values."""
+
+ANY_STRINGS: Final = DiscoveryQuery()
+NO_HINTS: Final = DiscoveryLists()
+
+
+class Source(Protocol):
+    """Answers questions about the metrics of one application."""
+
+    def ask(
+        self,
+        question: Question[Query, Answer],
+        query: Query | None = None,
+        lists: ValueLists = NO_LISTS,
+    ) -> Answer:
+        """The answer to a question: ``source.ask(ESTIMATE.of("theme"), EstimateQuery(top=3))``.
+
+        Args:
+            question: a row of `asking.questions`, with what it is about.
+            query: the options; left out for their defaults.
+            lists: the values that it is about.
+
+        Raises:
+            AskingError: if there is no answer.
+        """
+
+    def discover(
+        self,
+        metric: str,
+        query: DiscoveryQuery = ANY_STRINGS,
+        lists: DiscoveryLists = NO_HINTS,
+        on_progress: OnProgress | None = None,
+    ) -> answer.Answer:
+        """Popular strings that nobody listed; takes seconds to a minute.
+
+        Args:
+            metric: its name.
+            query: the options.
+            lists: hints, and strings that are not to be shown.
+            on_progress: told how far it is.
+
+        Raises:
+            AskingError: if there is no answer.
+        """

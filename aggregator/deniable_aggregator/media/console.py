@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 from rich import box
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from deniable_shared.characters import visible, visible_lines
 from deniable_shared.commands.ascii import ascii_text
@@ -18,7 +18,6 @@ from deniable_shared.commands.ascii import ascii_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rich.table import Column
     from rich.text import Text
 
 UNBROKEN: Final = 10_000

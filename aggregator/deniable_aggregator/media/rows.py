@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
-from deniable_aggregator.answers.row import Row
+from deniable_aggregator.answers.row import Row, RowMeasure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from deniable_aggregator.answers.answer import Answer, Check, Period
-    from deniable_aggregator.answers.days import Mark
+    from deniable_aggregator.answers.common import Mark
     from deniable_aggregator.answers.measured import Measured
-    from deniable_aggregator.answers.row import RowMeasure
 
 
 def rows_of(answer: Answer) -> Iterator[Row]:

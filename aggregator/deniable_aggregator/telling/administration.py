@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.answers.versions import versions_by_name, whole_metric
+from deniable_aggregator.answers.common import versions_by_name, whole_metric
 from deniable_aggregator.telling.document import Column, Document, Table, text_table
 from deniable_aggregator.telling.wording import counted
 
@@ -12,8 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from deniable_aggregator.answers.administration import Key, Metric, Metrics
-    from deniable_aggregator.answers.registry_history import HistoryEntry, RegistryHistory
-    from deniable_aggregator.registry_history import Compared, Standing
+    from deniable_aggregator.answers.registry_history import (
+        Compared,
+        HistoryEntry,
+        RegistryHistory,
+        Standing,
+    )
 
 SHOWN_DIGITS: Final = 12
 """Of the id of a version; enough to tell versions apart."""

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.answers.common import ordered_notices
-from deniable_aggregator.answers.days import runs
+from deniable_aggregator.answers.common import (
+    Days,
+    IntegritySummary,
+    MetricVersion,
+    NamedKey,
+    Run,
+    ordered_notices,
+    runs,
+)
 from deniable_aggregator.telling.wording import (
     as_sentence,
     counted,
@@ -21,8 +28,6 @@ if TYPE_CHECKING:
     from datetime import date
 
     from deniable_aggregator.answers.answer import Answer
-    from deniable_aggregator.answers.common import IntegritySummary, MetricVersion, NamedKey
-    from deniable_aggregator.answers.days import Days, Run
     from deniable_aggregator.answers.words import IntervalKind, Margin
 
 INTERVALS: Final[dict[IntervalKind, str]] = {

@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.limits import SHARE, cut
+from deniable_aggregator.answers.limits import SHARE, Limits, cut
 
 if TYPE_CHECKING:
     from datetime import date
 
     from deniable_aggregator.answers.measured import Unit
-    from deniable_aggregator.limits import Limits
 
 CHANGES: Final[tuple[Unit, ...]] = ("points", "difference")
 """Units of what has changed."""

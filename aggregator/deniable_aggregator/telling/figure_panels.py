@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from deniable_aggregator.answers.answer import Answer, Head
+    from deniable_aggregator.answers.limits import Limits
     from deniable_aggregator.answers.measured import Measure, Measured
     from deniable_aggregator.answers.words import Margin
-    from deniable_aggregator.limits import Limits
 
 SHARES: Final[tuple[Measure, ...]] = ("share", "combined", "rest")
 """Measures that are shares of values."""

@@ -9,24 +9,28 @@ from decimal import ROUND_CEILING, Context, Decimal
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.telling import ranges
-from deniable_aggregator.telling.figure import CHANGES, Dots, Grid, Histogram, Lines
+from deniable_aggregator.telling.figure import (
+    CHANGES,
+    Bar,
+    Curves,
+    Dot,
+    Dots,
+    Figure,
+    Grid,
+    GridRow,
+    Histogram,
+    Interval,
+    Line,
+    Lines,
+    Moment,
+    Panel,
+    Placed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from deniable_aggregator.answers.measured import Unit
-    from deniable_aggregator.telling.figure import (
-        Bar,
-        Curves,
-        Dot,
-        Figure,
-        GridRow,
-        Interval,
-        Line,
-        Moment,
-        Panel,
-        Placed,
-    )
 
 MARKS: Final[Mapping[str, str]] = {
     "suspicious": "suspicious reports",

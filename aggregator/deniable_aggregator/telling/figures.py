@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.telling.cautions import (
@@ -19,6 +19,7 @@ from deniable_aggregator.telling.figure import (
     Line,
     Lines,
     Moment,
+    Panel,
 )
 from deniable_aggregator.telling.figure_panels import (
     SHARES,
@@ -35,14 +36,12 @@ from deniable_aggregator.telling.wording import POSTPROCESS_LABELS, counted, key
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-    from datetime import date
 
     from deniable_aggregator.answers.answer import Answer, Head
+    from deniable_aggregator.answers.dates import DayRange
+    from deniable_aggregator.answers.limits import Limits
     from deniable_aggregator.answers.measured import Measured
     from deniable_aggregator.answers.words import IntervalKind, PeriodLength
-    from deniable_aggregator.dates import DayRange
-    from deniable_aggregator.limits import Limits
-    from deniable_aggregator.telling.figure import Panel
 
 MOST_ROWS: Final = 25
 MOST_LINES: Final = 8

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from deniable_aggregator.answers.answer import Answer, Period
+    from deniable_aggregator.answers.limits import Limits
     from deniable_aggregator.answers.measured import Measured
-    from deniable_aggregator.limits import Limits
 
 MOST_NAMED: Final = 3
 MOST_ATTRIBUTES: Final = 6

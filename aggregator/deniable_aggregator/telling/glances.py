@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deniable_aggregator.answers.answer import Answer
+    from deniable_aggregator.answers.limits import Limits
     from deniable_aggregator.answers.measured import Measured
-    from deniable_aggregator.limits import Limits
 
 MOST_CLEAR: Final = 2
 """Of the clear changes of a metric, so many are named."""

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deniable_aggregator.answers.answer import Answer
-    from deniable_aggregator.answers.found import FoundNote
-    from deniable_aggregator.answers.measured import Measured
+    from deniable_aggregator.answers.measured import FoundNote, Measured
     from deniable_aggregator.answers.words import KnownIn
 
 MOST_NOT_COMPARED: Final = 10

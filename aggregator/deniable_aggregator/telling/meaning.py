@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.answers.measured import OVERWHELMING_SCORE, STRONG_SCORE
+from deniable_aggregator.answers.measured import OVERWHELMING_SCORE, STRONG_SCORE, Measure
 from deniable_aggregator.telling.changes import DIFFERENCES
 from deniable_aggregator.telling.checks import checks_explained
 from deniable_aggregator.telling.ranges import bound_in_words
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.common import FakesNote, MetricVersion
-    from deniable_aggregator.answers.measured import Measure
 
 NOT_PEOPLE: Final = (
     "Reports, not people: a device reports once a day, week or month, as the metric says, and over "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from deniable_aggregator.telling.document import text_table
+from deniable_aggregator.telling.document import Table, text_table
 from deniable_aggregator.telling.wording import SHOWN_OF_IDS, counted
 from deniable_shared.periods import most_periods
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deniable_aggregator.answers.metrics import MetricDetails
-    from deniable_aggregator.telling.document import Table
 
 
 class Passage(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.limits import widest
+from deniable_aggregator.answers.limits import Limits, widest
 from deniable_aggregator.telling.ranges import (
     NOT_PLACED,
     difference_in_words,
@@ -32,7 +32,6 @@ from deniable_shared.characters import visible
 if TYPE_CHECKING:
     from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.measured import Measured
-    from deniable_aggregator.limits import Limits
 
 UNTOLD: Final = "can't tell from zero"
 """What stands in place of an estimate that is not told from zero."""

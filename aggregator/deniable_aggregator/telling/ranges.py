@@ -9,8 +9,7 @@ from __future__ import annotations
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.decimals import EXACT, decimal_of
-from deniable_aggregator.limits import cut
+from deniable_aggregator.answers.limits import EXACT, Limits, cut, decimal_of
 from deniable_aggregator.telling.rounding import (
     FARTHEST,
     above_zero,
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deniable_aggregator.answers.measured import Unit
-    from deniable_aggregator.limits import Limits
 
 ENDINGS: Final[Mapping[Unit, str]] = {"points": " points", "ratio": " times"}
 """What follows numbers of a unit where nothing else says the unit; shares have their "%" always."""

@@ -9,12 +9,10 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from deniable_aggregator.decimals import EXACT, decimal_of
-from deniable_aggregator.limits import cut
+from deniable_aggregator.answers.limits import EXACT, Limits, cut, decimal_of
 
 if TYPE_CHECKING:
     from deniable_aggregator.answers.measured import Unit
-    from deniable_aggregator.limits import Limits
 
 _WHOLE: Final = Decimal(1)
 

@@ -9,8 +9,8 @@ import itertools
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from deniable_aggregator.answers.words import VERSION_LETTERS
-from deniable_aggregator.telling.document import Column, Row, Table
-from deniable_aggregator.telling.figure import interval_of
+from deniable_aggregator.telling.document import Column, Row, Table, Way
+from deniable_aggregator.telling.figure import Interval, interval_of
 from deniable_aggregator.telling.numbers import (
     PAIR,
     RECORDS,
@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.answer import Answer, Period
     from deniable_aggregator.answers.common import IntervalNote
+    from deniable_aggregator.answers.limits import Limits
     from deniable_aggregator.answers.measured import Measured, Unit
-    from deniable_aggregator.limits import Limits
-    from deniable_aggregator.telling.document import Way
-    from deniable_aggregator.telling.figure import Interval
 
 Order = Literal["listed", "largest"]
 """As the question lists values, or the largest first: of changes those that moved most."""

@@ -19,11 +19,10 @@ from deniable_aggregator.telling.findings import finding
 from deniable_aggregator.telling.health import health_tables
 from deniable_aggregator.telling.lines import asides, below
 from deniable_aggregator.telling.meaning import meaning
-from deniable_aggregator.telling.tables import tables_of
+from deniable_aggregator.telling.tables import Order, tables_of
 
 if TYPE_CHECKING:
     from deniable_aggregator.answers.answer import Answer
-    from deniable_aggregator.telling.tables import Order
 
 
 def tell(

@@ -1,4 +1,6 @@
-"""Tables of values that can be sorted, with what has changed beside each, and of every two values.
+"""Tables of values, of every two of them, and the words that questions about a metric take.
+
+Tables of values that can be sorted, with what has changed beside each, and of every two values.
 
 Pages show them. The words of each number are those of `telling.tables`.
 """
@@ -6,26 +8,25 @@ Pages show them. The words of each number are those of `telling.tables`.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
+from deniable_aggregator.answers.words import VERSION_LETTERS, Known
 from deniable_aggregator.telling.document import WAY_WORDS, Column, Table, text_table
 from deniable_aggregator.telling.findings import untold_in_words
 from deniable_aggregator.telling.numbers import PAIR, estimate_of, range_of, size_of
-from deniable_aggregator.telling.tables import (
-    LEAST_FOLDED,
-    interval_heading,
-    numbers_table,
-    way_of,
-)
-from deniable_aggregator.telling.wording import as_sentence, counted
+from deniable_aggregator.telling.tables import LEAST_FOLDED, interval_heading, numbers_table, way_of
+from deniable_aggregator.telling.wording import SHOWN_OF_IDS, as_sentence, counted, key_in_words
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.measured import Measured
+    from deniable_aggregator.answers.metrics import MetricDetails
 
+
+if TYPE_CHECKING:
     Differences = Mapping[str | None, Measured]
     """What has changed, by the value."""
 
@@ -169,3 +170,49 @@ def lift_matrix(answer: Answer) -> Table | None:
 def _times(number: Measured) -> str:
     words = range_of(number)
     return words if number.told or number.low is None else f"({words})"
+
+
+class KnownWord(NamedTuple):
+    """A word that questions about a metric take.
+
+    Attributes:
+        word: such as a value, or the whole id of a version.
+        typed: the same as people type it.
+        label: what it means; empty for nothing but itself.
+    """
+
+    word: str
+    typed: str
+    label: str = ""
+
+
+def known_words(known: Known, details: MetricDetails) -> list[KnownWord]:
+    """The words of a kind, each once.
+
+    Args:
+        known: values, segments, versions with the newest first, or keys.
+        details: of the metric.
+    """
+    return list(dict.fromkeys(_words(known, details)))
+
+
+def _words(known: Known, details: MetricDetails) -> Iterator[KnownWord]:
+    if known == "keys":
+        for key in details.keys:
+            label = f"{key_in_words(key.key, key.label)}, {key.reports:,} reports"
+            yield KnownWord(key.key, key.label or key.key, label)
+    for version in details.versions:
+        if known == "versions":
+            since = version.first_day or version.registered
+            shown = f"{version.version[:SHOWN_OF_IDS]} since {since}, {version.reports:,} reports"
+            yield KnownWord(version.version, version.version[:VERSION_LETTERS], shown)
+        elif known == "segments" and version.segments:
+            for segment in version.segments.values:
+                yield KnownWord(segment, segment, segment)
+        elif known == "values":
+            for value in version.values:
+                yield KnownWord(value, value)
+            for attribute in version.attributes or ():
+                values = ["true"] if attribute.type == "boolean" else attribute.values
+                for value in values:
+                    yield KnownWord(*[f"{attribute.name}={value}"] * 2)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.answers.days import runs
+from deniable_aggregator.answers.common import Mark, runs
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import date
 
-    from deniable_aggregator.answers.days import Mark
     from deniable_aggregator.answers.words import Verdict
 
 MARK_WORDS: Final[Mapping[Mark, str]] = {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import deniable
 from deniable._audit.certificate import AuditedMetric, Certificate
-from deniable._audit.declared import check_declared
+from deniable._audit.declared import Declared, check_declared
 from deniable._audit.failure import AuditFailure
 from deniable._audit.laws.memory import check_memory
 from deniable._audit.primitives import audit_primitives
@@ -21,7 +21,6 @@ from deniable_shared.installed import installed_files
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from deniable._audit.declared import Declared
     from deniable_shared.registry import Metric, Registry
 
 _OF_TESTS: Final = ("deniable.testing", "deniable._testing")

@@ -12,7 +12,7 @@ from deniable._audit.coverage import coverage
 from deniable._audit.declared import declared_in
 from deniable._audit.failure import PRIMITIVE_DRAWS, AuditFailure
 from deniable._audit.method_text import how_it_was_found
-from deniable._audit.sampling import MAX_REPORTS, MIN_REPORTS, sample
+from deniable._audit.sampling import MAX_REPORTS, MIN_REPORTS, Sample, sample
 from deniable_shared.commands.parser import Parser, integer_in
 from deniable_shared.commands.text import labelled_lines, wrapped
 from deniable_shared.errors import DeniableError, ParameterError
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from deniable._audit.certificate import AuditedMetric, Certificate
-    from deniable._audit.sampling import Sample
     from deniable_shared.spec import Spec
 
 _ABOUT: Final = """\

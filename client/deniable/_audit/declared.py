@@ -12,12 +12,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deniable._audit.failure import AuditFailure
-from deniable._audit.verdict import ROUNDED
+from deniable._audit.verdict import ROUNDED, Verdict
 from deniable_shared.exact_bounds import exp_lower, float_upper
 
 if TYPE_CHECKING:
     from deniable._audit.laws.worst import Worst
-    from deniable._audit.verdict import Verdict
     from deniable_shared.spec import Spec
 
 

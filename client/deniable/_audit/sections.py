@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from deniable._audit.domains import domain_of, domain_of_items, spread
+from deniable._audit.domains import Domain, domain_of, domain_of_items, spread
 from deniable._audit.failure import AuditFailure, code_under_audit
 from deniable._audit.laws import geometry, subsets
 from deniable._audit.laws.comparison import Comparison
 from deniable._audit.laws.draws import MOST_FIRST, Draw, Draws
-from deniable._audit.laws.law import check_second_report, report_law
+from deniable._audit.laws.law import Law, check_second_report, report_law
 from deniable._audit.laws.parts import parts_of, stand_ins
 from deniable.randomizers.base import RandomSources, make_randomizer
 from deniable_shared.mechanisms import ProjectiveGeometryResponse, SubsetSelection
@@ -17,8 +17,6 @@ from deniable_shared.mechanisms import ProjectiveGeometryResponse, SubsetSelecti
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deniable._audit.domains import Domain
-    from deniable._audit.laws.law import Law
     from deniable._audit.laws.worst import Worst
     from deniable_shared.mechanisms.base import Mechanism
     from deniable_shared.spec import Spec

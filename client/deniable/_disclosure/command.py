@@ -13,7 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from deniable._default_directory import applications_with_directories, default_directory
-from deniable._disclosure.disclosure import NO_DIRECTORY, NOTHING, disclosure
+from deniable._disclosure.disclosure import (
+    NO_DIRECTORY,
+    NOTHING,
+    DisclosedReport,
+    Disclosure,
+    disclosure,
+)
 from deniable._disclosure.summary import answered
 from deniable_shared.characters import visible
 from deniable_shared.commands.parser import Parser
@@ -22,7 +28,6 @@ from deniable_shared.errors import ParameterError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deniable._disclosure.disclosure import DisclosedReport, Disclosure
 
 MAX_WIDTH: Final = 100
 MIN_WIDTH: Final = 60

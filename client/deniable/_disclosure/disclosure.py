@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from deniable._disclosure import summary
 from deniable._disclosure.explain import explain, explain_not_kept
 from deniable._disclosure.read_only import fetch_rows, hold_lock
-from deniable._status import DELTA_UNITS, NANO
+from deniable._status import DELTA_UNITS, NANO, RememberedConsent
 from deniable._storage.consent_file import ConsentFile
 from deniable_shared.periods import calendar_day, epoch_at
 from deniable_shared.spec import Spec
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from datetime import date
 
     from deniable._disclosure.phrases import Likelihood
-    from deniable._status import RememberedConsent
 
 _LEDGER, _SPOOL = "ledger.sqlite", "spool.sqlite"
 

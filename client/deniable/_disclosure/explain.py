@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from deniable._disclosure.phrases import Likelihood, in_decimals, join_names, likelihood_clause
 from deniable._disclosure.summary import NEARLY_SURE, format_percent
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms import Oracle
+from deniable_shared.mechanisms import DecodedReport, Mechanism, Oracle
 from deniable_shared.planning.disclosure_figures import posterior_from_even_odds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from deniable_shared.mechanisms import DecodedReport, Mechanism
     from deniable_shared.spec import Spec
 
     Sentence = tuple[str, tuple[Likelihood, ...]]

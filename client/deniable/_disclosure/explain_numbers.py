@@ -12,6 +12,7 @@ from deniable_shared.mechanisms import (
     DBitFlip,
     DiscreteGaussian,
     DiscreteLaplace,
+    GroupedBins,
     Hybrid,
     MemoizedDBitFlip,
     MemoizedOneBitMean,
@@ -23,7 +24,6 @@ from deniable_shared.mechanisms.oracle import set_bits
 
 if TYPE_CHECKING:
     from deniable._disclosure.explain import Sentence
-    from deniable_shared.mechanisms import GroupedBins
     from deniable_shared.mechanisms.numbers.duchi import BitMean
     from deniable_shared.mechanisms.numbers.noise import AdditiveNoise
     from deniable_shared.mechanisms.numbers.window import WindowMechanism

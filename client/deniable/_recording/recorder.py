@@ -10,7 +10,7 @@ from deniable._recording.absence import AbsenceReporter
 from deniable._recording.plain_values import as_plain
 from deniable._recording.report_writer import ReportWriter
 from deniable._status import Outcome
-from deniable._storage.device import STORAGE_ERRORS
+from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
 from deniable._storage.ledger import SecretReplacedError
 from deniable_shared.errors import DomainError, RecordError
 from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at, period
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from deniable._randomness import Randomness
     from deniable._recording.metric_plan import MetricPlan
     from deniable._remote.configuration import RemoteSettings
-    from deniable._storage.device import DeviceStorage
     from deniable_shared.registry import Registry
 
 _LONGEST_PERIOD_DAYS: Final = 31

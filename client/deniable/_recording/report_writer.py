@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Final
 from deniable._recording.metric_plan import MetricPlan
 from deniable._status import Outcome
 from deniable._storage.cost import limit_nano_nats
-from deniable_shared.registry import MAX_EPSILON_LIFETIME, MAX_EPSILON_PER_DAY
+from deniable_shared.registry import MAX_EPSILON_LIFETIME, MAX_EPSILON_PER_DAY, Metric, Registry
 from deniable_shared.wire import ID_BYTES
 
 if TYPE_CHECKING:
     from deniable._randomness import Randomness
     from deniable._remote.configuration import RemoteSettings
     from deniable._storage.device import DeviceStorage
-    from deniable_shared.registry import Metric, Registry
 
 _DELAY_STEPS: Final = 1 << 32
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from deniable import _import_lock
 from deniable._frames import release_frames
 from deniable._randomness import keyed_randomness
-from deniable._storage.device import STORAGE_ERRORS
+from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
 from deniable._storage.directory import write_durably
 from deniable_shared.errors import ParameterError
 from deniable_shared.periods import epoch_at
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deniable._event_log import EventLog
-    from deniable._storage.device import DeviceStorage
     from deniable._transport.http import Transport
     from deniable_shared.registry import Registry
     from deniable_shared.remote import RemoteConfiguration

@@ -20,7 +20,7 @@ from deniable._client import Client
 from deniable._lifecycle import check_same, join_engine, live_clients, live_engines
 from deniable._testing.in_memory_transport import InMemoryTransport
 from deniable._testing.memory_storage import MemoryStorage, said_in_memory
-from deniable._testing.recorded import RecordingRecorder, Records
+from deniable._testing.recorded import Call, Recorded, RecordingRecorder, Records
 from deniable._testing.recording_client import RecordingClient
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from deniable._engine import Engine
     from deniable._settings import Settings
     from deniable._storage.device import DeviceStorage
-    from deniable._testing.recorded import Call, Recorded
 
 _UPLOAD_SECONDS: Final = 1.0
 """How long the beginning of a block waits for an upload of a report of before."""

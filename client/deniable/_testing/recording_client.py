@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, ClassVar
 from deniable._client import Client
 from deniable._testing.in_memory_transport import InMemoryTransport
 from deniable._testing.memory_storage import MemoryStorage, said_in_memory
-from deniable._testing.recorded import RecordingRecorder, Records
+from deniable._testing.recorded import Call, Recorded, RecordingRecorder, Records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from importlib.resources.abc import Traversable
 
     from deniable._disclosure.disclosure import Disclosure
-    from deniable._testing.recorded import Call, Recorded
     from deniable_shared.registry import Registry
 
 

@@ -8,13 +8,12 @@ import socket
 import time
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable._transport.proxy import ProxyError
+from deniable._transport.proxy import Proxy, ProxyError
 
 if TYPE_CHECKING:
     from http.client import HTTPResponse
     from ssl import SSLContext
 
-    from deniable._transport.proxy import Proxy
 
 MAX_HEAD_BYTES: Final = 32_768
 """The limit for the headers of a response, those of 1xx responses before it included."""

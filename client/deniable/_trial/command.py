@@ -10,24 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable._consent import forbids_tracking
-from deniable._transport.http import HttpTransport
-from deniable._trial.trial import Trials
+from deniable._transport.http import HttpTransport, Transport
+from deniable._trial.trial import Trial, Trials
 from deniable_shared.characters import visible
 from deniable_shared.commands.parser import Parser
 from deniable_shared.commands.text import byte_count, labelled_lines, metric_kind, wrapped
 from deniable_shared.errors import DeniableError, ParameterError
 from deniable_shared.nearest import did_you_mean
 from deniable_shared.periods import often
-from deniable_shared.registry import load
+from deniable_shared.registry import Metric, Registry, load
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from deniable._transport.http import Transport
     from deniable._trial.samples import Value
-    from deniable._trial.trial import Trial
-    from deniable_shared.registry import Metric, Registry
 
 SHOWN_BYTES: Final = 24
 """How many bytes of a report are printed for people; --json has all."""

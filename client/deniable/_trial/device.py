@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deniable._client import Client
-from deniable._transport.http import Response
+from deniable._transport.http import Response, Transport
 from deniable_shared.wire import ACCEPTED
 
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Self
 
-    from deniable._transport.http import Transport
     from deniable_shared.registry import Registry
 
 

@@ -7,25 +7,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from deniable._disclosure.explain import explain
-from deniable._status import Outcome
-from deniable._transport.http import Response
+from deniable._status import FlushResult, Outcome, Status
+from deniable._transport.http import Response, Transport
 from deniable._trial.device import Device
 from deniable._trial.samples import draw_sample, wrong_value
 from deniable._upload.delivery import CONFLICT, REFUSED
 from deniable._upload.problems import Target, of_exception, of_status
 from deniable_shared import wire
 from deniable_shared.periods import SECONDS_PER_EPOCH, calendar_day, epoch_at, period
-from deniable_shared.registry import Registry
+from deniable_shared.registry import Metric, Registry
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
     from datetime import date
     from pathlib import Path
 
-    from deniable._status import FlushResult, Status
-    from deniable._transport.http import Transport
     from deniable._trial.samples import Value
-    from deniable_shared.registry import Metric
     from deniable_shared.spec import Spec
 
 SEND_SECONDS: Final = 20.0

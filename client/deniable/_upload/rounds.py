@@ -16,7 +16,12 @@ import os
 import time
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from deniable._upload.delivery import CLAIM_SECONDS, is_claimed_elsewhere, random_fraction
+from deniable._upload.delivery import (
+    CLAIM_SECONDS,
+    ReportSender,
+    is_claimed_elsewhere,
+    random_fraction,
+)
 from deniable._upload.workers import run_parallel
 from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at
 
@@ -26,7 +31,6 @@ if TYPE_CHECKING:
     from deniable._engine_history import EngineHistory
     from deniable._storage.device import DeviceStorage
     from deniable._storage.stored_report import StoredReport
-    from deniable._upload.delivery import ReportSender
 
 _T = TypeVar("_T")
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable._frames import release_frames
 from deniable._status import FlushResult
-from deniable._storage.device import STORAGE_ERRORS
+from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
 from deniable._upload.delivery import ReportSender
 from deniable._upload.rounds import UploadRounds
 from deniable_shared.errors import UploadError
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from deniable._engine_history import EngineHistory
     from deniable._event_log import EventLog
     from deniable._remote.configuration import RemoteSettings
-    from deniable._storage.device import DeviceStorage
     from deniable._transport.http import Transport
     from deniable._upload.open_problems import OpenProblems
 

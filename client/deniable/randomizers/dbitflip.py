@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from deniable.randomizers.base import randomizes
-from deniable_shared.mechanisms import DBitFlip
-
-if TYPE_CHECKING:
-    from deniable.randomizers.base import RandomSources
-    from deniable_shared.mechanisms import MemoizedDBitFlip
+from deniable.randomizers.base import RandomSources, randomizes
+from deniable_shared.mechanisms import DBitFlip, MemoizedDBitFlip
 
 
 @randomizes(DBitFlip)

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from deniable.randomizers.base import randomizes
+from deniable.randomizers.base import RandomSources, randomizes
 from deniable.randomizers.dbitflip import DBitFlipRandomizer
 from deniable_shared.mechanisms import MemoizedDBitFlip
-
-if TYPE_CHECKING:
-    from deniable.randomizers.base import RandomSources
 
 
 @randomizes(MemoizedDBitFlip)

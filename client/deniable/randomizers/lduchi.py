@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from deniable.randomizers.base import randomizes
+from deniable.randomizers.base import RandomSources, randomizes
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import MemoizedOneBitMean
 from deniable_shared.mechanisms.numbers.numeric import RESOLUTION
-
-if TYPE_CHECKING:
-    from deniable.randomizers.base import RandomSources
 
 
 @randomizes(MemoizedOneBitMean)

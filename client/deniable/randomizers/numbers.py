@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deniable.randomizers.base import randomizes
+from deniable.randomizers.base import RandomSources, randomizes
 from deniable_shared.exact_bounds import SCALE_BITS
 from deniable_shared.mechanisms import (
     DiscreteGaussian,
@@ -21,7 +21,6 @@ from deniable_shared.mechanisms.numbers.numeric import RESOLUTION, RESOLUTION_BI
 
 if TYPE_CHECKING:
     from deniable._randomness import Randomness
-    from deniable.randomizers.base import RandomSources
     from deniable_shared.mechanisms.numbers.noise import AdditiveNoise
     from deniable_shared.mechanisms.numbers.window import WindowMechanism
 

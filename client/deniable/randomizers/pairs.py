@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from deniable.randomizers.base import make_randomizer, randomizes
+from deniable.randomizers.base import RandomSources, make_randomizer, randomizes
 from deniable_shared.mechanisms import SampledCoefficients
-
-if TYPE_CHECKING:
-    from deniable.randomizers.base import RandomSources
 
 
 @randomizes(SampledCoefficients)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deniable._randomness import keyed_randomness
+from deniable._randomness import Randomness, keyed_randomness
 from deniable_shared.device_classes import CLASSES, groups_of_classes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deniable._randomness import Randomness
     from deniable_shared.mechanisms import Mechanism
 
     Keyed = Callable[[bytes, bytes, int], Randomness]

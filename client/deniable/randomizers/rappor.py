@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from deniable.randomizers.base import randomizes
+from deniable.randomizers.base import RandomSources, randomizes
 from deniable_shared import hashing
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import Rappor
-
-if TYPE_CHECKING:
-    from deniable.randomizers.base import RandomSources
 
 
 @randomizes(Rappor)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, cast
+from typing import Final, cast
 
-from deniable.randomizers.base import make_randomizer, randomizes
+from deniable.randomizers.base import RandomSources, make_randomizer, randomizes
 from deniable_shared import hashing
 from deniable_shared.mechanisms import Sketch
-
-if TYPE_CHECKING:
-    from deniable.randomizers.base import RandomSources
 
 KEPT_KEYS: Final = 1_024
 """The keys of this many rows are computed once; each takes as long as drawing a row."""

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from deniable.randomizers.base import make_randomizer, randomizes
+from deniable.randomizers.base import RandomSources, make_randomizer, randomizes
 from deniable_shared.mechanisms import Trie
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from deniable.randomizers.base import RandomSources
 
 
 @randomizes(Trie)

@@ -29,15 +29,13 @@ from deniable_shared.planning.disclosure_figures import (
     posterior_from_even_odds,
 )
 from deniable_shared.planning.upper_bounds import power, upper_power
-from deniable_shared.registry import DEFAULT_DEVICES, MAX_DEVICES, load
-from deniable_shared.review import FEWEST_DEVICES, guess_after, read_priors, review
+from deniable_shared.registry import DEFAULT_DEVICES, MAX_DEVICES, Metric, Registry, load
+from deniable_shared.review import FEWEST_DEVICES, Guess, Review, guess_after, read_priors, review
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deniable_shared.letters import LetterCode
-    from deniable_shared.registry import Metric, Registry
-    from deniable_shared.review import Guess, Review
 
 _ABOUT: Final = """\
 Checks FILE and says what each metric can reveal.

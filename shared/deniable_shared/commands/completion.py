@@ -108,7 +108,7 @@ def _possible_words(before: list[str], current: str) -> list[tuple[str, str]] | 
     if not COMMANDS[name].needs_extra:
         return _parser_words(import_module(target).parser(), arguments, current)
     try:
-        completion = import_module("deniable_aggregator.cli.completion")
+        completion = import_module("deniable_aggregator.doors.cli.completion")
         words: list[tuple[str, str]] | None = completion.possible_words(target, arguments, current)
     except ModuleNotFoundError:
         return []  # without the extra the command cannot be run either

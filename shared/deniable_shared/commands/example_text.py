@@ -8,12 +8,11 @@ from deniable_shared.characters import visible
 from deniable_shared.commands.ascii import printable
 from deniable_shared.commands.text import display_width, rounded, wrapped
 from deniable_shared.planning.disclosure_figures import MOST_DEVICES
-from deniable_shared.planning.discovery import FOUND
+from deniable_shared.planning.discovery import FOUND, Example, Remedy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deniable_shared.planning.discovery import Example, Remedy
     from deniable_shared.planning.result import Plan
 
 CUT_OFF: Final = "…"

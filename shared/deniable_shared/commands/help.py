@@ -5,12 +5,11 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from deniable_shared.commands.table import COMMANDS, GROUPS
+from deniable_shared.commands.table import COMMANDS, GROUPS, Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from deniable_shared.commands.table import Reader
 
 USAGE: Final = "Usage: deniable [--version] [--help [--all]] COMMAND ...\n"
 

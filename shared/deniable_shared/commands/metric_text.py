@@ -14,6 +14,7 @@ from deniable_shared.commands.text import (
 )
 from deniable_shared.mechanisms import (
     GroupedBins,
+    Mechanism,
     NumericMechanism,
     SampledAttribute,
     SquareWave,
@@ -34,7 +35,6 @@ from deniable_shared.planning.upper_bounds import upper_decimals, upper_power
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deniable_shared.mechanisms import Mechanism
     from deniable_shared.registry import Metric
     from deniable_shared.spec import Spec
 

@@ -25,11 +25,7 @@ from deniable_shared.periods import EVERY
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, MOST_DAYS
 from deniable_shared.planning.one_metric import plan_one_metric
 from deniable_shared.planning.plan import plan
-from deniable_shared.registry import (
-    DEFAULT_DEVICES,
-    MAX_DEVICES,
-    load,
-)
+from deniable_shared.registry import DEFAULT_DEVICES, MAX_DEVICES, Registry, load
 from deniable_shared.registry.discovery import MAX_LONGEST
 from deniable_shared.spec import TYPES
 
@@ -38,7 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deniable_shared.planning.result import Plan
-    from deniable_shared.registry import Registry
 
 MAX_CANDIDATES: Final = 10**12
 MAX_TEXTS: Final = 10_000

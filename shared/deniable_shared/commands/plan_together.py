@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from deniable_shared.accounting import DEFAULT_DELTA, bounds_of, components_of
+from deniable_shared.accounting import DEFAULT_DELTA, Bounds, bounds_of, components_of
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR
 from deniable_shared.planning.upper_bounds import power, upper, upper_power
 
 if TYPE_CHECKING:
-    from deniable_shared.accounting import Bounds
     from deniable_shared.registry import Registry
 
 

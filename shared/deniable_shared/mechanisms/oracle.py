@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Self
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import (
     MUTUALLY_EXCLUSIVE,
+    Mechanism,
     PairSupport,
     SupportMechanism,
 )
@@ -16,7 +17,6 @@ from deniable_shared.mechanisms.base import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from deniable_shared.mechanisms.base import Mechanism
     from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
     Bounds = tuple[float | Sequence[float], float | Sequence[float]]

@@ -10,7 +10,7 @@ from deniable_shared.device_classes import CLASSES
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_upper
 from deniable_shared.frozen import frozen
-from deniable_shared.mechanisms.base import Support, SupportMechanism, require_integer
+from deniable_shared.mechanisms.base import Mechanism, Support, SupportMechanism, require_integer
 from deniable_shared.mechanisms.oracles.unary import SymmetricUnaryEncoding
 from deniable_shared.mechanisms.resemblance import resemblance_of_bits
 from deniable_shared.mechanisms.sketch import sketches
@@ -18,7 +18,6 @@ from deniable_shared.mechanisms.sketch import sketches
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from deniable_shared.mechanisms.base import Mechanism
     from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 
 MAX_BITS: Final = 4_096

@@ -12,6 +12,7 @@ from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import (
     MECHANISMS,
     MEMOIZE,
+    Mechanism,
     PairSupport,
     Support,
     SupportMechanism,
@@ -24,7 +25,6 @@ from deniable_shared.mechanisms.oracles.losue import MemoizedUnaryEncoding
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from deniable_shared.mechanisms.base import Mechanism
     from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
 

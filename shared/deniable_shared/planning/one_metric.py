@@ -19,12 +19,12 @@ from deniable_shared.registry import (
     MAX_DEVICES,
     MAX_EPSILON_LIFETIME,
     MAX_EPSILON_PER_DAY,
+    Registry,
     parse,
 )
 
 if TYPE_CHECKING:
     from deniable_shared.planning.result import Plan
-    from deniable_shared.registry import Registry
 
 NAME: Final = "planned"
 """The name of a metric that has none yet."""

@@ -29,13 +29,12 @@ from deniable_shared.planning.discovery import (
 )
 from deniable_shared.planning.feasibility import HOPELESS_SHARE, refuse_if_hopeless
 from deniable_shared.planning.result import Collection, Plan
-from deniable_shared.spec import TYPES_WITH_RANGE
+from deniable_shared.spec import TYPES_WITH_RANGE, Spec
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from deniable_shared.registry import Budget, Metric
-    from deniable_shared.spec import Spec
 
 SHARES: Final = (0.0, 0.01, 0.1)
 """Shares whose intervals are shown; 0 stands for a value that nobody or hardly anybody has."""

@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable_shared.mechanisms.sketch import FAMILY_TO_NOISE
-from deniable_shared.planning.candidates import short_name
+from deniable_shared.planning.candidates import Candidate, short_name
 from deniable_shared.planning.disclosure_figures import LEVEL, posterior_from_even_odds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deniable_shared.mechanisms import Mechanism
-    from deniable_shared.planning.candidates import Candidate
     from deniable_shared.planning.discovery import Example, Remedy
     from deniable_shared.planning.feasibility import Refusal
     from deniable_shared.registry import Metric

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from deniable_shared.planning.disclosure_figures import detectable_share, most_certain
@@ -12,8 +12,6 @@ from deniable_shared.registry import Metric
 from deniable_shared.review.finding import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from deniable_shared.spec import Spec
 
 LARGE_EPSILON: Final = 4

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import pytest
 
-from deniable_aggregator.accounting.account import account_of
+from deniable_aggregator.counting.account import account_of
 from deniable_shared import registry
 
 HEAD = """

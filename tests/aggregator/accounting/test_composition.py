@@ -8,8 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable_aggregator.accounting.composition import POINTS, compose
-from deniable_aggregator.accounting.grid import Losses, on_grid
+from deniable_aggregator.counting.composition import POINTS, Losses, compose, on_grid
 from deniable_shared.accounting import profile_of, pure_profile
 from deniable_shared.mechanisms import (
     DiscreteGaussian,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from deniable_aggregator.accounting.composition import compose
+from deniable_aggregator.counting.composition import compose
 from deniable_shared.accounting import profile_of
 from deniable_shared.mechanisms import DBitFlip, SampledAttribute
 from tests.aggregator.accounting.test_composition import arrays, mechanisms

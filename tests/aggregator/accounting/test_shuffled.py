@@ -7,8 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from deniable_aggregator.accounting.composition import compose
-from deniable_aggregator.accounting.shuffled import shuffled_losses
+from deniable_aggregator.counting.composition import compose, shuffled_losses
 
 DELTA = 1e-6
 STEP = 1e-4

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from deniable_aggregator.api.administration import MAX_REQUEST_BYTES
-from deniable_aggregator.dates import format_day
+from deniable_aggregator.answers.dates import format_day
+from deniable_aggregator.doors.http.administration import MAX_REQUEST_BYTES
 from tests.aggregator.service import REGISTRY, TODAY, bearer, problem, upload
 from tests.aggregator.stored import key_administrator
 
@@ -53,7 +53,7 @@ def test_a_key_is_made_used_and_listed(service):
 
 
 def test_an_application_has_a_limited_number_of_versions_of_metrics(service, monkeypatch):
-    monkeypatch.setattr("deniable_aggregator.store.tables.metrics.MAX_VERSIONS", 4)
+    monkeypatch.setattr("deniable_aggregator.keeping.store.metrics.MAX_VERSIONS", 4)
     changed = REGISTRY.replace("epsilon = 1.0", "epsilon = 0.5")
     document = problem(service.register(changed), 422, "registry_refused")
     assert document["problems"] == [

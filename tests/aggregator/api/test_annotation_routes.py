@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from deniable_aggregator.answers.annotations import MOST_ANNOTATIONS, MOST_LETTERS
-from deniable_aggregator.dates import day_of
+from deniable_aggregator.answers.administration import MOST_ANNOTATIONS, MOST_LETTERS
+from deniable_aggregator.answers.dates import day_of
 from tests.aggregator.service import APPLICATION, TODAY, bearer, problem, upload
 
 one_store = pytest.mark.one_store
@@ -83,7 +83,7 @@ def test_the_audit_log_has_the_day_and_no_text(service):
 @one_store
 def test_so_many_days_are_annotated_and_no_more(service, monkeypatch):
     assert MOST_ANNOTATIONS >= 500
-    monkeypatch.setattr("deniable_aggregator.annotations.MOST_ANNOTATIONS", 2)
+    monkeypatch.setattr("deniable_aggregator.keeping.lists_and_annotations.MOST_ANNOTATIONS", 2)
     put(service, "2026-01-01", "a")
     put(service, "2026-01-02", "b")
     assert put(service, "2026-01-02", "c").status_code == 200

@@ -9,16 +9,16 @@ from types import SimpleNamespace
 import pytest
 
 from deniable_aggregator import Settings, Store
-from deniable_aggregator.api import answering
-from deniable_aggregator.api.conditional import validity_of
-from deniable_aggregator.app import create_question_app
-from deniable_aggregator.audit import COMMAND_LINE
-from deniable_aggregator.catalog import MetricCatalog
-from deniable_aggregator.operations.fold import InboxFold
-from deniable_aggregator.operations.roll_up import RollUp
-from deniable_aggregator.store import DayStamp
-from deniable_aggregator.store.tables.keys import Keys
-from deniable_aggregator.store.tables.tallies import Tallies
+from deniable_aggregator.answering import answering
+from deniable_aggregator.answering.responses import validity_of
+from deniable_aggregator.answering.roll_up import RollUp
+from deniable_aggregator.doors.app import create_question_app
+from deniable_aggregator.keeping.audit import COMMAND_LINE
+from deniable_aggregator.keeping.catalog import MetricCatalog
+from deniable_aggregator.keeping.fold import InboxFold
+from deniable_aggregator.keeping.store import DayStamp
+from deniable_aggregator.keeping.store.keys import Keys
+from deniable_aggregator.keeping.store.tallies import Tallies
 from tests.aggregator.service import NEVER_SECONDS, REGISTRY, SPECS, TODAY, Service, bearer, upload
 from tests.aggregator.stored import key_administrator
 

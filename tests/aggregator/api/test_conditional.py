@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from deniable_aggregator.api import answering
-from deniable_aggregator.dates import format_day
+from deniable_aggregator.answering import answering
+from deniable_aggregator.answers.dates import format_day
 from tests.aggregator.service import APPLICATION, REGISTRY, TODAY, bearer, upload
 
 pytestmark = pytest.mark.one_store

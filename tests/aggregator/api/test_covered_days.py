@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import date
 
-from deniable_aggregator.answers.days import Release, Run
-from deniable_aggregator.api.covered_days import covered_days
-from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange, epoch_of
-from deniable_aggregator.estimation.metric_reports import LeftOut, MetricReports
-from deniable_aggregator.integrity.examiner import Examination
-from deniable_aggregator.store import StoredKey
+from deniable_aggregator.answering.estimation.inputs import LeftOut, MetricReports
+from deniable_aggregator.answering.integrity.examiner import Examination
+from deniable_aggregator.answering.review import covered_days
+from deniable_aggregator.answers.common import Release, Run
+from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, DayRange, epoch_of
+from deniable_aggregator.keeping.store import StoredKey
 from deniable_aggregator.telling.cautions import days_in_words
 from tests.aggregator.sliced import slice_table
 

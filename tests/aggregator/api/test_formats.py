@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deniable_aggregator import extras
+from deniable_aggregator.answers import extras
 from deniable_aggregator.media.row_formats import FORMATS
 from tests.aggregator.media.reading import read_back
 from tests.aggregator.service import TODAY, problem, serving, upload

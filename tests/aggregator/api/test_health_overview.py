@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from deniable_aggregator.security.keys import create_key
+from deniable_aggregator.keeping.keys import create_key
 from deniable_shared import registry, wire
 from tests.aggregator.fakes import bits_of_oue
 from tests.aggregator.service import APPLICATION, REGISTRY, TODAY, problem, upload

@@ -10,18 +10,17 @@ from datetime import date, timedelta
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.audit import COMMAND_LINE, AuditAction, AuditRecord
-from deniable_aggregator.catalog import MetricCatalog
-from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange
-from deniable_aggregator.estimation.metric_reports import read_reports
-from deniable_aggregator.integrity import examiner as examiner_module
-from deniable_aggregator.integrity.examiner import Examiner
-from deniable_aggregator.security.key_verifier import KeyVerifier
-from deniable_aggregator.security.keys import create_key
-from deniable_aggregator.security.known_names import READ_BURST, READS_PER_SECOND
-from deniable_aggregator.slices.cache import SliceTables
-from deniable_aggregator.store import StoreUnavailableError
-from deniable_aggregator.store.backends.sqlite_connections import READERS
+from deniable_aggregator.answering.estimation.inputs import read_reports
+from deniable_aggregator.answering.integrity import examiner as examiner_module
+from deniable_aggregator.answering.integrity.examiner import Examiner
+from deniable_aggregator.answering.slice_cache import SliceTables
+from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, DayRange
+from deniable_aggregator.keeping.audit import COMMAND_LINE, AuditAction, AuditRecord
+from deniable_aggregator.keeping.catalog import MetricCatalog
+from deniable_aggregator.keeping.key_verifier import KeyVerifier
+from deniable_aggregator.keeping.keys import READ_BURST, READS_PER_SECOND, create_key
+from deniable_aggregator.keeping.store import StoreUnavailableError
+from deniable_aggregator.keeping.store.sqlite import READERS
 from deniable_shared import registry
 from tests.aggregator.service import REGISTRY, TODAY, bearer, problem, upload
 from tests.aggregator.stored import (

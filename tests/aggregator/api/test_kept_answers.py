@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from deniable_aggregator.answering.responses import MOST_KEPT, MOST_VALUES, KeptAnswers, Validity
 from deniable_aggregator.answers.questions import ValueLists
-from deniable_aggregator.api.conditional import Validity
-from deniable_aggregator.api.kept_answers import MOST_KEPT, MOST_VALUES, KeptAnswers
 from tests.aggregator.service import TODAY, upload
 
 NO_LISTS = ValueLists()

@@ -6,7 +6,7 @@ import pytest
 from msgspec import convert
 
 from deniable_aggregator.answers.administration import Metric
-from deniable_aggregator.answers.versions import whole_metric
+from deniable_aggregator.answers.common import whole_metric
 from tests.aggregator.service import REGISTRY, TODAY, problem, serving, upload
 
 pytestmark = pytest.mark.one_store

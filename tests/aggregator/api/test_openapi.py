@@ -6,12 +6,11 @@ import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from deniable_aggregator import create_app
-from deniable_aggregator.api.openapi import PATH, document
-from deniable_aggregator.api.openapi.operation import codes_of, path_of
-from deniable_aggregator.app import EXTENSION
-from deniable_aggregator.export_openapi import text
-from deniable_aggregator.http.operation import operations_of
-from deniable_aggregator.http.problems import CODES
+from deniable_aggregator.answering.requests import CODES
+from deniable_aggregator.doors.app import EXTENSION
+from deniable_aggregator.doors.export_openapi import text
+from deniable_aggregator.doors.http.openapi import PATH, codes_of, document, path_of
+from deniable_aggregator.doors.http.operation import operations_of
 
 STORED = Path(__file__).parents[3] / "docs" / "reference" / "openapi.json"
 
@@ -51,7 +50,7 @@ def test_it_is_served_without_a_key_and_valid(app):
 
 def test_the_document_of_the_documentation_is_the_one_that_is_served():
     assert STORED.read_text(encoding="utf-8") == text(), (
-        "python -m deniable_aggregator.export_openapi > docs/reference/openapi.json"
+        "python -m deniable_aggregator.doors.export_openapi > docs/reference/openapi.json"
     )
 
 

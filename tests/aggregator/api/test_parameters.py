@@ -5,14 +5,9 @@ from __future__ import annotations
 import pytest
 
 from deniable_aggregator.answers.words import LARGEST_TOP
-from deniable_aggregator.api.openapi.operation import (
-    CLOSED_QUERY,
-    object_of,
-    parameters_of,
-    path_of,
-)
-from deniable_aggregator.api.question_routes import operations
 from deniable_aggregator.asking.questions import QUESTIONS
+from deniable_aggregator.doors.http.openapi import CLOSED_QUERY, object_of, parameters_of, path_of
+from deniable_aggregator.doors.http.question_routes import operations
 from tests.aggregator.service import problem, serving, upload
 
 ASKING = {

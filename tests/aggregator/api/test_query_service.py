@@ -99,7 +99,7 @@ def test_top_keeps_the_largest_shares(service):
 
 @pytest.mark.one_store
 def test_an_answer_is_bounded_and_says_how_much_was_asked_for(service, monkeypatch):
-    monkeypatch.setattr("deniable_aggregator.estimation.estimator.LARGEST_ANSWER", 2)
+    monkeypatch.setattr("deniable_aggregator.answering.estimation.estimator.LARGEST_ANSWER", 2)
     service.send(upload(b"\x02" * 50 + b"\x00" * 30 + b"\x01" * 20))
     for query in ({}, {"top": 3}):
         answer = service.ask(ESTIMATE, query_string=query).get_json()

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from deniable_aggregator.api import readiness
-from deniable_aggregator.api.readiness import Readiness
+from deniable_aggregator.doors.http import status
+from deniable_aggregator.doors.http.status import Readiness
 from tests.aggregator.service import problem, serving
 from tests.aggregator.stored import execute
 from tests.waiting import wait_until
@@ -15,7 +15,7 @@ from tests.waiting import wait_until
 
 @pytest.fixture(autouse=True)
 def _always_looked_at_again(monkeypatch):
-    monkeypatch.setattr(readiness, "CACHE_SECONDS", 0.0)
+    monkeypatch.setattr(status, "CACHE_SECONDS", 0.0)
 
 
 def not_ready(service):
@@ -67,7 +67,7 @@ def test_reports_that_wait_for_long_are_told(tmp_path, monkeypatch):
 
 
 def test_who_asks_often_is_not_a_burden(service, monkeypatch):
-    monkeypatch.setattr(readiness, "CACHE_SECONDS", 1.0)
+    monkeypatch.setattr(status, "CACHE_SECONDS", 1.0)
     now = [0.0]
     looked = []
     watched = Readiness(
@@ -76,7 +76,7 @@ def test_who_asks_often_is_not_a_burden(service, monkeypatch):
         settings=service.settings,
         monotonic=lambda: now[0],
     )
-    monkeypatch.setattr(readiness, "PATIENCE_SECONDS", 120.0)
+    monkeypatch.setattr(status, "PATIENCE_SECONDS", 120.0)
     for moment in (0.0, 0.5, 0.99, 1.0, 1.5, 2.5):
         now[0] = moment
         watched.checks()
@@ -84,7 +84,7 @@ def test_who_asks_often_is_not_a_burden(service, monkeypatch):
 
 
 def test_nobody_waits_for_long_for_a_store_that_does_not_answer(service, monkeypatch, caplog):
-    monkeypatch.setattr(readiness, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(status, "PATIENCE_SECONDS", 0.1)
     go = threading.Event()
     looks = []
 

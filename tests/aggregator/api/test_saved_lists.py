@@ -7,8 +7,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from deniable_aggregator.saved_lists import MOST_LISTS
-from deniable_aggregator.store.maintenance.transfer import export_store
+from deniable_aggregator.keeping.lists_and_annotations import MOST_LISTS
+from deniable_aggregator.keeping.store.transfer import export_store
 from tests.aggregator.listening import listening
 from tests.aggregator.served import shares
 from tests.aggregator.service import bearer, problem, serving, upload

@@ -10,11 +10,11 @@ import pytest
 
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
+from deniable_aggregator.answering.estimation.inputs import CollectedTallies
+from deniable_aggregator.answering.series import calendar_periods, series
+from deniable_aggregator.answers.dates import DayRange
 from deniable_aggregator.answers.questions import SeriesQuery, ValueLists
-from deniable_aggregator.dates import DayRange
-from deniable_aggregator.estimation.inputs import CollectedTallies
-from deniable_aggregator.tallies import tally_for
-from deniable_aggregator.trends.series import calendar_periods, series
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared import registry, wire
 from tests import one_metric
 from tests.aggregator.answered import answer

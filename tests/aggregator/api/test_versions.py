@@ -10,7 +10,7 @@ from msgspec import convert
 
 from deniable_aggregator.answers.administration import Metric
 from deniable_aggregator.answers.answer import Answer
-from deniable_aggregator.answers.versions import whole_metric
+from deniable_aggregator.answers.common import whole_metric
 from deniable_aggregator.telling.tables import tables_of
 from deniable_shared import registry, wire
 from tests import one_metric

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow.dataset as ds
 
-from deniable_aggregator.dates import epoch_of
-from deniable_aggregator.engines.files import FOLDERS
+from deniable_aggregator.answering.engines.kernel import FOLDERS
+from deniable_aggregator.answers.dates import epoch_of
 from deniable_shared import wire
 from tests.aggregator.service import SPECS, TODAY, serving
 

@@ -17,14 +17,14 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator import Store
-from deniable_aggregator.archiving.archiver import Archiver
-from deniable_aggregator.engines import Kernel, report_files
-from deniable_aggregator.engines.counters import sums
-from deniable_aggregator.security.key_administration import KeyStateError
-from deniable_aggregator.store import InboxRow, StoreRefusedError, StoreUnavailableError
-from deniable_aggregator.store.maintenance.backup import backup, restore
-from deniable_aggregator.store.tables.archived import Archive
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.answering.engines import Kernel, report_files
+from deniable_aggregator.answering.engines.counters import sums
+from deniable_aggregator.counting.tallies import tally_for
+from deniable_aggregator.keeping.archive import Archiver
+from deniable_aggregator.keeping.key_administration import KeyStateError
+from deniable_aggregator.keeping.store import InboxRow, StoreRefusedError, StoreUnavailableError
+from deniable_aggregator.keeping.store.archived import Archive
+from deniable_aggregator.keeping.store.backup import backup, restore
 from tests.aggregator.archiving.closed import (
     ACCEPT_DAYS,
     ARCHIVE_DAYS,

@@ -20,7 +20,7 @@ LONGEST_SECONDS = 0.1
 PROGRAM = """
 import sys
 from deniable_aggregator import Store
-from deniable_aggregator.archiving.archiver import Archiver
+from deniable_aggregator.keeping.archive import Archiver
 store = Store(sys.argv[1])
 print("ready", flush=True)
 print(Archiver(store, sys.argv[2]).run(), flush=True)

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deniable_aggregator.archiving import report_file as writing
-from deniable_aggregator.archiving.archiver import Archiver
+from deniable_aggregator.keeping import archive as writing
+from deniable_aggregator.keeping.archive import Archiver
 from deniable_shared import wire
 from tests.aggregator.archiving.closed import archiving, close_days
 from tests.aggregator.service import SPECS, TODAY

@@ -6,8 +6,8 @@ import duckdb
 import polars
 import pytest
 
-from deniable_aggregator.archiving.archiver import Archiver
-from deniable_aggregator.dates import format_day
+from deniable_aggregator.answers.dates import format_day
+from deniable_aggregator.keeping.archive import Archiver
 from tests.aggregator.archiving.closed import archiving, close_days, send
 from tests.aggregator.service import TODAY
 

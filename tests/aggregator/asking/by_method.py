@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from deniable_aggregator.asking.source import NO_LISTS
+from deniable_aggregator.asking.questions import NO_LISTS
 
 
 class ByMethod:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from deniable_aggregator.answers.dates import FIRST_DAY, DayRange
 from deniable_aggregator.asking.dates import parse_day, parse_period
-from deniable_aggregator.dates import FIRST_DAY, DayRange
 from deniable_shared.errors import ParameterError
 
 TODAY = date(2026, 3, 31)

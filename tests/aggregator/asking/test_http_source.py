@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from deniable_aggregator.answers.discoveries import DiscoveryLists, DiscoveryQuery
-from deniable_aggregator.answers.parsing import parse_query
+from deniable_aggregator.answers.fields import parse_query
 from deniable_aggregator.answers.questions import (
     ChangeQuery,
     DaysQuery,

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from deniable_aggregator.dates import format_day
+from deniable_aggregator.answers.dates import format_day
 from tests.aggregator.cli.test_cli import run, url  # noqa: F401  fixtures
 from tests.aggregator.service import TODAY, upload
 

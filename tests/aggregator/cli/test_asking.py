@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from deniable_aggregator.cli.support import completion
+from deniable_aggregator.doors.cli import value_completion
 from deniable_shared.commands.completion import complete
 from deniable_shared.periods import epoch_at
 from tests.aggregator.cli.test_cli import run, url  # noqa: F401  fixtures
@@ -189,7 +189,7 @@ def test_a_mistake_is_named_with_what_to_do_next(asked, words, status, said):
 
 @pytest.fixture
 def completed(url, service, monkeypatch, capsys, tmp_path):  # noqa: F811  the fixture
-    monkeypatch.setattr(completion, "SECONDS", 60.0)  # however busy the machine is
+    monkeypatch.setattr(value_completion, "SECONDS", 60.0)  # however busy the machine is
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     monkeypatch.setenv("DENIABLE_SERVER", url[0])
     monkeypatch.setenv("DENIABLE_TOKEN", service.read)
@@ -235,6 +235,6 @@ def test_nothing_is_completed_or_printed_where_no_server_answers(
 
 
 def test_a_shell_does_not_wait_for_a_server_that_does_not_answer(completed, monkeypatch):
-    monkeypatch.setattr(completion, "SECONDS", 0.01)
-    monkeypatch.setattr(completion, "_get", lambda *_: time.sleep(0.2) or b"{}")
+    monkeypatch.setattr(value_completion, "SECONDS", 0.01)
+    monkeypatch.setattr(value_completion, "_get", lambda *_: time.sleep(0.2) or b"{}")
     assert completed("estimate", "") == []

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+from deniable_aggregator.answering.change import change
+from deniable_aggregator.answering.estimation.inputs import ChangeRequest, CollectedTallies
 from deniable_aggregator.answers.questions import ChangeQuery
-from deniable_aggregator.cli.change import SAMPLED, is_changed
-from deniable_aggregator.estimation.inputs import ChangeRequest, CollectedTallies
-from deniable_aggregator.trends.change import change
+from deniable_aggregator.doors.cli.estimate import SAMPLED, is_changed
 from tests.aggregator.answered import change_answer
 from tests.aggregator.simulated import drawn, spec_of
 

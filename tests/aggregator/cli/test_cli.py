@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from deniable_aggregator import Store
 from deniable_aggregator.asking.profiles import PROFILE, SERVER, TOKEN, TOKEN_FILE
-from deniable_aggregator.security.key_verifier import KeyVerifier
+from deniable_aggregator.keeping.key_verifier import KeyVerifier
 from deniable_shared.commands.table import COMMANDS
 from deniable_shared.letters.writing import model_file
 from deniable_shared.registry import load

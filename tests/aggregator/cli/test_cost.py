@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from deniable_aggregator.cli.render.account.table import upper
+from deniable_aggregator.doors.cli.account_text import upper
 from tests.command_line import deniable
 
 REGISTRY = """

@@ -9,9 +9,9 @@ from contextlib import closing
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.cli.support.development import KEY_DAYS, prepare_development
-from deniable_aggregator.config.settings import Settings
-from deniable_aggregator.security.key_verifier import KeyVerifier
+from deniable_aggregator.doors.cli.serve import KEY_DAYS, prepare_development
+from deniable_aggregator.keeping.key_verifier import KeyVerifier
+from deniable_aggregator.keeping.settings import Settings
 from deniable_shared.commands.first_registry import registry_text
 from deniable_shared.errors import ParameterError
 from deniable_shared.periods import epoch_at

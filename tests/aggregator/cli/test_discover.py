@@ -7,8 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator.answers.common import Notice
-from deniable_aggregator.answers.found import HiddenStrings
-from deniable_aggregator.answers.measured import Measured
+from deniable_aggregator.answers.measured import HiddenStrings, Measured
 from deniable_aggregator.asking import http_source
 from deniable_aggregator.asking.connection import Connection, ServerAnswer
 from tests.aggregator.telling.answers import string, strings, warned

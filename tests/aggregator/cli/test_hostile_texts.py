@@ -8,9 +8,9 @@ from wsgiref.simple_server import make_server
 import pytest
 from click.testing import CliRunner
 
+from deniable_aggregator.answering.responses import msgspec
 from deniable_aggregator.answers.service import Problem
-from deniable_aggregator.cli.support import completion
-from deniable_aggregator.http.json import msgspec
+from deniable_aggregator.doors.cli import value_completion
 from deniable_shared import registry, wire
 from deniable_shared.characters import visible_constraint
 from deniable_shared.registry.loading import Metric
@@ -88,7 +88,7 @@ def test_no_command_prints_what_acts_on_a_terminal(asked, command, form):
 
 
 def test_no_word_is_completed_that_a_shell_would_not_show_as_it_is(asked, monkeypatch):
-    monkeypatch.setattr(completion, "SECONDS", 60.0)  # however busy the machine is
+    monkeypatch.setattr(value_completion, "SECONDS", 60.0)  # however busy the machine is
     monkeypatch.setenv("_DENIABLE_COMPLETE", "words")
     words = asked("series", "theme", "--value", "").output
     assert words.split() == ["light", "dark"]

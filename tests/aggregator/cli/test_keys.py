@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator import Store
-from deniable_aggregator.dates import format_day
-from deniable_aggregator.security.key_verifier import KeyVerifier
+from deniable_aggregator.answers.dates import format_day
+from deniable_aggregator.keeping.key_verifier import KeyVerifier
 from deniable_shared.periods import epoch_at
 from tests.aggregator.stored import execute
 from tests.command_line import deniable

@@ -8,9 +8,9 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from deniable_aggregator import lists
-from deniable_aggregator.cli.completion import possible_words
-from deniable_aggregator.cli.support.listed_values import values_option
+from deniable_aggregator.answers import lists
+from deniable_aggregator.doors.cli.completion import possible_words
+from deniable_aggregator.doors.cli.question_options import values_option
 from tests.command_line import deniable
 
 
@@ -65,7 +65,7 @@ def test_what_cannot_be_read_is_refused_with_what_to_do(given, stdin, message):
 
 
 def test_lists_are_completed_and_otherwise_files():
-    target = "deniable_aggregator.cli.estimate:estimate"
+    target = "deniable_aggregator.doors.cli.estimate:estimate"
     words = possible_words(target, ["emoji", "--candidates"], "list:e")
     assert [word for word, _ in words] == ["list:emoji", "list:emoji-skin-tones"]
     assert possible_words(target, ["emoji", "--candidates"], "mine") is None

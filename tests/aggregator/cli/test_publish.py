@@ -8,8 +8,8 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from deniable_aggregator.publication import publish as publishing
-from deniable_aggregator.security.keys import create_key
+from deniable_aggregator.keeping.keys import create_key
+from deniable_aggregator.telling.publication import publish as publishing
 from tests.aggregator.cli.test_cli import run, url  # noqa: F401  fixtures
 from tests.aggregator.service import APPLICATION, TODAY, upload
 

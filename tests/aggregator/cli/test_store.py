@@ -13,13 +13,13 @@ from click.testing import CliRunner
 from sqlalchemy import insert
 
 from deniable_aggregator import Store
-from deniable_aggregator.audit import COMMAND_LINE
-from deniable_aggregator.security.key_verifier import KeyVerifier
-from deniable_aggregator.security.keys import create_key
-from deniable_aggregator.store import Outcome
-from deniable_aggregator.store.maintenance import postgresql_programs
-from deniable_aggregator.store.maintenance.backup import backup, restore
-from deniable_aggregator.store.schema import audit, metadata, remote, revision
+from deniable_aggregator.keeping.audit import COMMAND_LINE
+from deniable_aggregator.keeping.key_verifier import KeyVerifier
+from deniable_aggregator.keeping.keys import create_key
+from deniable_aggregator.keeping.store import Outcome
+from deniable_aggregator.keeping.store import backup as postgresql_programs
+from deniable_aggregator.keeping.store.backup import backup, restore
+from deniable_aggregator.keeping.store.schema import audit, metadata, remote, revision
 from tests.aggregator.service import TODAY
 from tests.aggregator.stored import (
     TALLY,
@@ -159,7 +159,7 @@ def test_an_import_that_fails_leaves_the_new_store_empty(
         raise OSError(28, "No space left on device", "disk")
 
     with monkeypatch.context() as patch:
-        patch.setattr("deniable_aggregator.store.maintenance.transfer._require_equal", fail)
+        patch.setattr("deniable_aggregator.keeping.store.transfer._require_equal", fail)
         assert "No space left" in refused("import", "--store", new, file)
     with contextlib.closing(Store(new)) as store:
         assert {table: rows(store, f"SELECT count(*) FROM {table}") for table in TABLES} == {
@@ -172,7 +172,7 @@ def test_an_export_that_fails_leaves_no_file(filled, tmp_path, monkeypatch):
     def fail(*_):
         raise OSError(28, "No space left on device", "disk")
 
-    monkeypatch.setattr("deniable_aggregator.store.maintenance.transfer._require_equal", fail)
+    monkeypatch.setattr("deniable_aggregator.keeping.store.transfer._require_equal", fail)
     folder = tmp_path / "exports"
     folder.mkdir()
     refused("export", "--store", filled[0], folder / "moved.db")
@@ -242,7 +242,7 @@ def test_a_backup_is_consistent_and_ends_while_uploads_arrive(filled, restorable
 
 
 def test_a_backup_of_a_file_does_not_begin_anew_with_every_upload(tmp_path, monkeypatch):
-    monkeypatch.setattr("deniable_aggregator.store.maintenance.backup.STEP_PAGES", 1)
+    monkeypatch.setattr("deniable_aggregator.keeping.store.backup.STEP_PAGES", 1)
     done = []
     with contextlib.closing(Store(tmp_path / "store.db")) as store:
         append(store, [decoded(bytes(50_000))])
@@ -396,7 +396,7 @@ def test_what_pg_dump_is_told_shows_no_password(postgresql, tmp_path, monkeypatc
     url = postgresql.fresh_schema()
     Store(url).close()
     monkeypatch.setattr(
-        "deniable_aggregator.store.maintenance.postgresql_programs.find_program",
+        "deniable_aggregator.keeping.store.backup.find_program",
         lambda _: str(program),
     )
     assert "pg_dump failed: status 1" in refused("backup", "--store", url, tmp_path / "backup")

@@ -10,11 +10,11 @@ import psycopg
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.audit import SERVER, AuditAction, AuditRecord
-from deniable_aggregator.cli import store_readers
-from deniable_aggregator.store.maintenance.backup import backup, restore
-from deniable_aggregator.store.maintenance.transfer import copy_store
-from deniable_aggregator.store.schema import metadata
+from deniable_aggregator.doors.cli import store as store_readers
+from deniable_aggregator.keeping.audit import SERVER, AuditAction, AuditRecord
+from deniable_aggregator.keeping.store.backup import backup, restore
+from deniable_aggregator.keeping.store.schema import metadata
+from deniable_aggregator.keeping.store.transfer import copy_store
 from tests.aggregator.api.estimate_table.filled import ACCEPT_DAYS, LENGTHS, table, write
 from tests.aggregator.cli.test_store import refused, succeed
 from tests.aggregator.service import TODAY

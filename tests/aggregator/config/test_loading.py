@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from deniable_aggregator.config.loading import (
+from deniable_aggregator.keeping.setting_constraints import redact
+from deniable_aggregator.keeping.settings import CONSTRAINTS, DEFAULTS, Settings
+from deniable_aggregator.keeping.settings_files import (
     ConfigurationError,
     example_file,
     load,
@@ -16,8 +18,6 @@ from deniable_aggregator.config.loading import (
     setting_rows,
     variable_name,
 )
-from deniable_aggregator.config.redaction import redact
-from deniable_aggregator.config.settings import CONSTRAINTS, DEFAULTS, Settings
 from deniable_shared.errors import ParameterError
 from tests.command_line import deniable
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from deniable_aggregator.tallies.base import oracle_tally_for
+from deniable_aggregator.counting.tallies.base import oracle_tally_for
 from deniable_shared.letters import END, Machine
 from deniable_shared.letters.machine import CodeTable
 from deniable_shared.mechanisms import Trie

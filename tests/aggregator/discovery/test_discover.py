@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from deniable_aggregator.discovery.discover import discover
+from deniable_aggregator.answering.discovery.discover import discover
 from tests.aggregator.discovery.small import SALT, SmallCode, small_trie, supports
 
 LEVELS = 4

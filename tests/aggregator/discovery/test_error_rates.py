@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from deniable_aggregator.discovery.discover import discover
+from deniable_aggregator.answering.discovery.discover import discover
 from tests.aggregator.discovery.small import SALT, SmallCode, small_trie, supports
 
 RUNS = 6

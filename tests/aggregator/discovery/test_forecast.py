@@ -9,8 +9,8 @@ import pytest
 
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.discovery.discover import discover
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.answering.discovery.discover import discover
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared import registry
 from deniable_shared.planning.discovery import example_of
 

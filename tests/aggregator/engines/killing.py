@@ -6,7 +6,7 @@ import os
 import signal
 from typing import TYPE_CHECKING
 
-from deniable_aggregator.engines import Kernel
+from deniable_aggregator.answering.engines import Kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from deniable_aggregator.engines.schemas import REPORTS
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.answering.engines.counters import REPORTS
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared import registry
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from distributed import Client, LocalCluster
 
-from deniable_aggregator.engines import Kernel, dask_cluster, processes
+from deniable_aggregator.answering.engines import Kernel, dask_cluster, processes
 from tests.aggregator.engines.killing import KillingKernel
 from tests.aggregator.engines.reported import SPECS, batch_of, random_rows, write_files
 

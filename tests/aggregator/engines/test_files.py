@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from deniable_aggregator.engines import Kernel, report_files
-from deniable_aggregator.engines.files import read_reports
+from deniable_aggregator.answering.engines import Kernel, report_files
+from deniable_aggregator.answering.engines.kernel import read_reports
 from deniable_shared.errors import ParameterError
 from tests.aggregator.engines.reported import REGISTRY, SPECS, batch_of, random_rows, write_files
 
@@ -49,7 +49,7 @@ def test_files_may_be_anywhere_that_fsspec_reaches(tmp_path):
 
 
 def test_a_file_is_read_in_batches(tmp_path, monkeypatch):
-    monkeypatch.setattr("deniable_aggregator.engines.files.BATCH_ROWS", 10)
+    monkeypatch.setattr("deniable_aggregator.answering.engines.kernel.BATCH_ROWS", 10)
     (file, *_) = write_files(tmp_path, ROWS)
     assert max(batch.num_rows for batch in read_reports(file)) == 10
 

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from deniable_aggregator.answering.engines import TALLIES, Kernel, counters, kernel
+from deniable_aggregator.answering.engines.counters import sums
 from deniable_aggregator.answers.questions import ValueLists
-from deniable_aggregator.engines import TALLIES, Kernel, counters, kernel
-from deniable_aggregator.engines.counters import sums
-from deniable_aggregator.store.encoding import CounterSum
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.counting.tallies import tally_for
+from deniable_aggregator.keeping.store.encoding import CounterSum
 from deniable_shared.errors import ParameterError, WireError
 from tests.aggregator.engines.reported import (
     DAYS,

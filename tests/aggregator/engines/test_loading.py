@@ -12,14 +12,18 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator import Store
-from deniable_aggregator.dates import epoch_of
-from deniable_aggregator.engines import Kernel
-from deniable_aggregator.engines.counters import encode_sums, sums
-from deniable_aggregator.engines.loading import load_tallies
-from deniable_aggregator.store import InboxRow, StoreRefusedError, StoreUnavailableError
-from deniable_aggregator.store.encoding import CounterSum
-from deniable_aggregator.store.tables import loading
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.answering.engines import Kernel
+from deniable_aggregator.answering.engines.counters import encode_sums, sums
+from deniable_aggregator.answering.engines.loading import load_tallies
+from deniable_aggregator.answers.dates import epoch_of
+from deniable_aggregator.counting.tallies import tally_for
+from deniable_aggregator.keeping.store import (
+    InboxRow,
+    StoreRefusedError,
+    StoreUnavailableError,
+    loading,
+)
+from deniable_aggregator.keeping.store.encoding import CounterSum
 from deniable_shared import registry
 from tests.aggregator.engines.reported import DAYS, KEYS, REGISTRY, SPECS, batch_of, random_rows
 from tests.aggregator.stored import add_key, execute, fold, key_administrator

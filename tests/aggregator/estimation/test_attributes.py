@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 from deniable.randomizers import randomizer_for
+from deniable_aggregator.answering.estimation.selection import estimate_shares
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation.shares.estimate import estimate_shares
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_aggregator.media.terminal import drawn_table
-from deniable_aggregator.tallies import tally_for
 from deniable_aggregator.telling.tables import tables_of
 from deniable_shared import registry, wire
 from deniable_shared.errors import ParameterError

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.answers.answer import Answer
-from deniable_aggregator.estimation.segments.closeness import (
+from deniable_aggregator.answering.estimation.segment_closeness import (
     closeness_notices,
     segment_closeness,
 )
+from deniable_aggregator.answers.answer import Answer
+from deniable_aggregator.counting.statistics.consistency import earth_mover, total_variation
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_aggregator.media.terminal import print_document
-from deniable_aggregator.statistics.distances import earth_mover, total_variation
-from deniable_aggregator.tallies import tally_for
 from deniable_aggregator.telling.meaning import closeness_in_words
 from deniable_aggregator.telling.tell import tell
 from deniable_analysis.result import Result

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from deniable_aggregator.answering.estimation.selection import estimate_shares
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.simulated import drawn, holders, spec_of
 

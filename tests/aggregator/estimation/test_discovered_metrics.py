@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from deniable_aggregator.answering.estimation.selection import estimate_shares
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation.shares.estimate import estimate_shares
-from deniable_aggregator.statistics.hashed.trie_shares import planted_strings
-from deniable_aggregator.tallies import tally_for
-from deniable_aggregator.tallies.trie_rows import KeptRows, StringPlaces
+from deniable_aggregator.counting.statistics.trie_estimates import planted_strings
+from deniable_aggregator.counting.tallies import tally_for
+from deniable_aggregator.counting.tallies.trie import KeptRows, StringPlaces
 from deniable_shared.errors import ParameterError
 from tests.aggregator.tries import drawn_points, drawn_reports, random_words, words_spec
 from tests.privacy.specs import trie

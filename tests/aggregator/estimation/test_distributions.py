@@ -13,9 +13,9 @@ from scipy import stats
 
 from benchmarks.distributions import drawn as draw_tally
 from benchmarks.distributions import populations, spec_of
-from deniable_aggregator.estimation.numbers.distributions import QUANTILES, estimate_distribution
-from deniable_aggregator.statistics.histograms.reconstruction import channel, reconstruct
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.answering.estimation.distributions import QUANTILES, estimate_distribution
+from deniable_aggregator.counting.statistics.outcomes import channel, reconstruct
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import DBitFlip, MemoizedDBitFlip, SquareWave

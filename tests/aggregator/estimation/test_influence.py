@@ -8,16 +8,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from deniable_aggregator.answering.change import change
+from deniable_aggregator.answering.estimation.distributions import estimate_distribution
+from deniable_aggregator.answering.estimation.inputs import ChangeRequest, CollectedTallies
+from deniable_aggregator.answering.estimation.means import estimate_mean
+from deniable_aggregator.answering.estimation.segments import estimate_within_segment
+from deniable_aggregator.answering.estimation.selection import estimate_shares
 from deniable_aggregator.answers.questions import ChangeQuery, EstimateOptions
-from deniable_aggregator.estimation.inputs import ChangeRequest, CollectedTallies
-from deniable_aggregator.estimation.numbers.distributions import estimate_distribution
-from deniable_aggregator.estimation.numbers.means import estimate_mean
-from deniable_aggregator.estimation.segments.estimate import estimate_within_segment
-from deniable_aggregator.estimation.shares.estimate import estimate_shares
-from deniable_aggregator.statistics.histograms.reconstruction import channel
-from deniable_aggregator.statistics.influence import allocated_influence
-from deniable_aggregator.tallies import tally_for
-from deniable_aggregator.trends.change import change
+from deniable_aggregator.counting.statistics.influence import allocated_influence
+from deniable_aggregator.counting.statistics.outcomes import channel
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared.mechanisms import ORACLES as ORACLES_BY_NAME
 from deniable_shared.mechanisms import (
     DBitFlip,

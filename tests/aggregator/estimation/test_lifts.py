@@ -8,8 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from deniable_aggregator.answering.estimation.selection import estimate_shares
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from deniable_shared.mechanisms import SampledAttribute, SampledCoefficients
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.answered import as_json

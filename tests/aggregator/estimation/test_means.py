@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable_aggregator.estimation.numbers.means import estimate_mean
+from deniable_aggregator.answering.estimation.means import estimate_mean
 from deniable_aggregator.telling.meaning import explanation
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (

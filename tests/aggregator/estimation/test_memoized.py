@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.estimation.shares.estimate import estimate_shares
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.answering.estimation.selection import estimate_shares
+from deniable_aggregator.counting.tallies import tally_for
 from tests.one_metric import MEMOIZED, spec_of
 from tests.privacy.conformance import secret_of, seeded
 from tests.privacy.walking import distribution

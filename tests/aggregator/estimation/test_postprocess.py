@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 
+from deniable_aggregator.answering.estimation.selection import estimate_shares
 from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.answers.words import POSTPROCESS
-from deniable_aggregator.estimation.shares.estimate import estimate_shares
-from deniable_aggregator.statistics.consistency import base_cut, ibu, norm_sub, power
+from deniable_aggregator.counting.statistics.consistency import base_cut, ibu, norm_sub, power
 from deniable_shared.errors import ParameterError
 from tests.aggregator.answered import answer as answer_of
 from tests.aggregator.answered import as_json

@@ -9,13 +9,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation.segments.estimate import (
+from deniable_aggregator.answering.estimation.segments import (
     estimate_segment_sizes,
     estimate_within_segment,
 )
-from deniable_aggregator.estimation.shares.estimate import estimate_shares
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.answering.estimation.selection import estimate_shares
+from deniable_aggregator.answers.questions import EstimateOptions
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared import registry, wire
 from deniable_shared.attributes import Attribute
 from deniable_shared.errors import ParameterError

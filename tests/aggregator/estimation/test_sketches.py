@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from benchmarks.sketch_detection import Setting, collect, measure, metric, shares_of
+from deniable_aggregator.answering.estimation.selection import estimate_shares
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation.shares.estimate import estimate_shares
-from deniable_aggregator.tallies.sketch import _Places
+from deniable_aggregator.counting.tallies.strings import _Places
 from deniable_shared.errors import ParameterError
 from tests.privacy.specs import sketch, string
 

@@ -7,9 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from deniable_aggregator.estimation.shares.items import combine_specs
-from deniable_aggregator.estimation.shares.slice_shares import SliceEstimator
-from deniable_aggregator.tallies import share_tally_for
+from deniable_aggregator.answering.estimation.items import SliceEstimator, combine_specs
+from deniable_aggregator.counting.tallies import share_tally_for
 from deniable_shared import registry
 from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,

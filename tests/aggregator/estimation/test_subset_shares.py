@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
+from deniable_aggregator.answering.estimation.selection import estimate_shares
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation.shares.estimate import estimate_shares
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import (
     ProjectiveGeometryResponse,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import pytest
 
+from deniable_aggregator.answering.estimation.selection import estimate_shares
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation.shares.estimate import estimate_shares
-from deniable_aggregator.kernels import hashing
+from deniable_aggregator.counting import hash_cells
 from deniable_shared.errors import DomainError, ParameterError
 from deniable_shared.hashing import key
 from deniable_shared.mechanisms import ORACLES
@@ -266,12 +266,12 @@ def test_sketches_of_two_versions_have_the_same_collisions():
 def sketched(spec, values, truth, generator, reports=200_000):
     """The tally of a sketch over a unary encoding, drawn at once."""
     inner, rows, buckets = spec.mechanism.inner.support, spec.mechanism.rows, spec.mechanism.buckets
-    words = hashing.words(values, spec.salt)
+    words = hash_cells.words(values, spec.salt)
     counts = np.zeros((rows, 1 + buckets), np.int64)
     counts[:, 0] = generator.multinomial(reports, np.full(rows, 1 / rows))
     for row, number in enumerate(counts[:, 0].tolist()):
         held = generator.multinomial(number, truth)
-        places = hashing.buckets(words, key(row), buckets)
+        places = hash_cells.buckets(words, key(row), buckets)
         own = np.bincount(places, weights=held, minlength=buckets).astype(np.int64)
         counts[row, 1:] = generator.binomial(own, inner.p) + generator.binomial(
             number - own, inner.q

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from deniable_aggregator import Settings
-from deniable_aggregator.http.browsers import UploadOrigins
+from deniable_aggregator.doors.http.browsers import UploadOrigins
 from deniable_shared.errors import ParameterError
 from tests.aggregator.service import bearer, serving, upload
 

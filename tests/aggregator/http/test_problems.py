@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from deniable_aggregator.api.administration import MAX_REGISTRY_BYTES
-from deniable_aggregator.http.problems import CODES
+from deniable_aggregator.answering.requests import CODES
+from deniable_aggregator.doors.http.administration import MAX_REGISTRY_BYTES
 from tests.aggregator.service import bearer, problem, upload
 
 

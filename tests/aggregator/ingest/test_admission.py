@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from deniable import Client, Response
-from deniable_aggregator.ingest import disk_reserve
+from deniable_aggregator.doors.http import upload_limits
 from deniable_shared import registry
 from tests.aggregator.service import REGISTRY, TODAY, problem, serving, upload
 
@@ -64,7 +64,7 @@ def disk(monkeypatch):
     """The disk of the store, whose free space the test sets."""
     found = SimpleNamespace(free=10 * GIB)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: found)
-    monkeypatch.setattr(disk_reserve, "CACHE_SECONDS", 0.0)
+    monkeypatch.setattr(upload_limits, "CACHE_SECONDS", 0.0)
     return found
 
 
@@ -101,7 +101,7 @@ def test_the_disk_is_looked_at_once_a_second():
         looks.append(now[0])
         return 0
 
-    reserve = disk_reserve.DiskReserve(free, 1, monotonic=lambda: now[0])
+    reserve = upload_limits.DiskReserve(free, 1, monotonic=lambda: now[0])
     for now[0] in (0.0, 0.4, 0.9, 1.0, 1.9, 2.5):
         with pytest.raises(Exception, match="storage_full"):
             reserve.check()

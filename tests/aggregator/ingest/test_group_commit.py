@@ -5,13 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from deniable_aggregator.config.settings import Settings
-from deniable_aggregator.ingest.group_commit import (
+from deniable_aggregator.keeping.group_commit import (
     GroupCommitWriter,
     OverloadedError,
     PendingUpload,
 )
-from deniable_aggregator.store import Outcome, Sender, StoreUnavailableError
+from deniable_aggregator.keeping.settings import Settings
+from deniable_aggregator.keeping.store import Outcome, Sender, StoreUnavailableError
 from deniable_shared import wire
 from deniable_shared.errors import ParameterError
 from tests.aggregator.service import problem, serving, upload

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from deniable_aggregator.config.settings import Settings
-from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.ingest.rate_limit import RateLimiter
+from deniable_aggregator.answering.requests import ProblemError
+from deniable_aggregator.doors.http.upload_limits import RateLimiter
+from deniable_aggregator.keeping.settings import Settings
 from deniable_shared.errors import ParameterError
 from tests import watchdog
 from tests.aggregator.service import problem, serving, upload

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.ingest.flask_route import read_body
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.answering.requests import ProblemError
+from deniable_aggregator.counting.tallies import tally_for
+from deniable_aggregator.doors.http.upload_route import read_body
 from deniable_shared import registry, wire
 from tests.aggregator.service import SPECS, TODAY, bearer, problem, serving, upload
 

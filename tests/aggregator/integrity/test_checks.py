@@ -8,18 +8,17 @@ import numpy as np
 import pytest
 from scipy import special
 
-from deniable_aggregator.integrity.examiner import ALARM_P
-from deniable_aggregator.statistics.bit_tests import ones_distribution
-from deniable_aggregator.statistics.checks import MEANINGS
-from deniable_aggregator.statistics.histograms.reconstruction import channel
-from deniable_aggregator.statistics.tail_bounds import (
+from deniable_aggregator.answering.integrity.examiner import ALARM_P
+from deniable_aggregator.counting.statistics.checks import MEANINGS, ones_distribution
+from deniable_aggregator.counting.statistics.outcomes import channel
+from deniable_aggregator.counting.statistics.tail_bounds import (
     bennett_bound,
     binomial_at_least,
     binomial_at_most,
     evenness_test,
     most_extreme_counts,
 )
-from deniable_aggregator.tallies import base, tally_for
+from deniable_aggregator.counting.tallies import base, tally_for
 from deniable_shared.mechanisms import (
     DBitFlip,
     DiscreteGaussian,

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from deniable_aggregator.integrity.contrast_measures import PARTS, _of_groups
+from deniable_aggregator.answering.integrity.contrasts import PARTS, _of_groups
 from deniable_shared.mechanisms import Support
 
 GROUPS, BUCKETS = 32, 64

@@ -11,13 +11,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from deniable_aggregator import dates
+from deniable_aggregator.answering.estimation.inputs import read_reports
+from deniable_aggregator.answering.integrity.examiner import ALARM_P, Examiner
+from deniable_aggregator.answering.slice_cache import SliceTables
+from deniable_aggregator.answers import dates
 from deniable_aggregator.answers.answer import Answer
-from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange
-from deniable_aggregator.estimation.metric_reports import read_reports
-from deniable_aggregator.integrity.examiner import ALARM_P, Examiner
-from deniable_aggregator.slices.cache import SliceTables
-from deniable_aggregator.statistics.medians import MEDIAN_VARIANCE_FACTOR, medians_of_slices
+from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, DayRange
+from deniable_aggregator.counting.statistics.influence import (
+    MEDIAN_VARIANCE_FACTOR,
+    medians_of_slices,
+)
 from deniable_aggregator.telling.lines import below
 from deniable_aggregator.telling.tell import tell
 from deniable_shared import registry, wire

@@ -8,15 +8,15 @@ import msgspec
 import numpy as np
 import pytest
 
+from deniable_aggregator.answering.estimation.inputs import MetricReports
+from deniable_aggregator.answering.integrity import report
+from deniable_aggregator.answering.integrity.contrasts import KeyComparison
+from deniable_aggregator.answering.integrity.examiner import Examiner
+from deniable_aggregator.answering.integrity.kept_verdicts import KeptVerdicts
+from deniable_aggregator.answering.integrity.slice_medians import SliceMedians
+from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, DayRange
 from deniable_aggregator.answers.measured import Measured
-from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange
-from deniable_aggregator.estimation.metric_reports import MetricReports
-from deniable_aggregator.integrity import notices, report
-from deniable_aggregator.integrity.examiner import Examiner
-from deniable_aggregator.integrity.kept_verdicts import KeptVerdicts
-from deniable_aggregator.integrity.key_contrasts import KeyComparison
-from deniable_aggregator.integrity.slice_medians import SliceMedians
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.counting.tallies import tally_for
 from tests.aggregator.fakes import bits_of_oue, padded_fakes
 from tests.aggregator.simulated import spec_of
 from tests.aggregator.sliced import slice_table
@@ -66,7 +66,7 @@ def test_verdicts_and_warnings_are_those_of_the_slices(table, kept):
     said = [report.summary(found, of, {}) for found, of in ((before, contrasts), (after, uneven))]
     assert said[0] == said[1]
     assert said[0].verdict == "suspicious"
-    warned = [list(notices.of_checks("m", found, {})) for found in (before, after)]
+    warned = [list(report.of_checks("m", found, {})) for found in (before, after)]
     assert warned[0] == warned[1]
     days = [report.by_day(found, {}) for found in (before, after)]
     assert [each for each in days[0] if each.key is None] == days[1]

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from deniable_aggregator.dates import FIRST_DAY, LAST_DAY, DayRange
-from deniable_aggregator.estimation.metric_reports import MetricReports
-from deniable_aggregator.integrity.key_contrasts import KeyComparison
-from deniable_aggregator.store import Slice, TallyTotal
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.answering.estimation.inputs import MetricReports
+from deniable_aggregator.answering.integrity.contrasts import KeyComparison
+from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, DayRange
+from deniable_aggregator.counting.tallies import tally_for
+from deniable_aggregator.keeping.store import Slice, TallyTotal
 from tests.aggregator.sliced import slice_table
 from tests.one_metric import spec_of
 

@@ -8,12 +8,15 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from deniable_aggregator.integrity import day_checks
-from deniable_aggregator.integrity.day_checks import check_days
-from deniable_aggregator.integrity.key_sums import compared_days, compared_sums
-from deniable_aggregator.store import Slice, StoredSlice, TallyTotal
-from deniable_aggregator.store.encoding import encode_counters
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.answering.integrity import day_checks
+from deniable_aggregator.answering.integrity.day_checks import (
+    check_days,
+    compared_days,
+    compared_sums,
+)
+from deniable_aggregator.counting.tallies import tally_for
+from deniable_aggregator.keeping.store import Slice, StoredSlice, TallyTotal
+from deniable_aggregator.keeping.store.encoding import encode_counters
 from tests.aggregator.fakes import honest_payload
 from tests.aggregator.simulated import spec_of
 from tests.aggregator.sliced import slice_table

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniable_aggregator.kernels.bit_sums import bit_sums
+from deniable_aggregator.counting.kernels import bit_sums
 
 
 def naive(groups, rows, size):

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniable_aggregator.kernels import hashing as vectorised
+from deniable_aggregator.counting import hash_cells as vectorised
 from deniable_shared import hashing
 
 

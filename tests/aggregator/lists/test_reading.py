@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deniable_aggregator.lists.reading import checked_values, read_values
+from deniable_aggregator.answers.lists.reading import checked_values, read_values
 from deniable_shared.errors import ParameterError
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deniable_aggregator.media.bars import IntervalBar, Scale
+from deniable_aggregator.media.terminal import IntervalBar, Scale
 from deniable_aggregator.telling.figure import interval_of
 from deniable_shared.commands.ascii import ascii_text
 

@@ -13,10 +13,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deniable_aggregator.answers.answer import Answer, AskedQuestion, Check, Head, Period
-from deniable_aggregator.answers.common import IntegritySummary, IntervalNote, MetricVersion
-from deniable_aggregator.answers.days import Days, Release, Run
-from deniable_aggregator.answers.found import EarlierWindow, FoundNote, HiddenStrings
-from deniable_aggregator.answers.measured import Measured
+from deniable_aggregator.answers.common import (
+    Days,
+    IntegritySummary,
+    IntervalNote,
+    MetricVersion,
+    Release,
+    Run,
+)
+from deniable_aggregator.answers.measured import EarlierWindow, FoundNote, HiddenStrings, Measured
 from deniable_aggregator.answers.row import COLUMNS, Row
 from deniable_aggregator.media.row_formats import FORMATS, encode
 from deniable_aggregator.media.rows import reports_row, rows_of

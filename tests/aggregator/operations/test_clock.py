@@ -7,12 +7,12 @@ import contextlib
 import pytest
 
 from deniable_aggregator import Settings, Store
-from deniable_aggregator.api import readiness
-from deniable_aggregator.catalog import MetricCatalog
-from deniable_aggregator.operations.clock import CONFIRM_SECONDS, JUMP_DAYS, GuardedClock
-from deniable_aggregator.operations.maintenance import Maintenance
-from deniable_aggregator.server.prometheus import PrometheusCollector
-from deniable_aggregator.store import Outcome
+from deniable_aggregator.answering.maintenance import Maintenance
+from deniable_aggregator.doors.http import status
+from deniable_aggregator.doors.server.prometheus import PrometheusCollector
+from deniable_aggregator.keeping.catalog import MetricCatalog
+from deniable_aggregator.keeping.clock import CONFIRM_SECONDS, JUMP_DAYS, GuardedClock
+from deniable_aggregator.keeping.store import Outcome
 from deniable_shared.periods import SECONDS_PER_EPOCH
 from tests.aggregator.service import NEVER_SECONDS, TODAY, Clock, Service, problem, upload
 from tests.aggregator.stored import append, decoded, fold, register, rows
@@ -174,7 +174,7 @@ def test_a_new_store_believes_any_clock(target):
 @pytest.fixture
 def jumped(target, monkeypatch):
     """A server whose clock jumps while it runs."""
-    monkeypatch.setattr(readiness, "CACHE_SECONDS", 0.0)
+    monkeypatch.setattr(status, "CACHE_SECONDS", 0.0)
     settings = Settings(fold_seconds=NEVER_SECONDS, accept_days=ACCEPT_DAYS)
     service = Service(target, settings, passing=Passing())
     service.register()

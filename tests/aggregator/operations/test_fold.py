@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from deniable_aggregator import Store
-from deniable_aggregator.catalog import MetricCatalog
-from deniable_aggregator.operations import fold
-from deniable_aggregator.store import Sender, StoreUnavailableError, TallyKey
+from deniable_aggregator.keeping import fold
+from deniable_aggregator.keeping.catalog import MetricCatalog
+from deniable_aggregator.keeping.store import Sender, StoreUnavailableError, TallyKey
 from deniable_shared import registry, wire
 from tests.aggregator.service import REGISTRY, SPECS, TODAY, serving, upload
 from tests.aggregator.stored import TALLY, add_key, rows
@@ -141,7 +141,7 @@ def test_a_fold_that_fails_loses_nothing(target, monkeypatch):
         send(store, b"\x00\x01\x02")
         with monkeypatch.context() as patch:
             patch.setattr(
-                "deniable_aggregator.store.tables.batch.insert_parts",
+                "deniable_aggregator.keeping.store.batch.insert_parts",
                 lambda *_: (_ for _ in ()).throw(StoreUnavailableError("full")),
             )
             with pytest.raises(StoreUnavailableError):

@@ -7,8 +7,8 @@ import contextlib
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.catalog import MetricCatalog
-from deniable_aggregator.operations.fold import InboxFold
+from deniable_aggregator.keeping.catalog import MetricCatalog
+from deniable_aggregator.keeping.fold import InboxFold
 from tests.aggregator.service import SPECS, problem, serving, upload
 from tests.aggregator.stored import TALLY, THEME, append, counted, decoded, execute, register, rows
 
@@ -50,7 +50,7 @@ def test_its_reports_are_put_off_by_this_server_and_kept_by_devices(service):
 
 
 def test_its_rows_stay_for_the_server_that_can_count_them(service, monkeypatch):
-    monkeypatch.setattr("deniable_aggregator.operations.fold.BATCH_ROWS", 1)
+    monkeypatch.setattr("deniable_aggregator.keeping.fold.BATCH_ROWS", 1)
     for _ in range(3):
         append(service.store, [decoded(b"\x01", metric="late")])
     append(service.store, [decoded(b"\x01")])

@@ -6,11 +6,10 @@ from unittest import mock
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.catalog import MetricCatalog
-from deniable_aggregator.operations.clock import GuardedClock
-from deniable_aggregator.operations.maintenance import Maintenance
-from deniable_aggregator.store import Outcome, StoreUnavailableError
-from deniable_aggregator.store.tables import batch
+from deniable_aggregator.answering.maintenance import Maintenance
+from deniable_aggregator.keeping.catalog import MetricCatalog
+from deniable_aggregator.keeping.clock import GuardedClock
+from deniable_aggregator.keeping.store import Outcome, StoreUnavailableError, batch
 from tests.aggregator.service import TODAY, Clock
 from tests.aggregator.stored import TALLY, THEME, append, counted, decoded, fold, register, rows
 

@@ -9,10 +9,10 @@ import os
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.catalog import MetricCatalog
-from deniable_aggregator.operations.clock import GuardedClock
-from deniable_aggregator.operations.fold import InboxFold
-from deniable_aggregator.operations.maintenance import Maintenance
+from deniable_aggregator.answering.maintenance import Maintenance
+from deniable_aggregator.keeping.catalog import MetricCatalog
+from deniable_aggregator.keeping.clock import GuardedClock
+from deniable_aggregator.keeping.fold import InboxFold
 from deniable_shared import registry, wire
 from tests.aggregator.service import REGISTRY, SPECS, TODAY, Clock, bearer, problem, upload
 from tests.aggregator.stored import (

@@ -14,16 +14,16 @@ from click.testing import CliRunner
 from sqlalchemy import Engine, event
 
 from deniable_aggregator import Settings, Store, create_app
-from deniable_aggregator.audit import COMMAND_LINE
-from deniable_aggregator.catalog import MetricCatalog
-from deniable_aggregator.dates import day_of, epoch_of
-from deniable_aggregator.operations.clock import GuardedClock
-from deniable_aggregator.operations.maintenance import Maintenance
-from deniable_aggregator.operations.roll_up import Period, RollUp, roll_up
-from deniable_aggregator.security.keys import create_key
-from deniable_aggregator.slices.cache import SliceTables
-from deniable_aggregator.store.tables import rolled as rolled_table
-from deniable_aggregator.store.tables.rolled import RolledPeriods
+from deniable_aggregator.answering.maintenance import Maintenance
+from deniable_aggregator.answering.roll_up import Period, RollUp, roll_up
+from deniable_aggregator.answering.slice_cache import SliceTables
+from deniable_aggregator.answers.dates import day_of, epoch_of
+from deniable_aggregator.keeping.audit import COMMAND_LINE
+from deniable_aggregator.keeping.catalog import MetricCatalog
+from deniable_aggregator.keeping.clock import GuardedClock
+from deniable_aggregator.keeping.keys import create_key
+from deniable_aggregator.keeping.store import rolled as rolled_table
+from deniable_aggregator.keeping.store.rolled import RolledPeriods
 from tests.aggregator.served import shares
 from tests.aggregator.service import NEVER_SECONDS, SPECS, TODAY, Clock, bearer
 from tests.aggregator.stored import (

@@ -5,12 +5,12 @@ import re
 import pytest
 from flask import Response, request
 
-from deniable_aggregator.asking.errors import AskingError
-from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.pages import routes
-from deniable_aggregator.pages.paths import needs_session
-from deniable_aggregator.pages.visit import current_visit, require_administrator
-from deniable_aggregator.store import StoreUnavailableError
+from deniable_aggregator.answering.requests import ProblemError
+from deniable_aggregator.asking.credentials import AskingError
+from deniable_aggregator.doors.pages import routes
+from deniable_aggregator.doors.pages.rendering import needs_session
+from deniable_aggregator.doors.pages.visit import current_visit, require_administrator
+from deniable_aggregator.keeping.store import StoreUnavailableError
 from tests.aggregator.pages.visiting import FROM_OUR_PAGE, form_token
 from tests.aggregator.service import serving
 

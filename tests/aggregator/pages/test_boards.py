@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from deniable_aggregator.security.keys import create_key
+from deniable_aggregator.keeping.keys import create_key
 from tests.aggregator.pages.visiting import FROM_OUR_PAGE, form_token
 from tests.aggregator.service import APPLICATION, TODAY, serving, upload
 

@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from deniable_aggregator.pages import rendering, states
-from deniable_aggregator.pages.addresses import address, changed
-from deniable_aggregator.pages.parts import Card, Part, Picture, Sorting
+from deniable_aggregator.doors.pages import parts, rendering
+from deniable_aggregator.doors.pages.parts import Card, Part, Picture, Sorting
+from deniable_aggregator.doors.pages.rendering import address, changed
 from deniable_aggregator.telling.document import Badge, Column, Link, Row, Table, text_table
 from deniable_aggregator.telling.figure import Figure, Line, Lines, Moment, interval_of
 
@@ -85,7 +85,7 @@ PARTS = {
     ),
     "warnings(shown)": [EVIL],
     "notice('error', shown)": EVIL,
-    "state(shown)": states.failed(EVIL),
+    "state(shown)": parts.failed(EVIL),
     "empty(shown, shown, shown)": EVIL,
     "command(shown)": EVIL,
     "field('a', 'b', shown, hint=shown, error=shown, placeholder=shown)": EVIL,
@@ -144,11 +144,11 @@ def test_an_address_keeps_texts_from_acting_and_leaves_out_what_is_empty():
 @pytest.mark.parametrize(
     "state",
     [
-        states.no_metrics("flightdeck"),
-        states.no_reports(4000, "A share of 10%"),
-        states.suspicious("/health"),
-        states.all_excluded(),
-        states.stopped(date(2026, 10, 12)),
+        parts.no_metrics("flightdeck"),
+        parts.no_reports(4000, "A share of 10%"),
+        parts.suspicious("/health"),
+        parts.all_excluded(),
+        parts.stopped(date(2026, 10, 12)),
     ],
     ids=lambda state: state.title,
 )

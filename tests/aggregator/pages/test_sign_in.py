@@ -6,9 +6,9 @@ import re
 import pytest
 
 from deniable_aggregator import Settings
-from deniable_aggregator.pages.sign_in import routes
-from deniable_aggregator.pages.sign_in.next_page import local_page
-from deniable_aggregator.pages.sign_in.routes import WRONG_TOKENS
+from deniable_aggregator.doors.pages import sign_in
+from deniable_aggregator.doors.pages.errors import local_page
+from deniable_aggregator.doors.pages.sign_in import WRONG_TOKENS
 from deniable_shared.periods import SECONDS_PER_EPOCH
 from tests.aggregator.pages.visiting import FROM_OUR_PAGE, cookies_of, form_token
 from tests.aggregator.service import TODAY, bearer, problem, serving
@@ -245,7 +245,7 @@ def test_wrong_tokens_are_explained_only_so_often_and_a_right_one_always_enters(
 
 def test_a_key_opens_only_so_many_sessions(fresh, monkeypatch):
     """Each is an entry in the audit log, which is never deleted."""
-    monkeypatch.setattr(routes, "SIGN_INS_OF_KEY", (3, 0.0))
+    monkeypatch.setattr(sign_in, "SIGN_INS_OF_KEY", (3, 0.0))
     assert [fresh.sign_in().status_code for _ in range(4)] == [303, 303, 303, 429]
     assert fresh.sign_in(fresh.admin).status_code == 303
     assert len(rows(fresh.store, "SELECT * FROM sessions")) == 1

@@ -5,7 +5,7 @@ from gzip import compress
 
 import pytest
 
-from deniable_aggregator.pages.static_files import address_of, static_file
+from deniable_aggregator.doors.pages.rendering import address_of, static_file
 from tests.aggregator.contrast import contrast
 
 STYLE, SCRIPT = (

@@ -7,16 +7,19 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
+from deniable_aggregator.answering.estimation.estimator import estimate
+from deniable_aggregator.answering.estimation.inputs import (
+    CollectedTallies,
+    EstimateRequest,
+    say_periods,
+)
 from deniable_aggregator.answers.answer import Answer, AskedQuestion
 from deniable_aggregator.answers.common import Notice, ordered_notices
+from deniable_aggregator.answers.dates import epoch_of
 from deniable_aggregator.answers.metrics import MetricDetails, VersionDetails
-from deniable_aggregator.asking.source import NO_LISTS
-from deniable_aggregator.dates import epoch_of
-from deniable_aggregator.estimation.estimator import estimate
-from deniable_aggregator.estimation.inputs import CollectedTallies, EstimateRequest
-from deniable_aggregator.estimation.periods_with_reports import say_periods
-from deniable_aggregator.statistics.repeated_reports import reports_by_period
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.asking.questions import NO_LISTS
+from deniable_aggregator.counting.statistics.intervals import reports_by_period
+from deniable_aggregator.counting.tallies import tally_for
 from tests.aggregator.answered import DAYS, HEAD
 from tests.aggregator.asking.by_method import ByMethod
 

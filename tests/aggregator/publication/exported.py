@@ -7,11 +7,15 @@ from base64 import b64encode
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from deniable_aggregator.answers.registry_history import RegistryHistory
-from deniable_aggregator.publication.export import compile_export, sign_export
-from deniable_aggregator.publication.publish import publish
-from deniable_aggregator.publication.selection import Policy
-from deniable_aggregator.registry_history import chain_entry, registered_entry, removed_entry
+from deniable_aggregator.answers.registry_history import (
+    RegistryHistory,
+    chain_entry,
+    registered_entry,
+    removed_entry,
+)
+from deniable_aggregator.telling.publication.export import compile_export, sign_export
+from deniable_aggregator.telling.publication.publish import publish
+from deniable_aggregator.telling.publication.selection import Policy
 from deniable_shared import registry
 from tests.aggregator.publication.estimated import TallySource
 from tests.aggregator.simulated import drawn

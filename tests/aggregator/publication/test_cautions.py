@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from deniable_aggregator.answers.common import Notice
-from deniable_aggregator.answers.days import KeyLeftOut, Run
+from deniable_aggregator.answers.common import KeyLeftOut, Notice, Run
 from deniable_aggregator.answers.questions import EstimateQuery
 from deniable_aggregator.answers.words import NoticeCode
-from deniable_aggregator.publication.formats import FORMATS
-from deniable_aggregator.publication.notes import NOT_SAID, SAID
-from deniable_aggregator.publication.publish import publish
-from deniable_aggregator.publication.selection import Policy
+from deniable_aggregator.media.publication import FORMATS
+from deniable_aggregator.telling.publication.notes import NOT_SAID, SAID
+from deniable_aggregator.telling.publication.publish import publish
+from deniable_aggregator.telling.publication.selection import Policy
 from tests.aggregator.estimation.test_closeness import Deployment
 from tests.aggregator.publication.estimated import ONE_DAY, TallySource
 from tests.aggregator.publication.test_publishing import source

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from deniable_aggregator.publication import selection
-from deniable_aggregator.publication.publish import publish
-from deniable_aggregator.publication.selection import Policy
+from deniable_aggregator.telling.publication import selection
+from deniable_aggregator.telling.publication.publish import publish
+from deniable_aggregator.telling.publication.selection import Policy
 from tests.aggregator.publication.estimated import TallySource
 from tests.aggregator.simulated import drawn, spec_of
 from tests.repetitions import full_or_small

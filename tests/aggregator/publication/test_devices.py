@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from deniable_aggregator.answers.common import PeriodCounts
+from deniable_aggregator.answers.dates import epoch_of
 from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
-from deniable_aggregator.dates import epoch_of
-from deniable_aggregator.publication.publish import publish
-from deniable_aggregator.publication.selection import Periods, Policy, periods_of
+from deniable_aggregator.telling.publication.publish import publish
+from deniable_aggregator.telling.publication.selection import Periods, Policy, periods_of
 from deniable_shared.mechanisms import ORACLES
 from tests.aggregator.publication.estimated import TallySource
 from tests.aggregator.simulated import drawn, spec_of

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from cryptography.exceptions import InvalidSignature
 
-from deniable_aggregator.publication.formats import markdown_text
-from deniable_aggregator.publication.publish import publish
-from deniable_aggregator.publication.selection import Policy
+from deniable_aggregator.media.publication import markdown_text
+from deniable_aggregator.telling.publication.publish import publish
+from deniable_aggregator.telling.publication.selection import Policy
 from deniable_shared.mechanisms import ORACLES
 from tests.aggregator.publication import exported
 from tests.aggregator.publication.test_publishing import source

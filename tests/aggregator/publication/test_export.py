@@ -10,14 +10,14 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from msgspec.structs import replace
 
-from deniable_aggregator.publication.export import (
+from deniable_aggregator.answers.registry_history import chain_entry
+from deniable_aggregator.telling.publication.export import (
     CONTEXT,
     ExportError,
     compile_export,
     open_export,
     sign_export,
 )
-from deniable_aggregator.registry_history import chain_entry
 from deniable_shared.errors import ParameterError
 from tests.aggregator.publication import exported
 from tests.aggregator.publication.exported import KEY, OTHER_KEY, PUBLIC_KEY

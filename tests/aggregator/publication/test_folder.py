@@ -16,12 +16,17 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from deniable_aggregator.publication.document import everything_registered
-from deniable_aggregator.publication.export import open_export
-from deniable_aggregator.publication.folder import digest_of_folder, folder_files, write_folder
-from deniable_aggregator.publication.formats import FORMATS, sheet
-from deniable_aggregator.publication.publish import publish
-from deniable_aggregator.publication.selection import Policy
+from deniable_aggregator.media.publication import (
+    FORMATS,
+    digest_of_folder,
+    folder_files,
+    sheet,
+    write_folder,
+)
+from deniable_aggregator.telling.publication.document import everything_registered
+from deniable_aggregator.telling.publication.export import open_export
+from deniable_aggregator.telling.publication.publish import publish
+from deniable_aggregator.telling.publication.selection import Policy
 from deniable_shared import __version__
 from deniable_shared.errors import ParameterError
 from tests.aggregator.publication import exported
@@ -31,8 +36,8 @@ from tests.aggregator.publication.test_publishing import source
 MADE = """
 import sys
 from pathlib import Path
-from deniable_aggregator.publication.export import open_export
-from deniable_aggregator.publication.folder import folder_files, write_folder
+from deniable_aggregator.telling.publication.export import open_export
+from deniable_aggregator.media.publication import folder_files, write_folder
 write_folder(folder_files(open_export(Path(sys.argv[1]).read_bytes())), Path(sys.argv[2]))
 """
 

@@ -16,18 +16,18 @@ from deniable_aggregator.answers.common import PeriodCounts
 from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
 from deniable_aggregator.media.pictures.svg import svg
-from deniable_aggregator.publication.document import document_of
-from deniable_aggregator.publication.formats import csv_text
-from deniable_aggregator.publication.notes import presence_warnings
-from deniable_aggregator.publication.publication import PublishedRow, Rounded
-from deniable_aggregator.publication.publish import (
+from deniable_aggregator.media.publication import csv_text
+from deniable_aggregator.telling.numbers import estimate_of, range_of
+from deniable_aggregator.telling.publication.document import document_of
+from deniable_aggregator.telling.publication.notes import presence_warnings
+from deniable_aggregator.telling.publication.publication import PublishedRow, Rounded
+from deniable_aggregator.telling.publication.publish import (
     NotPublishedError,
     presence,
     publish,
     share_row,
 )
-from deniable_aggregator.publication.selection import Periods, Policy, read_population
-from deniable_aggregator.telling.numbers import estimate_of, range_of
+from deniable_aggregator.telling.publication.selection import Periods, Policy, read_population
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import ORACLES
 from tests.aggregator.answered import DAYS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deniable_aggregator.publication.document import question_in_words
+from deniable_aggregator.telling.publication.document import question_in_words
 from deniable_shared import registry
 
 REGISTRY = registry.parse(

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
+from deniable_aggregator.counting.statistics.outcomes import channel
 from deniable_aggregator.media.pictures.svg import svg
-from deniable_aggregator.publication.document import document_of
-from deniable_aggregator.publication.formats import FORMATS
-from deniable_aggregator.publication.publish import publish
-from deniable_aggregator.publication.selection import Policy
-from deniable_aggregator.statistics.histograms.reconstruction import channel
+from deniable_aggregator.media.publication import FORMATS
 from deniable_aggregator.telling.numbers import estimate_of, name_of, range_of
+from deniable_aggregator.telling.publication.document import document_of
+from deniable_aggregator.telling.publication.publish import publish
+from deniable_aggregator.telling.publication.selection import Policy
 from deniable_shared import registry
 from tests.aggregator.estimation.test_sketches import tally
 from tests.aggregator.publication.estimated import TallySource, details

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from deniable_aggregator.answers.dates import day_of
 from deniable_aggregator.asking import AskingError, HttpSource
-from deniable_aggregator.dates import day_of
-from deniable_aggregator.report import write_report
-from deniable_aggregator.security.keys import create_key
+from deniable_aggregator.keeping.keys import create_key
+from deniable_aggregator.media.report import write_report
 from deniable_shared import registry, wire
 from deniable_shared.errors import ParameterError
 from tests.aggregator.fakes import bits_of_oue

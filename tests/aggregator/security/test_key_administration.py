@@ -11,15 +11,15 @@ import pytest
 from msgspec.structs import replace
 
 from deniable_aggregator import Store
-from deniable_aggregator.audit import COMMAND_LINE, verify_chain
-from deniable_aggregator.security.key_administration import (
+from deniable_aggregator.keeping.audit import COMMAND_LINE, verify_chain
+from deniable_aggregator.keeping.key_administration import (
     KeyAdministrator,
     KeyStateError,
     NoSuchKeyError,
     public_key,
 )
-from deniable_aggregator.security.key_verifier import KeyVerifier
-from deniable_aggregator.security.keys import MAX_DAYS
+from deniable_aggregator.keeping.key_verifier import KeyVerifier
+from deniable_aggregator.keeping.keys import MAX_DAYS
 from deniable_shared.errors import ParameterError
 from tests.aggregator.service import TODAY, Clock
 from tests.aggregator.stored import key_administrator

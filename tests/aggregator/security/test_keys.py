@@ -5,11 +5,10 @@ import contextlib
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.dates import format_day
-from deniable_aggregator.security.key_verifier import CACHE_SECONDS, KeyVerifier
-from deniable_aggregator.security.keys import ExpiredKeyError, create_key
-from deniable_aggregator.security.known_names import READ_BURST
-from deniable_aggregator.store import StoreUnavailableError
+from deniable_aggregator.answers.dates import format_day
+from deniable_aggregator.keeping.key_verifier import CACHE_SECONDS, KeyVerifier
+from deniable_aggregator.keeping.keys import READ_BURST, ExpiredKeyError, create_key
+from deniable_aggregator.keeping.store import StoreUnavailableError
 from deniable_shared.errors import ParameterError
 from tests.aggregator.service import TODAY, Clock, problem, upload
 from tests.aggregator.stored import execute, key_administrator, rows

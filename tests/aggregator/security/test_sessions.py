@@ -5,13 +5,12 @@ import re
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.security.key_verifier import KeyVerifier
-from deniable_aggregator.security.keys import create_key
-from deniable_aggregator.security.known_names import READ_BURST
-from deniable_aggregator.security.sessions import CACHE_SECONDS, SESSION_SECONDS, SessionKeeper
-from deniable_aggregator.store import StoreUnavailableError
-from deniable_aggregator.store.maintenance.backup import backup, restore
-from deniable_aggregator.store.maintenance.transfer import export_store
+from deniable_aggregator.keeping.key_verifier import KeyVerifier
+from deniable_aggregator.keeping.keys import READ_BURST, create_key
+from deniable_aggregator.keeping.sessions import CACHE_SECONDS, SESSION_SECONDS, SessionKeeper
+from deniable_aggregator.keeping.store import StoreUnavailableError
+from deniable_aggregator.keeping.store.backup import backup, restore
+from deniable_aggregator.keeping.store.transfer import export_store
 from deniable_shared.periods import SECONDS_PER_EPOCH
 from tests.aggregator.service import TODAY
 from tests.aggregator.stored import key_administrator, rows

@@ -10,8 +10,8 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from deniable_aggregator.config.loading import FILE_VARIABLE, PREFIX, load, variable_name
-from deniable_aggregator.config.settings import CONSTRAINTS
+from deniable_aggregator.keeping.settings import CONSTRAINTS
+from deniable_aggregator.keeping.settings_files import FILE_VARIABLE, PREFIX, load, variable_name
 from deniable_shared.commands.table import find_command
 from tests.command_line import deniable
 

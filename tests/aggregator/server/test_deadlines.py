@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
-from deniable_aggregator.server.deadlines import Deadlines
+from deniable_aggregator.doors.server.bodies import Deadlines
 
 
 def test_a_wait_that_takes_too_long_is_told_once_and_others_are_not():

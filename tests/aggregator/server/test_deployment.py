@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from deniable_aggregator.api.readiness import OK
-from deniable_aggregator.config.settings import CONSTRAINTS, Settings
-from deniable_aggregator.http.problems import CODES
-from deniable_aggregator.server.prometheus import PrometheusCollector
-from deniable_aggregator.server.questions import QuestionProcesses
+from deniable_aggregator.answering.requests import CODES
+from deniable_aggregator.doors.http.status import OK
+from deniable_aggregator.doors.server.prometheus import PrometheusCollector
+from deniable_aggregator.doors.server.questions import QuestionProcesses
+from deniable_aggregator.keeping.settings import CONSTRAINTS, Settings
 from tests.aggregator.service import serving, upload
 
 DOCS = Path(__file__).parents[3] / "docs" / "operations"

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from deniable_aggregator.server.log_format import (
+from deniable_aggregator.doors.server.log_format import (
     INTERVAL_SECONDS,
     OURS,
     JsonFormatter,

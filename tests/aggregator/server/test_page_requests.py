@@ -4,10 +4,9 @@ import asyncio
 
 import pytest
 
-from deniable_aggregator.server.answer_body import AnswerBody
-from deniable_aggregator.server.flask_bridge import FlaskBridge
-from deniable_aggregator.server.thread_pool import BoundedThreadPool
-from deniable_aggregator.server.wsgi_call import Response
+from deniable_aggregator.doors.server.bodies import AnswerBody
+from deniable_aggregator.doors.server.flask_bridge import BoundedThreadPool, FlaskBridge
+from deniable_aggregator.doors.server.wsgi_call import Response
 from tests.aggregator.service import bearer, serving
 
 FORM = {"content-type": "application/x-www-form-urlencoded", "origin": "http://127.0.0.1:8787"}

@@ -9,11 +9,11 @@ import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from deniable_aggregator.config.settings import Settings
-from deniable_aggregator.ingest.histogram import Histogram
-from deniable_aggregator.server.prometheus import PrometheusCollector
-from deniable_aggregator.server.questions import QuestionProcesses
-from deniable_aggregator.store import StoreUnavailableError
+from deniable_aggregator.doors.server.prometheus import PrometheusCollector
+from deniable_aggregator.doors.server.questions import QuestionProcesses
+from deniable_aggregator.keeping.group_commit import Histogram
+from deniable_aggregator.keeping.settings import Settings
+from deniable_aggregator.keeping.store import StoreUnavailableError
 from tests.aggregator.service import upload
 from tests.ports import free_port
 from tests.waiting import wait_until
@@ -101,7 +101,7 @@ def test_what_is_known_without_the_store_does_not_wait_for_it(service, telemetry
         return wait_and_answer
 
     store = service.store
-    monkeypatch.setattr("deniable_aggregator.server.prometheus.PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr("deniable_aggregator.doors.server.prometheus.PATIENCE_SECONDS", 0.1)
     monkeypatch.setattr(store.keys, "mark_used", late(store.keys.mark_used))
     monkeypatch.setattr(store, "usage", late(store.usage))
     try:

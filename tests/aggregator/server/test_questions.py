@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from deniable_aggregator.config.settings import Settings
-from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.server import answer_body, flask_bridge, questions
-from deniable_aggregator.server.questions import QuestionProcesses
-from deniable_aggregator.server.wsgi_call import Request
+from deniable_aggregator.answering.requests import ProblemError
+from deniable_aggregator.doors.server import bodies, flask_bridge, questions
+from deniable_aggregator.doors.server.questions import QuestionProcesses
+from deniable_aggregator.doors.server.wsgi_call import Request
+from deniable_aggregator.keeping.settings import Settings
 
 QUESTION = Request("GET", "/v1/metrics", "", "1.1", "http", [])
 
 ECHO = """
 import os, socket, sys
-from deniable_aggregator.server.question_frames import encode_answer, read_question
-from deniable_aggregator.server.wsgi_call import Response
+from deniable_aggregator.doors.server.wsgi_call import encode_answer, read_question
+from deniable_aggregator.doors.server.wsgi_call import Response
 sys.stdin.buffer.readline()
 connection = socket.socket(fileno=int(sys.argv[1]))
 os.write(0, b"1")
@@ -147,7 +147,7 @@ def test_an_answer_without_room_for_its_file_is_refused(monkeypatch):
 
     async def ask(processes):
         with monkeypatch.context() as patched:
-            patched.setattr(answer_body, "TemporaryFile", no_room)
+            patched.setattr(bodies, "TemporaryFile", no_room)
             with pytest.raises(ProblemError) as refused:
                 await processes.answer(QUESTION, b"x" * (3 << 20))
         assert refused.value.code == "question_unanswered"
@@ -162,13 +162,13 @@ def test_a_piece_that_has_no_room_as_a_whole_is_not_kept_in_part(monkeypatch):
             return super().write(content[: (2 << 20) - self.tell()])
 
     async def receive():
-        body = answer_body.AnswerBody()
+        body = bodies.AnswerBody()
         await body.add(bytes(1 << 20))
         await body.add(bytes(1 << 20))
         with pytest.raises(OSError, match="No space left"):
             await body.add(b"x")
 
-    monkeypatch.setattr(answer_body, "TemporaryFile", lambda **_: NearlyFull())
+    monkeypatch.setattr(bodies, "TemporaryFile", lambda **_: NearlyFull())
     asyncio.run(receive())
 
 

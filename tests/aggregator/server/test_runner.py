@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deniable_aggregator import Settings
-from deniable_aggregator.server import runner
+from deniable_aggregator.doors.server import runner
 from tests.ports import free_port
 
 

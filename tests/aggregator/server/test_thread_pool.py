@@ -5,8 +5,8 @@ import threading
 
 import pytest
 
-from deniable_aggregator.http.problems import ProblemError
-from deniable_aggregator.server.thread_pool import BoundedThreadPool
+from deniable_aggregator.answering.requests import ProblemError
+from deniable_aggregator.doors.server.flask_bridge import BoundedThreadPool
 
 
 async def code(work):

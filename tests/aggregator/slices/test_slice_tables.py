@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.catalog import MetricCatalog
-from deniable_aggregator.slices.cache import SliceTables
-from deniable_aggregator.store.tables import waiting
+from deniable_aggregator.answering.slice_cache import SliceTables
+from deniable_aggregator.keeping.catalog import MetricCatalog
+from deniable_aggregator.keeping.store import stored_slices
 from tests.aggregator.service import TODAY
 from tests.aggregator.stored import THEME, add_key, append, decoded, fold, register
 
@@ -138,6 +138,6 @@ def test_what_was_left_out_for_being_too_much_is_read_once_it_is_counted(store, 
     tables, entry = SliceTables(store), entry_of(store)
     whole = tables.table(entry, 0, TODAY).reports.sum()
     with monkeypatch.context() as patched:
-        patched.setattr(waiting, "MOST_BYTES", 1)
+        patched.setattr(stored_slices, "MOST_BYTES", 1)
         assert tables.table(entry, 0, TODAY).reports.sum() < whole
     assert tables.table(entry, 0, TODAY).reports.sum() == whole

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniable_aggregator.statistics.binomial import (
+from deniable_aggregator.counting.statistics.binomial import (
     clopper_pearson_limits,
     finite_population_limits,
     is_small_count,
     null_scores,
 )
-from deniable_aggregator.statistics.intervals import z_for_alpha
-from deniable_aggregator.tallies import SupportCounts
+from deniable_aggregator.counting.statistics.intervals import z_for_alpha
+from deniable_aggregator.counting.tallies import SupportCounts
 from deniable_shared.mechanisms import GeneralizedRandomizedResponse, OptimizedUnaryEncoding
 
 REPORTS = 150

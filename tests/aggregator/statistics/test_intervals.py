@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from deniable_aggregator.statistics.intervals import (
+from deniable_aggregator.counting.statistics.intervals import (
     alpha_per_interval,
     detect,
     z_for_alpha,

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
+from deniable_aggregator.answering.estimation.distributions import estimate_distribution
+from deniable_aggregator.answering.estimation.means import estimate_mean
+from deniable_aggregator.answering.estimation.selection import estimate_shares
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.estimation.numbers.distributions import estimate_distribution
-from deniable_aggregator.estimation.numbers.means import estimate_mean
-from deniable_aggregator.estimation.shares.estimate import estimate_shares
-from deniable_aggregator.statistics.repeated_reports import (
+from deniable_aggregator.counting.statistics.intervals import (
     repeats_of,
     reports_by_period,
     shared_pairs,
     shared_pairs_across_specs,
 )
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared.mechanisms import (
     MemoizedDBitFlip,
     MemoizedOneBitMean,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from deniable_aggregator.statistics.hashed.sum_law import SumLaw
+from deniable_aggregator.counting.statistics.sketch_rows import SumLaw
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -6,8 +6,8 @@ import msgpack
 import numpy as np
 import pytest
 
-from deniable_aggregator.store.encoding import CounterSum, encode_counters
-from deniable_aggregator.store.encoding.counters import encode_places
+from deniable_aggregator.keeping.store.counters import encode_places
+from deniable_aggregator.keeping.store.encoding import CounterSum, encode_counters
 
 DRAWN = np.random.default_rng(12)
 

@@ -7,8 +7,8 @@ import contextlib
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.store import NewDiscovery
-from deniable_aggregator.store.maintenance.transfer import copy_store
+from deniable_aggregator.keeping.store import NewDiscovery
+from deniable_aggregator.keeping.store.transfer import copy_store
 from deniable_shared import registry
 
 TODAY = 20_000

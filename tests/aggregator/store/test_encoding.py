@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from deniable_aggregator.store.encoding import (
+from deniable_aggregator.keeping.store.encoding import (
     add_counters,
     count_cells,
     decode_many,

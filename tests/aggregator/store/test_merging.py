@@ -11,12 +11,15 @@ import pytest
 from sqlalchemy import update
 
 from deniable_aggregator import Store
-from deniable_aggregator.store import StoreUnavailableError
-from deniable_aggregator.store.encoding import encode_counters, encode_reports, holds_reports
-from deniable_aggregator.store.schema import tallies
-from deniable_aggregator.store.tables import batch, merging, settling
-from deniable_aggregator.store.tables.merging import merge, worth_merging
-from deniable_aggregator.store.tables.parts import (
+from deniable_aggregator.counting.tallies import tally_for
+from deniable_aggregator.keeping.store import StoreUnavailableError, batch, merging, settling
+from deniable_aggregator.keeping.store.encoding import (
+    encode_counters,
+    encode_reports,
+    holds_reports,
+)
+from deniable_aggregator.keeping.store.merging import merge, worth_merging
+from deniable_aggregator.keeping.store.parts import (
     WHOLE_BYTES,
     NewPart,
     SliceNumbers,
@@ -26,7 +29,7 @@ from deniable_aggregator.store.tables.parts import (
     lock_parts,
     read_bodies,
 )
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.keeping.store.schema import tallies
 from deniable_shared import registry
 from tests.aggregator.service import TODAY
 from tests.aggregator.stored import (
@@ -327,12 +330,12 @@ def test_parts_that_two_servers_settle_at_once_are_counted_once(target):
         read = merging.merge
 
         def meanwhile(*args, **options):
-            with mock.patch("deniable_aggregator.store.tables.settling.merge", read):
+            with mock.patch("deniable_aggregator.keeping.store.settling.merge", read):
                 settle(two, TODAY)
             return read(*args, **options)
 
         one.inbox.close_epochs(TODAY + 1)
-        with mock.patch("deniable_aggregator.store.tables.settling.merge", meanwhile):
+        with mock.patch("deniable_aggregator.keeping.store.settling.merge", meanwhile):
             assert not settle(one, TODAY)
         assert counted(one) == [0, 6, 0]
         assert parts(one) == 1

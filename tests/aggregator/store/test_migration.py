@@ -13,13 +13,11 @@ from alembic.migration import MigrationContext
 from sqlalchemy import inspect
 
 from deniable_aggregator import Store
-from deniable_aggregator.audit import COMMAND_LINE
-from deniable_aggregator.store import StoreRefusedError
-from deniable_aggregator.store.backends import creation
-from deniable_aggregator.store.backends.opening import open_database
-from deniable_aggregator.store.maintenance import migration
-from deniable_aggregator.store.maintenance.migration import MIGRATIONS, migrate, run_revisions
-from deniable_aggregator.store.schema import LATEST_ESTIMATES, REVISION, metadata
+from deniable_aggregator.keeping.audit import COMMAND_LINE
+from deniable_aggregator.keeping.store import StoreRefusedError, opening, transfer
+from deniable_aggregator.keeping.store.opening import open_database
+from deniable_aggregator.keeping.store.schema import LATEST_ESTIMATES, REVISION, metadata
+from deniable_aggregator.keeping.store.transfer import MIGRATIONS, migrate, run_revisions
 from tests.aggregator.service import TODAY
 from tests.aggregator.stored import TALLY, THEME, append, counted, decoded, execute, fold, register
 
@@ -44,8 +42,8 @@ def later_version(monkeypatch, tmp_path):
     migrations = tmp_path / "migrations"
     shutil.copytree(MIGRATIONS, migrations)
     (migrations / "versions" / f"v{LATER}_notes.py").write_text(LATER_REVISION)
-    monkeypatch.setattr(migration, "MIGRATIONS", migrations)
-    for module in (creation, migration):
+    monkeypatch.setattr(transfer, "MIGRATIONS", migrations)
+    for module in (opening, transfer):
         monkeypatch.setattr(module, "REVISION", LATER)
 
 

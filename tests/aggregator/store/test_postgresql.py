@@ -16,8 +16,8 @@ import pytest
 from sqlalchemy import text
 
 from deniable_aggregator import Store
-from deniable_aggregator.store import Outcome, StoreRefusedError, StoreUnavailableError
-from deniable_aggregator.store.backends.postgresql import PostgresqlDatabase
+from deniable_aggregator.keeping.store import Outcome, StoreRefusedError, StoreUnavailableError
+from deniable_aggregator.keeping.store.postgresql import PostgresqlDatabase
 from deniable_shared import wire
 from tests.aggregator.service import TODAY, serving, upload
 from tests.aggregator.stored import (

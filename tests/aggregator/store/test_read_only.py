@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.store import StoreRefusedError, StoreUnavailableError
-from deniable_aggregator.store.maintenance.backup import backup
+from deniable_aggregator.keeping.store import StoreRefusedError, StoreUnavailableError
+from deniable_aggregator.keeping.store.backup import backup
 from tests.aggregator.stored import append, counted, decoded, execute, fold, register
 
 

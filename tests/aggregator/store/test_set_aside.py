@@ -9,9 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator import Store
-from deniable_aggregator.audit import COMMAND_LINE, verify_chain
-from deniable_aggregator.store import StoreUnavailableError
-from deniable_aggregator.store.tables import set_aside
+from deniable_aggregator.keeping.audit import COMMAND_LINE, verify_chain
+from deniable_aggregator.keeping.store import StoreUnavailableError, batch
 from tests.aggregator.service import TODAY
 from tests.aggregator.stored import TALLY, THEME, append, counted, decoded, fold, register, rows
 from tests.command_line import deniable
@@ -121,9 +120,9 @@ def test_only_what_is_named_is_deleted_and_for_good(store, at):
 
 def test_a_retry_that_is_cut_off_loses_and_repeats_nothing(store, monkeypatch):
     """Rows go in steps; each is done whole with its entry in the audit log, or not at all."""
-    monkeypatch.setattr(set_aside, "MOVED_ROWS", 1)
+    monkeypatch.setattr(batch, "MOVED_ROWS", 1)
     done = []
-    real = set_aside.append
+    real = batch.append
 
     def fail(connection, record):
         if done:
@@ -132,7 +131,7 @@ def test_a_retry_that_is_cut_off_loses_and_repeats_nothing(store, monkeypatch):
         real(connection, record)
 
     with monkeypatch.context() as patch:
-        patch.setattr(set_aside, "append", fail)
+        patch.setattr(batch, "append", fail)
         with pytest.raises(StoreUnavailableError):
             store.set_aside.retry(THEME, **NOBODY)
     fold(store)

@@ -10,9 +10,8 @@ import sys
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.api import readiness
-from deniable_aggregator.store import StoreRefusedError, StoreUnavailableError
-from deniable_aggregator.store.backends import sqlite_connections
+from deniable_aggregator.doors.http import status
+from deniable_aggregator.keeping.store import StoreRefusedError, StoreUnavailableError, sqlite
 from tests.aggregator.service import TODAY, problem, serving, upload
 from tests.aggregator.stored import (
     append,
@@ -134,7 +133,7 @@ def test_a_damaged_file_is_refused_with_what_to_do(tmp_path, damage):
 
 
 def test_a_store_that_another_program_locks_is_no_reason_for_a_backup(tmp_path, monkeypatch):
-    monkeypatch.setattr(sqlite_connections, "BUSY_TIMEOUT_MS", 0)
+    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT_MS", 0)
     path = tmp_path / "store.db"
     Store(path).close()
     with raw(path) as other:
@@ -193,7 +192,7 @@ def refused(service, body, caplog):
 def test_nothing_is_acknowledged_into_a_file_that_was_moved(
     service, tmp_path, away, caplog, monkeypatch, name
 ):
-    monkeypatch.setattr(readiness, "CACHE_SECONDS", 0.0)
+    monkeypatch.setattr(status, "CACHE_SECONDS", 0.0)
     first, second = upload(b"\x00"), upload(b"\x01")
     assert service.send(first).status_code == 204
     (tmp_path / name).rename(away / name)

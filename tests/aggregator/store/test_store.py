@@ -9,13 +9,13 @@ from dataclasses import replace
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.store import (
+from deniable_aggregator.keeping.store import (
     Outcome,
     Sender,
     StoreRefusedError,
     StoreUnavailableError,
 )
-from deniable_aggregator.store.schema import REVISION
+from deniable_aggregator.keeping.store.schema import REVISION
 from deniable_shared import registry, wire
 from tests.aggregator.service import REGISTRY, TODAY
 from tests.aggregator.stored import (
@@ -112,7 +112,7 @@ def test_an_id_belongs_to_the_latest_day_of_its_upload(target):
 
 
 def test_forgetting_many_ids_goes_in_steps_and_to_the_end(target, monkeypatch):
-    monkeypatch.setattr("deniable_aggregator.store.tables.inbox.FORGET_ROWS", 10)
+    monkeypatch.setattr("deniable_aggregator.keeping.store.inbox.FORGET_ROWS", 10)
     with contextlib.closing(Store(target)) as store:
         append(store, [decoded() for _ in range(35)])
         store.inbox.close_epochs(TODAY + 1)

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import linalg
 
-from deniable_aggregator.kernels.walsh_hadamard import walsh_hadamard
-from deniable_aggregator.tallies import oracle_tally_for
+from deniable_aggregator.counting.kernels import walsh_hadamard
+from deniable_aggregator.counting.tallies import oracle_tally_for
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import HadamardResponse, RecursiveHadamardResponse
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import fft
 
-from deniable_aggregator.kernels.projective_space import singer_cycle
-from deniable_aggregator.tallies import oracle_tally_for
+from deniable_aggregator.counting.kernels import singer_cycle
+from deniable_aggregator.counting.tallies import oracle_tally_for
 from deniable_shared.mechanisms import ProjectiveGeometryResponse
 from deniable_shared.mechanisms.oracles.pgr import points
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from benchmarks.rappor import Found, drawn, measure, population
-from deniable_aggregator.estimation.shares.estimate import estimate_shares
-from deniable_aggregator.statistics.hashed.bloom_regression import Cells, regress
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.answering.estimation.selection import estimate_shares
+from deniable_aggregator.counting.statistics.bloom_filters import Cells, regress
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared.mechanisms import Rappor, Support
 from tests.privacy.specs import string
 

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, vstack
 
-from deniable_aggregator.integrity.day_checks import ALARM_P, check_days
-from deniable_aggregator.store import StoredSlice
-from deniable_aggregator.store.encoding import CounterSum, encode_reports, join_reports
-from deniable_aggregator.store.tables.merging import merge
-from deniable_aggregator.store.tables.parts import NewPart
-from deniable_aggregator.tallies import tally_for
+from deniable_aggregator.answering.integrity.day_checks import ALARM_P, check_days
+from deniable_aggregator.counting.tallies import tally_for
+from deniable_aggregator.keeping.store import StoredSlice
+from deniable_aggregator.keeping.store.encoding import CounterSum, encode_reports, join_reports
+from deniable_aggregator.keeping.store.merging import merge
+from deniable_aggregator.keeping.store.parts import NewPart
 from tests.aggregator.sliced import slice_table
 from tests.aggregator.tries import drawn_reports, random_words, words_spec
 from tests.privacy.specs import trie

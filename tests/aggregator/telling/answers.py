@@ -25,13 +25,13 @@ from deniable_aggregator.answers.common import (
     NamedKey,
     Notice,
 )
-from deniable_aggregator.answers.found import (
+from deniable_aggregator.answers.measured import (
     EarlierWindow,
     FoundNote,
     HiddenStrings,
+    Measured,
     SmallestShare,
 )
-from deniable_aggregator.answers.measured import Measured
 from tests.aggregator.answered import DAYS, HEALTH
 
 REPORTS: Final = 200_024

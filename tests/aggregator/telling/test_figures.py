@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from deniable_aggregator.answers.answer import Period
 from deniable_aggregator.answers.common import MetricVersion
+from deniable_aggregator.answers.dates import DayRange
 from deniable_aggregator.answers.measured import Measured
-from deniable_aggregator.dates import DayRange
 from deniable_aggregator.telling.figure_panels import LIFTS_HEADING, PAIRS_HEADING
 from deniable_aggregator.telling.figures import figure_of, trend_figure
 from tests.aggregator.media.pictures.drawn import (

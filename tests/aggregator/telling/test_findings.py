@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
-from deniable_aggregator.answers.common import NamedKey, Notice
-from deniable_aggregator.answers.days import Days, Run
+from deniable_aggregator.answers.common import Days, NamedKey, Notice, Run
 from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.telling.cautions import basis, cautions
 from deniable_aggregator.telling.changes import clear_changes, ways_of_change

@@ -9,13 +9,18 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
-from deniable_aggregator.answers.annotations import Annotation
+from deniable_aggregator.answers.administration import Annotation
 from deniable_aggregator.answers.answer import AlarmNote, Answer, Check, NotCompared
-from deniable_aggregator.answers.common import IntegritySummary, IntervalNote, NamedKey, Notice
-from deniable_aggregator.answers.days import KeyLeftOut, Release, Run
-from deniable_aggregator.answers.found import HiddenStrings
-from deniable_aggregator.answers.measured import Measured
-from deniable_aggregator.answers.segments import SegmentCloseness
+from deniable_aggregator.answers.common import (
+    IntegritySummary,
+    IntervalNote,
+    KeyLeftOut,
+    NamedKey,
+    Notice,
+    Release,
+    Run,
+)
+from deniable_aggregator.answers.measured import HiddenStrings, Measured, SegmentCloseness
 from deniable_aggregator.telling.cautions import (
     beside_title,
     counted_line,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from deniable_aggregator.answering.estimation.selection import estimate_shares
 from deniable_aggregator.answers.common import Notice
-from deniable_aggregator.estimation.shares.estimate import estimate_shares
 from deniable_aggregator.telling.figures import figure_of
 from deniable_aggregator.telling.tell import tell
 from tests.aggregator.answered import answer as answer_of

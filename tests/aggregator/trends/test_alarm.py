@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from deniable_aggregator.answers.questions import SeriesQuery
-from deniable_aggregator.dates import DayRange
-from deniable_aggregator.estimation.inputs import CollectedTallies
-from deniable_aggregator.telling.lines import alarm_lines
-from deniable_aggregator.trends.alarm import (
+from deniable_aggregator.answering.change import (
     MOST_PERIODS,
     ShapesInTurn,
     alarm_note,
     checks_of_shapes,
 )
-from deniable_aggregator.trends.series import series
+from deniable_aggregator.answering.estimation.inputs import CollectedTallies
+from deniable_aggregator.answering.series import series
+from deniable_aggregator.answers.dates import DayRange
+from deniable_aggregator.answers.questions import SeriesQuery
+from deniable_aggregator.telling.lines import alarm_lines
 from deniable_shared.errors import ParameterError
 from tests import one_metric
 from tests.aggregator.answered import DAYS, answer

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from deniable_aggregator.answering.change import change
+from deniable_aggregator.answering.estimation.inputs import ChangeRequest, CollectedTallies
+from deniable_aggregator.answers.dates import DayRange
 from deniable_aggregator.answers.questions import ChangeQuery, ValueLists
-from deniable_aggregator.dates import DayRange
-from deniable_aggregator.estimation.inputs import ChangeRequest, CollectedTallies
-from deniable_aggregator.statistics.intervals import adjust_p_values
-from deniable_aggregator.trends.change import change
+from deniable_aggregator.counting.statistics.intervals import adjust_p_values
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import MemoizedOneBitMean, MemoizedRandomizedResponse, OneBitMean

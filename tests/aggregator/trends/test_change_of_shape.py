@@ -9,19 +9,19 @@ import pytest
 from scipy import stats
 
 from benchmarks.distributions import drawn, populations, spec_of
+from deniable_aggregator.answering.change import change
+from deniable_aggregator.answering.estimation.inputs import ChangeRequest, CollectedTallies
+from deniable_aggregator.answers.dates import DayRange
 from deniable_aggregator.answers.questions import ChangeQuery
-from deniable_aggregator.dates import DayRange
-from deniable_aggregator.estimation.inputs import ChangeRequest, CollectedTallies
-from deniable_aggregator.statistics.histograms.homogeneity import (
+from deniable_aggregator.counting.statistics.outcomes import (
     OutcomeCounts,
     Repetition,
+    channel,
     combined_p_value,
     common_variance,
     homogeneity_p_value,
 )
-from deniable_aggregator.statistics.histograms.reconstruction import channel
-from deniable_aggregator.tallies import tally_for
-from deniable_aggregator.trends.change import change
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared.errors import ParameterError
 from tests.aggregator.answered import change_answer
 from tests.aggregator.simulated import spec_of as category

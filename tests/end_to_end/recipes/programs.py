@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import deniable
 from deniable_aggregator import Store
-from deniable_aggregator.security.keys import create_key
+from deniable_aggregator.keeping.keys import create_key
 from deniable_shared import registry
 from deniable_shared.periods import epoch_at
 from tests import watchdog

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from deniable_aggregator.kernels.walsh_hadamard import walsh_hadamard
-from deniable_aggregator.tallies.base import tallies
-from deniable_aggregator.tallies.oracle import IndexTally
+from deniable_aggregator.counting.kernels import walsh_hadamard
+from deniable_aggregator.counting.tallies.base import tallies
+from deniable_aggregator.counting.tallies.oracle import IndexTally
 from tests.privacy.throwaway.mechanism import CopiedHadamardResponse
 
 if TYPE_CHECKING:

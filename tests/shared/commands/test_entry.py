@@ -177,7 +177,7 @@ def test_a_missing_file_is_one_line_and_status_1():
 
 
 def test_without_the_extra_a_command_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "deniable_aggregator.cli.keys", None)
+    monkeypatch.setitem(sys.modules, "deniable_aggregator.doors.cli.keys", None)
     monkeypatch.delitem(sys.modules, "click", raising=False)
 
     def missing(_name):

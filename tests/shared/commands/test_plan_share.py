@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from deniable_aggregator.statistics.intervals import detect
+from deniable_aggregator.counting.statistics.intervals import detect
 from deniable_shared.mechanisms import mechanism_from_description
 from tests.command_line import deniable
 

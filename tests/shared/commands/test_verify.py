@@ -46,9 +46,9 @@ def site(tmp_path) -> Path:
     for package in DEVICE_PACKAGES:
         source = Path(str(package_folder(package)))
         shutil.copytree(source, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "deniable_aggregator").mkdir()
+    (folder / "deniable_aggregator" / "doors").mkdir(parents=True)
     (folder / "deniable_aggregator" / "__init__.py").write_text("")
-    (folder / "deniable_aggregator" / "app.py").write_text("")
+    (folder / "deniable_aggregator" / "doors" / "app.py").write_text("")
     about = folder / f"deniable-{__version__}.dist-info"
     about.mkdir()
     (about / "METADATA").write_text(
@@ -119,7 +119,7 @@ def test_what_differs_is_named_by_both(site, certificate):
     with (site / "deniable" / "_client.py").open("a") as file:
         file.write("\n")
     (site / "deniable_shared" / "wire.py").rename(site / "deniable_shared" / "wires.py")
-    (site / "deniable_aggregator" / "app.py").unlink()
+    (site / "deniable_aggregator" / "doors" / "app.py").unlink()
     status, said = told(site, "--certificate", str(certificate))
     assert (status, said["same"]) == (1, False)
     assert said["certificate"] == {
@@ -130,7 +130,7 @@ def test_what_differs_is_named_by_both(site, certificate):
     }
     assert said["record"]["changed"] == ["deniable/_client.py"]
     assert sorted(said["record"]["missing"]) == [
-        "deniable_aggregator/app.py", "deniable_shared/wire.py"
+        "deniable_aggregator/doors/app.py", "deniable_shared/wire.py"
     ]  # fmt: skip
     assert said["record"]["added"] == ["deniable_shared/wires.py"]
     lines = [line.split() for line in verify(site).stdout.splitlines()]
@@ -170,7 +170,7 @@ def test_a_package_that_is_gone_is_missing(site):
     status, said = told(site)
     assert (status, said["record"]["changed"], said["record"]["added"]) == (1, [], [])
     assert sorted(said["record"]["missing"]) == [
-        "deniable_aggregator/__init__.py", "deniable_aggregator/app.py"
+        "deniable_aggregator/__init__.py", "deniable_aggregator/doors/app.py"
     ]  # fmt: skip
 
 

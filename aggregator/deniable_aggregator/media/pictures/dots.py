@@ -5,16 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.media.pictures.canvas import FADED, SMALL, TEXT
+from deniable_aggregator.media.pictures.canvas import FADED, SMALL, TEXT, Canvas
 from deniable_aggregator.media.pictures.layout import PHONE, Scale, centred, scale_over, text_width
-from deniable_aggregator.telling.figure import shown_part
+from deniable_aggregator.telling.figure import Dot, Dots, Interval, shown_part
 from deniable_aggregator.telling.figure_words import dot_in_words, range_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deniable_aggregator.media.pictures.canvas import Canvas
-    from deniable_aggregator.telling.figure import Dot, Dots, Interval
 
 BAND: Final = 7.0
 CORE: Final = 7.0

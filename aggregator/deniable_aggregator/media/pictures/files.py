@@ -6,10 +6,10 @@ import base64
 import hashlib
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.extras import require
+from deniable_aggregator.answers.extras import require
 from deniable_aggregator.media.pictures.canvas import escaped
 from deniable_aggregator.media.pictures.svg import PAGE_WIDTH, PHONE_WIDTH, svg
-from deniable_aggregator.telling.figure import Figure
+from deniable_aggregator.telling.figure import Figure, Panel
 from deniable_aggregator.telling.figure_words import table_of
 from deniable_shared.errors import ParameterError
 from deniable_shared.replaced_file import replaced_file
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from deniable_aggregator.telling.figure import Panel
 
 SUFFIXES: Final = (".html", ".png", ".svg")
 

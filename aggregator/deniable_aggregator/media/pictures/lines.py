@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.media.pictures.canvas import FADED, SMALL
+from deniable_aggregator.media.pictures.canvas import FADED, SMALL, Canvas
 from deniable_aggregator.media.pictures.dots import RADIUS, SMALLEST_DOT
 from deniable_aggregator.media.pictures.layout import PHONE, Scale, scale_over, text_width
 from deniable_aggregator.media.pictures.marks import (
@@ -13,14 +13,12 @@ from deniable_aggregator.media.pictures.marks import (
     draw_mark,
     draw_marked_day,
 )
-from deniable_aggregator.telling.figure import shown_part
+from deniable_aggregator.telling.figure import Event, Interval, Line, Lines, Moment, shown_part
 from deniable_aggregator.telling.figure_words import moment_in_words, range_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from deniable_aggregator.media.pictures.canvas import Canvas
-    from deniable_aggregator.telling.figure import Event, Interval, Line, Lines, Moment
 
 HEIGHT: Final = 150.0
 ALONE_HEIGHT: Final = 220.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.media.pictures.canvas import SMALL, TEXT
+from deniable_aggregator.media.pictures.canvas import SMALL, TEXT, Canvas
 from deniable_aggregator.media.pictures.layout import PHONE, Scale, text_width
 from deniable_aggregator.telling.figure_words import MARKS, row_in_words
 
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import date
 
-    from deniable_aggregator.media.pictures.canvas import Canvas
     from deniable_aggregator.telling.figure import Grid, GridRow
 
 MARK_ROW: Final = 12.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.media.pictures.canvas import FADED, SMALL, TEXT
+from deniable_aggregator.media.pictures.canvas import FADED, SMALL, TEXT, Canvas
 from deniable_aggregator.media.pictures.dots import draw_interval
 from deniable_aggregator.media.pictures.layout import (
     PHONE,
@@ -13,7 +13,7 @@ from deniable_aggregator.media.pictures.layout import (
     scale_over,
     text_width,
 )
-from deniable_aggregator.telling.figure import shown_part
+from deniable_aggregator.telling.figure import Curve, Curves, Histogram, shown_part
 from deniable_aggregator.telling.figure_words import (
     bar_in_words,
     placed_in_words,
@@ -23,8 +23,6 @@ from deniable_aggregator.telling.figure_words import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deniable_aggregator.media.pictures.canvas import Canvas
-    from deniable_aggregator.telling.figure import Curve, Curves, Histogram
 
 BARS_HEIGHT: Final = 190.0
 CURVES_HEIGHT: Final = 220.0

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import resvg_py
 
-from deniable_aggregator.media.pictures.canvas import escaped
+from deniable_aggregator.media.pictures.canvas import ThemeName, escaped
 from deniable_aggregator.media.pictures.layout import FONT
 from deniable_aggregator.media.pictures.svg import svg
 from deniable_shared.characters import visible
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from collections.abc import Set as AbstractSet
 
-    from deniable_aggregator.media.pictures.canvas import ThemeName
     from deniable_aggregator.telling.figure import Figure
 
 PNG_SCALE: Final = 2.0

@@ -14,6 +14,7 @@ from deniable_aggregator.media.pictures.canvas import (
     THEMES,
     TITLE,
     Canvas,
+    ThemeName,
     escaped,
     pixels,
 )
@@ -27,15 +28,23 @@ from deniable_aggregator.media.pictures.marks import (
     drawn_marks,
 )
 from deniable_aggregator.media.pictures.plots import draw_curves, draw_histogram
-from deniable_aggregator.telling.figure import CHANGES, Dots, Figure, Grid, Histogram, Lines
+from deniable_aggregator.telling.figure import (
+    CHANGES,
+    Dot,
+    Dots,
+    Figure,
+    Grid,
+    Histogram,
+    Interval,
+    Lines,
+    Panel,
+)
 from deniable_aggregator.telling.figure_words import MARKS, UNTOLD, VERDICTS, described
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from deniable_aggregator.answers.measured import Unit
-    from deniable_aggregator.media.pictures.canvas import ThemeName
-    from deniable_aggregator.telling.figure import Dot, Interval, Panel
 
     Sample = tuple[Callable[[Canvas], None], str]
 

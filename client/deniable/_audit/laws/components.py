@@ -6,13 +6,12 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deniable._audit.failure import AuditFailure
-from deniable._audit.laws.bit_rows import Report
+from deniable._audit.laws.bit_rows import InnerReport, Report
 from deniable._audit.laws.places import ALWAYS_0, ALWAYS_1, PlaceLaw, place_law
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from deniable._audit.laws.bit_rows import InnerReport
     from deniable._audit.laws.draws import Draws
 
 

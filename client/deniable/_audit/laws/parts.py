@@ -12,16 +12,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from deniable._audit.failure import AuditFailure
 from deniable._audit.laws.bit_rows import Bits, InnerReport, Report
-from deniable._audit.laws.draws import SECRET
-from deniable.randomizers.base import RANDOMIZERS
-from deniable_shared.mechanisms import SampledAttribute, Sketch, Trie
+from deniable._audit.laws.draws import SECRET, Draws
+from deniable.randomizers.base import RANDOMIZERS, RandomSources
+from deniable_shared.mechanisms import Oracle, SampledAttribute, Sketch, Trie
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from deniable._audit.laws.draws import Draws
-    from deniable.randomizers.base import RandomSources
-    from deniable_shared.mechanisms import Oracle
     from deniable_shared.mechanisms.base import Mechanism
 
 

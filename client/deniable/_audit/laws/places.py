@@ -8,13 +8,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
-from deniable._audit.laws.truth_tables import ONE, ZERO
+from deniable._audit.laws.truth_tables import ONE, ZERO, Function, RandomBit
 from deniable_shared.exact_bounds import SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from deniable._audit.laws.truth_tables import Function, RandomBit
 
 
 class PlaceLaw:

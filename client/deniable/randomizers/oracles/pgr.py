@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from deniable.randomizers.base import randomizes
+from deniable.randomizers.base import RandomSources, randomizes
 from deniable_shared.mechanisms import ProjectiveGeometryResponse
 from deniable_shared.mechanisms.oracles.pgr import points
-
-if TYPE_CHECKING:
-    from deniable.randomizers.base import RandomSources
 
 
 @randomizes(ProjectiveGeometryResponse)

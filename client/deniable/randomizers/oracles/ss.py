@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
-from deniable.randomizers.base import randomizes
+from deniable.randomizers.base import RandomSources, randomizes
 from deniable_shared.mechanisms import SubsetSelection
-
-if TYPE_CHECKING:
-    from deniable.randomizers.base import RandomSources
 
 
 @randomizes(SubsetSelection)

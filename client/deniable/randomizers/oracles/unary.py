@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from deniable.randomizers.base import randomizes
+from deniable.randomizers.base import RandomSources, randomizes
 from deniable_shared.mechanisms import OptimizedUnaryEncoding, SymmetricUnaryEncoding
 
 if TYPE_CHECKING:
-    from deniable.randomizers.base import RandomSources
     from deniable_shared.mechanisms.oracles.unary import UnaryEncoding
 
 

@@ -13,12 +13,11 @@ from deniable_shared.commands.verify.bytecode import foreign_bytecode
 from deniable_shared.commands.verify.certificate import certified_files
 from deniable_shared.commands.verify.comparison import Comparison, compare
 from deniable_shared.commands.verify.record import NoRecord, compared_with_record, import_folders
-from deniable_shared.installed import DEVICE_PACKAGES, installed_files
+from deniable_shared.installed import DEVICE_PACKAGES, InstalledFiles, installed_files
 
 if TYPE_CHECKING:
     import argparse
 
-    from deniable_shared.installed import InstalledFiles
 
 _ABOUT: Final = """\
 Compares the installed files with RECORD, the list of hashes that came with the

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import float_upper
 from deniable_shared.frozen import frozen
-from deniable_shared.mechanisms.base import require_integer
+from deniable_shared.mechanisms.base import Mechanism, require_integer
 from deniable_shared.mechanisms.numbers.noise_losses import gaussian_losses, laplace_losses
 from deniable_shared.mechanisms.numbers.numeric import (
     MAX_OUTCOMES,
@@ -24,7 +24,6 @@ from deniable_shared.mechanisms.numbers.numeric import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from deniable_shared.mechanisms.base import Mechanism
     from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.oracle import Bounds
     from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest

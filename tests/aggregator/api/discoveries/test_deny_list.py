@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deniable_aggregator.api.discoveries.deny_list import DenyList, read_deny_list
+from deniable_aggregator.answering.discoveries.questions import DenyList, read_deny_list
 from deniable_shared.errors import ParameterError
 
 

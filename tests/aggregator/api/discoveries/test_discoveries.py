@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from deniable_aggregator.answering.discoveries.runs import DiscoveryRuns
 from deniable_aggregator.answers.measured import STRONG_SCORE
-from deniable_aggregator.api.discoveries.runs import DiscoveryRuns
 from tests.aggregator.discovered import (
     FIRST,
     FIRST_WINDOW,

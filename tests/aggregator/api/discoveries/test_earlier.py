@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from deniable_aggregator.answering.discoveries.found import Earlier
+from deniable_aggregator.answering.discoveries.questions import DenyList
 from deniable_aggregator.answers.measured import Measured
-from deniable_aggregator.api.discoveries.deny_list import DenyList
-from deniable_aggregator.api.discoveries.earlier import Earlier
-from deniable_aggregator.store import StoredDiscovery
+from deniable_aggregator.keeping.store import StoredDiscovery
 
 STORED = StoredDiscovery(3, b"", "flightdeck", "query", 100, 106, 107, "{}", "done", "", 1.0, None)
 ERROR = 0.01

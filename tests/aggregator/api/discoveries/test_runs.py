@@ -9,9 +9,9 @@ import sys
 import pytest
 
 from deniable_aggregator import Settings, Store
-from deniable_aggregator.api.discoveries import runs as runs_module
-from deniable_aggregator.api.discoveries.runs import DiscoveryRuns
-from deniable_aggregator.store import NewDiscovery
+from deniable_aggregator.answering.discoveries import runs as runs_module
+from deniable_aggregator.answering.discoveries.runs import DiscoveryRuns
+from deniable_aggregator.keeping.store import NewDiscovery
 from tests.waiting import wait_until
 
 DAY = 20_000

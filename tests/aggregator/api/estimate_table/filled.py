@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
-from deniable_aggregator.answers.estimate_table import KEPT_COLUMNS
-from deniable_aggregator.api.estimate_table.writing import (
+from deniable_aggregator.answering.estimate_table.writing import (
     TableWriter,
     Written,
     short_versions,
 )
-from deniable_aggregator.dates import FIRST_DAY
+from deniable_aggregator.answers.dates import FIRST_DAY
+from deniable_aggregator.answers.row import KEPT_COLUMNS
 from tests.aggregator.service import TODAY
 
 if TYPE_CHECKING:

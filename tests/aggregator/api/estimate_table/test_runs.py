@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from deniable_aggregator import Settings, Store
-from deniable_aggregator.api.estimate_table import runs as runs_module
-from deniable_aggregator.api.estimate_table.runs import EstimateTableRuns, WritingError
+from deniable_aggregator.answering.estimate_table import runs as runs_module
+from deniable_aggregator.answering.estimate_table.runs import EstimateTableRuns, WritingError
 from tests.aggregator.api.estimate_table.filled import ACCEPT_DAYS, table
 from tests.aggregator.service import TODAY
 from tests.aggregator.stored import append, decoded, fold, register, settle

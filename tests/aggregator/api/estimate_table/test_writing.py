@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from deniable_aggregator import Settings, Store
+from deniable_aggregator.answering.answers import Answerer
+from deniable_aggregator.answering.local_source import LocalSource
+from deniable_aggregator.answers.dates import calendar_period, epoch_of
 from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery
-from deniable_aggregator.api.answers import Answerer
-from deniable_aggregator.api.local_source import LocalSource
-from deniable_aggregator.asking.errors import AskingError
+from deniable_aggregator.asking.credentials import AskingError
 from deniable_aggregator.asking.questions import CHANGE, ESTIMATE
-from deniable_aggregator.dates import calendar_period, epoch_of
+from deniable_aggregator.keeping.parts import Parts
+from deniable_aggregator.keeping.store import InUseError
 from deniable_aggregator.media.rows import rows_of
-from deniable_aggregator.parts import Parts
-from deniable_aggregator.store import InUseError
 from deniable_shared import registry
 from deniable_shared.periods import SECONDS_PER_EPOCH
 from tests.aggregator.api.estimate_table.filled import (
@@ -43,9 +43,9 @@ from tests.aggregator.stored import (
 )
 
 if TYPE_CHECKING:
+    from deniable_aggregator.answers.dates import DayRange
     from deniable_aggregator.answers.row import Row
     from deniable_aggregator.answers.words import PeriodLength
-    from deniable_aggregator.dates import DayRange
 
 DAYS = (TODAY - 36, TODAY - 34, TODAY - 25, *range(TODAY - 18, TODAY))
 """With reports: of 4 weeks, the end of August 2024 and September; October is not over."""

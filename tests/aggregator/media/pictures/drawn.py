@@ -9,8 +9,14 @@ import numpy as np
 from msgspec.structs import replace
 
 from deniable_aggregator.answers.answer import Answer, AskedQuestion, Head, Period
-from deniable_aggregator.answers.common import IntegritySummary, IntervalNote, MetricVersion
-from deniable_aggregator.answers.days import Days, Release, Run
+from deniable_aggregator.answers.common import (
+    Days,
+    IntegritySummary,
+    IntervalNote,
+    MetricVersion,
+    Release,
+    Run,
+)
 from deniable_aggregator.answers.measured import Measured
 
 REPORTS, FIRST = 2_000, date(2026, 1, 31)

@@ -96,7 +96,7 @@ def test_another_kind_of_file_is_refused_before_anything_is_done(tmp_path):
 
 
 def test_an_image_says_which_extra_it_needs(monkeypatch, tmp_path):
-    monkeypatch.setattr("deniable_aggregator.extras.find_spec", lambda _: None)
+    monkeypatch.setattr("deniable_aggregator.answers.extras.find_spec", lambda _: None)
     with pytest.raises(ImportError, match=r"pip install 'deniable\[charts\]'"):
         check_picture(tmp_path / "chart.png")
     check_picture(tmp_path / "chart.svg")

@@ -7,11 +7,10 @@ from datetime import date, timedelta
 import pytest
 
 from deniable_aggregator.answers.administration import Metric
+from deniable_aggregator.answers.dates import DayRange
 from deniable_aggregator.answers.row import Row
-from deniable_aggregator.dates import DayRange
-from deniable_aggregator.pages.health.grid import metric_days, not_in_table
-from deniable_aggregator.pages.health.routes import MOST_DAYS, read_days
-from deniable_aggregator.pages.health.view import health_view
+from deniable_aggregator.doors.pages.health import MOST_DAYS, health_view, read_days
+from deniable_aggregator.doors.pages.health_grid import metric_days, not_in_table
 
 TODAY = date(2026, 3, 8)
 WEEK = DayRange(TODAY - timedelta(7), TODAY)

@@ -8,10 +8,10 @@ import pytest
 from msgspec import UNSET
 from werkzeug.datastructures import MultiDict
 
+from deniable_aggregator.answers.dates import DayRange
 from deniable_aggregator.answers.metrics import Domain, KeyReports, MetricDetails, VersionDetails
-from deniable_aggregator.dates import DayRange
-from deniable_aggregator.pages.metric.answering import questions
-from deniable_aggregator.pages.metric.choices import controls, read_choices
+from deniable_aggregator.doors.pages.metric.answering import questions
+from deniable_aggregator.doors.pages.metric.choices import controls, read_choices
 
 TODAY = date(2026, 3, 8)
 

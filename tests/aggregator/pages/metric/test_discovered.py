@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.answers.discoveries import Discoveries, Discovery
 from deniable_aggregator.asking.questions import DISCOVERIES
-from deniable_aggregator.pages.metric.strings import AskedStrings, discovered_view, look
-from deniable_aggregator.pages.rendering import _ENVIRONMENT
+from deniable_aggregator.doors.pages.metric.strings import AskedStrings, discovered_view, look
+from deniable_aggregator.doors.pages.rendering import _ENVIRONMENT
 from tests.aggregator.asking.by_method import ByMethod
 from tests.aggregator.telling.answers import string, strings
 

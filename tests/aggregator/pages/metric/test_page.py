@@ -10,11 +10,9 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
-from deniable_aggregator.cli.change import change
-from deniable_aggregator.cli.estimate import estimate
-from deniable_aggregator.cli.series import series
-from deniable_aggregator.pages.metric.files import command_line
-from deniable_aggregator.pages.metric.strings import ChosenValues, Strings
+from deniable_aggregator.doors.cli.estimate import change, estimate, series
+from deniable_aggregator.doors.pages.metric.files import command_line
+from deniable_aggregator.doors.pages.metric.strings import ChosenValues, Strings
 from deniable_aggregator.telling.ranges import range_in_words, share_in_words
 from tests.aggregator.service import REGISTRY, TODAY, serving, upload
 

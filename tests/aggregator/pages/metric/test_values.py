@@ -7,10 +7,10 @@ from datetime import date
 import pytest
 from werkzeug.datastructures import MultiDict
 
-from deniable_aggregator import lists as shipped
-from deniable_aggregator.answers.saved_lists import SavedList, SavedListHead, SavedLists
-from deniable_aggregator.asking.errors import AskingError
-from deniable_aggregator.pages.metric.strings import (
+from deniable_aggregator.answers import lists as shipped
+from deniable_aggregator.answers.administration import SavedList, SavedListHead, SavedLists
+from deniable_aggregator.asking.credentials import AskingError
+from deniable_aggregator.doors.pages.metric.strings import (
     MOST_CHOSEN,
     MOST_TYPED,
     list_options,

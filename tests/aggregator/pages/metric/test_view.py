@@ -9,9 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from deniable_aggregator.answers.measured import Measured
-from deniable_aggregator.pages.metric.answering import Answers, questions
-from deniable_aggregator.pages.metric.view import metric_view
-from deniable_aggregator.pages.rendering import page
+from deniable_aggregator.doors.pages.metric.answering import Answers, questions
+from deniable_aggregator.doors.pages.metric.view import metric_view
+from deniable_aggregator.doors.pages.rendering import page
 from tests.aggregator.pages.metric.test_choices import metric, read
 from tests.aggregator.telling.answers import (
     VERSION,

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from deniable_aggregator.answers.operations import Machine, Operations
-from deniable_aggregator.answers.service import Inbox, Status, UploadCounts
-from deniable_aggregator.http.problems import CODES
-from deniable_aggregator.pages.operations.view import in_bytes, operations_view
+from deniable_aggregator.answering.requests import CODES
+from deniable_aggregator.answers.service import Inbox, Machine, Operations, Status, UploadCounts
+from deniable_aggregator.doors.pages.operations import in_bytes, operations_view
 from deniable_aggregator.telling.refusals import REFUSALS
 
 MACHINE = Machine(

@@ -10,12 +10,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import structs
 
-from deniable_aggregator.answers.administration import Metric, Metrics
-from deniable_aggregator.answers.annotations import Annotation, Annotations
+from deniable_aggregator.answers.administration import Annotation, Annotations, Metric, Metrics
 from deniable_aggregator.answers.discoveries import Discoveries, Discovery
-from deniable_aggregator.answers.estimate_table import EstimateTable
 from deniable_aggregator.answers.questions import EstimateQuery
-from deniable_aggregator.answers.row import Row
+from deniable_aggregator.answers.row import EstimateTable, Row
 from deniable_aggregator.asking.questions import (
     ANNOTATIONS,
     DISCOVERIES,
@@ -23,10 +21,10 @@ from deniable_aggregator.asking.questions import (
     ESTIMATES,
     METRICS,
 )
+from deniable_aggregator.doors.pages.overview.reading import read_weeks
+from deniable_aggregator.doors.pages.overview.view import Choice, overview_view
+from deniable_aggregator.doors.pages.rendering import page
 from deniable_aggregator.media.pictures.svg import sparkline
-from deniable_aggregator.pages.overview.reading import read_weeks
-from deniable_aggregator.pages.overview.view import Choice, overview_view
-from deniable_aggregator.pages.rendering import page
 from deniable_aggregator.telling.ranges import range_in_words
 from tests.aggregator.api.estimate_table.filled import ACCEPT_DAYS, write
 from tests.aggregator.asking.by_method import ByMethod
@@ -38,9 +36,9 @@ from tests.aggregator.stored import append, decoded, fold, register
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from deniable_aggregator.answers.estimate_table import EstimateTableQuery
+    from deniable_aggregator.answers.row import EstimateTableQuery
     from deniable_aggregator.asking.questions import Question
-    from deniable_aggregator.pages.overview.view import Overview
+    from deniable_aggregator.doors.pages.overview.view import Overview
 
 TODAY = date(2026, 11, 24)
 MONDAY = date(2026, 11, 16)

@@ -8,8 +8,7 @@ import shlex
 import pytest
 from click.testing import CliRunner
 
-from deniable_aggregator.pages.plan.form import command_of, read_form
-from deniable_aggregator.pages.plan.view import PlanView, plan_view
+from deniable_aggregator.doors.pages.plan import PlanView, command_of, plan_view, read_form
 from deniable_shared import registry
 from deniable_shared.planning.one_metric import plan_one_metric
 from tests.command_line import deniable

@@ -1,0 +1,1 @@
+"""Answering: from stored sums to estimates, series, changes, discoveries and verdicts."""

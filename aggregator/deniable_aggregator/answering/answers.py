@@ -1,0 +1,388 @@
+"""The functions that answer, one for each row of the table of questions.
+
+They are called by `Answerer.answer`, which reads steadily where days may become one meanwhile.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+from msgspec.structs import replace
+
+from deniable_aggregator.answering.answering import Answerer, Asked, answers, answers_in_rows
+from deniable_aggregator.answering.change import change
+from deniable_aggregator.answering.estimation.each_version import each_version
+from deniable_aggregator.answering.estimation.estimator import estimate
+from deniable_aggregator.answering.estimation.inputs import (
+    ChangeRequest,
+    EstimateRequest,
+    MetricReports,
+    say_periods,
+)
+from deniable_aggregator.answering.estimation.shares import ShareEstimate
+from deniable_aggregator.answering.integrity import report
+from deniable_aggregator.answering.integrity.examiner import FAMILY_P
+from deniable_aggregator.answering.integrity.slice_medians import MEANING
+from deniable_aggregator.answering.metrics import list_metrics, metric_details
+from deniable_aggregator.answering.overview import all_metrics_health
+from deniable_aggregator.answering.reader import require_values
+from deniable_aggregator.answering.requests import ProblemError, estimate_refused
+from deniable_aggregator.answering.review import (
+    HEALTH_CELLS,
+    Review,
+    of_newest_type,
+    pending_notices,
+)
+from deniable_aggregator.answering.series import MAX_PERIODS, calendar_periods, series
+from deniable_aggregator.answers.administration import Annotations, Metrics, SavedList, SavedLists
+from deniable_aggregator.answers.answer import Answer, AskedQuestion, ChecksNote, QuestionName
+from deniable_aggregator.answers.common import Notice, ordered_notices
+from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, DayRange, day_of
+from deniable_aggregator.answers.questions import (
+    ChangeQuery,
+    DaysQuery,
+    EstimateQuery,
+    SeriesQuery,
+    given_parameters,
+)
+from deniable_aggregator.answers.row import EstimateTable, EstimateTableQuery, Row
+from deniable_aggregator.answers.words import VERSION_LETTERS
+from deniable_aggregator.asking import questions
+from deniable_aggregator.counting.statistics.checks import MEANINGS
+from deniable_aggregator.counting.statistics.intervals import DEFAULT_LEVEL
+from deniable_aggregator.keeping.lists_and_annotations import NoSuchListError
+from deniable_aggregator.media.rows import rows_of
+from deniable_shared.characters import visible
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from msgspec import Struct
+
+    from deniable_aggregator.answers.discoveries import Discoveries, Discovery, DiscoveryQuery
+    from deniable_aggregator.answers.health_overview import HealthOverview
+    from deniable_aggregator.answers.measured import Measured
+    from deniable_aggregator.answers.metrics import MetricDetails
+    from deniable_aggregator.answers.registry_history import RegistryHistory
+    from deniable_aggregator.keeping.parts import Parts
+
+__all__ = [
+    "Answerer",
+    "no_such_list",
+]
+
+
+def read_rows(parts: Parts, application: str, query: EstimateTableQuery) -> Iterator[Row]:
+    """The rows that a question is about, with whole identifiers of versions.
+
+    Args:
+        parts: the store that holds the table, and its metrics.
+        application: whose rows are read.
+        query: which of them.
+    """
+    specs = [entry.spec for entry in parts.catalogue.for_application(application)]
+    names = {spec.name for spec in specs}
+    ids = {spec.digest.hex()[:VERSION_LETTERS]: spec.digest.hex() for spec in specs}
+    whole = lru_cache(lambda short: " ".join(ids.get(each, each) for each in short.split()))
+    for row in parts.store.estimates.read(
+        application,
+        query.period,
+        since=query.since or FIRST_DAY,
+        until=query.until or LAST_DAY,
+        metrics=names & set(query.metric) if query.metric else names,
+        measures=query.measure,
+        values=query.value,
+        top=query.top,
+        brief=query.brief,
+    ):
+        row["version"] = row["version"] and whole(row["version"])
+        yield Row(application=application, question="estimate", **row)
+
+
+@answers(questions.METRICS)
+def _metrics(of: Answerer, asked: Asked[None]) -> Metrics:
+    entries = of.parts.catalogue.for_application(asked.application)
+    return Metrics(asked.application, list_metrics(of.parts.store, entries))
+
+
+@answers(questions.METRIC)
+def _metric(of: Answerer, asked: Asked[None]) -> MetricDetails:
+    entries = of.reader.asked_metric(asked.application, asked.name).entries
+    return metric_details(of.parts.store, entries)
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The reports that a question is about.
+
+    Attributes:
+        reported: which there are, of each range of days.
+        pending: how many wait to be counted.
+        notices: of those that are left out, as their type is another.
+    """
+
+    reported: Sequence[MetricReports]
+    pending: int
+    notices: Sequence[Notice]
+
+    @classmethod
+    def by(cls, of: Answerer, asked: Asked[Any]) -> _Read:
+        """Reads them.
+
+        Raises:
+            ProblemError: if the metric is unknown or has no reports, or values must be listed.
+        """
+        query = asked.query
+        metric = of.reader.asked_metric(
+            asked.application, asked.name, query.without_key, query.version
+        )
+        require_values(metric.specs, asked.lists)
+        reported, left_out = of_newest_type(*(of.reader.read(metric, each) for each in asked.days))
+        require_values([spec for each in reported for spec in each.specs], asked.lists)
+        return cls(reported, of.reader.pending(metric), left_out)
+
+
+@answers(questions.ESTIMATE)
+def _estimate(of: Answerer, asked: Asked[EstimateQuery]) -> Answer:
+    query, read = asked.query, _Read.by(of, asked)
+    (reported,) = read.reported
+    tallies = of.reader.collect(reported, *asked.days)
+    request = EstimateRequest(query, asked.lists)
+    alone: Sequence[Measured] = ()
+    try:
+        result = estimate(tallies, request)
+        if query.per_version:
+            alone = each_version(tallies, request)
+    except ParameterError as error:
+        raise estimate_refused(error) from None
+    review = of.reviewer.review(reported)
+    head = result.head(review.head(asked.application, read.pending))
+    say_periods(head, reported.specs, reported.by_day)
+    # Of a segment, and of bins that differ, some reports are left out.
+    head.periods[0].reports = head.reports
+    answer = Answer(
+        head=head,
+        question=_question("estimate", query),
+        numbers=[*result.numbers(), *alone],
+        notices=ordered_notices(
+            review.notices, pending_notices(read.pending), result.notices, read.notices
+        ),
+    )
+    if isinstance(result, ShareEstimate):
+        _add_robust_checks(of, answer, review)
+    return answer
+
+
+def _question(name: QuestionName, query: Struct) -> AskedQuestion:
+    return AskedQuestion(name=name, parameters=given_parameters(query))
+
+
+def _add_robust_checks(of: Answerer, answer: Answer, review: Review) -> None:
+    checked = of.medians.robust_checks(
+        review.reported.of_days, answer.of("share"), DEFAULT_LEVEL, review.kept
+    )
+    if checked is None:
+        return
+    answer.head.meanings["robust check"] = MEANING
+    shares = iter(checked)
+    answer.numbers = [
+        next(shares) if number.measure == "share" and number.version is None else number
+        for number in answer.numbers
+    ]
+    answer.notices = ordered_notices(
+        answer.notices, report.of_robust_checks(answer.head.metric, checked)
+    )
+
+
+@answers(questions.SERIES)
+def _series(of: Answerer, asked: Asked[SeriesQuery]) -> Answer:
+    read = _Read.by(of, asked)
+    (reported,) = read.reported
+    periods = _periods(reported, asked.query)
+    try:
+        result = series(
+            lambda period: of.reader.collect(reported, period),
+            reported.specs,
+            periods,
+            asked.query,
+            asked.lists,
+        )
+    except ParameterError as error:
+        raise estimate_refused(error) from None
+    first, last = periods[0].since, periods[-1].until
+    review = of.reviewer.review(reported)
+    head = result.head(review.head(asked.application, read.pending))
+    head.annotations = of.parts.annotations.between(asked.application, first, last)
+    return Answer(
+        head=head,
+        question=_question("series", asked.query),
+        numbers=result.numbers(),
+        checks=result.checks(review.days),
+        notices=ordered_notices(
+            review.notices, pending_notices(read.pending), result.notices, read.notices
+        ),
+    )
+
+
+def _periods(reported: MetricReports, query: SeriesQuery) -> list[DayRange]:
+    """The periods of a series; where an end is left out, up to the last day with reports."""
+    since = query.since or day_of(reported.reported_days[0])
+    until = query.until or day_of(reported.reported_days[-1])
+    periods = list(itertools.islice(calendar_periods(query.by, since, until), MAX_PERIODS + 1))
+    if len(periods) > MAX_PERIODS:
+        raise ProblemError(
+            "malformed_question",
+            f"A series has at most {MAX_PERIODS} periods: narrow since and until, or choose a "
+            "longer period with by.",
+        )
+    return periods
+
+
+@answers(questions.CHANGE)
+def _change(of: Answerer, asked: Asked[ChangeQuery]) -> Answer:
+    read = _Read.by(of, asked)
+    before, after = map(of.reader.collect, read.reported, asked.days)
+    try:
+        result = change(before, after, ChangeRequest(asked.query, asked.lists))
+    except ParameterError as error:
+        raise estimate_refused(error) from None
+    first, second = map(of.reviewer.review, read.reported)
+    head = result.head(
+        second.head(asked.application, read.pending),
+        asked.query.periods(),
+        (first.days, second.days),
+        (first.summary, second.summary),
+    )
+    head.days, head.health = None, None
+    return Answer(
+        head=head,
+        question=_question("change", asked.query),
+        numbers=result.numbers(),
+        notices=ordered_notices(
+            read.notices,
+            _of_period("Before", first),
+            _of_period("After", second),
+            pending_notices(read.pending),
+            result.notices,
+        ),
+    )
+
+
+def _of_period(when: str, review: Review) -> list[Notice]:
+    """The notices about one of two periods, which say about which."""
+    return [replace(each, message=f"{when}: {each.message}") for each in review.notices]
+
+
+@answers(questions.HEALTH)
+def _health(of: Answerer, asked: Asked[DaysQuery]) -> Answer:
+    query = asked.query
+    metric = of.reader.asked_metric(asked.application, asked.name, query.without_key)
+    reported = of.reader.read(metric, *asked.days)
+    review = of.reviewer.review(reported, most_cells=HEALTH_CELLS)
+    pending, keys = of.reader.pending(metric), reported.keys
+    head = review.head(asked.application, pending)
+    head.checks = ChecksNote(
+        made=review.examination.checks_made,
+        p_below=review.examination.limit,
+        meaning=_ALARM,
+        asks=dict(MEANINGS),
+        invisible=report.INVISIBLE,
+    )
+    return Answer(
+        head=head,
+        question=_question("health", query),
+        numbers=[report.contrast(contrast, keys) for contrast in review.contrasts],
+        checks=report.by_day(review.examination, keys),
+        notices=ordered_notices(review.notices, pending_notices(pending)),
+    )
+
+
+_ALARM: Final = (
+    "a check fails if the probability of such counts in honest reports is below p_below: "
+    "4.2 standard deviations, or more where many checks are made, so that honest reports "
+    f"fail any of them with a probability of {FAMILY_P:g} at most"
+)
+
+
+@answers(questions.HEALTH_OVERVIEW)
+def _health_overview(of: Answerer, asked: Asked[DaysQuery]) -> HealthOverview:
+    return all_metrics_health(of.parts, of.reader, of.reviewer, asked.application, asked.query)
+
+
+@answers(questions.ESTIMATES)
+def _estimates(of: Answerer, asked: Asked[EstimateTableQuery]) -> EstimateTable:
+    return EstimateTable(
+        application=asked.application,
+        period=asked.query.period,
+        rows=list(read_rows(of.parts, asked.application, asked.query)),
+    )
+
+
+@answers_in_rows(questions.ESTIMATES)
+def _rows_of_estimates(of: Answerer, asked: Asked[EstimateTableQuery]) -> Iterator[Row]:
+    return read_rows(of.parts, asked.application, asked.query)
+
+
+@answers(questions.DISCOVER)
+def _discover(of: Answerer, asked: Asked[DiscoveryQuery]) -> Discovery:
+    return of.discoveries.ask(asked.application, asked.name, asked.query, asked.lists)
+
+
+@answers(questions.DISCOVERIES)
+def _discoveries(of: Answerer, asked: Asked[None]) -> Discoveries:
+    return of.discoveries.list(asked.application, asked.name)
+
+
+@answers(questions.DISCOVERY)
+def _discovery(of: Answerer, asked: Asked[None]) -> Discovery:
+    metric, number = asked.place
+    return of.discoveries.find(asked.application, str(metric), int(number))
+
+
+@answers_in_rows(questions.DISCOVERY)
+def _rows_of_discovery(of: Answerer, asked: Asked[None]) -> Iterator[Row]:
+    answer = _discovery(of, asked)
+    if not answer.result:
+        raise ProblemError(
+            "no_result",
+            f"Discovery {answer.id} is {answer.state}. The same path as JSON says how far it is.",
+        )
+    return rows_of(answer.result)
+
+
+@answers(questions.SAVED_LISTS)
+def _saved_lists(of: Answerer, asked: Asked[None]) -> SavedLists:
+    return of.parts.lists.all(asked.application)
+
+
+@answers(questions.SAVED_LIST)
+def _saved_list(of: Answerer, asked: Asked[None]) -> SavedList:
+    try:
+        return of.parts.lists.find(asked.application, asked.name)
+    except NoSuchListError:
+        raise no_such_list(asked.name) from None
+
+
+def no_such_list(name: str) -> ProblemError:
+    """The problem of a list that is not there.
+
+    Args:
+        name: as it was asked for.
+    """
+    return ProblemError(
+        "not_found", visible(f"There is no saved list {name[:100]!r}. GET /v1/lists lists them.")
+    )
+
+
+@answers(questions.ANNOTATIONS)
+def _annotations(of: Answerer, asked: Asked[None]) -> Annotations:
+    return of.parts.annotations.all(asked.application)
+
+
+@answers(questions.REGISTRY_HISTORY)
+def _registry_history(of: Answerer, asked: Asked[None]) -> RegistryHistory:
+    return of.parts.store.metrics.history(asked.application)

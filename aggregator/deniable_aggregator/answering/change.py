@@ -1,0 +1,385 @@
+"""Whether something has changed between two periods, and by how much."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+from msgspec.structs import replace
+
+from deniable_aggregator.answering.estimation.changes import (
+    ALPHA,
+    Comparison,
+    Differences,
+    compare_shapes,
+)
+from deniable_aggregator.answering.estimation.estimator import compare
+from deniable_aggregator.answering.estimation.share_changes import COMBINED, FAKES_OF_CHANGES
+from deniable_aggregator.answering.estimation.shares import metric_versions
+from deniable_aggregator.answers.answer import AlarmNote, Check, Head, NotCompared, Period
+from deniable_aggregator.answers.common import (
+    Days,
+    DetectionNote,
+    IntegritySummary,
+    IntervalNote,
+    Notice,
+)
+from deniable_aggregator.answers.measured import Measured
+from deniable_aggregator.counting.statistics.intervals import adjust_p_values
+from deniable_aggregator.counting.statistics.outcomes import DRAWS
+from deniable_aggregator.counting.tallies import nonempty
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.answering.estimation.inputs import ChangeRequest, CollectedTallies
+    from deniable_aggregator.answers.dates import DayRange
+    from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin
+    from deniable_shared.spec import Spec
+
+
+MOST_PERIODS: Final = 1 + int(ALPHA * (DRAWS + 1))
+"""With more tests the smallest possible p-value, corrected, is above 5%: no alarm is possible."""
+
+_MEANING: Final = (
+    "each period is tested against the last one before it with reports, by how often the outcomes "
+    "of reports came, as for a change of the whole distribution. Adjusted p-values are corrected "
+    "for the number of tests (Bonferroni), so a series in which nothing changes raises an alarm "
+    "with a probability of at most 5%. Periods that are not over are left out"
+)
+
+
+class ComparedShapes(NamedTuple):
+    """The test of one period against the one before it.
+
+    Attributes:
+        before: the days of the earlier period.
+        after: of the later one.
+        p_value: of the test that the distribution has not changed.
+    """
+
+    before: DayRange
+    after: DayRange
+    p_value: float
+
+
+class ShapesInTurn:
+    """Tests each period against the last one before it with reports; keeps the tallies of one.
+
+    Raises:
+        ParameterError: if there are too many tests for any of them to find a change.
+    """
+
+    def __init__(self, periods: int) -> None:
+        if periods > MOST_PERIODS:
+            limit = f"left out for more than {MOST_PERIODS} periods: ask for fewer or longer ones"
+            raise ParameterError("alarm", limit, periods)
+        self._before: tuple[DayRange, CollectedTallies] | None = None
+        self.tests: list[ComparedShapes] = []
+
+    def add(self, days: DayRange, tallies: CollectedTallies) -> None:
+        """Tests the next period that has reports."""
+        if self._before is not None:
+            earlier, counted = self._before
+            comparison = compare_shapes(counted, tallies)
+            if comparison is not None:
+                self.tests.append(ComparedShapes(earlier, days, comparison.p_value))
+        self._before = days, tallies
+
+
+def checks_of_shapes(
+    tests: Sequence[ComparedShapes], places: Mapping[DayRange, int], covered: Days
+) -> list[Check]:
+    """The tests of a series as checks, of all periods that are over.
+
+    Args:
+        covered: what is known of the days of the series.
+    """
+    over = [
+        test
+        for test in tests
+        if not any(test.after.since <= day <= test.after.until for day in covered.incomplete)
+    ]
+    adjusted = adjust_p_values(np.array([test.p_value for test in over]), "none").tolist()
+    return [
+        Check(
+            day=test.after.since,
+            name="alarm",
+            verdict="suspicious" if corrected <= ALPHA else "ok",
+            p=test.p_value,
+            adjusted_p=corrected,
+            period=places[test.after],
+            before=places[test.before],
+        )
+        for test, corrected in zip(over, adjusted, strict=True)
+    ]
+
+
+def alarm_note(checks: Sequence[Check]) -> AlarmNote:
+    """What the tests of a series amount to."""
+    raised = any(check.verdict == "suspicious" for check in checks)
+    return AlarmNote(raised=raised, alpha=ALPHA, meaning=_MEANING)
+
+
+_DEVICES: Final[Mapping[Margin, str]] = {
+    "noise": "among the devices that reported before and those that reported after",
+    "noise-and-sampling": (
+        "in the population that the devices that reported are random samples of"
+    ),
+}
+_OVERLAP: Final = (
+    "how many devices reported in both periods is not known. Errors, intervals and tests are for "
+    "none, which is the largest error as long as what a device held before does not make it less "
+    "likely to hold it after; same_devices_error is for as many as possible, with the "
+    "permanent noise, and with sampling in the margin the sampling, that cancels out then"
+)
+_SHAPE: Final = (
+    "the test compares how often the outcomes of reports came, within each version that has "
+    "reported in both periods: where nothing has changed, these are equally common in both. It "
+    "allows for devices being samples of a population, whatever the margin. The "
+    "distance is post-processed: that of estimates made to add up to 1, which noise alone makes "
+    "larger than 0. Its interval comes from a bootstrap, "
+    "covers somewhat less often than 95%, and begins at 0 where the test finds no change"
+)
+_PERMANENT: Final = (
+    "; devices that reported in both periods gave the same permanent answers in both, so the test "
+    "errs less often than it says, and finds less"
+)
+
+
+@dataclass(frozen=True)
+class Change:
+    """By how much each item, or a mean, differs between two periods; after minus before.
+
+    Attributes:
+        comparison: of all items.
+        adjusted: float64, (items,): the p-values, corrected for the number of items.
+        shown: int64, (shown,): the positions of the items that are shown.
+        interval: what intervals cover.
+        level: with which probability, in (0, 1).
+        false_finds: how many false ones there may be among the clear changes.
+        before: what was counted in the first period.
+        after: in the second.
+    """
+
+    comparison: Comparison
+    adjusted: NDArray[np.float64]
+    shown: NDArray[np.int64]
+    interval: IntervalKind
+    level: float
+    false_finds: FalseFinds
+    before: CollectedTallies
+    after: CollectedTallies
+
+    @property
+    def items(self) -> tuple[str, ...]:
+        """What is shown."""
+        return tuple(self.comparison.items[place] for place in self.shown.tolist())
+
+    @property
+    def differences(self) -> Differences:
+        """Those of the items that are shown."""
+        return Differences(*(column[self.shown] for column in self.comparison.differences))
+
+    @property
+    def notices(self) -> tuple[Notice, ...]:
+        """What a reader must know before these numbers."""
+        return self.comparison.notices
+
+    def head(
+        self,
+        head: Head,
+        days: tuple[DayRange, DayRange],
+        covered: tuple[Days, Days],
+        health: tuple[IntegritySummary, IntegritySummary],
+    ) -> Head:
+        """The head of an answer with what is to be said of this change.
+
+        Args:
+            days: those of the first and of the second period, as they were asked for.
+            covered: what is known of these days.
+            health: whether their reports look like those of devices.
+        """
+        comparison = self.comparison
+        meanings = {"overlap": _OVERLAP}
+        if comparison.shape is not None:
+            meanings["shape"] = _SHAPE + (_PERMANENT if comparison.shape.permanent else "")
+        if comparison.combined is not None:
+            meanings["combined"] = COMBINED
+        periods = [
+            _period(*columns)
+            for columns in zip(days, covered, health, (self.before, self.after), strict=True)
+        ]
+        counted: dict[Spec, int] = {}
+        for tallies in (self.before, self.after):
+            for spec, _, reports in nonempty(tallies.tallies):
+                counted[spec] = counted.get(spec, 0) + reports
+        segment = comparison.segment
+        return replace(
+            head,
+            metric=self.before.specs[0].name,
+            kind=comparison.kind,
+            periods=periods,
+            reports=sum(period.reports for period in periods),
+            excluded_reports=self.before.excluded + self.after.excluded,
+            left_out_reports=comparison.shape.left_out if comparison.shape else 0,
+            margin=comparison.margin,
+            unit=(
+                f"after minus before, {_DEVICES[comparison.margin]}"
+                f"{_segment_in_words(comparison)}; neither clipped nor rescaled"
+            ),
+            interval=IntervalNote(
+                kind=self.interval, level=self.level, meaning=self._interval_meaning()
+            ),
+            detection=DetectionNote(ALPHA, self.false_finds, _test_meaning(self.false_finds)),
+            fakes=FAKES_OF_CHANGES,
+            versions=metric_versions(counted.items()),
+            segment=None if segment is None else segment[1].segment,
+            values_asked=len(comparison.items) if comparison.kind == "shares" else None,
+            meanings=meanings,
+            not_compared=[
+                NotCompared(item, versions) for item, versions in comparison.not_compared.items()
+            ],
+        )
+
+    def numbers(self) -> list[Measured]:
+        """Sizes of the segment; differences of values, the mean or quantiles; and the shape."""
+        comparison = self.comparison
+        sizes = [replace(size, period=at) for at, size in enumerate(comparison.segment or ())]
+        together = [] if comparison.combined is None else [comparison.combined]
+        return [
+            *sizes, *together, *self._differences(), *(comparison.quantiles or ()), *self._shape(),
+        ]  # fmt: skip
+
+    def _shape(self) -> list[Measured]:
+        test, distance = self.comparison.shape, self.comparison.distance
+        if test is None:
+            return []
+        clear = test.p_value <= ALPHA
+        shape = Measured(measure="distance", period=1, p_value=test.p_value, told=clear)
+        if distance is None:
+            return [shape]
+        return [
+            replace(
+                shape,
+                value=distance.kind,
+                estimate=distance.size,
+                low=distance.low if clear else 0.0,
+                high=distance.high,
+                noise=distance.noise,
+            )
+        ]
+
+    def _differences(self) -> list[Measured]:
+        columns = [column.tolist() for column in self.differences]
+        shares = self.comparison.kind == "shares"
+        names = self.items if shares else [None] * len(self.shown)
+        adjusted = self.adjusted[self.shown].tolist()
+        return [
+            Measured(
+                measure="difference in share" if shares else "difference in mean",
+                value=name,
+                segment=self.comparison.segment[1].segment if self.comparison.segment else None,
+                period=1,
+                before=before,
+                after=after,
+                estimate=after - before,
+                standard_error=error,
+                same_devices_error=None if math.isnan(same) else same,
+                low=low,
+                high=high,
+                p_value=p_value,
+                adjusted_p_value=corrected,
+                told=corrected <= ALPHA,
+                shift_if_fake=influence,
+            )
+            for name, before, after, error, same, low, high, p_value, influence, corrected in zip(
+                names, *columns, adjusted, strict=True
+            )
+        ]
+
+    def _interval_meaning(self) -> str:
+        if self.interval == "picked":
+            return (
+                f"of those shown, picked out of {len(self.comparison.items):,} because their "
+                f"changes are the largest, at most {1 - self.level:.2g} on average fail to cover "
+                "(false coverage rate, Benjamini and Yekutieli)"
+            )
+        is_single = self.interval == "one"
+        covered = (
+            "each covers its difference" if is_single else "they cover all differences at once"
+        )
+        return f"{covered} with probability {self.level:g}"
+
+
+def change(before: CollectedTallies, after: CollectedTallies, request: ChangeRequest) -> Change:
+    """Compares two periods that do not overlap.
+
+    Fresh noise of the two is independent, so variances add. Permanent noise of a device that is in
+    both is the same and would cancel out; how many there are is not known, so the variances are
+    added all the same, and what is left if there are as many as possible is said beside it.
+
+    Args:
+        request: what is asked. With `top`, the largest changes come first, and tests stay corrected
+            for all items that were compared.
+
+    Raises:
+        ParameterError: if a period has no report, the type has changed, or the items are not those
+            of both.
+    """
+    if not before.tallies or not after.tallies:
+        raise ParameterError("reports", "at least 1 in both periods", 0)
+    query = request.query
+    comparison = compare(before, after, request)
+    differences = comparison.differences
+    places = np.arange(len(comparison.items))
+    if query.top is not None:
+        moved = np.abs(differences.after - differences.before)
+        places = np.argsort(-moved, kind="stable")[: query.top]
+    return Change(
+        comparison,
+        adjust_p_values(differences.p_value, query.false_finds),
+        places,
+        request.interval,
+        request.level,
+        query.false_finds,
+        before,
+        after,
+    )
+
+
+def _segment_in_words(comparison: Comparison) -> str:
+    segment = comparison.segment
+    return "" if segment is None else f" and are in segment {segment[0].segment}"
+
+
+def _period(
+    days: DayRange, covered: Days, health: IntegritySummary, tallies: CollectedTallies
+) -> Period:
+    counted = nonempty(tallies.tallies)
+    return Period(
+        since=days.since,
+        until=days.until,
+        reports=sum(reports for _, _, reports in counted),
+        marks=covered.marks(days.since, days.until),
+        days=covered,
+        health=health,
+        versions={spec.digest.hex(): reports for spec, _, reports in counted},
+    )
+
+
+def _test_meaning(false_finds: FalseFinds) -> str:
+    if false_finds == "few":
+        return (
+            f"of the values said to have changed, {ALPHA:.0%} at most on average have not "
+            "(Benjamini-Hochberg over all values compared)"
+        )
+    return (
+        f"the probability that any value is said to have changed although it has not is at most "
+        f"{ALPHA:g} (Bonferroni over all values compared)"
+    )

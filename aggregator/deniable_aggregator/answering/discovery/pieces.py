@@ -1,0 +1,327 @@
+"""The letter code as an automaton over bits, and how likely strings with a prefix are.
+
+The letter code as an automaton over bits, so that many pieces are decoded at once.
+
+A state of the letter code and a state of UTF-8 together have one binary tree of code words. The
+inner nodes of all these trees are the nodes of one automaton: a bit leads from a node to the next,
+and a finished code word to the root of the tree that its byte leads to. Two nodes are special.
+`ENDED` is where a whole string leads; from there on every bit must be 0, the padding of the last
+piece. `IMPOSSIBLE` is where everything leads that no string has: code words that do not exist,
+bytes that are not UTF-8, and padding that is not 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.answering.discovery.search import Level
+    from deniable_shared.letters import Machine
+
+
+ENDED: Final = 0
+IMPOSSIBLE: Final = 1
+ROOT: Final = 2
+"""The node at which every string begins."""
+
+_END: Final = 256
+_LONGEST: Final = 15
+"""The most bits of a code word."""
+
+
+class PieceDecoder:
+    """Decodes pieces of strings, from the node that the pieces before them led to.
+
+    Args:
+        machine: the letter code's states.
+
+    Attributes:
+        steps: int32, (nodes, 2): the node that each bit leads to.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        self.steps = _steps(_reachable(machine))
+
+    def children(
+        self, nodes: NDArray[np.int32], bits: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+        """Where all pieces of so many bits lead, from each of some nodes.
+
+        Returns:
+            int32, (nodes, 2^bits): the node after each piece. int8, the same shape: how many bits
+            of the piece a string takes that ends in it; all of them elsewhere.
+        """
+        reached = nodes.reshape(-1, 1)
+        used = np.full(reached.shape, bits, np.int8)
+        for bit in range(bits):
+            ended = reached == ENDED
+            reached = self.steps[reached].reshape(len(nodes), -1)
+            used = np.repeat(used, 2, axis=1)
+            used[(reached == ENDED) & ~np.repeat(ended, 2, axis=1)] = bit + 1
+        return reached, used
+
+    def follow(
+        self, nodes: NDArray[np.int32], pieces: NDArray[Any], bits: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int8]]:
+        """Where one piece leads from each node, and how many of its bits a string takes.
+
+        Args:
+            nodes: int32, (pieces,).
+            pieces: integers below 2^bits, (pieces,).
+
+        Returns:
+            int32 and int8, (pieces,): see `children`.
+        """
+        reached = nodes
+        used = np.full(nodes.shape, bits, np.int8)
+        for bit in range(bits):
+            before = reached
+            reached = self.steps[before, pieces >> (bits - 1 - bit) & 1]
+            used[(reached == ENDED) & (before != ENDED)] = bit + 1
+        return reached, used
+
+
+class _Pairs(NamedTuple):
+    """The states of the letter code and of UTF-8 that strings can be in together.
+
+    Attributes:
+        lengths: int64, (pairs, 257): the code lengths.
+        following: int64, (pairs, 256): the pair after each byte; -1 for a byte that cannot follow.
+        complete: bool, (pairs,): whether the bytes so far are whole characters.
+    """
+
+    lengths: NDArray[np.int64]
+    following: NDArray[np.int64]
+    complete: NDArray[np.bool_]
+
+
+def _reachable(machine: Machine) -> _Pairs:
+    utf8 = _utf8_automaton()
+    numbers = np.full((machine.states, len(utf8)), -1)
+    numbers[0, 0] = 0
+    pairs = [(0, 0)]
+    lengths, following = [], []
+    for state, expected in pairs:  # grows while it is read
+        own = np.frombuffer(bytes(machine.lengths(state)), np.uint8).astype(np.int64)
+        next_states, then = np.array(machine.next_states(state)), utf8[expected]
+        row = np.full(256, -1)
+        possible = np.flatnonzero((own[:_END] > 0) & (then >= 0))
+        steps = zip(next_states[possible].tolist(), then[possible].tolist(), strict=True)
+        for pair in dict.fromkeys(steps):
+            if numbers[pair] < 0:
+                numbers[pair] = len(pairs)
+                pairs.append(pair)
+        row[possible] = numbers[next_states[possible], then[possible]]
+        lengths.append(own)
+        following.append(row)
+    complete = np.array([expected == 0 for _, expected in pairs])
+    return _Pairs(np.stack(lengths), np.stack(following), complete)
+
+
+def _steps(pairs: _Pairs) -> NDArray[np.int32]:
+    """The automaton: int32, (nodes, 2).
+
+    Canonical codes have their inner nodes in a row: of the code words and inner nodes of one
+    length, the code words come first. So a node is known by its pair, depth and place in the row.
+    """
+    lengths, following, complete = pairs
+    count = len(lengths)
+    words = np.stack([(lengths == depth).sum(1) for depth in range(_LONGEST + 2)])
+    words[0] = 0
+    inner = np.zeros_like(words)
+    for depth in reversed(range(_LONGEST + 1)):
+        inner[depth] = (words[depth + 1] + inner[depth + 1] + 1) // 2
+    first = ROOT + np.concatenate([[0], np.cumsum(inner)[:-1]]).reshape(inner.shape)
+    silent = np.where(complete, ENDED, IMPOSSIBLE)
+    roots = np.where(inner[0] > 0, first[0], silent)
+    symbols = np.argsort(np.where(lengths > 0, lengths, _LONGEST + 1), axis=1, kind="stable")
+    # Where each symbol of a pair leads; the END of a broken character leads nowhere.
+    targets = np.where(following >= 0, roots[following], IMPOSSIBLE)
+    targets = np.concatenate([targets, np.where(complete, ENDED, IMPOSSIBLE)[:, None]], axis=1)
+    targets = np.take_along_axis(targets, symbols, axis=1)
+    steps = np.full((ROOT + int(inner.sum()), 2), IMPOSSIBLE, np.int32)
+    steps[ENDED, 0] = ENDED
+    before = np.zeros(count, np.int64)
+    for depth in range(_LONGEST + 1):
+        nodes = inner[depth]
+        pair = np.repeat(np.arange(count), nodes)
+        place = np.arange(pair.size) - np.repeat(np.cumsum(nodes) - nodes, nodes)
+        for bit in (0, 1):
+            child = 2 * place + bit
+            deeper = child - words[depth + 1][pair]
+            symbol = np.minimum(before[pair] + child, _END)
+            reached = np.where(
+                deeper < 0,
+                targets[pair, symbol],
+                np.where(
+                    deeper < inner[depth + 1][pair], first[depth + 1][pair] + deeper, IMPOSSIBLE
+                ),
+            )
+            steps[first[depth][pair] + place, bit] = reached
+        before += words[depth + 1]
+    return steps
+
+
+def _utf8_automaton() -> NDArray[np.int64]:
+    """What UTF-8 expects after each byte (Unicode, table 3-7): int64, (8, 256); -1 for an error.
+
+    0: a character. 1, 2, 3: so many continuation bytes. 4 to 7: the first continuation byte after
+    E0, ED, F0 and F4, whose range is narrower.
+    """
+    then = np.full((8, 256), -1)
+    then[0, :0x80] = 0
+    then[0, 0xC2:0xE0] = 1
+    then[0, 0xE0:0xF0] = 2
+    then[0, 0xF0:0xF5] = 3
+    then[0, [0xE0, 0xED, 0xF0, 0xF4]] = 4, 5, 6, 7
+    for expected in (1, 2, 3):
+        then[expected, 0x80:0xC0] = expected - 1
+    then[4, 0xA0:0xC0] = then[5, 0x80:0xA0] = 1
+    then[6, 0x90:0xC0] = then[7, 0x80:0x90] = 2
+    return then
+
+
+LEAST_Z: Final = 2.5
+"""Children below so many standard errors are not looked at."""
+
+_LN2: Final = math.log(2)
+_ZIPF: Final = 0.1
+"""Of strings with a share between f and f + df, this over f^2 times df are expected: Zipf's law."""
+
+
+class Prefixes(NamedTuple):
+    """Prefixes that end with the same level; place i of every array is prefix i.
+
+    Attributes:
+        pieces: int64, (prefixes, levels so far).
+        fingerprints: uint64, (prefixes,): of these pieces.
+        nodes: int32, (prefixes,): where they lead in the automaton of `PieceDecoder`.
+        log_likely: float64, (prefixes,): the logarithm of the probability that devices hold
+            strings that begin so. Orders the search and spreads the error rate; nothing is shown
+            because of it.
+        shares: float64, (prefixes,): the estimate of the last of these levels, and of those before
+            where the prefix seems to be all of its parent.
+        deviations: float64, (prefixes,): its standard error.
+    """
+
+    pieces: NDArray[np.int64]
+    fingerprints: NDArray[np.uint64]
+    nodes: NDArray[np.int32]
+    log_likely: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    deviations: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return self.nodes.size
+
+    def take(self, chosen: NDArray[Any] | slice) -> Prefixes:
+        """The chosen ones: by a mask or by places."""
+        return Prefixes(
+            self.pieces[chosen],
+            self.fingerprints[chosen],
+            self.nodes[chosen],
+            self.log_likely[chosen],
+            self.shares[chosen],
+            self.deviations[chosen],
+        )
+
+
+def log_probability(log_odds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """ln(1 / (1 + e^-x)), without overflow."""
+    return -np.logaddexp(0.0, -log_odds)
+
+
+def first_log_odds(shares: NDArray[np.float64], level: Level) -> NDArray[np.float64]:
+    """The logarithm of the odds that devices hold strings that begin with a first piece.
+
+    By Zipf's law C / f^2 df strings have a share near f; the code spreads them evenly over the
+    pieces. An estimate z standard errors above 0 is e^(z^2 / 2) times likelier then than without.
+    """
+    z = shares / level.deviation
+    above = np.maximum(z, 1.0)
+    evidence = np.where(z > 1, above**2 / 2 - 2 * np.log(above), 0.5 - 2 * (1 - z))
+    expected = math.log(_ZIPF * math.sqrt(2 * math.pi) / level.deviation) - level.bits * _LN2
+    return np.asarray(evidence + expected)
+
+
+def log_odds(
+    prefixes: Prefixes, parents: NDArray[np.int64], shares: NDArray[np.float64], level: Level
+) -> NDArray[np.float64]:
+    """The logarithm of the odds that devices hold strings that begin with a child.
+
+    One child of each prefix is heavy: it is all of its parent or, as likely, a part of it.
+
+    Args:
+        prefixes: of the level before.
+        parents: int64, (children,): the place of each one's prefix.
+        shares: float64, (children,): the estimates of the level.
+    """
+    either = np.logaddexp(*_evidence(prefixes.take(parents), shares, level)) - _LN2
+    return np.asarray(prefixes.log_likely[parents] - level.bits * _LN2 + either)
+
+
+def followed_shares(
+    prefixes: Prefixes, parents: NDArray[np.int64], shares: NDArray[np.float64], level: Level
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Estimates of children for the level after them, and their standard errors.
+
+    A child that seems to be all of its parent is estimated by both together.
+
+    Args:
+        prefixes: see `log_odds`.
+    """
+    own = prefixes.take(parents)
+    match, part = _evidence(own, shares, level)
+    weight = np.where(match > part, own.deviations**-2.0, 0.0)
+    total = weight + level.weight
+    return (weight * own.shares + level.weight * shares) / total, total**-0.5
+
+
+def _evidence(
+    parents: Prefixes, shares: NDArray[np.float64], level: Level
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """How much likelier an estimate is under two hypotheses than where nobody is: logarithms.
+
+    A child is all of its parent: then its estimate is normal about the parent's, with the variances
+    of both. Or it is a part of it: then its share is uniform between 0 and the parent's.
+    """
+    z = shares / level.deviation
+    parent, ratio = _scale_shares(parents, level)
+    match = (z**2 - (z - parent) ** 2 * ratio + np.log(ratio)) / 2
+    return match, z**2 / 2 + _part(parent, ratio)
+
+
+def _scale_shares(
+    parents: Prefixes, level: Level
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The parents' shares in standard errors of the level.
+
+    And the variance of the level, over that of the difference of both.
+    """
+    share = np.maximum(parents.shares, 0.0) / level.deviation
+    return share, 1 / (1 + (parents.deviations / level.deviation) ** 2)
+
+
+def _part(parent: NDArray[np.float64], ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The logarithm of the density of a share between 0 and the parent's, see `_scale_shares`."""
+    widest = np.maximum(parent + 2 * np.sqrt(1 / ratio - 1), 2.0)
+    return np.asarray(math.log(2 * math.pi) / 2 - np.log(widest))
+
+
+def least_shares(prefixes: Prefixes, level: Level, least: float) -> NDArray[np.float64]:
+    """The estimates from which on a child of each prefix may have these `log_odds`, or a bit below.
+
+    The likelier of the two hypotheses decides, up to ln 2; each is a quadratic in the estimate.
+    """
+    parent, ratio = _scale_shares(prefixes, level)
+    needed = least - prefixes.log_likely + level.bits * _LN2
+    part = np.sqrt(np.maximum(2 * (needed - _part(parent, ratio)), 0.0))
+    a, b = (1 - ratio) / 2, ratio * parent
+    c = (np.log(ratio) - ratio * parent**2) / 2 - needed
+    match = (np.sqrt(np.maximum(b**2 - 4 * a * c, 0.0)) - b) / (2 * a)
+    return np.asarray(np.maximum(np.minimum(part, match), LEAST_Z) * level.deviation)

@@ -1,0 +1,1 @@
+"""Whether the reports of a metric look like those of devices."""

@@ -1,0 +1,246 @@
+"""Reads a metric's reports for an answer, all of one moment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from deniable_aggregator.answering.estimation.inputs import (
+    CollectedTallies,
+    MetricReports,
+    collect_tallies,
+    read_reports,
+)
+from deniable_aggregator.answering.metrics import pending_by_version
+from deniable_aggregator.answering.requests import ProblemError, server_outdated, store_unavailable
+from deniable_aggregator.answering.review import keys_to_leave_out, version_named
+from deniable_aggregator.answering.rolled_slices import ChangedError, DaysRolledUpError
+from deniable_aggregator.answering.slice_cache import SliceTables
+from deniable_aggregator.answers.questions import ValueLists
+from deniable_shared.nearest import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from deniable_aggregator.answers.dates import DayRange
+    from deniable_aggregator.keeping.catalog import CatalogEntry, MetricCatalog
+    from deniable_aggregator.keeping.store import Store
+    from deniable_shared.spec import Spec
+
+
+_QUOTED: Final = 100
+
+
+@dataclass(frozen=True)
+class AskedMetric:
+    """What a question is about.
+
+    Attributes:
+        application: whose metric it is.
+        name: of the metric.
+        entries: its versions; at least one.
+        without: the ids of the keys that the question leaves out.
+    """
+
+    application: str
+    name: str
+    entries: Sequence[CatalogEntry]
+    without: frozenset[str]
+
+    @property
+    def specs(self) -> list[Spec]:
+        """The versions."""
+        return [entry.spec for entry in self.entries]
+
+
+class MetricReader:
+    """Reads metrics.
+
+    Args:
+        store: the store.
+        catalogue: the registered metrics.
+    """
+
+    def __init__(self, store: Store, catalogue: MetricCatalog) -> None:
+        self._store = store
+        self._tables = SliceTables(store)
+        self._catalogue = catalogue
+
+    def asked_metric(
+        self,
+        application: str,
+        name: str,
+        without_key: Sequence[str] = (),
+        version: str | None = None,
+    ) -> AskedMetric:
+        """A metric and the keys that a question leaves out.
+
+        Args:
+            application: whose metric it is.
+            name: of the metric.
+            without_key: what names the keys.
+            version: the first letters of the id of the only version that is asked about.
+
+        Raises:
+            ProblemError: if there is no such metric, key or version, or this server cannot read
+                all versions.
+        """
+        entries = [e for e in self._catalogue.for_application(application) if e.spec.name == name]
+        for each in self._catalogue.unreadable().values():
+            # Without this version, an answer would be about some of the devices only.
+            if (each.application, each.name) == (application, name):
+                raise server_outdated(each)
+        if not entries:
+            raise unknown_metric(name, application, self._catalogue.names(application))
+        if version is not None:
+            entries = [version_named(entries, version)]
+        without: frozenset[str] = frozenset()
+        if without_key:
+            without = keys_to_leave_out(self._store.keys.all(), application, without_key)
+        return AskedMetric(application, name, entries, without)
+
+    def rolled_stamp(self, application: str, name: str) -> object:
+        """What changes whenever days of a metric become one.
+
+        Args:
+            application: whose metric it is.
+            name: of the metric.
+        """
+        entries = self._catalogue.for_application(application)
+        digests = [entry.spec.digest for entry in entries if entry.spec.name == name]
+        return self._store.rolled.stamp(digests)
+
+    def read(self, asked: AskedMetric, days: DayRange) -> MetricReports:
+        """Which reports of a metric there are.
+
+        Args:
+            asked: the metric.
+            days: which days.
+
+        Raises:
+            ProblemError: if there are none, saying whether leaving out keys is why.
+        """
+        reported = read_reports(self._store, self._tables, asked.entries, days, asked.without)
+        if reported.reported_days:
+            return reported
+        asked_out = sum(each.reports for each in reported.left_out) - reported.excluded
+        raise no_reports(asked.name, excluded=reported.excluded, asked_out=asked_out)
+
+    def collect(self, reported: MetricReports, days: DayRange) -> CollectedTallies:
+        """The tallies of some of the days.
+
+        Args:
+            reported: which reports there are.
+            days: some of its days.
+        """
+        return collect_tallies(reported, days)
+
+    def pending(self, asked: AskedMetric) -> int:
+        """How many reports of a metric are left out, as too many wait."""
+        return sum(pending_by_version(self._store, asked.entries).values())
+
+
+def unknown_metric(name: str, application: str, known: Sequence[str]) -> ProblemError:
+    """The problem of a question about a metric that there is not.
+
+    Args:
+        name: what was asked about.
+        application: the application of the key.
+        known: the names of its metrics.
+    """
+    return ProblemError(
+        "unknown_metric",
+        f"{application} has no metric {name[:_QUOTED]!r}.{did_you_mean(name, known)} "
+        "deniable metrics list, or GET /v1/metrics, lists those of this key.",
+    )
+
+
+def no_reports(name: str, *, excluded: int = 0, asked_out: int = 0) -> ProblemError:
+    """The problem of a question about days without reports.
+
+    Args:
+        name: of the metric.
+        excluded: how many reports are left out because their keys are excluded.
+        asked_out: how many are left out because the question says so.
+    """
+    detail = f"{name} has no reports in these days. Widen since and until, or wait for devices."
+    if excluded:
+        detail += f" {excluded:,} reports are left out: their keys are excluded."
+    if asked_out:
+        detail += f" {asked_out:,} reports are left out by without_key."
+    return ProblemError("no_reports", detail, excluded_reports=excluded)
+
+
+def require_values(specs: Sequence[Spec], lists: ValueLists) -> None:
+    """Refuses a question about strings that does not say which.
+
+    Args:
+        specs: the versions that it is about.
+        lists: the values that it is about.
+
+    Raises:
+        ProblemError: saying how to ask.
+    """
+    if lists == ValueLists() and all(spec.type == "string" for spec in specs):
+        name = specs[0].name
+        discover = any(spec.letters is not None for spec in specs)
+        raise ProblemError(
+            "candidates_needed",
+            f"{name} counts strings of an open domain: list those to look for, by --candidates "
+            'FILE of a command, candidates=["...", ...] in Python, or {"candidates": ["...", ...]} '
+            "in a POST to the same path."
+            + f" To find strings that nobody listed, use deniable discover {name}."
+            * discover,
+        )
+
+
+MOST_READS: Final = 3
+"""Days become one seldom, never so often while one question is answered."""
+
+Answer = TypeVar("Answer")
+
+
+def read_steadily(stamp: Callable[[], object], answer: Callable[[], Answer]) -> Answer:
+    """An answer about the days as they are at one moment: apart or as one, never both.
+
+    Args:
+        stamp: returns what changes whenever days of the metric become one.
+        answer: works out the answer.
+
+    Raises:
+        ProblemError: if the answer has one, or days become one again and again meanwhile.
+    """
+    for _ in range(MOST_READS):
+        before = stamp()
+        problem: ProblemError | None = None
+        try:
+            found = answer()
+        except ChangedError:
+            continue
+        except DaysRolledUpError as error:
+            problem = days_rolled_up(error)
+        except ProblemError as error:
+            problem = error
+        if stamp() == before:
+            if problem is not None:
+                raise problem
+            return found
+    raise store_unavailable()
+
+
+def days_rolled_up(error: DaysRolledUpError) -> ProblemError:
+    """The problem of a question about a part of what is kept as one only."""
+    (since, until), *more = error.periods
+    days = f"{since} to {until}" + (f" and {len(more)} more such periods" if more else "")
+    if error.why == "keys":
+        return ProblemError(
+            "days_rolled_up",
+            f"The reports of {days} were added up over all keys, so none can be left out there. "
+            "Ask about other days, or without without_key.",
+        )
+    length = "week" if (until - since).days < 7 else "month"
+    return ProblemError(
+        "days_rolled_up",
+        f"The days of {days} are kept as one. Ask about all of them, "
+        f"since={since}&until={until}, or by={length}.",
+    )

@@ -1,0 +1,359 @@
+"""What every answer says of its reports: versions, keys, days, verdict, and what to know first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.answering.integrity import report
+from deniable_aggregator.answering.integrity.contrasts import KeyComparison, KeyContrast
+from deniable_aggregator.answering.integrity.examiner import Examination, Examiner
+from deniable_aggregator.answering.integrity.kept_verdicts import KeptVerdicts, kept_of
+from deniable_aggregator.answering.metrics import newest_first, newest_registration
+from deniable_aggregator.answering.requests import ProblemError
+from deniable_aggregator.answers.answer import Head, Period
+from deniable_aggregator.answers.common import (
+    Days,
+    IntegritySummary,
+    KeyLeftOut,
+    Notice,
+    Release,
+    Run,
+    ordered_notices,
+)
+from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, day_of
+from deniable_aggregator.answers.words import VERSION_LETTERS
+from deniable_aggregator.telling.wording import key_in_words
+from deniable_shared.nearest import did_you_mean
+from deniable_shared.periods import epoch_at
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from deniable_aggregator.answering.estimation.inputs import MetricReports
+    from deniable_aggregator.keeping.catalog import CatalogEntry
+    from deniable_aggregator.keeping.store import Store, StoredKey
+
+
+def covered_days(
+    reported: MetricReports,
+    examination: Examination,
+    contrasts: Sequence[KeyContrast],
+    first_days: Mapping[bytes, int],
+    *,
+    today: date,
+    accept_days: int,
+) -> Days:
+    """Which days an answer covers, and what is special about them.
+
+    Args:
+        reported: the reports of the days that were asked for; at least one.
+        examination: the checks of these reports.
+        contrasts: every key against the others.
+        first_days: the first day of each version, also before these days.
+        today: the server's day.
+        accept_days: for how many days a day stays open for reports.
+    """
+    with_reports = [day_of(epoch) for epoch in reported.reported_days]
+    asked = reported.days
+    since, until = with_reports[0], with_reports[-1]
+    if asked.since != FIRST_DAY:
+        since = min(since, max(asked.since, day_of(min(first_days.values()))))
+    if asked.until != LAST_DAY:
+        until = max(until, min(asked.until, today))
+    opened = max(since, today - timedelta(accept_days))
+    not_checked = set(reported.reported_days) - {day.epoch for day in examination.days}
+    return Days(
+        since=since,
+        until=until,
+        covered=(until - since).days + 1,
+        reported=len(with_reports),
+        missing=list(_gaps(with_reports, since, until)),
+        incomplete=[day for day in with_reports if day >= today]
+        or ([today] if since <= today <= until else []),
+        open_since=opened if opened <= until else None,
+        releases=_releases(first_days, since, until),
+        suspicious=sorted({day_of(day.epoch) for day in examination.failing_days}),
+        uneven=sorted({day_of(epoch) for each in contrasts for epoch in each.epochs}),
+        not_checked=len(not_checked),
+        keys_left_out=_keys_left_out(reported),
+    )
+
+
+def _gaps(with_reports: Sequence[date], since: date, until: date) -> Iterator[Run]:
+    """The days from one to another that are not listed."""
+    one = timedelta(1)
+    expected = since
+    for day in with_reports:
+        if expected < day:
+            yield Run(expected, day - one)
+        expected = day + one
+    if expected <= until:
+        yield Run(expected, until)
+
+
+def _releases(first_days: Mapping[bytes, int], since: date, until: date) -> list[Release]:
+    """Days on which a version appeared, without the first version of all."""
+    first = min(first_days.values())
+    found = [
+        Release(day_of(epoch), digest.hex())
+        for digest, epoch in first_days.items()
+        if epoch > first and since <= day_of(epoch) <= until
+    ]
+    return sorted(found, key=lambda release: release.day)
+
+
+def _keys_left_out(reported: MetricReports) -> list[KeyLeftOut]:
+    reports: Counter[str] = Counter(dict.fromkeys(reported.without, 0))
+    for each in reported.left_out:
+        reports[each.key] += each.reports
+    return [
+        KeyLeftOut(
+            key,
+            reported.keys[key].label if key in reported.keys else "",
+            count,
+            "excluded" if reported.is_excluded(key) else "without_key",
+        )
+        for key, count in sorted(reports.items())
+    ]
+
+
+SUMMARY_CELLS: Final = 1 << 22
+"""Beside an estimate, at most so many counters are read for checks that were not read before."""
+
+HEALTH_CELLS: Final = 1 << 26
+"""The same for a question about health alone, of one metric or of all of them together."""
+
+LEAST_CELLS: Final = 1 << 18
+"""The least share of these that one of many metrics has."""
+
+
+@dataclass(frozen=True)
+class Review:
+    """What is known of some reports.
+
+    Attributes:
+        reported: the reports; at least one.
+        examination: the checks of what noise decides.
+        contrasts: every key against the others.
+        days: the days that are covered.
+        summary: the verdict.
+        notices: what to know first.
+        kept: what was found of days before they became one, by the digests of their versions.
+    """
+
+    reported: MetricReports
+    examination: Examination
+    contrasts: Sequence[KeyContrast]
+    days: Days
+    summary: IntegritySummary
+    notices: Sequence[Notice]
+    kept: Mapping[bytes, Sequence[KeptVerdicts]]
+
+    @property
+    def description(self) -> str:
+        """What the metric is for, as its newest version says."""
+        return newest_registration(self.reported.entries).description
+
+    def head(self, application: str, pending_reports: int) -> Head:
+        """The head of an answer about these reports.
+
+        Args:
+            application: whose metric it is.
+            pending_reports: how many reports of the metric wait to be counted.
+        """
+        reported, days = self.reported, self.days
+        reports = sum(sum(counted.values()) for counted in reported.by_day.values())
+        return Head(
+            application=application,
+            metric=reported.entries[0].spec.name,
+            description=self.description,
+            kind="health",
+            days=days,
+            health=self.summary,
+            periods=[
+                Period(
+                    since=days.since,
+                    until=days.until,
+                    reports=reports,
+                    marks=days.marks(days.since, days.until),
+                )
+            ],
+            reports=reports,
+            pending_reports=pending_reports,
+            excluded_reports=reported.excluded,
+        )
+
+
+class Reviewer:
+    """Reviews reports; what was checked once is not checked again until the counts change.
+
+    Args:
+        store: has the tallies.
+        accept_days: for how many days a day stays open for reports.
+        clock: seconds since 1970.
+    """
+
+    def __init__(self, store: Store, accept_days: int, clock: Callable[[], float]) -> None:
+        self._store = store
+        self._accept_days = accept_days
+        self._clock = clock
+        self._examiner = Examiner()
+        self._comparison = KeyComparison()
+
+    def review(self, reported: MetricReports, *, most_cells: int = SUMMARY_CELLS) -> Review:
+        """What is known of the reports of a metric.
+
+        Args:
+            reported: at least one report.
+            most_cells: how many counters are read for checks, at most.
+        """
+        kept = kept_of(reported)
+        days = reported.of_days
+        examination = self._examiner.examine(days, most_cells=most_cells, kept=kept)
+        contrasts = self._comparison.compare(days, kept)
+        digests = [entry.spec.digest for entry in reported.entries]
+        name, keys = reported.entries[0].spec.name, reported.keys
+        return Review(
+            reported,
+            examination,
+            contrasts,
+            covered_days(
+                reported,
+                examination,
+                contrasts,
+                self._store.tallies.first_days(digests, reported.without),
+                today=day_of(epoch_at(self._clock())),
+                accept_days=self._accept_days,
+            ),
+            report.summary(examination, contrasts, keys),
+            ordered_notices(
+                report.of_checks(name, examination, keys),
+                report.of_contrasts(contrasts, keys),
+                report.of_mixed_keys(reported.mixed, keys),
+            ),
+            kept,
+        )
+
+
+def pending_notices(pending_reports: int) -> list[Notice]:
+    """A note about reports that are not counted yet, if there are any.
+
+    Args:
+        pending_reports: how many.
+    """
+    if not pending_reports:
+        return []
+    message = (
+        f"{pending_reports:,} more reports of this metric have arrived and are waiting to be "
+        "counted: later answers have them."
+    )
+    return [Notice("pending_reports", "note", message)]
+
+
+MOST_NAMED: Final = 10
+_QUOTED: Final = 100
+
+
+def keys_to_leave_out(
+    keys: Sequence[StoredKey], application: str, names: Sequence[str]
+) -> frozenset[str]:
+    """The ids of the keys that `without_key` names.
+
+    Args:
+        keys: all keys of the store.
+        application: whose keys may be named.
+        names: each an id, the first letters of an id, or a label.
+
+    Raises:
+        ProblemError: if a name fits no write key of the application, or several.
+    """
+    own = [key for key in keys if key.application == application and key.scope == "write"]
+    return frozenset(_named(own, name).id for name in names)
+
+
+def _named(keys: Sequence[StoredKey], name: str) -> StoredKey:
+    exact = [key for key in keys if key.id == name] or [key for key in keys if key.label == name]
+    found = exact or [key for key in keys if name and key.id.startswith(name)]
+    if name and len(found) == 1:
+        return found[0]
+    quoted = repr(name[:_QUOTED])
+    if name and found:
+        ids = ", ".join(key.id for key in found[:MOST_NAMED])
+        detail = f"without_key must name one key, got {quoted}, which names {len(found)}: {ids}."
+        raise ProblemError("malformed_question", f"{detail} Use an id.")
+    listed = ", ".join(key_in_words(key.id, key.label) for key in keys[:MOST_NAMED])
+    meant = did_you_mean(name, filter(None, (key.label for key in keys)))
+    more = f" and {len(keys) - MOST_NAMED} more" if keys[MOST_NAMED:] else ""
+    raise ProblemError(
+        "malformed_question",
+        "without_key must be the id of a write key, the first letters of its id, or its label, "
+        f"got {quoted}.{meant} There are {listed or 'none'}{more}.",
+    )
+
+
+def version_named(entries: Sequence[CatalogEntry], start: str) -> CatalogEntry:
+    """The version whose id begins in a way.
+
+    Args:
+        entries: the versions of the metric.
+        start: the first letters of an id, or all.
+
+    Raises:
+        ProblemError: if there is none, or several.
+    """
+    found = [entry for entry in entries if entry.spec.digest.hex().startswith(start)]
+    if len(found) == 1:
+        return found[0]
+    versions = newest_first(found or entries)
+    ids = [entry.spec.digest.hex()[:VERSION_LETTERS] for entry in versions[:MOST_NAMED]]
+    more = f" and {len(versions) - MOST_NAMED} more" if versions[MOST_NAMED:] else ""
+    raise ProblemError(
+        "malformed_question",
+        f"version must be the id of one version, or its first letters, got '{start}'."
+        f"{did_you_mean(start, ids)} There are {', '.join(ids)}{more}, the newest first; deniable "
+        f"metrics show {entries[0].spec.name} says since when.",
+    )
+
+
+def of_newest_type(*reported: MetricReports) -> tuple[list[MetricReports], list[Notice]]:
+    """The reports of those versions that have the type of the newest one with reports.
+
+    Shares, means and histograms do not add up, so a metric that was given another type is answered
+    about one type at a time.
+
+    Args:
+        reported: which reports there are, in each period of the question; all have the same
+            versions, in the order of their registration.
+
+    Returns:
+        The same without the other versions, and a notice for each of these.
+    """
+    entries = [
+        entry
+        for entry in reported[0].entries
+        if any(each.by_day.get(entry.spec.digest) for each in reported)
+    ]
+    newest = newest_first(entries)[0]
+    kind = newest.spec.value_type
+    others = [entry for entry in entries if entry.spec.value_type != kind]
+    notices = []
+    for entry in others:
+        digest = entry.spec.digest
+        left_out = sum(sum(each.by_day.get(digest, {}).values()) for each in reported)
+        since = day_of(newest.registration.registered)
+        notices.append(
+            Notice(
+                "other_type",
+                "warning",
+                f"{left_out:,} reports are left out: they are of a version of "
+                f"{entry.spec.name} that is a {entry.spec.value_type}, and since {since} it is a "
+                f"{kind}. Ask for version {digest.hex()[:VERSION_LETTERS]} to see them",
+            )
+        )
+    if not others:
+        return list(reported), []
+    kept = {entry.spec.digest for entry in entries if entry.spec.value_type == kind}
+    return [each.only(kept) for each in reported], notices

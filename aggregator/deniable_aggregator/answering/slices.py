@@ -1,0 +1,325 @@
+"""The slices of one version of a metric as columns: a slice is what one key brought for one day."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from deniable_aggregator.answering.rolled_slices import RolledSums, add_days, without_keys
+from deniable_aggregator.keeping.store import DayStamp, StoredSlice, add_slices, count_slice
+from deniable_aggregator.keeping.store.encoding import CounterSum
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.keeping.catalog import CatalogEntry
+
+
+MOST_TOTALS_BYTES: Final = 128 << 20
+"""All sums together; those that were asked for longest ago are forgotten."""
+
+BLOCK_DAYS: Final = 32
+"""The sum of so many days is kept, instead of those of days."""
+
+RECENT_DAYS: Final = 8
+"""The sums of so many days, the newest ones, are kept each by itself: most reports come late, if
+they do, by a few days."""
+
+_WORTH_KEEPING: Final = BLOCK_DAYS // 2
+"""A smaller part of a block, such as one period of a series, is not kept."""
+
+
+class BlockTotals:
+    """Sums of blocks of days; each is summed again when the stamp of one of its days changes.
+
+    Args:
+        most_bytes: how much memory the sums take at most.
+    """
+
+    def __init__(self, most_bytes: int = MOST_TOTALS_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._lock = threading.Lock()
+        self._held: OrderedDict[Hashable, CounterSum] = OrderedDict()
+        self._bytes = 0
+
+    def total(self, table: SliceTable, cells: int) -> CounterSum:
+        """The sum of all slices of a table, without days that became one.
+
+        Args:
+            table: its counters are not in memory.
+            cells: how many of the stored integers of each slice are wanted, the first ones.
+        """
+        total = CounterSum(cells)
+        table = replace(table, rolled=())  # days that became one have a sum
+        blocks: dict[tuple[int, int], list[int]] = {}
+        for day in table.days.tolist():
+            recent = day > int(table.epochs[-1]) - RECENT_DAYS
+            blocks.setdefault((day, 1) if recent else (day // BLOCK_DAYS, 0), []).append(day)
+        for (_, recent), days in blocks.items():
+            block = table.between(days[0], days[-1])
+            if recent or len(days) >= _WORTH_KEEPING:
+                total.add_sum(self._block(block, cells))
+            else:
+                _add(total, block)
+        return total
+
+    def _block(self, block: SliceTable, cells: int) -> CounterSum:
+        name = block.fingerprint, cells
+        with self._lock:
+            if name in self._held:
+                self._held.move_to_end(name)
+                return self._held[name]
+        total = CounterSum(cells)
+        _add(total, block)
+        with self._lock:
+            if name not in self._held:
+                self._bytes += total.nbytes
+            self._held[name] = total
+            while self._bytes > self._most_bytes and len(self._held) > 1:
+                self._bytes -= self._held.popitem(last=False)[1].nbytes
+        return total
+
+
+def _add(total: CounterSum, block: SliceTable) -> None:
+    add_slices(total, block.entry.tally, (part for _, part in block.read_stored()))
+
+
+if TYPE_CHECKING:
+    ReadSlices = Callable[[int, int], Iterator[StoredSlice]]
+    """Reads the slices from one day to another, those of all keys, by day."""
+
+CHUNK_BYTES: Final = 8 << 20
+"""Counters are handed out in chunks of this size, so that arrays computed from a chunk are
+small."""
+
+
+class SliceChunk(NamedTuple):
+    """The counters of some slices of a table.
+
+    Attributes:
+        rows: int64, (slices,): which slices of the table, by day.
+        reports: int64, (slices,): how many reports each has.
+        counters: int64, (slices, cells): an array, and of a sparse tally a sparse one.
+    """
+
+    rows: NDArray[np.int64]
+    reports: NDArray[np.int64]
+    counters: Any
+
+
+@dataclass(frozen=True, eq=False)
+class SliceTable:
+    """The slices of one version, by day and then by key; never changed once it is made.
+
+    The counters of few slices, or of small tallies, are in memory. Others, such as those of
+    sketches, are read from the store one slice at a time whenever they are needed.
+
+    Attributes:
+        entry: the version.
+        epochs: int32, (slices,): the day of each slice, ascending, counted from 1970-01-01.
+        keys: int32, (slices,): its key, as a position in `key_ids`; ascending within a day.
+        key_ids: the ids of the keys, ascending; some may have no slice in this table.
+        reports: int64, (slices,): how many reports each slice has.
+        stamps: what changes whenever something of a day changes, for each day of the table.
+        counters: int32 or int64, (slices, stored cells); None if they are not in memory.
+        read_slices: reads those that are not.
+        kept_totals: sums of those that are not.
+        left_out: ids of the keys whose slices are not in this table, though there may be some.
+        rolled: the days that became one, whose slices are gone; no other attribute has them.
+    """
+
+    entry: CatalogEntry
+    epochs: NDArray[np.int32]
+    keys: NDArray[np.int32]
+    key_ids: tuple[str, ...]
+    reports: NDArray[np.int64]
+    stamps: Mapping[int, DayStamp]
+    counters: NDArray[np.int32] | NDArray[np.int64] | None
+    read_slices: ReadSlices = field(repr=False)
+    kept_totals: BlockTotals = field(repr=False)
+    left_out: frozenset[str] = frozenset()
+    rolled: tuple[RolledSums, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.epochs)
+
+    @cached_property
+    def days(self) -> NDArray[np.int32]:
+        """int32, (days,): the days that have slices, ascending."""
+        return self.epochs[self.starts]
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """int64, (days,): the first slice of each of `days`."""
+        return np.flatnonzero(np.diff(self.epochs, prepend=-1))
+
+    @cached_property
+    def reports_by_day(self) -> Mapping[int, int]:
+        """How many reports each day has, also of those that became one."""
+        if not len(self):
+            return add_days({}, self.rolled)
+        sums = np.add.reduceat(self.reports, self.starts)
+        return add_days(dict(zip(self.days.tolist(), sums.tolist(), strict=True)), self.rolled)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no reports."""
+        return not len(self) and not self.rolled
+
+    @cached_property
+    def reports_by_key(self) -> Mapping[str, int]:
+        """How many reports each key brought, of those with a slice."""
+        # Floats would round sums beyond 2^53.
+        sums = np.zeros(len(self.key_ids), np.int64)
+        np.add.at(sums, self.keys, self.reports)
+        present = np.unique(self.keys).tolist()
+        return {self.key_ids[code]: int(sums[code]) for code in present}
+
+    @cached_property
+    def fingerprint(self) -> Hashable:
+        """The same for two tables only if the same was counted in them."""
+        rolled = frozenset(period.stored.id for period in self.rolled)
+        return self.entry.spec.digest, self.left_out, frozenset(self.stamps.items()), rolled
+
+    def between(self, since: int, until: int) -> SliceTable:
+        """The slices of some days.
+
+        Args:
+            until: the last, inclusive.
+
+        Raises:
+            DaysRolledUpError: if only some of the days that became one are among these.
+        """
+        rolled = tuple(period for period in self.rolled if period.is_within(since, until))
+        first, end = np.searchsorted(self.epochs, [since, until + 1]).tolist()
+        whole = (first, end) == (0, len(self)) and len(rolled) == len(self.rolled)
+        if whole and all(since <= day <= until for day in self.stamps):
+            return self
+        stamps = {day: stamp for day, stamp in self.stamps.items() if since <= day <= until}
+        return replace(self._rows(slice(first, end)), stamps=stamps, rolled=rolled)
+
+    def without(self, keys: Collection[str]) -> SliceTable:
+        """The slices of all other keys.
+
+        Args:
+            keys: ids; those that this table has not are ignored.
+        """
+        rolled = without_keys(self.rolled, keys).periods
+        codes = [code for code, key in enumerate(self.key_ids) if key in keys]
+        if not codes:
+            return self if len(rolled) == len(self.rolled) else replace(self, rolled=rolled)
+        rows = np.flatnonzero(~np.isin(self.keys, codes))
+        left_out = self.left_out.union(self.key_ids[code] for code in codes)
+        return replace(self._rows(rows), left_out=left_out, rolled=rolled)
+
+    def _rows(self, rows: slice | NDArray[np.int64]) -> SliceTable:
+        return replace(
+            self,
+            epochs=self.epochs[rows],
+            keys=self.keys[rows],
+            reports=self.reports[rows],
+            counters=None if self.counters is None else self.counters[rows],
+        )
+
+    def chunks(self, cells: int) -> Iterator[SliceChunk]:
+        """The counters of all slices, day by day.
+
+        Those that are not in memory come one slice at a time, or many where the tally is sparse;
+        those of a day in any order, as the store has them now: slices that were deleted since are
+        left out, reports that were added since are in.
+
+        Args:
+            cells: how many of the stored integers of each slice are wanted, the first ones.
+        """
+        if self.counters is None:
+            yield from self._read_chunks(cells)
+            return
+        rows = max(1, CHUNK_BYTES // (8 * max(cells, 1)))
+        for first in range(0, len(self), rows):
+            selection = slice(first, min(first + rows, len(self)))
+            counters = self.counters[selection, :cells].astype(np.int64)
+            yield SliceChunk(
+                np.arange(selection.start, selection.stop), self.reports[selection], counters
+            )
+
+    def _read_chunks(self, cells: int) -> Iterator[SliceChunk]:
+        tally = self.entry.tally
+        if tally.is_sparse:
+            yield from self._read_sparse_chunks()
+            return
+        for row, part in self.read_stored():
+            counters = count_slice(tally, part)[None, :cells]
+            yield SliceChunk(np.array([row]), np.array([part.reports], np.int64), counters)
+
+    def _read_sparse_chunks(self) -> Iterator[SliceChunk]:
+        tally = self.entry.tally
+        rows: list[int] = []
+        sums: list[CounterSum] = []
+        size = 0
+        for row, part in self.read_stored():
+            rows.append(row)
+            sums.append(CounterSum(tally.stored_cells))
+            add_slices(sums[-1], tally, [part])
+            size += sums[-1].nbytes
+            if size >= CHUNK_BYTES:
+                yield _sparse_chunk(rows, sums)
+                rows, sums, size = [], [], 0
+        if rows:
+            yield _sparse_chunk(rows, sums)
+
+    def read_stored(self) -> Iterator[tuple[int, StoredSlice]]:
+        """The slices as the store has them now, each with its row, by day.
+
+        Those that were deleted since are left out, and reports that were added since are in.
+        """
+        if not len(self):
+            return
+        code_of = {key: code for code, key in enumerate(self.key_ids)}
+        names = zip(self.epochs.tolist(), self.keys.tolist(), strict=True)
+        row_of = {name: row for row, name in enumerate(names)}
+        for part in self.read_slices(int(self.epochs[0]), int(self.epochs[-1])):
+            row = row_of.get((part.epoch, code_of.get(part.key, -1)))
+            if row is not None:
+                yield row, part
+
+    def total(self, cells: int) -> NDArray[np.int64]:
+        """The sum of all slices, and of the days that became one: int64, (cells,).
+
+        Args:
+            cells: how many of the stored integers of each slice are wanted, the first ones: at most
+                those of an estimate, if days became one.
+
+        Raises:
+            ChangedError: if days became one while they were read.
+        """
+        return self.sum(cells).array()
+
+    def sum(self, cells: int) -> CounterSum:
+        """As `total`, of a size that depends on how many reports there are."""
+        if self.counters is not None:
+            total = CounterSum(cells)
+            total.add(self.counters[:, :cells].sum(axis=0, dtype=np.int64))
+        else:
+            total = self.kept_totals.total(self, cells)
+        for period in self.rolled:
+            period.add_to(total)
+        return total
+
+
+def _sparse_chunk(rows: list[int], sums: list[CounterSum]) -> SliceChunk:
+    counts = [total.counts() for total in sums]
+    starts = np.cumsum([0, *(places.size for places, _ in counts)])
+    values, places = (
+        np.concatenate(column) for column in zip(*((c, p) for p, c in counts), strict=True)
+    )
+    counters = csr_array((values, places, starts), (len(rows), sums[0].cells))
+    reports = np.array([total.count() for total in sums], np.int64)
+    return SliceChunk(np.array(rows), reports, counters)

@@ -1,1 +1,0 @@
-"""Finding strings that nobody listed: asking, running in a process of its own, and answering."""

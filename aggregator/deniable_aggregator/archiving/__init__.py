@@ -1,1 +1,0 @@
-"""The archive: reports of closed days in Parquet files, each report in one file."""

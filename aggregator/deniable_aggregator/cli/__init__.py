@@ -1,1 +1,0 @@
-"""The aggregator's commands: a file for each; deniable_shared.commands.table lists them."""

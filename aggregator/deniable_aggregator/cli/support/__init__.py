@@ -1,1 +1,0 @@
-"""What commands share: the HTTP client and options."""

@@ -1,0 +1,126 @@
+"""The public hash family over arrays: buckets of strings, and their cells in the rows of a trie.
+
+Which cells strings occupy in a trie of pieces: the arithmetic of `mechanisms.trie`, for arrays.
+
+The fingerprint of a string's first pieces is the state of a hash that takes one piece at a time. In
+a level above the first, a row hashes the fingerprint of the pieces before it to a place, and the
+string's piece of that level is added to the place: so the children of one prefix are neighbours. A
+string that has ended in an earlier level has the piece 0 from there on.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from deniable_shared import hashing
+from deniable_shared.hashing import GOLDEN_GAMMA, MIX_1, MIX_2, key
+from deniable_shared.mechanisms.trie import KEYS_PER_LEVEL
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+
+_HALF = np.uint64(33)
+_UPPER = np.uint64(32)
+_MIX_1 = np.uint64(hashing.MIX_1)
+_MIX_2 = np.uint64(hashing.MIX_2)
+
+
+def words(items: Sequence[str], salt: int) -> NDArray[np.uint64]:
+    """The 64-bit words of strings; one MurmurHash3 call each, everything after it is vectorised.
+
+    Args:
+        salt: the metric's 32-bit seed.
+
+    Returns:
+        uint64, (items,).
+    """
+    canonical, word = hashing.canonical, hashing.word
+    return np.fromiter((word(canonical(item), salt) for item in items), np.uint64, len(items))
+
+
+def buckets(value_words: NDArray[np.uint64], member_key: int, size: int) -> NDArray[np.int64]:
+    """Where one member of the family sends each value.
+
+    Args:
+        value_words: uint64, (values,).
+        size: number of buckets, at most 2^32.
+
+    Returns:
+        int64, (values,), each below `size`.
+    """
+    state = value_words ^ np.uint64(member_key)
+    for factor in (_MIX_1, _MIX_2):
+        state ^= state >> _HALF
+        state *= factor
+    # The last step of the finalisation leaves the upper half alone, which decides.
+    state >>= _UPPER
+    state *= np.uint64(size)
+    state >>= _UPPER
+    return state.view(np.int64)
+
+
+_GAMMA = np.uint64(GOLDEN_GAMMA)
+_ONE = np.uint64(1)
+
+
+def root(salt: int, strings: int) -> NDArray[np.uint64]:
+    """The fingerprint of no pieces, for each of some strings: the metric's salt. uint64."""
+    return np.full(strings, salt, np.uint64)
+
+
+def extend(fingerprints: NDArray[np.uint64], pieces: NDArray[Any]) -> NDArray[np.uint64]:
+    """The fingerprints after one more piece.
+
+    Args:
+        fingerprints: uint64, (strings,): of the pieces before.
+        pieces: integers, (strings,): the piece of each.
+    """
+    state = fingerprints ^ (pieces.astype(np.uint64) + _ONE) * _GAMMA
+    for factor in (np.uint64(MIX_1), np.uint64(MIX_2)):
+        state ^= state >> _HALF
+        state *= factor
+    state ^= state >> _HALF
+    return state
+
+
+def places(
+    fingerprints: NDArray[np.uint64], level: int, rows: int, points: int
+) -> NDArray[np.int64]:
+    """Where the children of prefixes begin: the cell of the piece 0 in every row.
+
+    Args:
+        fingerprints: uint64, (prefixes,): of all pieces before the level.
+        level: at least 1.
+        points: cells in a row.
+
+    Returns:
+        int64, (prefixes, rows), each below `points`.
+    """
+    starts = np.empty((fingerprints.size, rows), np.int64)
+    for row in range(rows):
+        member = key(KEYS_PER_LEVEL * level + row)
+        starts[:, row] = buckets(fingerprints, member, points)
+    return starts
+
+
+def cells(
+    fingerprints: NDArray[np.uint64], pieces: NDArray[Any], level: int, rows: int, points: int
+) -> NDArray[np.int64]:
+    """The cells of strings in every row of a level above the first: int64, (strings, rows).
+
+    Args:
+        fingerprints: uint64, (strings,): of the pieces before the level, or of all pieces of a
+            string that ended before it.
+        pieces: integers, (strings,): the piece in this level; 0 for a string that ended before.
+        level: see `places`.
+        points: cells in a row.
+    """
+    numbers = places(fingerprints, level, rows, points)
+    numbers += pieces.astype(np.int64)[:, None]
+    numbers %= points
+    return numbers

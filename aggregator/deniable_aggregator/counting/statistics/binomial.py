@@ -1,0 +1,247 @@
+"""Exact intervals and tests for counts that are too small for a normal approximation.
+
+Intervals for the mean of a number, at any number of reports.
+
+A normal interval from a few reports is too short: they may all agree, though some devices hold a
+value at an end of the range. Such devices, not seen so far, who hold the value that is r away from
+the mean, move it by d if they are a share d / r, and then the variance of a report is d r larger.
+So an interval holds every mean at which the estimate is at most z standard errors away, where the
+variance grows with the distance; nor can it be larger than that of values at both ends.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import numpy as np
+from scipy import special
+
+from deniable_aggregator.counting.statistics.intervals import score_limits, z_for_alpha
+from deniable_shared.mechanisms import Support
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class SupportCounts(NamedTuple):
+    """The counts behind estimates of the support lemma, for exact intervals and tests.
+
+    Attributes:
+        supporting: int64, (items,): how many reports support each item.
+        support: with which probabilities a report supports an item.
+        family_variance: what the choice of a hash family adds to the variance of the noise.
+        sampled: whether the reports are those of some of the devices, drawn at random.
+    """
+
+    supporting: NDArray[np.int64]
+    reports: int
+    support: Support
+    family_variance: float = 0.0
+    sampled: bool = False
+
+
+MIN_EXPECTED_SUPPORTERS: Final = 20.0
+"""With fewer expected supporters of an absent item, 95% intervals have to be exact."""
+
+_FORGOTTEN: Final = 1e-14
+_HIGHEST_SCORE: Final = 37.0
+_LOWEST_SCORE: Final = -5.0
+
+
+def is_small_count(counted: SupportCounts, alpha: float) -> bool:
+    """Whether an absent item has too few supporters for a normal approximation.
+
+    That is n q < 20 for alpha = 0.05. The error of the approximation grows with the square of the
+    quantile, so intervals for many items at once need more.
+
+    Args:
+        alpha: the probability that one interval may miss, in (0, 1).
+    """
+    return bool(counted.reports * counted.support.q < least_expected(alpha))
+
+
+def least_expected(alpha: float) -> float:
+    """How many supporters of an absent item a normal approximation needs; see `is_small_count`."""
+    return MIN_EXPECTED_SUPPORTERS * max(1.0, z_for_alpha(alpha) / z_for_alpha(0.05)) ** 2
+
+
+def log_probabilities(
+    counts: NDArray[np.int64], trials: int, probability: float
+) -> NDArray[np.float64]:
+    """Logarithms of the probabilities of so many successes: float64, like the counts.
+
+    ``scipy.stats`` has it too, and takes longer to import than all of the server.
+    """
+    failures = trials - counts
+    ways = special.gammaln(trials + 1) - special.gammaln(counts + 1) - special.gammaln(failures + 1)
+    return np.asarray(
+        ways + special.xlogy(counts, probability) + special.xlog1py(failures, -probability)
+    )
+
+
+def clopper_pearson_limits(
+    counted: SupportCounts, alpha: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Clopper and Pearson (1934), mapped through the debiasing: for the population.
+
+    The supporters of an item are binomial, with probability q + f (p - q), if devices are drawn
+    from a population in which the share f holds it.
+
+    Returns:
+        float64, (items,) twice: both ends; they may lie outside [0, 1].
+    """
+    low, high = proportion_limits(counted.supporting, counted.reports, alpha)
+    p, q = counted.support.p, counted.support.q
+    return (low - q) / (p - q), (high - q) / (p - q)
+
+
+def proportion_limits(
+    count: Any, trials: Any, alpha: Any
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Clopper and Pearson's interval for a probability.
+
+    Args:
+        count: how often it happened; integers, or float64 for an effective number (Korn and
+            Graubard 1998).
+        trials: of how many, at least 1; of a shape that fits, as alpha.
+        alpha: the probability that one interval may miss, in (0, 1).
+    """
+    count = np.asarray(count, np.float64)
+    inside = (count > 0) & (count < trials)
+    safe = np.where(inside, count, trials / 2)
+    low = special.betaincinv(safe, trials - safe + 1, alpha / 2)
+    high = special.betaincinv(safe + 1, trials - safe, 1 - alpha / 2)
+    edge = (alpha / 2) ** (1 / trials)
+    low = np.where(inside, low, np.where(count > 0, edge, 0.0))
+    high = np.where(inside, high, np.where(count > 0, 1.0, 1 - edge))
+    return low, high
+
+
+def finite_population_limits(
+    counted: SupportCounts, alpha: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The same construction for these devices alone: the numbers of holders that are not rejected.
+
+    With h holders among n devices, Bin(h, p) + Bin(n - h, q) reports support the item. The interval
+    contains every h for which neither tail beyond the count is below alpha / 2. It is shorter than
+    Clopper and Pearson's, which also covers the drawing of the devices. Where even h = 0 or h = n
+    is not rejected, their limit is used, which lies outside [0, 1]: an end at 0 or 1 would say that
+    the estimate cannot be off in that direction, which is wrong once it is combined with others.
+
+    Returns:
+        float64, (items,) twice: both ends.
+    """
+    different, where = np.unique(counted.supporting, return_inverse=True)
+    reports, support = counted.reports, counted.support
+    width = int(special.bdtrik(1 - _FORGOTTEN, reports, support.q)) + 2
+    background = np.arange(min(width, reports) + 1)
+
+    def at_most(count: NDArray[np.int64], holders: NDArray[np.int64]) -> NDArray[np.float64]:
+        """P(supporters <= count), summed over the number of supporters that are not holders."""
+        cumulated = _cdf(background, (reports - holders)[:, None], support.q)
+        weights = np.diff(cumulated, axis=1, prepend=0.0)
+        own = _cdf(count[:, None] - background, holders[:, None], support.p)
+        return np.asarray((weights * own).sum(axis=1))
+
+    below, above = np.full(different.size, -1), np.full(different.size, reports + 1)
+    while (above - below > 1).any():
+        middle = np.clip((below + above) // 2, 0, reports)
+        possible = at_most(different, middle) > alpha / 2
+        below, above = np.where(possible, middle, below), np.where(possible, above, middle)
+    high = below
+    below, above = np.full(different.size, -1), np.full(different.size, reports + 1)
+    while (above - below > 1).any():
+        middle = np.clip((below + above) // 2, 0, reports)
+        possible = 1 - at_most(different - 1, middle) > alpha / 2
+        below, above = np.where(possible, below, middle), np.where(possible, middle, above)
+    low = above
+    beyond = clopper_pearson_limits(counted._replace(supporting=different), alpha)
+    ends = (
+        np.where((low > 0) & (low <= reports), low / reports, beyond[0]),
+        np.where((high >= 0) & (high < reports), high / reports, beyond[1]),
+    )
+    return ends[0][where], ends[1][where]
+
+
+def null_scores(counted: SupportCounts, repeated: float = 0.0) -> NDArray[np.float64]:
+    """How surprising each count would be if nobody held the item, as a z-score.
+
+    The exact binomial tail P(Bin(n, q) >= count), turned into the normal quantile with the same
+    tail and shrunk by the error of a hash family, if there is one.
+
+    Args:
+        repeated: the variance that reports of the same devices add; they shrink it, too.
+
+    Returns:
+        float64, (items,), in [-5, 37].
+    """
+    different, where = np.unique(counted.supporting, return_inverse=True)
+    reports, support = counted.reports, counted.support
+    tail = 1 - _cdf(different - 1, np.int64(reports), support.q)
+    small = (different > 0) & (tail < 0.5)
+    tail[small] = special.betainc(
+        different[small], reports - different[small] + 1.0, support.q
+    )  # 1 - cdf would cancel
+    scores = np.clip(-special.ndtri(tail), _LOWEST_SCORE, _HIGHEST_SCORE)
+    noise = support.variance(0.0, reports)
+    return np.asarray(
+        (scores * np.sqrt(noise / (noise + counted.family_variance + repeated)))[where]
+    )
+
+
+def _cdf(count: Any, trials: Any, probability: float) -> NDArray[np.float64]:
+    """P(Bin(trials, probability) <= count) for any integers."""
+    inside = (count >= 0) & (count < trials)
+    k, n = np.where(inside, count, 0), np.where(inside, trials, 1)
+    beta = special.betainc(n - k, k + 1.0, 1 - probability)
+    return np.asarray(np.where(inside, beta, count >= 0))
+
+
+def mean_limits(
+    mean: float, variance: float, ends: tuple[float, float], reports: int, alpha: float
+) -> tuple[float, float]:
+    """The ends of an interval, in widths of the range above its lower end.
+
+    Args:
+        mean: the estimate; may lie outside [0, 1].
+        variance: of a report, as far as the reports show it.
+        ends: the variance of a report about the lower end of the range, and about the upper.
+        reports: how many there are; at least 1.
+        alpha: the probability that the interval may miss, in (0, 1).
+    """
+    # One report or two are skewed, which no variance says: measured, as the tests do.
+    z = z_for_alpha(alpha) * (1 + 1 / reports**2)
+    near, place = z**2 / (2 * reports), min(max(mean, 0.0), 1.0)
+
+    def distance(reach: float) -> float:
+        return near * reach + math.sqrt((near * reach) ** 2 + z**2 * variance / reports)
+
+    # Values at both ends with mean m: ends[0] + m (1 + ends[1] - ends[0]) - m^2 is the variance.
+    slope = 1 + ends[1] - ends[0]
+    leading = 1 + z**2 / reports
+    middle = mean + near * slope
+    root = math.sqrt(max(middle**2 - leading * (mean**2 - z**2 * ends[0] / reports), 0.0))
+    return (
+        min(max(mean - distance(place), (middle - root) / leading), mean),
+        max(min(mean + distance(1 - place), (middle + root) / leading), mean),
+    )
+
+
+def bit_limits(ones: int, reports: int, lie: float, alpha: float) -> tuple[float, float]:
+    """The same for reports of a bit: exact, or by the score where there are enough of them.
+
+    Args:
+        ones: how many bits are 1.
+        reports: how many there are; at least 1.
+        lie: the probability of a 1 at the lower end, and of a 0 at the upper; below 1/2.
+        alpha: the probability that the interval may miss, in (0, 1).
+    """
+    counted = SupportCounts(np.array([ones]), reports, Support(1 - lie, lie))
+    if is_small_count(counted, alpha):
+        low, high = clopper_pearson_limits(counted, alpha)
+    else:
+        share = np.asarray(counted.support.share(counted.supporting, reports))
+        z = z_for_alpha(alpha)
+        low, high = score_limits(share, reports, counted.support, z=z, population=True)
+    return float(low[0]), float(high[0])

@@ -1,0 +1,339 @@
+"""Tallies of strings: reports begin with a public group, a sketch's row or a cohort of RAPPOR."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import numpy as np
+
+from deniable_aggregator.counting import hash_cells
+from deniable_aggregator.counting.statistics.bloom_filters import Cells, regress, regression_shares
+from deniable_aggregator.counting.statistics.checks import SliceChecks, bounds_check, evenness_check
+from deniable_aggregator.counting.statistics.sketch_rows import SketchRows
+from deniable_aggregator.counting.statistics.sketches import (
+    SketchShares,
+    StringSums,
+    shares_of_strings,
+)
+from deniable_aggregator.counting.tallies.base import ShareTally, chunks, oracle_tally_for, tallies
+from deniable_aggregator.counting.tallies.diagnostics import GROUP_BYTES, OnesHistogram
+from deniable_aggregator.counting.tallies.oracle import BitsTally, OracleTally
+from deniable_shared.device_classes import CLASSES, classes_by_group
+from deniable_shared.errors import ParameterError, WireError
+from deniable_shared.exact_bounds import SCALE
+from deniable_shared.hashing import key
+from deniable_shared.mechanisms import Rappor, Sketch, Support
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.counting.statistics.outcomes import OutcomeCounts
+    from deniable_aggregator.counting.statistics.shares import ItemShares
+    from deniable_shared.spec import Spec
+
+
+class GroupedTally(ShareTally):
+    """The counts of one oracle for each group. A report begins with its group, in two bytes.
+
+    Args:
+        oracle: counts and reads what follows the group.
+    """
+
+    def __init__(self, spec: Spec, groups: int, oracle: OracleTally[Any]) -> None:
+        super().__init__(spec)
+        self._groups = groups
+        self._oracle = oracle
+        self._dtype = np.dtype([("group", ">u2"), ("report", f"V{self._width - 2}")])
+
+    @property
+    def cells(self) -> int:
+        """The oracle's, for each group."""
+        return self._groups * self._oracle.cells
+
+    def _check(self, payload: bytes) -> None:
+        """Every group exists, and every report is one that a device can send."""
+        self._read_payload(payload)
+
+    def count(self, payload: bytes) -> NDArray[np.int64]:
+        """Counts by group."""
+        reports = self._read_payload(payload)
+        counts = np.zeros((self._groups, self._oracle.cells), np.int64)
+        for part in chunks(reports):
+            groups = part["group"].astype(np.uint16)
+            counts += self._oracle.count(groups, part["report"], self._groups)
+        return counts.ravel()
+
+    @cached_property
+    def _group_shares(self) -> NDArray[np.float64] | None:
+        """The probability of each group: float64, (groups,); None if all are equal."""
+        if self.spec.mechanism.permanent_groups == 1:
+            return None
+        return np.array(classes_by_group(self._groups)) / CLASSES
+
+    def reports(self, counts: NDArray[np.int64]) -> int:
+        """The sum over all groups."""
+        return int(self._oracle.reports(self._counts_by_group(counts)).sum())
+
+    def _group_checks(
+        self, counts: NDArray[np.int64], noun: str, bounds: tuple[float, float] | None = None
+    ) -> Iterator[SliceChecks]:
+        """Groups are as common as they are drawn, and in each all counts are within bounds.
+
+        Args:
+            counts: int64, (slices, cells).
+            bounds: the lowest and highest probability of each count; None for the oracle's.
+        """
+        slices = len(counts)
+        rows = counts.reshape(slices * self._groups, self._oracle.cells)
+        reports = self._oracle.reports(rows).reshape(slices, self._groups)
+        if self._groups > 1:
+            yield evenness_check(
+                "groups", reports, f"the {self._groups} {noun}", self._group_shares
+            )
+        bounded, low, high = self._oracle.bounded_counts(rows)
+        bounded = bounded.reshape(slices, self._groups, -1)
+        yield bounds_check(bounded, reports[:, :, None], *(bounds or (low, high)))
+
+    def outcomes(self, counts: NDArray[np.int64]) -> OutcomeCounts:
+        """The oracle's, for each group."""
+        return self._oracle.outcomes(self._counts_by_group(counts))._replace(kind="bits")
+
+    def supported_by_group(
+        self, counts: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How many reports each group has, and how many of them support each item or bit.
+
+        Args:
+            counts: int64, (cells,).
+
+        Returns:
+            int64, (groups,) and (groups, items).
+        """
+        grouped = self._counts_by_group(counts)
+        return self._oracle.reports(grouped), self._oracle.supporting(grouped)
+
+    def _counts_by_group(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        return counts.reshape(self._groups, self._oracle.cells)
+
+    def _read_payload(self, payload: bytes) -> NDArray[Any]:
+        self._check_width(payload)
+        reports = np.frombuffer(payload, self._dtype)
+        highest = int(reports["group"].max())
+        if highest >= self._groups:
+            raise WireError(
+                f"the group of a report of {self.spec.name} must be below {self._groups}, "
+                f"got {highest}"
+            )
+        try:
+            for part in chunks(reports):
+                self._oracle.check(np.ascontiguousarray(part["report"]))
+        except WireError as error:
+            raise WireError(f"a report of {self.spec.name} {error}") from None
+        return reports
+
+
+_CHUNK_ITEMS = 1 << 15
+_SUM_BITS = 62
+
+
+@tallies(Sketch)
+class SketchTally(GroupedTally):
+    """An oracle's counts for every row; the share of any string can be estimated from them."""
+
+    def __init__(self, spec: Spec) -> None:
+        self._mechanism = cast("Sketch", spec.mechanism)
+        super().__init__(spec, self._mechanism.rows, oracle_tally_for(self._mechanism.inner))
+
+    @cached_property
+    def diagnostics(self) -> OnesHistogram | None:
+        """Those of the inner oracle's reports."""
+        return self._oracle.grouped_diagnostics()
+
+    def _checks(
+        self,
+        counts: NDArray[np.int64],
+        diagnostics: NDArray[np.int64],
+        has_diagnostics: NDArray[np.bool_],
+    ) -> Iterator[SliceChecks]:
+        """Rows are as common as they are drawn, and in each all counts are within bounds."""
+        yield from self._group_checks(counts, "rows of the sketch")
+        if self.diagnostics is not None:
+            yield self.diagnostics.check(diagnostics).only_where(has_diagnostics)
+
+    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> SketchShares:
+        """The shares of any strings; cost grows linearly with candidates times rows."""
+        rows = self._counts_by_group(counts)
+        reports = self._oracle.reports(rows)
+        filled = np.flatnonzero(reports)
+        sketch = SketchRows(
+            reports[filled],
+            self._oracle.supporting(rows[filled]),
+            self._mechanism.inner.support,
+        )
+        places = _Places(hash_cells.words(items, self.spec.salt), filled, self._mechanism.buckets)
+        left_out = np.where(sketch.kept, 0, sketch.reports[:, None])
+        tables = sketch.supporting, sketch.capped, sketch.centred, left_out
+        return shares_of_strings(
+            sketch,
+            StringSums(*places.sums(tables)),
+            self._mechanism.support,
+            places.buckets,
+            self._oracle.support_range(np.arange(self._mechanism.buckets)),
+        )
+
+
+class _Places:
+    """Where strings are in the rows of a sketch.
+
+    Args:
+        words: uint64, (items,): of the strings.
+        rows: int64, (rows,): the numbers of the rows.
+        size: how many buckets a row has.
+    """
+
+    def __init__(self, words: NDArray[np.uint64], rows: NDArray[np.int64], size: int) -> None:
+        self._words, self._size = words, size
+        self._keys = [key(row) for row in rows.tolist()]
+
+    def sums(self, tables: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+        """Sums over the cells of each string, one in each row.
+
+        Args:
+            tables: int64, (rows, buckets), each.
+
+        Returns:
+            int64, (items,), of each table.
+        """
+        least = [table.min(axis=1, keepdims=True) for table in tables]
+        packed = _pack_tables([table - low for table, low in zip(tables, least, strict=True)])
+        sums = [np.zeros(self._words.size, np.int64) for _ in packed]
+        for start in range(0, self._words.size, _CHUNK_ITEMS):
+            chunk = slice(start, start + _CHUNK_ITEMS)
+            words = self._words[chunk]
+            for row, row_key in enumerate(self._keys):
+                buckets = hash_cells.buckets(words, row_key, self._size)
+                for total, (table, _) in zip(sums, packed, strict=True):
+                    total[chunk] += table[row].take(buckets)
+        unpacked = [
+            total >> shift & (1 << bits) - 1
+            for total, (_, places) in zip(sums, packed, strict=True)
+            for shift, bits in places
+        ]
+        return [above + low.sum() for above, low in zip(unpacked, least, strict=True)]
+
+    def buckets(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The buckets of some strings: int64, (chosen, rows).
+
+        Args:
+            chosen: int64, (chosen,): the strings' places in the list.
+        """
+        buckets = np.empty((chosen.size, len(self._keys)), np.int64)
+        for row, row_key in enumerate(self._keys):
+            buckets[:, row] = hash_cells.buckets(self._words[chosen], row_key, self._size)
+        return buckets
+
+
+def _pack_tables(
+    tables: Sequence[NDArray[np.int64]],
+) -> list[tuple[NDArray[np.int64], list[tuple[int, int]]]]:
+    """Packs several tables into the bits of few, so that each cell is read once.
+
+    Args:
+        tables: int64, (rows, buckets), each; at least 0.
+
+    Returns:
+        Each packed table, and where in its sums those of the given ones are: the first bit, and how
+        many bits a sum over the rows may have.
+    """
+    packed: list[tuple[NDArray[np.int64], list[tuple[int, int]]]] = []
+    used = _SUM_BITS
+    for table in tables:
+        bits = int(table.max(axis=1).sum()).bit_length()
+        if not packed or used + bits > _SUM_BITS:
+            packed.append((table, [(0, bits)]))
+            used = bits
+            continue
+        before, places = packed[-1]
+        packed[-1] = before | table << used, [*places, (used, bits)]
+        used += bits
+    return packed
+
+
+MAX_CANDIDATES: Final = 4_096
+
+
+@tallies(Rappor)
+class RapporTally(GroupedTally):
+    """cohorts x (1 + bits) counters, read by weighted least squares with an intercept.
+
+    With t the debiased share of devices of a cohort that set a bit, the model is t = (sum of the
+    shares of the candidates that set it) + intercept. The intercept takes up rare values that are
+    not on the list, and bits that a common one sets are left out: see `bloom_regression`.
+    """
+
+    def __init__(self, spec: Spec) -> None:
+        self._mechanism = cast("Rappor", spec.mechanism)
+        self._bits = self._mechanism.bits
+        super().__init__(spec, self._mechanism.cohorts, BitsTally(self._mechanism.filter))
+
+    @cached_property
+    def diagnostics(self) -> OnesHistogram:
+        """How many ones reports have; a value sets up to h different bits."""
+        own = range(1, self._mechanism.hashes + 1)
+        return OnesHistogram(self._bits, self._mechanism.support, skip=GROUP_BYTES, own=own)
+
+    def _checks(
+        self,
+        counts: NDArray[np.int64],
+        diagnostics: NDArray[np.int64],
+        has_diagnostics: NDArray[np.bool_],
+    ) -> Iterator[SliceChecks]:
+        """Cohorts are as common as classes make them, and bits as frequent as noise allows."""
+        support = self._mechanism.support
+        yield from self._group_checks(counts, "cohorts", (support.q, support.p))
+        yield self.diagnostics.check(diagnostics).only_where(has_diagnostics)
+
+    def shares(
+        self, counts: NDArray[np.int64], items: Sequence[str], repeated: float = 0.0
+    ) -> ItemShares:
+        """Regression of the debiased bits on the filters of the candidates that somebody holds.
+
+        Standard errors come from the exact variance of the bits at the fitted shares, widened
+        where the residuals are larger than that: they carry collisions and unlisted values too.
+
+        Args:
+            counts: int64, (cells,), of at least one report.
+            repeated: how often a device may have reported its permanent bits again.
+
+        Raises:
+            ParameterError: if there are more candidates than the bits of all cohorts can tell
+                apart: two thirds of bits x cohorts, and at most 4,096.
+        """
+        cohorts = self._counts_by_group(counts)
+        reports, ones = self._oracle.reports(cohorts), self._oracle.supporting(cohorts)
+        present = np.flatnonzero(reports)
+        limit = min(MAX_CANDIDATES, 2 * present.size * self._bits // 3)
+        if len(items) > limit:
+            raise ParameterError("candidates", f"at most {limit} for this RAPPOR", len(items))
+        support, lie = self._mechanism.support, self._mechanism.flip / SCALE
+        weights = np.repeat(reports[present].astype(np.float64), self._bits)
+        observed = np.asarray(support.share(ones[present].ravel() / weights, 1))
+        cells = Cells(observed, weights, present.size, support)
+        regression, scores = regress(cells, self._places(items, present))
+        repeat_variance = repeated * Support(1 - lie, lie).variance(0.0, 1)
+        return regression_shares(regression, scores, self._mechanism.hashes, repeat_variance)
+
+    def _places(self, items: Sequence[str], cohorts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The bits that items set: int64, (items, cohorts x hashes), numbered over all cohorts."""
+        words = hash_cells.words(items, self.spec.salt)
+        hashes = self._mechanism.hashes
+        places = [
+            position * self._bits
+            + hash_cells.buckets(words, key(cohort * hashes + index), self._bits)
+            for position, cohort in enumerate(cohorts.tolist())
+            for index in range(hashes)
+        ]
+        return np.stack(places, axis=1)

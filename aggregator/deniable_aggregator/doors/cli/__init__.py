@@ -1,0 +1,1 @@
+"""The aggregator's commands; deniable_shared.commands.table lists them."""

@@ -1,1 +1,0 @@
-"""What differs between two periods: shares, means, quantiles and the shape."""

@@ -1,1 +1,0 @@
-"""Numbers: their means, and their distributions with quantiles."""

@@ -1,1 +1,0 @@
-"""Metrics with segments: how large these are, and the shares of values within one."""

@@ -1,1 +1,0 @@
-"""What all routes share: JSON answers, problem documents and the keys of requests."""

@@ -1,1 +1,0 @@
-"""Uploads: checked, and committed to the inbox of the store."""

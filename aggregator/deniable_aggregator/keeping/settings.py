@@ -1,0 +1,405 @@
+"""The settings of a server. A new one needs a field of `Settings`, and nothing else.
+
+Its name in a file, in the environment and as an option, its entry in ``deniable config example``,
+its check and its help all come from this field.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from deniable_aggregator.keeping.setting_constraints import Constraint, redact
+from deniable_shared.addresses import is_this_machine
+from deniable_shared.errors import ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from deniable_aggregator.answers.words import PeriodLength
+
+MAX_SECONDS: Final = 10_000_000
+"""Longer times overflow in the system calls that threads wait with."""
+
+MAX_BYTES: Final = 1 << 40
+
+_CONSTRAINT: Final = "constraint"
+_ORIGIN: Final = r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]+)?"
+
+_SERVER: Final = "Where it listens and what it keeps"
+_LIMITS: Final = "Limits"
+_WORK: Final = "Days and background work"
+_WATCH: Final = "What operators see"
+
+
+def _setting(default: Any, meaning: str, group: str, **bounds: Any) -> Any:
+    constraint = Constraint(meaning, group, **bounds)
+    return field(default=default, repr=not constraint.secret, metadata={_CONSTRAINT: constraint})
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All settings; ``deniable config example`` prints them with what they mean.
+
+    Raises:
+        ParameterError: if one of them breaks its constraint.
+    """
+
+    store: str = _setting(
+        "",
+        "The SQLite file, created if absent, or postgresql://USER:PASSWORD@HOST:PORT/DATABASE. "
+        "Passwords belong into a file or the environment: other users of a machine can see "
+        "options.",
+        _SERVER,
+        secret=True,
+        optional=True,
+        pattern=r"(?![a-zA-Z0-9+.-]+://)[^\0]+|postgres(ql)?://[^\0]*",
+        pattern_in_words="a path, or a URL that begins with postgresql://",
+    )
+    host: str = _setting(
+        "127.0.0.1",
+        "The address to listen on. For any other than 127.0.0.1, put a reverse proxy in "
+        "front that does TLS and buffers request bodies.",
+        _SERVER,
+    )
+    port: int = _setting(8_787, "The TCP port to listen on.", _SERVER, minimum=1, maximum=65_535)
+    pages: str = _setting(
+        "auto",
+        "Whether pages for people are served at the address of the server, to whoever signs in "
+        "with a key that may read: on, off, or auto, which is on if the server listens on an "
+        "address of its own machine alone, such as 127.0.0.1.",
+        _SERVER,
+        choices=("auto", "on", "off"),
+    )
+    threads: int = _setting(
+        8,
+        "How many requests are worked on at a time, apart from uploads, which need no threads, and "
+        "questions, which have processes.",
+        _SERVER,
+        minimum=1,
+        maximum=512,
+    )
+    browser_origins: str = _setting(
+        "",
+        "Web pages of which origins may send uploads; empty for none. As browsers send them: in "
+        "lower case, without a path and without the default port.",
+        _SERVER,
+        optional=True,
+        pattern=rf"\*|{_ORIGIN}(,{_ORIGIN})*",
+        pattern_in_words="origins such as https://app.example.org with commas between them, or * "
+        "for all",
+    )
+    question_processes: int = _setting(
+        1,
+        "How many processes answer questions beside the one that takes uploads, each up to four at "
+        "a time and at a lower priority. With 0 questions are answered in threads of that one, and "
+        "uploads wait while they are.",
+        _SERVER,
+        minimum=0,
+        maximum=64,
+    )
+    drain_seconds: float = _setting(
+        1.0,
+        "How long a server that was told to end still accepts requests. Meanwhile it says that it "
+        "is not ready, so that a load balancer sends no more.",
+        _SERVER,
+        minimum=0,
+        maximum=3_600,
+    )
+    max_body_bytes: int = _setting(
+        8 << 20, "The largest upload.", _LIMITS, minimum=4_096, maximum=MAX_BYTES
+    )
+    header_seconds: float = _setting(
+        10.0,
+        "How long a client may take to send the headers of a request, and how long a connection "
+        "without a request is kept.",
+        _LIMITS,
+        minimum=1,
+        maximum=60,
+    )
+    body_seconds: float = _setting(
+        10.0,
+        "How long a client may take to send a whole body.",
+        _LIMITS,
+        exclusive_minimum=0,
+        maximum=MAX_SECONDS,
+    )
+    in_flight_bytes: int = _setting(
+        64 << 20,
+        "How much memory all bodies of uploads together may take, from their first byte until they "
+        "are answered; at least max_body_bytes. Beyond it the server answers 429.",
+        _LIMITS,
+        minimum=4_096,
+        maximum=MAX_BYTES,
+    )
+    queue_uploads: int = _setting(
+        512,
+        "How many uploads may wait for the next commit. Beyond it the server answers 429, so that "
+        "no upload waits for more than two commits.",
+        _LIMITS,
+        minimum=1,
+        maximum=1_000_000,
+    )
+    queue_bytes: int = _setting(
+        1 << 20,
+        "How much memory waiting uploads may take. A single upload may always wait, of any size.",
+        _LIMITS,
+        minimum=65_536,
+        maximum=MAX_BYTES,
+    )
+    queue_seconds: float = _setting(
+        5.0,
+        "How long an upload may wait for a commit. After that the server answers 429.",
+        _LIMITS,
+        exclusive_minimum=0,
+        maximum=MAX_SECONDS,
+    )
+    rate_limit: str = _setting(
+        "",
+        "How many uploads one write key may send, such as 10000/minute; empty for no limit. Note "
+        "that all devices with one build of an application share a key.",
+        _LIMITS,
+        optional=True,
+        pattern=r"[1-9][0-9]*/(second|minute|hour|day)",
+        pattern_in_words="a number, / and second, minute, hour or day",
+    )
+    rate_limit_store: str = _setting(
+        "memory://",
+        "Where uploads are counted for rate_limit: memory:// counts in each server by itself, "
+        "redis://HOST:PORT in all servers together.",
+        _LIMITS,
+        pattern=r"memory://|rediss?://[^\0]+",
+        pattern_in_words="memory://, or a URL that begins with redis:// or rediss://",
+        secret=True,
+    )
+    key_bytes_per_day: int = _setting(
+        4 << 30,
+        "How many bytes of reports one write key may bring a day (UTC), each part of an upload "
+        "with 64 more, to all servers of a store together; 0 for no limit. Anybody can read the "
+        "write key of a released application, so this bounds what a forger can store. Beyond it "
+        "the server answers 429 until the next day, and devices keep their reports.",
+        _LIMITS,
+        minimum=0,
+        maximum=MAX_BYTES,
+    )
+    min_free_bytes: int = _setting(
+        256 << 20,
+        "With less free space on the disk with its store's file, a server answers uploads with "
+        "507, which devices send again, and is not ready. Counting and merging still work.",
+        _LIMITS,
+        minimum=0,
+        maximum=MAX_BYTES,
+    )
+    read_rate_limit: str = _setting(
+        "1200/minute",
+        "How many questions one key may ask, such as 100/minute; empty for no limit. They are "
+        "counted where rate_limit_store says.",
+        _LIMITS,
+        optional=True,
+        pattern=r"[1-9][0-9]*/(second|minute|hour|day)",
+        pattern_in_words="a number, / and second, minute, hour or day",
+    )
+    question_seconds: float = _setting(
+        90.0,
+        "How long the answer to a question may take. After that the server answers 503, and the "
+        "process with the question is replaced.",
+        _LIMITS,
+        exclusive_minimum=0,
+        maximum=MAX_SECONDS,
+    )
+    question_memory_bytes: int = _setting(
+        2 << 30,
+        "How much memory a process that answers questions may take. A question that needs more is "
+        "refused.",
+        _LIMITS,
+        minimum=256 << 20,
+        maximum=MAX_BYTES,
+    )
+    discovery_seconds: float = _setting(
+        600.0,
+        "How long a run may take that looks for strings nobody listed. After that its process is "
+        "ended, and the run has failed.",
+        _LIMITS,
+        exclusive_minimum=0,
+        maximum=MAX_SECONDS,
+    )
+    discovery_memory_bytes: int = _setting(
+        2 << 30,
+        "How much memory the process of such a run may take. Each server runs one at a time.",
+        _LIMITS,
+        minimum=256 << 20,
+        maximum=MAX_BYTES,
+    )
+    deny_list: str = _setting(
+        "",
+        "A file with strings that deniable discover never shows or stores, a line each; empty for "
+        "none. A line is a whole string, in which * stands for any characters and ? for one. Upper "
+        "and lower case do not matter.",
+        _LIMITS,
+        optional=True,
+    )
+    max_candidates: int = _setting(
+        5_000_000,
+        "How many values one question may look for.",
+        _LIMITS,
+        minimum=1,
+        maximum=MAX_BYTES,
+    )
+    max_candidates_bytes: int = _setting(
+        256 << 20, "The largest body of a question.", _LIMITS, minimum=1, maximum=MAX_BYTES
+    )
+    accept_days: int = _setting(
+        14,
+        "For how many days after a day its reports are accepted. Devices that are offline for "
+        "longer lose theirs. Hashes of upload ids are kept for as long.",
+        _WORK,
+        minimum=0,
+        maximum=365,
+    )
+    retention_days: int = _setting(
+        0,
+        "After how many days the tallies of a day are deleted; at least accept_days, or 0 to keep "
+        "them for ever.",
+        _WORK,
+        minimum=0,
+        maximum=36_500,
+    )
+    archive_days: int = _setting(
+        0,
+        "For how many days after a day has closed its reports are kept for deniable archive, which "
+        "writes them into files; without it only sums are kept, and few reports. All servers of a "
+        "store should have the same.",
+        _WORK,
+        minimum=0,
+        maximum=365,
+    )
+    roll_up_days: int = _setting(
+        0,
+        "After how many days the days of a week or month become one, which takes a fraction of "
+        "the space; at least accept_days, or 0 for never. Questions about a part of such a period "
+        "are refused then, and keys can no longer be excluded from it.",
+        _WORK,
+        minimum=0,
+        maximum=36_500,
+    )
+    roll_up_by: str = _setting(
+        "month", "Which days become one, see roll_up_days.", _WORK, choices=("week", "month")
+    )
+    estimate_periods: str = _setting(
+        "day,week,month",
+        "Of which past periods estimates are written into the SQL table estimates, which "
+        "dashboards and other programs can read: some of day, week and month, with commas between "
+        "them; empty for none.",
+        _WORK,
+        optional=True,
+        pattern=r"(day|week|month)(,(day|week|month)){0,2}",
+        pattern_in_words="some of day, week and month, with commas between them",
+    )
+    fold_seconds: float = _setting(
+        21_600.0,
+        "How long a few reports wait in the inbox before they are moved to tallies; many are "
+        "moved sooner. Questions read those that wait too, so this only decides how much is "
+        "written.",
+        _WORK,
+        exclusive_minimum=0,
+        maximum=MAX_SECONDS,
+    )
+    max_fold_lag_seconds: float = _setting(
+        900.0,
+        "The server reports that it is not ready when reports have waited in the inbox this many "
+        "seconds longer than they should.",
+        _WATCH,
+        exclusive_minimum=0,
+        maximum=MAX_SECONDS,
+    )
+    log_format: str = _setting(
+        "text",
+        "The form of log lines, which go to the error output.",
+        _WATCH,
+        choices=("text", "json"),
+    )
+    log_level: str = _setting(
+        "info",
+        "Which log lines are printed: those of this level and of more important ones.",
+        _WATCH,
+        choices=("debug", "info", "warning", "error"),
+    )
+    metrics_host: str = _setting(
+        "127.0.0.1", "The address that Prometheus reads metrics from, without a key.", _WATCH
+    )
+    metrics_port: int = _setting(
+        0,
+        "The TCP port that Prometheus reads /metrics from; 0 for none.",
+        _WATCH,
+        minimum=0,
+        maximum=65_535,
+    )
+
+    def __post_init__(self) -> None:
+        values = {name: getattr(self, name) for name in CONSTRAINTS}
+        for name, constraint in invalid_settings(values):
+            raise ParameterError(name, constraint, redacted(name, values[name]))
+
+    @property
+    def origin(self) -> str:
+        """The address of the server as it is written in front of paths."""
+        return f"http://{self._host_in_addresses}:{self.port}"
+
+    @property
+    def serves_pages(self) -> bool:
+        """Whether pages for people are served."""
+        if self.pages == "auto":
+            return is_this_machine(self._host_in_addresses)
+        return self.pages == "on"
+
+    @property
+    def period_lengths(self) -> tuple[PeriodLength, ...]:
+        """How long the periods of the SQL table of estimates are."""
+        return cast(
+            "tuple[PeriodLength, ...]", tuple(filter(None, self.estimate_periods.split(",")))
+        )
+
+    @property
+    def _host_in_addresses(self) -> str:
+        return f"[{self.host}]" if ":" in self.host else self.host
+
+
+CONSTRAINTS: Final[Mapping[str, Constraint]] = {
+    setting.name: setting.metadata[_CONSTRAINT] for setting in fields(Settings)
+}
+"""The constraint of every setting, in the order of the example file."""
+
+DEFAULTS: Final[Mapping[str, Any]] = {setting.name: setting.default for setting in fields(Settings)}
+
+KINDS: Final[Mapping[str, type]] = {name: type(default) for name, default in DEFAULTS.items()}
+"""The type of every setting: int, float or str."""
+
+
+def invalid_settings(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The settings that break their constraints, each with the constraint in words.
+
+    Args:
+        values: a value of any type for every setting.
+    """
+    wrong = set()
+    for name, constraint in CONSTRAINTS.items():
+        if not constraint.allows(KINDS[name], values[name]):
+            wrong.add(name)
+            yield name, constraint.in_words(KINDS[name])
+    for name, least_name in (
+        ("in_flight_bytes", "max_body_bytes"),
+        ("retention_days", "accept_days"),
+        ("roll_up_days", "accept_days"),
+    ):
+        unlimited = least_name == "accept_days" and values[name] == 0
+        if (
+            not wrong & {name, least_name}
+            and not unlimited
+            and not values[name] >= values[least_name]
+        ):
+            yield name, f"at least {least_name}, which is {values[least_name]:,}"
+
+
+def redacted(name: str, value: object) -> object:
+    """The value of a setting, without the password that it may have."""
+    return redact(value) if CONSTRAINTS[name].secret else value

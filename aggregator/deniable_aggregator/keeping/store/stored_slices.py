@@ -1,0 +1,263 @@
+"""Reading slices: what was reported by day and key, stored or waiting, at one moment."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import groupby
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from sqlalchemy import Connection, ScalarSelect, func, select
+
+from deniable_aggregator.keeping.store.encoding import CounterSum, holds_reports, unpack_reports
+from deniable_aggregator.keeping.store.merging import ReportCounter, add_reports
+from deniable_aggregator.keeping.store.parts import key_ids, read_rests
+from deniable_aggregator.keeping.store.schema import inbox, keys, metrics, tallies
+from deniable_shared.errors import WireError
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+    from typing import Any
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+MOST_BYTES: Final = 32 << 20
+"""If more reports of a spec wait, questions leave all of them out, and say so."""
+
+
+class WaitingRows(NamedTuple):
+    """The waiting reports of a spec, day and key.
+
+    Attributes:
+        digest: the spec's digest.
+        epoch: the day.
+        key: the number of the key.
+    """
+
+    digest: bytes
+    epoch: int
+    key: int
+    payload_bytes: int
+
+
+def waiting_rows(
+    connection: Connection, digests: Collection[bytes], since: int = 0, until: int = 2**31 - 1
+) -> Iterator[WaitingRows]:
+    """How much waits that questions read, by spec, day and key.
+
+    Args:
+        until: the last day, inclusive.
+    """
+    length = func.sum(func.length(inbox.c.payload))
+    query = (
+        select(inbox.c.digest, inbox.c.epoch, keys.c.number, length.label("payload_bytes"))
+        .join_from(inbox, keys, inbox.c.key == keys.c.id)
+        .where(inbox.c.digest.in_(digests))
+        .group_by(inbox.c.digest, inbox.c.epoch, keys.c.number)
+    )
+    rows = [
+        WaitingRows(
+            digest=bytes(row.digest),
+            epoch=row.epoch,
+            key=row.number,
+            payload_bytes=int(row.payload_bytes),
+        )
+        for row in connection.execute(query)
+    ]
+    sizes: defaultdict[bytes, int] = defaultdict(int)
+    for group in rows:
+        sizes[group.digest] += group.payload_bytes
+    for group in rows:
+        if sizes[group.digest] <= MOST_BYTES and since <= group.epoch <= until:
+            yield group
+
+
+def waiting_reports(
+    connection: Connection, counter: ReportCounter, since: int, until: int
+) -> dict[tuple[int, int], list[bytes]]:
+    """The payloads that wait and can be counted, by day and number of the key.
+
+    Args:
+        until: the last day, inclusive.
+    """
+    if not any(waiting_rows(connection, [counter.digest], since, until)):
+        return {}
+    query = (
+        select(inbox.c.epoch, keys.c.number, inbox.c.payload)
+        .join_from(inbox, keys, inbox.c.key == keys.c.id)
+        .where(inbox.c.digest == counter.digest, inbox.c.epoch.between(since, until))
+    )
+    payloads: defaultdict[tuple[int, int], list[bytes]] = defaultdict(list)
+    for epoch, key, payload in connection.execute(query):
+        try:
+            counter.check(payload)
+        except WireError:
+            continue  # it will be set aside
+        payloads[epoch, key].append(payload)
+    return dict(payloads)
+
+
+FETCHED_BYTES: Final = 4 << 20
+FETCHED_ROWS: Final = 256
+COUNTED_BYTES: Final = 8 << 20
+
+
+class StoredSlice(NamedTuple):
+    """The reports that one key brought for one day; `counters` and `packed` together are their sum.
+
+    Attributes:
+        epoch: the day.
+        key: the id of the write key.
+        packed: those that are not counted yet, one after the other; `Tally.fold` counts them.
+        counters: the counters of all others, in parts; `keeping.store.encoding` decodes these.
+    """
+
+    epoch: int
+    key: str
+    reports: int
+    packed: bytes
+    counters: tuple[bytes, ...]
+
+
+class TallyTotal(NamedTuple):
+    """A sum of reports.
+
+    Attributes:
+        reports: how many reports it counts.
+        cells: int64: their counters.
+    """
+
+    reports: int
+    cells: NDArray[np.int64]
+
+
+def count_slice(counter: ReportCounter, stored: StoredSlice) -> NDArray[np.int64]:
+    """The counters of a slice: int64, (stored_cells,)."""
+    total = CounterSum(counter.stored_cells)
+    add_slices(total, counter, [stored])
+    return total.array()
+
+
+def add_slices(total: CounterSum, counter: ReportCounter, slices: Iterable[StoredSlice]) -> int:
+    """Adds the counters of slices to a sum. Reports of many slices are counted at once.
+
+    Args:
+        total: of the tally's counters, or of all that are stored.
+
+    Returns:
+        How many reports they have.
+    """
+    reports, size = 0, 0
+    packed: list[bytes] = []
+    for stored_slice in slices:
+        reports += stored_slice.reports
+        for body in stored_slice.counters:
+            total.add_part(body)
+        packed.append(stored_slice.packed)
+        size += len(stored_slice.packed)
+        if size >= COUNTED_BYTES:
+            add_reports(total, counter, b"".join(packed))
+            packed, size = [], 0
+    if size:
+        add_reports(total, counter, b"".join(packed))
+    return reports
+
+
+def read_slices(
+    connection: Connection, counter: ReportCounter, since: int, until: int
+) -> Iterator[StoredSlice]:
+    """Yields the slices of one spec by day and then by number of the key.
+
+    Args:
+        until: the last day, inclusive.
+    """
+    names = key_ids(connection)
+    waiting = waiting_reports(connection, counter, since, until)
+    width = counter.report_bytes
+    for (epoch, key), parts in groupby(
+        _all_parts(connection, counter, since, until, waiting), lambda part: part[:2]
+    ):
+        packed, counters, reports = list(waiting.pop((epoch, key), ())), [], 0
+        reports += sum(map(len, packed)) // width
+        for _, _, counted, body in parts:
+            reports += counted
+            if not body:
+                continue  # only waiting reports
+            if holds_reports(body):
+                packed.append(unpack_reports(body))
+            else:
+                counters.append(body)
+        yield StoredSlice(epoch, names[key], reports, b"".join(packed), tuple(counters))
+
+
+def metric_number(digest: bytes) -> ScalarSelect[int]:
+    """The number of a spec, in a query."""
+    return select(metrics.c.number).where(metrics.c.digest == digest).scalar_subquery()
+
+
+_Part = tuple[int, int, int, bytes]
+"""Day, number of the key, number of reports, and body; without a body where reports only wait."""
+
+
+def _all_parts(
+    connection: Connection,
+    counter: ReportCounter,
+    since: int,
+    until: int,
+    waiting: dict[tuple[int, int], list[bytes]],
+) -> Iterator[_Part]:
+    """Parts by day and key, and a place for each slice whose reports all wait."""
+    ahead = sorted(waiting)
+    place = 0
+    for part in _parts(connection, counter, since, until):
+        while place < len(ahead) and ahead[place] < part[:2]:
+            yield (*ahead[place], 0, b"")
+            place += 1
+        if place < len(ahead) and ahead[place] == part[:2]:
+            place += 1
+        yield part
+    for slice_ in ahead[place:]:
+        yield (*slice_, 0, b"")
+
+
+def _parts(
+    connection: Connection, counter: ReportCounter, since: int, until: int
+) -> Iterator[_Part]:
+    query = (
+        select(
+            tallies.c.epoch,
+            tallies.c.key,
+            tallies.c.part,
+            tallies.c.reports,
+            tallies.c.size,
+            tallies.c.body,
+        )
+        .where(
+            tallies.c.metric == metric_number(counter.digest),
+            tallies.c.epoch.between(since, until),
+        )
+        .order_by(tallies.c.epoch, tallies.c.key)
+        .execution_options(yield_per=FETCHED_ROWS)
+    )
+    with connection.execute(query) as rows:
+        for portion in _portions(rows):
+            rests = read_rests(
+                connection, [row.part for row in portion if len(row.body) < row.size]
+            )
+            for epoch, key, part, reports, _, body in portion:
+                yield epoch, key, reports, bytes(body) + rests.get(part, b"")
+
+
+def _portions(rows: Iterable[Any]) -> Iterator[list[Any]]:
+    """Rows whose whole parts fit into memory together, or one that is larger."""
+    portion: list[Any] = []
+    size = 0
+    for row in rows:
+        if portion and (size + row.size > FETCHED_BYTES or len(portion) == FETCHED_ROWS):
+            yield portion
+            portion, size = [], 0
+        portion.append(row)
+        size += row.size
+    if portion:
+        yield portion

@@ -1,1 +1,0 @@
-"""What runs beside requests: counting the inbox, maintenance, the clock."""

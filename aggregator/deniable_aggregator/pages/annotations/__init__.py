@@ -1,1 +1,0 @@
-"""The page of annotations: what happened on which day."""

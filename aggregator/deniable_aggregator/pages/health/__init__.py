@@ -1,1 +1,0 @@
-"""Whether the reports of all metrics, or of one, can be trusted."""

@@ -1,1 +1,0 @@
-"""Leaving the reports of a key out of all answers, and taking them back."""

@@ -1,1 +1,0 @@
-"""The page of saved lists of values."""

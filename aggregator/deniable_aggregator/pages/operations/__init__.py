@@ -1,1 +1,0 @@
-"""How the server is doing, for whoever runs it."""

@@ -1,1 +1,0 @@
-"""What a metric will show, before anything ships."""

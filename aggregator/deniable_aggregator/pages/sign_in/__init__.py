@@ -1,1 +1,0 @@
-"""Signing in with a token, and signing out."""

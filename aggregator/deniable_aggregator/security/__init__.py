@@ -1,1 +1,0 @@
-"""Keys: how they are made, verified and administered."""

@@ -1,1 +1,0 @@
-"""Strings that were hashed: sketches and Bloom filters, with the law of an absent string."""

@@ -1,1 +1,0 @@
-"""Histograms from noisy outcomes: reconstruction, limits, quantiles, and tests of their shape."""

@@ -1,1 +1,0 @@
-"""SQLite and PostgreSQL behind one interface."""

@@ -1,1 +1,0 @@
-"""Migrations, backups and transfers of whole stores."""

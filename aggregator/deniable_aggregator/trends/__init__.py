@@ -1,1 +1,0 @@
-"""Series and changes over time."""
