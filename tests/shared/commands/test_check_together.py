@@ -38,7 +38,7 @@ def registry(*metrics):
 def test_the_document_shows_what_the_command_prints(tmp_path):
     example = re.search(r"```toml\n(.*?)```", DOCUMENT, re.DOTALL)[1]
     shown = re.search(r"```text\n(.*?)```", DOCUMENT, re.DOTALL)[1]
-    printed = run(tmp_path, example, "--devices", "100", "--prior", "0.366", columns="100").output
+    printed = run(tmp_path, example, "--devices", "100", columns="100").output
     assert printed.partition("\n\n")[2].endswith(shown)
 
 
