@@ -15,6 +15,8 @@ from tests.privacy.kept import OverDevices
 from tests.privacy.specs import histogram
 from tests.privacy.test_numbers import MeanConformance
 
+pytestmark = pytest.mark.audit
+
 
 def middles(size):
     return [(index + 0.5) / size for index in range(size)]

@@ -15,6 +15,8 @@ from deniable_shared.mechanisms import (
 from tests.privacy.memoized import MemoizedConformance
 from tests.privacy.specs import boolean, category
 
+pytestmark = pytest.mark.audit
+
 
 def lgrr(size, epsilon, permanent):
     names = " ".join(f"item{index}" for index in range(size))

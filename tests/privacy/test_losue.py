@@ -14,6 +14,8 @@ from tests.privacy.conformance import secret_of, seeded
 from tests.privacy.memoized import MemoizedConformance
 from tests.privacy.specs import category
 
+pytestmark = pytest.mark.audit
+
 
 def losue(size, epsilon, permanent):
     names = " ".join(f"item{index}" for index in range(size))

@@ -23,6 +23,8 @@ from tests.privacy.conformance import MechanismConformance, secret_of, seeded
 from tests.privacy.specs import number
 from tests.privacy.walking import distribution
 
+pytestmark = pytest.mark.audit
+
 ENDS = (0.0, 1.0)
 
 

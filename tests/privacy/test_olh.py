@@ -18,6 +18,8 @@ from tests.privacy.seeds import FewSeeds
 from tests.privacy.specs import category
 from tests.privacy.walking import distribution
 
+pytestmark = pytest.mark.audit
+
 
 def olh(size, epsilon, buckets=None):
     names = " ".join(f"item{index}" for index in range(size))

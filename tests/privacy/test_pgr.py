@@ -11,6 +11,8 @@ from tests.privacy.conformance import MechanismConformance
 from tests.privacy.specs import category
 from tests.privacy.test_sketch import SketchConformance
 
+pytestmark = pytest.mark.audit
+
 
 def named(mechanism):
     return category(" ".join(f"item{index}" for index in range(mechanism.size)), mechanism)

@@ -21,6 +21,8 @@ from tests.privacy.conformance import (
 from tests.privacy.kept import OverDevices
 from tests.privacy.specs import sketch, string
 
+pytestmark = pytest.mark.audit
+
 VALUES = ("ant", "bee", "cat", "dog", "eel")
 
 

@@ -8,6 +8,8 @@ import pytest
 from deniable_aggregator.answering.discovery.discover import discover
 from tests.aggregator.discovery.small import SALT, SmallCode, small_trie, supports
 
+pytestmark = pytest.mark.audit
+
 RUNS = 6
 DEVICES = 20_000
 TRIE, CODE = small_trie(3, 4), SmallCode(3)

@@ -14,6 +14,8 @@ from deniable_shared.errors import ParameterError
 from tests.aggregator.tries import drawn_points, drawn_reports, random_words, words_spec
 from tests.privacy.specs import trie
 
+pytestmark = pytest.mark.audit
+
 SPEC = words_spec()
 TALLY = tally_for(SPEC)
 GENERATOR = np.random.default_rng(12)

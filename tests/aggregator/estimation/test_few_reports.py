@@ -33,6 +33,8 @@ from tests.privacy.conformance import secret_of, seeded
 from tests.privacy.specs import attribute, category, number
 from tests.privacy.test_attributes import pairs
 
+pytestmark = pytest.mark.audit
+
 POOL, RUNS, RUNS_OF_CELLS = 4_000, 400, 120
 COVERED = 0.917
 

@@ -19,6 +19,8 @@ from tests.aggregator.served import numbers
 from tests.aggregator.simulated import drawn, holders, spec_of
 from tests.privacy.specs import sketch, string
 
+pytestmark = pytest.mark.audit
+
 SHARES = st.lists(st.floats(-2, 2), min_size=1, max_size=30).map(np.array)
 
 

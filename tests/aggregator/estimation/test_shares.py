@@ -19,6 +19,8 @@ from tests.aggregator.served import numbers
 from tests.privacy.conformance import secret_of, seeded
 from tests.privacy.specs import category, sketch, string
 
+pytestmark = pytest.mark.audit
+
 
 def grr(epsilon, values="red green blue"):
     size = len(values.split())
