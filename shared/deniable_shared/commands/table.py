@@ -200,7 +200,7 @@ COMMANDS: Final = {
         "operator",
     ),
     "config": Command(
-        "deniable_aggregator.doors.cli.profiles:config",
+        "deniable_aggregator.doors.cli.config:config",
         "Shows settings, and where they come from.",
         "operator",
     ),
