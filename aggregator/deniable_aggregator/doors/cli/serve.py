@@ -10,8 +10,8 @@ import click
 
 from deniable_aggregator.answers.dates import format_day
 from deniable_aggregator.asking.profiles import TOKEN
-from deniable_aggregator.doors.cli.parameters import READABLE_FILE, IntegerIn
 from deniable_aggregator.doors.cli.config import settings_options
+from deniable_aggregator.doors.cli.parameters import READABLE_FILE, IntegerIn
 from deniable_aggregator.doors.cli.store_option import open_store, today
 from deniable_aggregator.keeping.audit import COMMAND_LINE
 from deniable_shared.addresses import is_this_machine
