@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+DEFAULT_SERVER: Final = "http://127.0.0.1:8787"
+"""Where a server listens if nothing says another address."""
+
 _HOST: Final = r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?"
 _THIS_MACHINE: Final = re.compile(rf"{_HOST}(/[\w./-]*)?")
 _HOST_HERE: Final = re.compile(_HOST, re.ASCII | re.IGNORECASE)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import urlsplit
 
-from deniable_shared.addresses import with_scheme
+from deniable_shared.addresses import DEFAULT_SERVER, with_scheme
 from deniable_shared.errors import DeniableError, ParameterError
 
 
@@ -24,8 +24,6 @@ class AskingError(DeniableError):
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (str(self), self.code)
 
-
-DEFAULT_SERVER: Final = "http://127.0.0.1:8787"
 
 _SCHEMES: Final = ("http", "https")
 _HIDDEN: Final = "***"

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable_aggregator.asking.credentials import DEFAULT_SERVER, AskingError, Token, check_server
+from deniable_aggregator.asking.credentials import AskingError, Token, check_server
+from deniable_shared.addresses import DEFAULT_SERVER
 from deniable_shared.errors import ParameterError
 from deniable_shared.nearest import did_you_mean
 

@@ -8,7 +8,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import SplitResult, urlsplit
 
-from deniable_shared.addresses import with_scheme
+from deniable_shared.addresses import DEFAULT_SERVER, with_scheme
 from deniable_shared.characters import visible
 from deniable_shared.commands.parser import Parser, number_in
 from deniable_shared.errors import ParameterError
@@ -16,7 +16,6 @@ from deniable_shared.errors import ParameterError
 if TYPE_CHECKING:
     import argparse
 
-DEFAULT_SERVER: Final = "http://127.0.0.1:8787"
 DEFAULT_SECONDS: Final = 5.0
 MOST_SECONDS: Final = 3_600
 MOST_BYTES: Final = 65_536

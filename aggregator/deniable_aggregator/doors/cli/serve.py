@@ -14,10 +14,8 @@ from deniable_aggregator.doors.cli.config import settings_options
 from deniable_aggregator.doors.cli.parameters import READABLE_FILE, IntegerIn
 from deniable_aggregator.doors.cli.store_option import open_store, today
 from deniable_aggregator.keeping.audit import COMMAND_LINE
-from deniable_shared.addresses import is_this_machine
-from deniable_shared.commands.ping import DEFAULT_SERVER
+from deniable_shared.addresses import DEFAULT_SERVER, is_this_machine
 from deniable_shared.errors import ParameterError
-from deniable_shared.registry import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,6 +43,7 @@ def prepare_development(settings: Settings, file: Path) -> str:
         StoreError: if the store cannot be used.
     """
     from deniable_aggregator.keeping.key_administration import KeyAdministrator
+    from deniable_shared.registry import load
 
     if not is_this_machine(settings.host):
         raise ParameterError("host", "this machine's with --development", settings.host)

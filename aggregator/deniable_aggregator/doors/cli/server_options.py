@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import click
 
-from deniable_aggregator.asking.credentials import DEFAULT_SERVER
+from deniable_shared.addresses import DEFAULT_SERVER
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
