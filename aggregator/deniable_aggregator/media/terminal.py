@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.measured import Unit
     from deniable_aggregator.telling.document import Column, Document, Row, Table
-    from deniable_aggregator.telling.figure import Interval
+    from deniable_aggregator.telling.interval import Interval
 
 
 LEAST_CELLS: Final = 12

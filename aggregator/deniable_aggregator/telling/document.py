@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from deniable_aggregator.answers.measured import Unit
-    from deniable_aggregator.telling.figure import Figure, Interval
+    from deniable_aggregator.telling.figure import Figure
+    from deniable_aggregator.telling.interval import Interval
 
 Way = Literal["risen", "fallen", "changed", "unchanged", "untold"]
 """What has become of a number: a clear rise, a clear fall, a clear change that is neither, no clear

@@ -5,15 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.telling.figure import (
-    Bar,
-    Dot,
-    Dots,
-    Histogram,
-    Interval,
-    Placed,
-    interval_of,
-)
+from deniable_aggregator.telling.figure import Bar, Dot, Dots, Histogram, Placed
+from deniable_aggregator.telling.interval import Interval, interval_of
 from deniable_aggregator.telling.numbers import (
     PAIR,
     RECORDS,

@@ -19,7 +19,6 @@ from deniable_aggregator.telling.figure import (
     Grid,
     GridRow,
     Histogram,
-    Interval,
     Line,
     Lines,
     Moment,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from deniable_aggregator.answers.measured import Unit
+    from deniable_aggregator.telling.interval import Interval
 
 MARKS: Final[Mapping[str, str]] = {
     "suspicious": "suspicious reports",

@@ -15,8 +15,6 @@ from deniable_aggregator.telling.wording import (
     shown_value,
     with_full_stop,
 )
-from deniable_shared.mechanisms import mechanism_from_description
-from deniable_shared.planning.disclosure_figures import detectable_share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -266,6 +264,10 @@ def cost_of_asking(answer: Answer) -> str:
     line = f"{counted(asked, 'value')} asked for at once"
     if len(head.versions) != 1 or not head.reports:
         return f"{line}: the more, the larger a share must be to be told from zero."
+    # Imported here, as a command that tells of few values does without all mechanisms.
+    from deniable_shared.mechanisms import mechanism_from_description
+    from deniable_shared.planning.disclosure_figures import detectable_share
+
     mechanism = mechanism_from_description(head.versions[0].mechanism)
     share = detectable_share(mechanism, head.reports, asked)
     if share is None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from deniable_aggregator.answers.words import VERSION_LETTERS
 from deniable_aggregator.telling.document import Column, Row, Table, Way
-from deniable_aggregator.telling.figure import Interval, interval_of
+from deniable_aggregator.telling.interval import Interval, interval_of
 from deniable_aggregator.telling.numbers import (
     PAIR,
     RECORDS,

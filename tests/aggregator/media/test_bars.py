@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from deniable_aggregator.media.terminal import IntervalBar, Scale
-from deniable_aggregator.telling.figure import interval_of
+from deniable_aggregator.telling.interval import interval_of
 from deniable_shared.commands.ascii import ascii_text
 
 UNIT = Scale(0.0, 1.0)

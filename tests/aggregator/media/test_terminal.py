@@ -14,7 +14,7 @@ from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.media.console import UNBROKEN
 from deniable_aggregator.media.terminal import drawn_table, print_document
 from deniable_aggregator.telling.document import Column, Row, Table
-from deniable_aggregator.telling.figure import Interval
+from deniable_aggregator.telling.interval import Interval
 from deniable_aggregator.telling.tell import tell
 from tests.aggregator.printed import printed
 from tests.aggregator.telling.answers import (

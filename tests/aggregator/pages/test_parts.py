@@ -11,7 +11,8 @@ from deniable_aggregator.doors.pages import parts, rendering
 from deniable_aggregator.doors.pages.parts import Card, Part, Picture, Sorting
 from deniable_aggregator.doors.pages.rendering import address, changed
 from deniable_aggregator.telling.document import Badge, Column, Link, Row, Table, text_table
-from deniable_aggregator.telling.figure import Figure, Line, Lines, Moment, interval_of
+from deniable_aggregator.telling.figure import Figure, Line, Lines, Moment
+from deniable_aggregator.telling.interval import interval_of
 
 EVIL = '"><script>x</script>\u202e'
 SHOWN = "&#34;&gt;&lt;script&gt;x&lt;/script&gt;&lt;U+202E&gt;"

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.media.pictures.canvas import FADED, SMALL, TEXT, Canvas
 from deniable_aggregator.media.pictures.layout import PHONE, Scale, centred, scale_over, text_width
-from deniable_aggregator.telling.figure import Dot, Dots, Interval, shown_part
 from deniable_aggregator.telling.figure_words import dot_in_words, range_in_words
+from deniable_aggregator.telling.interval import Interval, shown_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from deniable_aggregator.telling.figure import Dot, Dots
 
 
 BAND: Final = 7.0

@@ -13,11 +13,13 @@ from deniable_aggregator.media.pictures.marks import (
     draw_mark,
     draw_marked_day,
 )
-from deniable_aggregator.telling.figure import Event, Interval, Line, Lines, Moment, shown_part
 from deniable_aggregator.telling.figure_words import moment_in_words, range_in_words
+from deniable_aggregator.telling.interval import Interval, shown_part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from deniable_aggregator.telling.figure import Event, Line, Lines, Moment
 
 
 HEIGHT: Final = 150.0

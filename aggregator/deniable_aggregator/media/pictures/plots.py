@@ -13,15 +13,17 @@ from deniable_aggregator.media.pictures.layout import (
     scale_over,
     text_width,
 )
-from deniable_aggregator.telling.figure import Curve, Curves, Histogram, shown_part
 from deniable_aggregator.telling.figure_words import (
     bar_in_words,
     placed_in_words,
     range_in_words,
 )
+from deniable_aggregator.telling.interval import shown_part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from deniable_aggregator.telling.figure import Curve, Curves, Histogram
 
 
 BARS_HEIGHT: Final = 190.0

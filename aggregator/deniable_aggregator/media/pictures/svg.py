@@ -35,7 +35,6 @@ from deniable_aggregator.telling.figure import (
     Figure,
     Grid,
     Histogram,
-    Interval,
     Lines,
     Panel,
 )
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from deniable_aggregator.answers.measured import Unit
+    from deniable_aggregator.telling.interval import Interval
 
     Sample = tuple[Callable[[Canvas], None], str]
 

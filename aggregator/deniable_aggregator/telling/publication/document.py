@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.words import VERSION_LETTERS
 from deniable_aggregator.telling.document import Column, Document, Table, text_table
-from deniable_aggregator.telling.figure import Dot, Dots, Figure, interval_of
+from deniable_aggregator.telling.figure import Dot, Dots, Figure
+from deniable_aggregator.telling.interval import interval_of
 from deniable_aggregator.telling.method import every_in_words
 from deniable_aggregator.telling.numbers import UNTOLD
 from deniable_aggregator.telling.publication.notes import PRESENT, version_notes

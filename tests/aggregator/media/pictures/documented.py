@@ -10,15 +10,8 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from deniable_aggregator.media.pictures.svg import svg
-from deniable_aggregator.telling.figure import (
-    Dot,
-    Dots,
-    Figure,
-    Line,
-    Lines,
-    Moment,
-    interval_of,
-)
+from deniable_aggregator.telling.figure import Dot, Dots, Figure, Line, Lines, Moment
+from deniable_aggregator.telling.interval import interval_of
 
 FOLDER = Path(__file__).parents[4] / "docs" / "analysis"
 LEVEL = 0.95

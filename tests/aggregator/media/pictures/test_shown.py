@@ -19,8 +19,8 @@ from deniable_aggregator.telling.figure import (
     Line,
     Lines,
     Moment,
-    interval_of,
 )
+from deniable_aggregator.telling.interval import interval_of
 from tests.aggregator.media.pictures.drawn import SVG, day, of_class, parsed
 
 NEAR_ALL = interval_of(0.97, 0.5, 1.48, level=0.95)

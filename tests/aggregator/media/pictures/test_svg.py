@@ -15,8 +15,9 @@ from msgspec.structs import replace
 from deniable_aggregator.media.pictures.canvas import THEMES
 from deniable_aggregator.media.pictures.layout import ellipsed, text_width, wrapped
 from deniable_aggregator.media.pictures.svg import sparkline, svg
-from deniable_aggregator.telling.figure import Dot, Dots, Event, Figure, Placed, interval_of
+from deniable_aggregator.telling.figure import Dot, Dots, Event, Figure, Placed
 from deniable_aggregator.telling.figures import figure_of
+from deniable_aggregator.telling.interval import interval_of
 from tests.aggregator.contrast import contrast
 from tests.aggregator.media.pictures.drawn import (
     SVG,
