@@ -56,6 +56,7 @@ class AuditAction(enum.StrEnum):
     STORE_EXPORT = "store.export"
     STORE_IMPORT = "store.import"
     STORE_LOAD = "store.load"
+    STORE_SIMULATE = "store.simulate"
     STORE_READER = "store.reader"
     ASIDE_RETRY = "set-aside.retry"
     ASIDE_DISCARD = "set-aside.discard"

@@ -115,6 +115,11 @@ COMMANDS: Final = {
         "Writes the numbers of metrics as one long table.",
         "analyst",
     ),
+    "simulate": Command(
+        "deniable_aggregator.doors.cli.simulate:simulate",
+        "Tries a registry on simulated devices, beside the truth.",
+        "analyst",
+    ),
     "metrics list": Command(
         "deniable_aggregator.doors.cli.metrics:list_metrics",
         "Lists the metrics of a server, with their reports.",

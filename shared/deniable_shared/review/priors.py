@@ -31,7 +31,28 @@ _ROUNDING: Final = 0.01
 
 
 def read_priors(path: Path, registry: Registry) -> dict[str, Shares]:
-    """The shares of values, by metric.
+    """The shares of values, by metric, in the order in which a metric lists them.
+
+    Args:
+        path: see `read_weights`.
+
+    Raises:
+        PriorsError: if it cannot be read, or says what cannot be; its first problems are listed.
+    """
+    problems: list[str] = []
+    shares_by_metric = {}
+    for name, weights in read_weights(path, registry).items():
+        spec = registry.metrics[name].spec
+        if spec.range is not None:
+            problems.append(f"{name}: must be a metric of values, got a {spec.type}")
+        elif (shares := shares_of(spec, weights, problems)) is not None:
+            shares_by_metric[name] = shares
+    raise_problems(path, problems)
+    return shares_by_metric
+
+
+def read_weights(path: Path, registry: Registry) -> dict[str, dict[str, float]]:
+    """Shares or counts of items, by metric, as a file has them.
 
     A line has a metric's name, an item and a share or count, separated by commas, semicolons or
     tabs, with or without a line of headings. Without the metric, all lines are of the one metric
@@ -44,7 +65,7 @@ def read_priors(path: Path, registry: Registry) -> dict[str, Shares]:
         path: of the file, in UTF-8.
 
     Raises:
-        PriorsError: if it cannot be read, or says what cannot be; its first problems are listed.
+        PriorsError: if it cannot be read, or names no metric; its first problems are listed.
     """
     problems: list[str] = []
     rows = _rows(_text(path), registry, problems)
@@ -65,16 +86,20 @@ def read_priors(path: Path, registry: Registry) -> dict[str, Shares]:
             of_metric = by_metric.setdefault(words[0], {})
             item = hashing.normalize(words[1])
             of_metric[item] = of_metric.get(item, 0.0) + share
-    shares_by_metric = {}
-    for name, weights in by_metric.items():
-        shares = _shares(registry.metrics[name].spec, weights, problems)
-        if shares is not None:
-            shares_by_metric[name] = shares
+    raise_problems(path, problems)
+    return by_metric
+
+
+def raise_problems(path: Path, problems: list[str]) -> None:
+    """Ends the reading of a file that has problems.
+
+    Raises:
+        PriorsError: with the first of them, if there are any.
+    """
     if problems:
         more = len(problems) - MAX_PROBLEMS
         listed = problems[:MAX_PROBLEMS] + ([f"and {more:,} more"] if more > 0 else [])
         raise PriorsError("\n".join(f"{path}: {problem}" for problem in listed))
-    return shares_by_metric
 
 
 def _text(path: Path) -> str:
@@ -153,14 +178,17 @@ def _domains(spec: Spec) -> list[tuple[str, ...]]:
     return [spec.values] if spec.values else []
 
 
-def _shares(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> Shares | None:
-    """The shares of one metric's values; None, with a problem, if they cannot be those."""
-    if spec.type in ("number", "distribution"):
-        problems.append(f"{spec.name}: must be a metric of values, got a {spec.type}")
-        return None
+def shares_of(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> Shares | None:
+    """The shares of one metric's values; None, with a problem, if they cannot be those.
+
+    Args:
+        spec: of a metric that is no number.
+        weights: shares or counts, by item.
+        problems: takes what is wrong.
+    """
     domains = _domains(spec)
     if not domains:  # strings, of which there is no list
-        shares = _normalized(spec.name, tuple(weights.values()), problems)
+        shares = normalized(spec.name, weights.values(), problems)
         return None if shares is None else (shares,)
     unlisted = dict(weights)
     parts = []
@@ -180,17 +208,23 @@ def _shares(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> Sh
         return None
     names = [f"{spec.name}.{attribute.name}" for attribute in spec.attributes] or [spec.name]
     per_attribute = [
-        _normalized(name, tuple(part.values()), problems)
+        normalized(name, part.values(), problems)
         for name, part in zip(names, parts, strict=True)
     ]
     complete = [part for part in per_attribute if part is not None]
     return tuple(complete) if len(complete) == len(per_attribute) else None
 
 
-def _normalized(
+def normalized(
     name: str, weights: Iterable[float], problems: list[str]
 ) -> tuple[float, ...] | None:
-    """Weights as shares of their sum: counts, or shares that add up to 1 already."""
+    """Weights as shares of their sum: counts, or shares that add up to 1 already.
+
+    Args:
+        name: of the metric, or of its attribute.
+        weights: at least one.
+        problems: takes what is wrong; then there are no shares.
+    """
     listed = tuple(weights)
     total = math.fsum(listed)
     are_shares = max(listed) <= 1 and not all(weight.is_integer() for weight in listed)

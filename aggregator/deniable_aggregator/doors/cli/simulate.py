@@ -1,0 +1,232 @@
+"""``deniable simulate``: a registry on a population, before anything ships."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from deniable_aggregator.asking.dates import utc_today
+from deniable_aggregator.doors.cli.output import json_option, picture_option, print_json
+from deniable_aggregator.doors.cli.parameters import (
+    READABLE_FILE,
+    IntegerIn,
+    NumberIn,
+    complete_day,
+    day,
+)
+from deniable_aggregator.doors.cli.server_options import progress_bar
+from deniable_aggregator.simulating import FORGERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from datetime import date
+
+    from deniable_aggregator.simulating.scenario import Scenario
+    from deniable_aggregator.simulating.simulation import Simulated
+
+MOST_DEVICES: Final = 100_000_000
+MOST_DAYS: Final = 400
+CHART_ROWS: Final = 12
+PERCENT: Final = 100.0
+
+
+def _percent(_context: click.Context, _parameter: click.Parameter, percent: float) -> float:
+    """A part of 1."""
+    return percent / PERCENT
+
+
+def _day_option(name: str, help_text: str) -> Any:
+    return click.option(
+        name, metavar="DATE", type=day, shell_complete=complete_day, default=None, help=help_text
+    )
+
+
+def _percent_option(name: str, least: float, most: float, default: float, help_text: str) -> Any:
+    return click.option(
+        name,
+        metavar="PERCENT",
+        type=NumberIn(least, most),
+        default=default,
+        show_default=True,
+        callback=_percent,
+        help=help_text,
+    )
+
+
+@click.command()
+@click.argument("files", metavar="FILE...", type=READABLE_FILE, nargs=-1, required=True)
+@click.option(
+    "--devices",
+    type=IntegerIn(1, MOST_DEVICES),
+    default=50_000,
+    show_default=True,
+    help="How many devices there are. Each reports each metric once, on one of the days.",
+)
+@click.option(
+    "--days",
+    type=IntegerIn(1, MOST_DAYS),
+    default=28,
+    show_default=True,
+    help="For how many days.",
+)
+@_day_option("--until", "The last day; yesterday if left out.")
+@click.option(
+    "--priors",
+    type=READABLE_FILE,
+    help="How common values are: lines of metric, value and share, as deniable check reads them; "
+    "of a number the value is a number. Without it they are made up.",
+)
+@click.option(
+    "--seed",
+    type=IntegerIn(0),
+    default=1,
+    show_default=True,
+    help="The same seed, the same population and noise; another one, others.",
+)
+@click.option(
+    "--store",
+    metavar="PATH",
+    type=click.Path(path_type=Path),
+    help="Keep everything in this new SQLite file, to explore; else it is deleted.",
+)
+@_percent_option("--growth", -50, 100, 0.0, "By how much the number of devices grows in a week.")
+@_percent_option(
+    "--weekends", 0, 1_000, 60.0, "How much a Saturday or Sunday brings, of another day."
+)
+@click.option(
+    "--change",
+    "points",
+    metavar="POINTS",
+    type=NumberIn(0, 50),
+    default=5.0,
+    show_default=True,
+    help="By how much the second most common value of each metric becomes more common, in points; "
+    "numbers by so many percent; 0 for no change.",
+)
+@_day_option("--change-on", "The day of the change; after three quarters if left out.")
+@_percent_option("--late", 0, 100, 5.0, "How many reports come two days late.")
+@_day_option("--outage", "A day whose reports are all lost.")
+@click.option(
+    "--forge",
+    metavar="METRIC=VALUE",
+    help="Somebody forges reports of this value, with the write key of 2% of the devices.",
+)
+@click.option(
+    "--forger",
+    type=click.Choice(FORGERS),
+    default="naive",
+    show_default=True,
+    help="naive: one report again and again, on three days. patient: fresh ones, on all days. "
+    "upload: fresh ones, on one day.",
+)
+@_percent_option("--forged", 0, 1_000, 10.0, "How many are forged, of the honest ones.")
+@picture_option
+@json_option
+def simulate(
+    files: tuple[Path, ...],
+    until: date | None,
+    weekends: float,
+    points: float,
+    forge: str | None,
+    forged: float,
+    store: Path | None,
+    picture: Path | None,
+    *,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Tries a registry on simulated devices, and shows what an analyst will see.
+
+    Every report is made by the client's own randomizers, and counted by the aggregator. Then the
+    ordinary questions are asked, and each estimate stands beside the truth: which values are told
+    from zero, how wide intervals are, which change would have been seen. The truth is known here
+    alone. What it shows is not pleasing? Change FILE, and simulate again.
+
+    Several files are versions of one application, the oldest first: they are released one after
+    the other, and each spreads within twelve days.
+
+    \b
+        deniable simulate metrics.toml
+        deniable simulate metrics.toml --devices 5000 --days 7
+        deniable simulate metrics.toml --priors shares.csv --picture week.svg
+        deniable simulate old.toml new.toml --growth 3 --outage 2026-01-14
+        deniable simulate metrics.toml --forge theme=dark --forger patient
+        deniable simulate metrics.toml --store simulated.db
+        deniable serve --store simulated.db
+
+    Noise is drawn from --seed, so that a simulation can be repeated. Only this command can do
+    that: devices draw from their operating system, whatever anybody sets. Whatever is asked of the
+    store that it leaves says that it is simulated.
+    """  # noqa: D301  click reads the backslash as a sign
+    from deniable_aggregator.simulating.scenario import Scenario
+    from deniable_aggregator.simulating.simulation import simulated
+
+    scenario = Scenario(
+        files=files,
+        until=until or utc_today() - timedelta(1),
+        weekend_volume=weekends,
+        change_points=points,
+        forged=forge,
+        forged_part=forged,
+        **options,
+    )
+    with _path(store) as path, progress_bar("simulate") as show:
+        found = simulated(scenario, path, keep=store is not None, progress=show)
+    if picture is not None:
+        _draw(found, picture)
+    if as_json:
+        print_json(found.data())
+        return
+    _print(found, scenario, drawn=picture)
+    if store is not None:
+        _say_how_to_explore(found, store)
+
+
+@contextmanager
+def _path(store: Path | None) -> Iterator[Path]:
+    """Where the store is written: as asked, or in a folder that is deleted."""
+    if store is not None:
+        yield store
+        return
+    with tempfile.TemporaryDirectory(prefix="deniable-simulate-") as folder:
+        yield Path(folder) / "simulated.db"
+
+
+def _print(found: Simulated, scenario: Scenario, *, drawn: Path | None) -> None:
+    from deniable_aggregator.media.console import print_lines
+    from deniable_aggregator.media.terminal import print_table
+    from deniable_aggregator.simulating.summary import health_line, introduction
+
+    print_lines(found.introduction(scenario))
+    for shown in found.shown:
+        print_lines(["", *introduction(shown), *filter(None, [health_line(shown)])])
+        table = shown.table()
+        if table is not None:
+            print_table(table)
+        print_lines(shown.lines())
+    print_lines(["", *found.conclusion()])
+    if drawn is not None:
+        print_lines([f"Picture: {drawn}"])
+
+
+def _draw(found: Simulated, picture: Path) -> None:
+    from deniable_aggregator.media.pictures.files import save
+
+    note = save(found.figures(CHART_ROWS), picture, columns=2)
+    if note is not None:
+        click.echo(f"{picture}: {note}", err=True)
+
+
+def _say_how_to_explore(found: Simulated, store: Path) -> None:
+    metric = found.deployment.metrics[0]
+    click.echo(
+        f"\nEverything is in {store}:\n"
+        f"  deniable estimate {metric} --store {store}\n"
+        f"  deniable serve --store {store}\n"
+        f"To sign in to its pages, paste this token: {found.read_token}"
+    )

@@ -1,0 +1,143 @@
+"""What is true of the numbers of an answer, and their tables beside the truth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from deniable_aggregator.simulating.draws import ALL
+from deniable_aggregator.telling.document import Column, Table
+from deniable_aggregator.telling.numbers import beside as written_beside
+from deniable_aggregator.telling.numbers import limits_of
+from deniable_aggregator.telling.tables import numbers_table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from deniable_aggregator.answers.answer import Answer
+    from deniable_aggregator.answers.measured import Measured
+    from deniable_aggregator.simulating.draws import Selection
+    from deniable_aggregator.simulating.truth import Truth
+
+NOBODY: Final = "nobody"
+
+
+class Beside(NamedTuple):
+    """A number of an answer with the truth.
+
+    Attributes:
+        number: as the aggregator estimates it.
+        truth: of what devices recorded.
+    """
+
+    number: Measured
+    truth: float
+
+    @property
+    def covers(self) -> bool:
+        """Whether the interval of the number contains the truth."""
+        low, high = self.number.ends
+        return low <= self.truth <= high
+
+
+def beside(
+    answer: Answer, numbers: Sequence[Measured], truth: Truth, selection: Selection = ALL
+) -> list[Beside]:
+    """Numbers of an estimate or a discovery with what is true of them.
+
+    Args:
+        answer: that they are of.
+        numbers: shares, means, quantiles and bins; those without an interval are left out.
+        truth: what devices recorded.
+        selection: the reports that the answer is about.
+    """
+    metric = answer.head.metric
+    held = shares_of_strings(truth, metric, selection) if answer.head.kind == "strings" else {}
+    found = []
+    for number in numbers:
+        if number.low is None:
+            continue
+        if number.measure == "mean":
+            true = truth.mean(metric, selection)
+        elif number.quantile is not None:
+            true = truth.quantile(metric, number.quantile, selection)
+        elif number.bin_from is not None and number.bin_to is not None:
+            true = truth.between(metric, number.bin_from, number.bin_to, selection)
+        elif number.whole is not None:
+            true = _found_share(number, answer, held)
+        else:
+            value = number.value or ""
+            some = number.reports is not None
+            known = truth.knowing(metric, value, selection) if some else selection
+            true = truth.share(metric, [value], known, selection)
+        found.append(Beside(number, true))
+    return found
+
+
+def shares_of_strings(truth: Truth, metric: str, selection: Selection) -> dict[str, float]:
+    """The share of the reports that hold each string.
+
+    Args:
+        truth: what devices recorded.
+        metric: of strings.
+        selection: which reports.
+    """
+    counts = truth.recorded.values(metric, selection)
+    total = counts.total()
+    return {str(text): count / total for text, count in counts.items() if count}
+
+
+def _found_share(number: Measured, answer: Answer, held: Mapping[str, float]) -> float:
+    """Of a whole string its share; of a beginning that of all strings that have no other row."""
+    text = number.value or ""
+    if number.whole:
+        return held.get(text, 0.0)
+    begun = [row.value or "" for row in answer.prefixes]
+    longer = tuple(other for other in begun if other.startswith(text) and other != text)
+    whole = {row.value for row in answer.strings}
+    return sum(
+        share
+        for string, share in held.items()
+        if string.startswith(text) and string not in whole and not string.startswith(longer)
+    )
+
+
+def table_beside_truth(answer: Answer, rows: Sequence[Beside], left_out: str = "") -> Table:
+    """A table of some numbers of an answer, with the truth and whether the interval covers it.
+
+    Args:
+        answer: that they are of.
+        rows: in their order; shares, or numbers in the metric's unit.
+        left_out: what is said of others.
+    """
+    table = numbers_table(answer, "truth", [row.number for row in rows], left_out=left_out)
+    first, *others = table.columns
+    return replace(
+        table,
+        columns=[first, Column(heading="truth"), *others, Column(heading="covers", words=True)],
+        rows=[
+            replace(
+                row,
+                cells=(
+                    row.cells[0],
+                    truth_in_words(answer, numbered),
+                    *row.cells[1:],
+                    "yes" if numbered.covers else "no",
+                ),
+                truth=numbered.truth,
+            )
+            for row, numbered in zip(table.rows, rows, strict=True)
+        ],
+    )
+
+
+def truth_in_words(answer: Answer, row: Beside) -> str:
+    """What is true of a number, as its estimate is written.
+
+    Args:
+        answer: that the number is of.
+        row: the number.
+    """
+    if row.number.unit == "share":
+        return f"{row.truth:.2%}" if row.truth else NOBODY
+    return written_beside(row.number, row.truth, limits_of(answer))

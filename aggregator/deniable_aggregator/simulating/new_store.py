@@ -1,0 +1,130 @@
+"""A store of its own for a simulated deployment, whose clock is moved, and which says so."""
+
+from __future__ import annotations
+
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.answering.answers import Answerer
+from deniable_aggregator.answering.local_source import LocalSource
+from deniable_aggregator.answering.maintenance import Maintenance
+from deniable_aggregator.keeping.audit import COMMAND_LINE, AuditAction, AuditRecord
+from deniable_aggregator.keeping.catalog import MetricCatalog
+from deniable_aggregator.keeping.clock import GuardedClock
+from deniable_aggregator.keeping.fold import InboxFold
+from deniable_aggregator.keeping.key_administration import KeyAdministrator
+from deniable_aggregator.keeping.parts import Parts
+from deniable_aggregator.keeping.settings import Settings
+from deniable_aggregator.keeping.store import Outcome, Sender, Store
+from deniable_shared import wire
+from deniable_shared.errors import ParameterError
+from deniable_shared.periods import SECONDS_PER_EPOCH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deniable_aggregator.simulating.population import Deployment
+    from deniable_aggregator.simulating.relay import Upload
+
+READER: Final = "simulation"
+FOLD_SECONDS: Final = 3_600.0
+_NOON: Final = 0.5
+
+
+class NewStore:
+    """Takes the uploads of a deployment, as a server would on each of its days.
+
+    Args:
+        store: without any metric or key.
+        deployment: the calendar.
+
+    Attributes:
+        read_token: the token of a key that may read, to sign in to pages with.
+    """
+
+    def __init__(self, store: Store, deployment: Deployment) -> None:
+        self._store, self._deployment = store, deployment
+        self._catalogue = MetricCatalog(store)
+        self._fold = InboxFold(store, self._catalogue)
+        self._day = 0
+        first = deployment.epoch(0)
+        details = {"application": deployment.application}
+        act = AuditAction.STORE_SIMULATE
+        store.audit.record_if_changed(AuditRecord(first, COMMAND_LINE, act, details))
+        keys = KeyAdministrator(store, actor=COMMAND_LINE, today=first)
+        application = deployment.application
+        self._senders = {
+            label: Sender(
+                application,
+                keys.create(scope="write", application=application, label=label).key.id,
+            )
+            for label in deployment.keys
+        }
+        issued = keys.create(scope="read", application=application, label=READER)
+        self.read_token = issued.token
+
+    def set_day(self, day: int) -> None:
+        """Counts what has come so far, and makes it noon of a day."""
+        self._fold.fold(seconds=FOLD_SECONDS)
+        self._day = day
+
+    def register(self, version: int) -> None:
+        """Registers what a version of the application ships."""
+        metrics = self._deployment.registry(version).metrics
+        today = self._deployment.epoch(self._day)
+        self._store.metrics.register(metrics.values(), today, COMMAND_LINE)
+        self._catalogue.reload()
+
+    def send(self, upload: Upload) -> None:
+        """Stores an upload."""
+        (outcome,) = self._store.inbox.append(
+            [wire.decode(upload.body)], [self._senders[upload.key]]
+        )
+        assert outcome is Outcome.STORED, "an upload is new, and its day is open"
+
+    def source(self) -> LocalSource:
+        """Answers questions, when the last day is over and everything is counted."""
+        self._fold.fold(seconds=FOLD_SECONDS)
+        return LocalSource(
+            Answerer(Parts(self._store, clock=self._clock)), self._deployment.application
+        )
+
+    def settle(self) -> None:
+        """Closes days and gives them their final form, as a server does in the background."""
+        settings = Settings()
+        clock = GuardedClock(self._store, self._clock, self._clock)
+        maintenance = Maintenance(
+            self._store,
+            accept_days=settings.accept_days,
+            clock=clock,
+            catalogue=self._catalogue,
+        )
+        maintenance.run()
+
+    def _clock(self) -> float:
+        """Noon of the day after the last one."""
+        return (self._deployment.epoch(self._deployment.days) + _NOON) * SECONDS_PER_EPOCH
+
+
+@contextmanager
+def new_store(path: Path, deployment: Deployment) -> Iterator[NewStore]:
+    """A store that is written for the first time.
+
+    Args:
+        path: of an SQLite file that is not there; it is deleted again if the simulation fails.
+        deployment: the calendar.
+
+    Raises:
+        ParameterError: if there is something under this name.
+    """
+    if path.exists():
+        constraint = "the path of a new file, as a simulation is never mixed with other reports"
+        raise ParameterError("store", constraint, str(path))
+    try:
+        with closing(Store(path)) as store:
+            yield NewStore(store, deployment)
+    except BaseException:
+        for suffix in ("", "-wal", "-shm", ".lock"):
+            Path(f"{path}{suffix}").unlink(missing_ok=True)
+        raise
