@@ -123,7 +123,9 @@ class Answerer:
     def __init__(self, parts: Parts, runs: DiscoveryRuns | None = None) -> None:
         self.parts = parts
         self.reader = MetricReader(parts.store, parts.catalogue)
-        self.reviewer = Reviewer(parts.store, parts.settings.accept_days, parts.clock)
+        self.reviewer = Reviewer(
+            parts.store, parts.catalogue, parts.settings.accept_days, parts.clock
+        )
         self.medians = SliceMedians()
         self.discoveries = DiscoveryService(parts, runs)
 

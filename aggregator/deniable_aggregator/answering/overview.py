@@ -9,7 +9,13 @@ from deniable_aggregator.answering.integrity import report
 from deniable_aggregator.answering.metrics import newest_registration
 from deniable_aggregator.answering.reader import MetricReader, read_steadily
 from deniable_aggregator.answering.requests import ProblemError
-from deniable_aggregator.answering.review import HEALTH_CELLS, LEAST_CELLS, Review, Reviewer
+from deniable_aggregator.answering.review import (
+    HEALTH_CELLS,
+    LEAST_CELLS,
+    SIMULATED,
+    Review,
+    Reviewer,
+)
 from deniable_aggregator.answers.common import Notice, ordered_notices, stopped_since
 from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, DayRange, day_of
 from deniable_aggregator.answers.health_overview import HealthOverview, MetricHealth
@@ -81,13 +87,18 @@ def health_overview(
     )
     return HealthOverview(
         application=application,
-        notices=ordered_notices(_notices(ordered)),
+        notices=ordered_notices(_of_all(ordered), _notices(ordered)),
         today=today,
         since=query.since,
         until=query.until,
         verdict=min((each.verdict for each in found), key=_WORST_FIRST.index, default="unknown"),
         metrics=ordered,
     )
+
+
+def _of_all(found: Sequence[MetricHealth]) -> list[Notice]:
+    """What is said of each metric, and is true of the store."""
+    return [SIMULATED] if any(SIMULATED in each.notices for each in found) else []
 
 
 def _notices(found: Sequence[MetricHealth]) -> list[Notice]:

@@ -73,6 +73,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "overloaded": (429, "The server is behind"),
     "rate_limited": (429, "The key sends more than it may"),
     "daily_limit": (429, "The key has brought all that it may today"),
+    "not_in_development": (403, "The server takes no simulated reports"),
     "request_refused": (400, "The request was refused"),
     "internal_error": (500, "The server failed"),
     "server_outdated": (503, "The metric needs a later version of this server"),

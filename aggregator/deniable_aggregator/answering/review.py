@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from deniable_aggregator.answering.estimation.inputs import MetricReports
-    from deniable_aggregator.keeping.catalog import CatalogEntry
+    from deniable_aggregator.keeping.catalog import CatalogEntry, MetricCatalog
     from deniable_aggregator.keeping.store import Store, StoredKey
 
 
@@ -130,6 +130,13 @@ LEAST_CELLS: Final = 1 << 18
 """The least share of these that one of many metrics has."""
 
 
+SIMULATED: Final = Notice(
+    "simulated",
+    "warning",
+    "Simulated: the reports of this store are of devices that do not exist.",
+)
+
+
 @dataclass(frozen=True)
 class Review:
     """What is known of some reports.
@@ -192,12 +199,20 @@ class Reviewer:
 
     Args:
         store: has the tallies.
+        catalogue: knows whether they are of simulated devices.
         accept_days: for how many days a day stays open for reports.
         clock: seconds since 1970.
     """
 
-    def __init__(self, store: Store, accept_days: int, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        catalogue: MetricCatalog,
+        accept_days: int,
+        clock: Callable[[], float],
+    ) -> None:
         self._store = store
+        self._catalogue = catalogue
         self._accept_days = accept_days
         self._clock = clock
         self._examiner = Examiner()
@@ -230,6 +245,7 @@ class Reviewer:
             ),
             report.summary(examination, contrasts, keys),
             ordered_notices(
+                [SIMULATED] if self._catalogue.simulated else [],
                 report.of_checks(name, examination, keys),
                 report.of_contrasts(contrasts, keys),
                 report.of_mixed_keys(reported.mixed, keys),

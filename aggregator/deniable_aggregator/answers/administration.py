@@ -96,6 +96,20 @@ class Metrics(Struct):
     metrics: list[Metric]
 
 
+class Simulation(Struct):
+    """That reports of simulated devices may be sent, from now on.
+
+    Attributes:
+        application: whose.
+        today: the server's day.
+        accept_days: for how many days after a day its reports are accepted.
+    """
+
+    application: str
+    today: date
+    accept_days: Count
+
+
 class RegisteredMetric(Struct):
     """A metric of a registry that was just registered.
 

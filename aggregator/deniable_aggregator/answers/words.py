@@ -51,6 +51,7 @@ NoticeCode = Literal[
     "segment_nearly_one_value",
     "segment_not_there",
     "segment_too_small",
+    "simulated",
     "suspicious_reports",
     "uneven_key",
     "unlisted_string",

@@ -95,6 +95,7 @@ class Connection:
         params: Sequence[tuple[str, str]] = (),
         json: msgspec.Struct | None = None,
         content: bytes | None = None,
+        content_type: str = "",
     ) -> ServerAnswer:
         """One request.
 
@@ -104,12 +105,14 @@ class Connection:
             params: the query.
             json: a body, sent as JSON without the fields that have their defaults.
             content: a body, sent as it is.
+            content_type: what it is.
 
         Raises:
             AskingError: if the server cannot be reached, or answers with a problem.
         """
         httpx = _import_httpx()
-        kind = {} if json is None else {"Content-Type": "application/json"}
+        content_type = content_type if json is None else "application/json"
+        kind = {"Content-Type": content_type} if content_type else {}
         try:
             answer = self._opened().request(
                 method,

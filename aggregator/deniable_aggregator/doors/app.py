@@ -89,6 +89,7 @@ def create_app(
     settings: Settings | None = None,
     clock: Callable[[], float] = time.time,
     monotonic: Callable[[], float] = time.monotonic,
+    development: bool = False,
 ) -> Flask:
     """Makes the aggregator over one store: ingest, questions and administration.
 
@@ -101,12 +102,15 @@ def create_app(
         settings: limits; `Settings` has the defaults.
         clock: seconds since 1970; only its day is used.
         monotonic: seconds by a clock that cannot be set, which shows that the other has jumped.
+        development: whether reports of simulated devices are taken, which mark the store.
 
     Raises:
         StoreRefusedError: if this version cannot work with what the path holds.
     """
     opened = store if isinstance(store, Store) else Store(store)
-    parts = Parts(opened, Settings() if settings is None else settings, clock)
+    parts = Parts(
+        opened, Settings() if settings is None else settings, clock, development=development
+    )
     guarded_clock = GuardedClock(opened, clock, monotonic)
     takes = ingest.build(parts, guarded_clock.days_ahead)
     estimate_runs = EstimateTableRuns(opened, parts.settings)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.administration import Registered, RegisteredMetric
 from deniable_aggregator.counting.tallies import Tally, tally_for
+from deniable_aggregator.keeping.audit import AuditAction
 from deniable_shared import __version__
 
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ class MetricCatalog:
         self._revision = -1
         self._unreadable: Mapping[bytes, UnreadableMetric] = {}
         self._removed: Mapping[bytes, str] = {}
+        self._simulated = False
         self._read_at = monotonic()
         self.reload()
 
@@ -119,6 +121,11 @@ class MetricCatalog:
     def removed(self) -> Mapping[bytes, str]:
         """The applications of versions that were removed, by digest."""
         return self._removed
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the store has reports of simulated devices."""
+        return self._simulated
 
     def register(self, metrics: Iterable[Metric], today: int, actor: str) -> list[Spec]:
         """Registers metrics on behalf of a key.
@@ -190,3 +197,5 @@ class MetricCatalog:
             self._revision = revision
             self._unreadable = {each.digest: each for each in found.unreadable}
             self._removed = found.removed
+            act = AuditAction.STORE_SIMULATE
+            self._simulated = self._store.audit.newest_details(act) is not None

@@ -26,6 +26,7 @@ class Parts:
         store: closed by whoever opened it.
         settings: limits; the defaults if left out.
         clock: seconds since 1970; only its day is used.
+        development: whether reports of simulated devices are taken.
         catalogue: the registered metrics.
         verifier: verifies tokens.
         lists: the lists of values that analysts keep.
@@ -35,6 +36,7 @@ class Parts:
     store: Store
     settings: Settings = field(default_factory=Settings)
     clock: Callable[[], float] = time.time
+    development: bool = field(default=False, kw_only=True)
     catalogue: MetricCatalog = field(init=False)
     verifier: KeyVerifier = field(init=False)
     lists: SavedListKeeper = field(init=False)

@@ -53,7 +53,9 @@ def made_up(metric: Metric, generator: Generator) -> Prior:
     if spec.range is not None:
         low, high = map(float, spec.range)
         median = MEDIAN * (high - low)
-        return Prior(median=median, spread=SPREAD, made_up=f"lognormal, half below {low + median:g}")
+        return Prior(
+            median=median, spread=SPREAD, made_up=f"lognormal, half below {low + median:g}"
+        )
     if spec.type == "attributes":
         shares = {each.name: _of(each) for each in spec.attributes}
         return Prior(attributes=shares, made_up="independent of each other, falling by Zipf's law")
@@ -146,7 +148,9 @@ def reporting_of(
     after = [changed(each, points) for each in before]
     if specs[-1].range is not None:
         low = tuple(float(spec.range[0]) if spec.range else 0.0 for spec in specs)
-        return Reporting(reports, samples=Numbers(tuple(before), tuple(after), low), devices=devices)
+        return Reporting(
+            reports, samples=Numbers(tuple(before), tuple(after), low), devices=devices
+        )
     laws = [
         tuple(
             law(spec, each, deployment.generator("kinds of devices", name))

@@ -10,6 +10,7 @@ from deniable_aggregator.simulating.relay import forged, uploads
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from deniable_aggregator.asking.questions import Source
     from deniable_aggregator.simulating.draws import Batch, Population
     from deniable_aggregator.simulating.population import Deployment
     from deniable_aggregator.simulating.relay import Upload
@@ -26,6 +27,13 @@ class Destination(Protocol):
 
     def send(self, upload: Upload) -> None:
         """Brings an upload, which is accepted when this returns."""
+
+
+class Answering(Destination, Protocol):
+    """A destination that answers questions when the last day is over."""
+
+    def source(self) -> Source:
+        """Answers questions about all that was sent."""
 
 
 def let_pass(

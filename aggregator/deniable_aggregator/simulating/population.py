@@ -155,7 +155,9 @@ class Deployment:
     @cached_property
     def metrics(self) -> tuple[str, ...]:
         """The names of all metrics that any version declares, in their order."""
-        return tuple(dict.fromkeys(name for v in self.versions for name in self.registry(v).metrics))
+        return tuple(
+            dict.fromkeys(name for v in self.versions for name in self.registry(v).metrics)
+        )
 
     def date_of(self, day: int) -> date:
         """The date of a day."""

@@ -63,7 +63,10 @@ def _prior(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> Pri
         return Prior(
             attributes={
                 attribute.name: _shares(
-                    {value: weights.get(f"{attribute.name}={value}", 0.0) for value in attribute.domain}
+                    {
+                        value: weights.get(f"{attribute.name}={value}", 0.0)
+                        for value in attribute.domain
+                    }
                 )
                 for attribute in spec.attributes
             }

@@ -187,9 +187,7 @@ def _forgery(deployment: Deployment, scenario: Scenario) -> Forgery | None:
         constraint = f"METRIC=VALUE, with one of {', '.join(deployment.metrics)}"
         raise ParameterError("forged", f"{constraint}{meant and ';' + meant}", scenario.forged)
     newest = max(
-        version
-        for version in deployment.versions
-        if name in deployment.registry(version).metrics
+        version for version in deployment.versions if name in deployment.registry(version).metrics
     )
     value = _value(deployment.registry(newest).metrics[name].spec, text, scenario.forged)
     key = FORGED_KEY if FORGED_KEY in deployment.keys else min(

@@ -6,9 +6,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable_aggregator.simulating.new_store import new_store
 from deniable_aggregator.simulating.passing import let_pass
-from deniable_aggregator.simulating.scenario import LATE_DAYS, prepared
+from deniable_aggregator.simulating.scenario import LATE_DAYS
 from deniable_aggregator.simulating.summary import Shown, covered, summaries
 from deniable_aggregator.simulating.truth import Truth
 from deniable_aggregator.telling.figures import figure_of
@@ -16,8 +15,8 @@ from deniable_aggregator.telling.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
+    from deniable_aggregator.simulating.passing import Answering
     from deniable_aggregator.simulating.population import Deployment
     from deniable_aggregator.simulating.scenario import Prepared, Scenario
     from deniable_aggregator.telling.figure import Figure
@@ -34,13 +33,11 @@ class Simulated:
         deployment: the calendar.
         truth: what devices recorded.
         shown: of each metric.
-        read_token: of a key that may read the store.
     """
 
     deployment: Deployment
     truth: Truth
     shown: list[Shown]
-    read_token: str
 
     def introduction(self, scenario: Scenario) -> list[str]:
         """What was simulated, in a few lines.
@@ -116,41 +113,36 @@ class Simulated:
 
 def simulated(
     scenario: Scenario,
-    path: Path,
-    *,
-    keep: bool,
+    plan: Prepared,
+    destination: Answering,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Simulated:
-    """Simulates a scenario into a new store.
+    """Lets the days of a scenario pass, and asks what an analyst asks first.
 
     Args:
         scenario: what is simulated.
-        path: of the store, which must not be there.
-        keep: whether the store is looked at afterwards, and so gets its final form.
+        plan: the same, prepared.
+        destination: where all reports go.
         progress: told how much is done, and of how much.
 
     Raises:
-        DeniableError: if the scenario cannot be simulated, or the store not be written.
+        DeniableError: if reports cannot be stored or sent.
     """
-    plan: Prepared = prepared(scenario)
     deployment = plan.deployment
     total = deployment.days + len(deployment.metrics)
-    with new_store(path, deployment) as destination:
-        recorded = let_pass(
-            deployment,
-            plan.population,
-            destination,
-            processes=processes_for(scenario.devices * len(deployment.metrics)),
-            progress=lambda day: progress(day + 1, total),
-        )
-        truth = Truth(deployment, recorded)
-        shown = []
-        for one in summaries(destination.source(), deployment, truth, plan.priors):
-            shown.append(one)
-            progress(deployment.days + len(shown), total)
-        if keep:
-            destination.settle()
-    return Simulated(deployment, truth, shown, destination.read_token)
+    recorded = let_pass(
+        deployment,
+        plan.population,
+        destination,
+        processes=processes_for(scenario.devices * len(deployment.metrics)),
+        progress=lambda day: progress(day + 1, total),
+    )
+    truth = Truth(deployment, recorded)
+    shown = []
+    for one in summaries(destination.source(), deployment, truth, plan.priors):
+        shown.append(one)
+        progress(deployment.days + len(shown), total)
+    return Simulated(deployment, truth, shown)
 
 
 def processes_for(reports: int) -> int:

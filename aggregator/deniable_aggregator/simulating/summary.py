@@ -56,6 +56,7 @@ class Shown:
         prior: what devices hold.
         held: of strings that are discovered, the share of each; else nothing.
         clipped: of numbers, the part that lies outside of the range.
+        others: how many reports the answer is of that were not simulated now.
         problem: why there is no answer; empty if there is one.
     """
 
@@ -68,6 +69,7 @@ class Shown:
     prior: Prior
     held: Mapping[str, float]
     clipped: float
+    others: int = 0
     problem: str = ""
 
     @property
@@ -75,11 +77,16 @@ class Shown:
         """That of the metric."""
         return self.metric.spec.name
 
+    @property
+    def placed(self) -> list[Beside]:
+        """The numbers without the bins of a histogram."""
+        return [row for row in self.rows if row.number.measure != "bin"]
+
     def table(self) -> Table | None:
         """The numbers beside the truth, the largest shares first; None without any."""
         if self.answer is None or not self.rows:
             return None
-        rows = [row for row in self.rows if row.number.measure != "bin"]
+        rows = list(self.placed)
         if rows[0].number.measure == "share":
             rows.sort(key=lambda row: -(row.number.estimate or 0.0))
         more = len(rows) - TABLE_ROWS
@@ -88,14 +95,16 @@ class Shown:
 
     def lines(self) -> Iterator[str]:
         """What is to be said of the numbers, a sentence or two each."""
+        if self.others:
+            yield f"There are {self.others:,} other reports of these days: the truth is not theirs."
         if self.noticed is not None:
             yield _forger_in_words(noticed=self.noticed)
         if self.held and self.answer is not None:
             yield from found_in_words(self.metric, self.answer, self.held)
         elif self.rows and self.rows[0].number.measure == "share":
             yield from _told_from_zero(self.rows)
-        if widths := [half_width(row.number) for row in self.rows]:
-            yield _widths_in_words(self.rows, widths)
+        if self.placed:
+            yield _widths_in_words(self.placed)
         if self.clipped:
             yield f"{self.clipped:.1%} of devices hold a number outside of the range: it is clipped."
         if self.change is not None:
@@ -161,20 +170,20 @@ class _Asking:
             answer = self._estimate(())
             if self._forged_key is not None:
                 noticed = answer.head.verdict in ("suspicious", "uneven")
-            if noticed and self._forged_key is not None:
+            if noticed and self._forged_key is not None and len(self._deployment.keys) > 1:
                 selection = Selection(without=(self._forged_key,))
                 answer = self._estimate(selection.without)
         except AskingError as error:
-            none: list[Beside] = []
             return Shown(
-                self._metric, None, none, None, none, noticed, prior, held, clipped, str(error)
+                self._metric, None, (), None, (), noticed, prior, held, clipped, problem=str(error)
             )
         rows = beside(answer, self._numbers(answer), self._truth, selection)
         change = self._change(selection.without)
         changes = [] if change is None else self._beside_change(change, selection)
+        others = answer.head.reports - self._truth.recorded.reports(self._name, selection)
         return Shown(
-            self._metric, answer, rows, change, changes, noticed, prior, held, clipped
-        )  # fmt: skip
+            self._metric, answer, rows, change, changes, noticed, prior, held, clipped, others
+        )
 
     def _numbers(self, answer: Answer) -> list[Measured]:
         if answer.head.kind == "strings":
@@ -299,11 +308,11 @@ def _told_from_zero(rows: Sequence[Beside]) -> Iterator[str]:
         yield f"Not told: {listed([*words, *([f'{more:,} more'] if more > 0 else [])])}."
 
 
-def _widths_in_words(rows: Sequence[Beside], widths: Sequence[float]) -> str:
-    half = statistics.median(widths)
+def _widths_in_words(rows: Sequence[Beside]) -> str:
+    half = statistics.median(half_width(row.number) for row in rows)
     covers = sum(row.covers for row in rows)
-    unit = f"{half:.2%} points" if rows[0].number.unit == "share" else f"{half:.3g}"
-    text = f"95% intervals are ± {unit.replace('%', '')}"
+    shares = rows[0].number.unit == "share"
+    text = f"95% intervals are ± {f'{100 * half:.2f} points' if shares else f'{half:.3g}'}"
     text += " wide in the median" if rows[1:] else " wide"
     return f"{text}; {covers:,} of {len(rows):,} cover the truth."
 

@@ -208,8 +208,7 @@ def shares_of(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> 
         return None
     names = [f"{spec.name}.{attribute.name}" for attribute in spec.attributes] or [spec.name]
     per_attribute = [
-        normalized(name, part.values(), problems)
-        for name, part in zip(names, parts, strict=True)
+        normalized(name, part.values(), problems) for name, part in zip(names, parts, strict=True)
     ]
     complete = [part for part in per_attribute if part is not None]
     return tuple(complete) if len(complete) == len(per_attribute) else None

@@ -77,6 +77,8 @@ For developing {registry.application}. In another terminal:
 {exports}
 
   deniable try {shown}   records and sends each metric once
+  deniable simulate {shown} --days 14 --server {settings.origin}
+                         the same of 50,000 simulated devices
   deniable metrics list       what has arrived
 
 {TOKEN} is for you{pages}. The keys end on {format_day(day + KEY_DAYS)}.
@@ -126,4 +128,4 @@ def serve(loaded: Configuration, registry: Path | None, parent: int | None) -> N
     if registry is not None:
         click.echo(prepare_development(settings, registry))
     dictConfig(logging_config(settings.log_format, settings.log_level))
-    run(settings)
+    run(settings, development=registry is not None)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import tempfile
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from deniable_aggregator.asking.dates import utc_today
+from deniable_aggregator.asking.profiles import TOKEN
 from deniable_aggregator.doors.cli.output import json_option, picture_option, print_json
 from deniable_aggregator.doors.cli.parameters import (
     READABLE_FILE,
@@ -26,6 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from datetime import date
 
+    from deniable_aggregator.simulating.development_server import DevelopmentServer
+    from deniable_aggregator.simulating.passing import Answering
+    from deniable_aggregator.simulating.population import Deployment
     from deniable_aggregator.simulating.scenario import Scenario
     from deniable_aggregator.simulating.simulation import Simulated
 
@@ -33,6 +39,7 @@ MOST_DEVICES: Final = 100_000_000
 MOST_DAYS: Final = 400
 CHART_ROWS: Final = 12
 PERCENT: Final = 100.0
+WRITE_KEY: Final = "DENIABLE_KEY"
 
 
 def _percent(_context: click.Context, _parameter: click.Parameter, percent: float) -> float:
@@ -94,6 +101,12 @@ def _percent_option(name: str, least: float, most: float, default: float, help_t
     type=click.Path(path_type=Path),
     help="Keep everything in this new SQLite file, to explore; else it is deleted.",
 )
+@click.option(
+    "--server",
+    metavar="ADDRESS",
+    help="Send everything to a server that deniable serve --development has started, and ask it; "
+    "with the keys that it has printed, in DENIABLE_KEY and DENIABLE_TOKEN.",
+)
 @_percent_option("--growth", -50, 100, 0.0, "By how much the number of devices grows in a week.")
 @_percent_option(
     "--weekends", 0, 1_000, 60.0, "How much a Saturday or Sunday brings, of another day."
@@ -135,6 +148,7 @@ def simulate(
     forge: str | None,
     forged: float,
     store: Path | None,
+    server: str | None,
     picture: Path | None,
     *,
     as_json: bool,
@@ -163,9 +177,17 @@ def simulate(
     that: devices draw from their operating system, whatever anybody sets. Whatever is asked of the
     store that it leaves says that it is simulated.
     """  # noqa: D301  click reads the backslash as a sign
-    from deniable_aggregator.simulating.scenario import Scenario
+    from deniable_aggregator.simulating.development_server import KEY
+    from deniable_aggregator.simulating.new_store import NewStore
+    from deniable_aggregator.simulating.scenario import Scenario, prepared
     from deniable_aggregator.simulating.simulation import simulated
 
+    if server is not None and store is not None:
+        raise click.UsageError("give --store or --server, not both")
+    if server is not None and files[1:]:
+        raise click.UsageError(
+            f"with --server give the file that it was started with alone, got {len(files)}"
+        )
     scenario = Scenario(
         files=files,
         until=until or utc_today() - timedelta(1),
@@ -173,10 +195,12 @@ def simulate(
         change_points=points,
         forged=forge,
         forged_part=forged,
+        **({} if server is None else {"keys": {KEY: 1.0}}),
         **options,
     )
-    with _path(store) as path, progress_bar("simulate") as show:
-        found = simulated(scenario, path, keep=store is not None, progress=show)
+    plan = prepared(scenario)
+    with _destination(plan.deployment, store, server) as to, progress_bar("simulate") as show:
+        found = simulated(scenario, plan, to, show)
     if picture is not None:
         _draw(found, picture)
     if as_json:
@@ -184,17 +208,45 @@ def simulate(
         return
     _print(found, scenario, drawn=picture)
     if store is not None:
-        _say_how_to_explore(found, store)
+        assert isinstance(to, NewStore), "this is where it went"
+        _say_how_to_explore(found, store, to.read_token)
 
 
 @contextmanager
-def _path(store: Path | None) -> Iterator[Path]:
-    """Where the store is written: as asked, or in a folder that is deleted."""
-    if store is not None:
-        yield store
-        return
-    with tempfile.TemporaryDirectory(prefix="deniable-simulate-") as folder:
-        yield Path(folder) / "simulated.db"
+def _destination(
+    deployment: Deployment, store: Path | None, server: str | None
+) -> Iterator[Answering]:
+    """Where reports go: a server, a new store, or one in a folder that is deleted."""
+    from deniable_aggregator.simulating.new_store import new_store
+
+    if server is not None:
+        with closing(_server(server)) as development:
+            development.check_days(deployment.date_of(0), deployment.date_of(deployment.last))
+            yield development
+    elif store is not None:
+        with new_store(store, deployment) as kept:
+            yield kept
+            kept.settle()
+    else:
+        with tempfile.TemporaryDirectory(prefix="deniable-simulate-") as folder:
+            with new_store(Path(folder) / "simulated.db", deployment) as temporary:
+                yield temporary
+
+
+def _server(address: str) -> DevelopmentServer:
+    """The server, asked with the keys of the environment.
+
+    Raises:
+        click.UsageError: if there are none.
+    """
+    from deniable_aggregator.simulating.development_server import DevelopmentServer
+
+    for name in (WRITE_KEY, TOKEN):
+        if not os.environ.get(name):
+            raise click.UsageError(
+                f"with --server, {name} must be set as deniable serve --development prints it"
+            )
+    return DevelopmentServer(address, os.environ[WRITE_KEY], os.environ[TOKEN])
 
 
 def _print(found: Simulated, scenario: Scenario, *, drawn: Path | None) -> None:
@@ -222,11 +274,11 @@ def _draw(found: Simulated, picture: Path) -> None:
         click.echo(f"{picture}: {note}", err=True)
 
 
-def _say_how_to_explore(found: Simulated, store: Path) -> None:
-    metric = found.deployment.metrics[0]
+def _say_how_to_explore(found: Simulated, store: Path, token: str) -> None:
     click.echo(
-        f"\nEverything is in {store}:\n"
-        f"  deniable estimate {metric} --store {store}\n"
-        f"  deniable serve --store {store}\n"
-        f"To sign in to its pages, paste this token: {found.read_token}"
+        f"\nEverything is in {store}. In two terminals:\n\n"
+        f"  deniable serve --store {shlex.quote(str(store))}\n\n"
+        f"  export {TOKEN}={token}\n"
+        f"  deniable estimate {found.deployment.metrics[0]}\n\n"
+        f"{TOKEN} also signs you in to the pages of the server."
     )

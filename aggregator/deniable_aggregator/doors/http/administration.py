@@ -34,8 +34,9 @@ from deniable_aggregator.answers.administration import (
     SavedListHead,
     SaveList,
     SignedDocument,
+    Simulation,
 )
-from deniable_aggregator.answers.dates import epoch_of
+from deniable_aggregator.answers.dates import day_of, epoch_of
 from deniable_aggregator.answers.words import KEY_ACTIONS, SCOPES
 from deniable_aggregator.doors.http.operation import ADMIN, READ, Body, Operations, operation
 from deniable_aggregator.keeping.audit import AuditAction, AuditRecord
@@ -83,6 +84,7 @@ def blueprint(parts: Parts) -> Operations:
         remove_annotation,
         remote_configuration,
         publish_remote_configuration,
+        begin_simulation,
     ):
         routes.add(described, parts)
     return routes
@@ -355,6 +357,26 @@ def _configuration(document: bytes) -> RemoteConfiguration:
         raise ProblemError(
             "remote_refused", f"{error}. deniable remote sign makes a document."
         ) from None
+
+
+@operation(
+    "POST", "/v1/simulation", Simulation, scopes=("write",), problems=("not_in_development",)
+)
+def begin_simulation(parts: Parts, key: Key) -> Response:
+    """Says that reports of simulated devices come; every answer says so from now on."""
+    if not parts.development:
+        raise ProblemError(
+            "not_in_development",
+            "Simulated reports are never mixed with those of devices. Start a server with "
+            "deniable serve --development FILE, or leave --server out.",
+        )
+    details = {"application": key.application}
+    record = AuditRecord(parts.today, key.id, AuditAction.STORE_SIMULATE, details)
+    parts.store.audit.record_if_changed(record)
+    parts.catalogue.reload()
+    return json_response(
+        Simulation(key.application, day_of(parts.today), parts.settings.accept_days)
+    )
 
 
 def _malformed(error: ParameterError) -> ProblemError:

@@ -110,6 +110,7 @@ class Visit:
         source: answers questions about the application's metrics.
         today: the server's day.
         form_token: carried by every form that changes something, so that no other site can send it.
+        simulated: whether all reports are of simulated devices.
     """
 
     application: str
@@ -118,6 +119,7 @@ class Visit:
     source: Source
     today: date
     form_token: str
+    simulated: bool = False
 
     @property
     def administers(self) -> bool:
@@ -242,6 +244,7 @@ def admit_visitors(routes: Blueprint, pages: PageParts) -> None:
             source=pages.source_of(key.application),
             today=day_of(pages.parts.today),
             form_token=session.form_token,
+            simulated=pages.parts.catalogue.simulated,
         )
         if name != key.application:  # whether there is such an application or not
             raise ProblemError(

@@ -55,12 +55,13 @@ def _watch(parent: int, how: signal.Signals) -> None:
 log = logging.getLogger(OURS)
 
 
-def load_application(parent: int, settings: Settings) -> RsgiApplication:
+def load_application(parent: int, settings: Settings, development: bool) -> RsgiApplication:
     """Makes the application in a worker process.
 
     Args:
         parent: the process that started this one.
         settings: all of them.
+        development: see `create_app`.
 
     Raises:
         SystemExit: if the store cannot be opened.
@@ -70,7 +71,7 @@ def load_application(parent: int, settings: Settings) -> RsgiApplication:
         # The parent has created the store if it was absent. If it is absent now it was lost, which
         # a new one would hide.
         require_existing(settings.store)
-        app = create_app(store=settings.store, settings=settings)
+        app = create_app(store=settings.store, settings=settings, development=development)
     except StoreError as error:
         log.error("the store cannot be opened: %s", error)
         raise SystemExit(1) from None
@@ -121,7 +122,7 @@ class ServingError(DeniableError):
     """The server cannot listen on its address."""
 
 
-def serve(settings: Settings) -> None:
+def serve(settings: Settings, *, development: bool = False) -> None:
     """Serves until a signal ends it.
 
     After SIGTERM the server says that it is not ready, accepts requests for `drain_seconds` more,
@@ -129,6 +130,7 @@ def serve(settings: Settings) -> None:
 
     Args:
         settings: all of them; `store` must be set.
+        development: see `create_app`.
 
     Raises:
         StoreError: if this version cannot work with the store.
@@ -144,7 +146,9 @@ def serve(settings: Settings) -> None:
     RateLimiter(settings.rate_limit, settings.rate_limit_store)
     # The worker counts reports on one core beside ingest, which a BLAS with threads would slow.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    loader: Callable[[], Any] = partial(load_application, os.getpid(), settings)
+    loader: Callable[[], Any] = partial(
+        load_application, os.getpid(), settings, development=development
+    )
     _serve_with_restarts(settings, loader)
 
 

@@ -44,6 +44,7 @@ SAID: Final[Mapping[NoticeCode, str]] = {
     "segment_far_from_whole": MESSAGE,
     "segment_nearly_one_value": MESSAGE,
     "segment_too_small": FACT,
+    "simulated": MESSAGE,
     "unlisted_string": FACT,
 }
 """What is published where an answer has a notice."""
