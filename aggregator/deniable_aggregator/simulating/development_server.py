@@ -1,4 +1,4 @@
-"""A server in development takes simulated reports of the last days, and says of all that they are."""
+"""A server in development, which takes simulated reports of the last days, and says so."""
 
 from __future__ import annotations
 

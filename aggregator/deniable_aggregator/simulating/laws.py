@@ -1,4 +1,4 @@
-"""Shares as somebody states them or as they are made up; and the laws that devices hold values by."""
+"""Shares, stated or made up, and the laws by which devices hold values then."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def law(spec: Spec, prior: Prior, generator: Generator) -> Law:
         parts = [_of(each, prior.attributes[each.name]) for each in spec.attributes]
         return _records([each.name for each in spec.attributes], parts, generator)
     if spec.type == "string":
-        return dict(prior.shares)
+        return {value: share for value, share in prior.shares.items()}  # noqa: C416  of another type
     part = Attribute(spec.name, "boolean") if spec.type == "boolean" else _category(spec)
     return dict(_of(part, prior.shares))
 

@@ -57,8 +57,8 @@ def made_up(metric: Metric, generator: Generator) -> Prior:
             median=median, spread=SPREAD, made_up=f"lognormal, half below {low + median:g}"
         )
     if spec.type == "attributes":
-        shares = {each.name: _of(each) for each in spec.attributes}
-        return Prior(attributes=shares, made_up="independent of each other, falling by Zipf's law")
+        parts = {each.name: _of(each) for each in spec.attributes}
+        return Prior(attributes=parts, made_up="independent of each other, falling by Zipf's law")
     if spec.segments is not None:
         own, by = _of(spec.segments.of, spec.absent), _of(spec.segments.by)
         pairs = {(value, of): a * b for value, a in own.items() for of, b in by.items()}

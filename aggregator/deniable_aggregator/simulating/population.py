@@ -188,7 +188,8 @@ class Deployment:
         """The share of the devices that have each version on a day; float64, (versions,)."""
         reached = [1.0, *(_reached(day - released) for released in self.releases[1:])]
         newer = np.cumprod([1.0, *(1 - each for each in reached[:0:-1])])[::-1]
-        return np.array(reached) * newer
+        shares: NDArray[np.float64] = np.array(reached) * newer
+        return shares
 
 
 def _reached(since: int) -> float:

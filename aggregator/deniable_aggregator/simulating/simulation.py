@@ -76,10 +76,8 @@ class Simulated:
         covering, intervals = covered(self.shown)
         if not intervals:
             return []
-        return [
-            f"{covering:,} of {intervals:,} intervals ({covering / intervals:.1%}) cover the truth; "
-            "95% should."
-        ]
+        part = f"{covering / intervals:.1%}"
+        return [f"{covering:,} of {intervals:,} intervals ({part}) cover the truth; 95% should."]
 
     def figures(self, most: int) -> list[Figure]:
         """A picture of each metric, with true shares where there are any.

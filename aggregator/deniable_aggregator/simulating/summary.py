@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,6 +41,8 @@ POWER: Final = 0.8
 """In so many of all cases a change is seen that is as large as the least that is said to be."""
 
 LEVEL: Final = 0.05
+AT_ONCE: Final = 2
+"""So many questions are asked at a time."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,8 @@ class Shown:
         if self.placed:
             yield _widths_in_words(self.placed)
         if self.clipped:
-            yield f"{self.clipped:.1%} of devices hold a number outside of the range: it is clipped."
+            part = f"{self.clipped:.1%}"
+            yield f"{part} of devices hold a number outside of the range: it is clipped."
         if self.change is not None:
             yield from _change_in_words(self.change, self.changes)
 
@@ -136,13 +140,15 @@ def summaries(
         truth: what devices recorded.
         priors: what they hold, by metric.
     """
-    for name in deployment.metrics:
-        metric = next(
-            deployment.registry(version).metrics[name]
-            for version in reversed(deployment.versions)
-            if name in deployment.registry(version).metrics
-        )
-        yield _Asking(source, deployment, truth, metric).shown(priors[name])
+    newest: dict[str, Metric] = {}
+    for version in deployment.versions:
+        newest.update(deployment.registry(version).metrics)
+
+    def shown(name: str) -> Shown:
+        return _Asking(source, deployment, truth, newest[name]).shown(priors[name])
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        yield from pool.map(shown, deployment.metrics)
 
 
 class _Asking:

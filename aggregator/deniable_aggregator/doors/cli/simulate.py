@@ -26,7 +26,7 @@ from deniable_aggregator.doors.cli.server_options import progress_bar
 from deniable_aggregator.simulating import FORGERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from datetime import date
 
     from deniable_aggregator.simulating.development_server import DevelopmentServer
@@ -47,13 +47,15 @@ def _percent(_context: click.Context, _parameter: click.Parameter, percent: floa
     return percent / PERCENT
 
 
-def _day_option(name: str, help_text: str) -> Any:
+def _day_option(name: str, help_text: str) -> Callable[[Any], Any]:
     return click.option(
         name, metavar="DATE", type=day, shell_complete=complete_day, default=None, help=help_text
     )
 
 
-def _percent_option(name: str, least: float, most: float, default: float, help_text: str) -> Any:
+def _percent_option(
+    name: str, least: float, most: float, default: float, help_text: str
+) -> Callable[[Any], Any]:
     return click.option(
         name,
         metavar="PERCENT",
@@ -179,7 +181,7 @@ def simulate(
     """  # noqa: D301  click reads the backslash as a sign
     from deniable_aggregator.simulating.development_server import KEY
     from deniable_aggregator.simulating.new_store import NewStore
-    from deniable_aggregator.simulating.scenario import Scenario, prepared
+    from deniable_aggregator.simulating.scenario import KEYS, Scenario, prepared
     from deniable_aggregator.simulating.simulation import simulated
 
     if server is not None and store is not None:
@@ -195,7 +197,7 @@ def simulate(
         change_points=points,
         forged=forge,
         forged_part=forged,
-        **({} if server is None else {"keys": {KEY: 1.0}}),
+        keys=KEYS if server is None else {KEY: 1.0},
         **options,
     )
     plan = prepared(scenario)
@@ -228,9 +230,11 @@ def _destination(
             yield kept
             kept.settle()
     else:
-        with tempfile.TemporaryDirectory(prefix="deniable-simulate-") as folder:
-            with new_store(Path(folder) / "simulated.db", deployment) as temporary:
-                yield temporary
+        with (
+            tempfile.TemporaryDirectory(prefix="deniable-simulate-") as folder,
+            new_store(Path(folder) / "simulated.db", deployment) as temporary,
+        ):
+            yield temporary
 
 
 def _server(address: str) -> DevelopmentServer:
