@@ -32,6 +32,7 @@ from deniable_aggregator.answering.reader import require_values
 from deniable_aggregator.answering.requests import ProblemError, estimate_refused
 from deniable_aggregator.answering.review import (
     HEALTH_CELLS,
+    SIMULATED,
     Review,
     of_newest_type,
     pending_notices,
@@ -274,7 +275,10 @@ def _change(of: Answerer, asked: Asked[ChangeQuery]) -> Answer:
 
 def _of_period(when: str, review: Review) -> list[Notice]:
     """The notices about one of two periods, which say about which."""
-    return [replace(each, message=f"{when}: {each.message}") for each in review.notices]
+    return [
+        each if each == SIMULATED else replace(each, message=f"{when}: {each.message}")
+        for each in review.notices
+    ]
 
 
 @answers(questions.HEALTH)

@@ -1,0 +1,194 @@
+"""A simulated deployment: the ordinary answers stand beside the truth."""
+
+from datetime import date
+
+import pytest
+
+from deniable_aggregator.answers.questions import ChangeQuery, ValueLists
+from deniable_aggregator.asking.questions import CHANGE, ESTIMATE, HEALTH, HEALTH_OVERVIEW, SERIES
+from deniable_aggregator.simulating.new_store import new_store
+from deniable_aggregator.simulating.scenario import Scenario, prepared
+from deniable_aggregator.simulating.simulation import simulated
+from deniable_shared.errors import ParameterError
+from tests.aggregator.simulating.registries import EVERYTHING, HEAD, SEPIA, THEME
+
+SUNDAY = date(2026, 2, 1)
+
+
+@pytest.fixture
+def simulate(tmp_path):
+    """What a scenario shows, and a source that answers questions about it."""
+    number = iter(range(100))
+    opened = []
+
+    def run(*texts, devices=4_000, days=14, **more):
+        files = []
+        for place, text in enumerate(texts):
+            files.append(tmp_path / f"{place}.toml")
+            files[-1].write_text(text)
+        scenario = Scenario(tuple(files), devices, days, SUNDAY, **more)
+        plan = prepared(scenario)
+        context = new_store(tmp_path / f"{next(number)}.db", plan.deployment)
+        store = context.__enter__()
+        opened.append(context)
+        return simulated(scenario, plan, store), store.source()
+
+    yield run
+    for context in opened:
+        context.__exit__(None, None, None)
+
+
+@pytest.fixture
+def everything(simulate):
+    return simulate(EVERYTHING, outage=date(2026, 1, 23))
+
+
+def test_every_type_of_metric_is_estimated_and_intervals_cover_the_truth(everything):
+    found, _ = everything
+    assert [shown.name for shown in found.shown] == list(found.deployment.metrics)
+    for shown in found.shown:
+        assert not shown.problem
+        rows = [row for row in shown.rows if row.truth > 0]
+        covering = sum(row.covers for row in rows)
+        assert covering >= 0.8 * len(rows), shown.name
+
+
+def test_what_is_estimated_is_what_arrived(everything):
+    found, _ = everything
+    recorded = found.truth.recorded
+    for shown in found.shown:
+        assert shown.answer.head.reports == recorded.reports(shown.name)
+        assert shown.others == 0
+        # A day in 14 is lost, of 12 working days' volume.
+        assert 4_000 * 0.88 < shown.answer.head.reports < 4_000 * 0.95
+
+
+def test_the_same_seed_gives_the_same_numbers_and_another_one_others(simulate):
+    numbers = [
+        simulate(HEAD + THEME, devices=500, seed=seed)[0].data()["metrics"] for seed in (7, 7, 8)
+    ]
+    assert numbers[0] == numbers[1] != numbers[2]
+
+
+def test_a_large_change_is_seen_and_a_small_one_is_not(simulate):
+    for points, seen in ((25, True), (0.1, False)):
+        noisy = THEME.replace("epsilon = 3.0", "epsilon = 1.0")
+        (shown,) = simulate(HEAD + noisy, change_points=points)[0].shown
+        assert any(row.number.told for row in shown.changes) == seen
+        assert any("was seen" in line for line in shown.lines()) == seen
+        truly = max(abs(row.truth) for row in shown.changes)
+        assert abs(truly - points / 100) < 0.05
+
+
+def test_more_devices_show_smaller_changes(simulate):
+    least = [
+        simulate(HEAD + THEME, devices=devices)[0].shown[0].data()["least_change_seen"]
+        for devices in (1_000, 9_000)
+    ]
+    assert least[1] == pytest.approx(least[0] / 3, rel=0.15)
+
+
+def test_what_no_version_but_the_newest_lists_is_compared_where_it_is_known(simulate):
+    found, _ = simulate(HEAD + THEME, HEAD + SEPIA, devices=6_000)
+    (shown,) = found.shown
+    sepia = next(row for row in shown.rows if row.number.value == "sepia")
+    assert sepia.number.reports < shown.answer.head.reports
+    assert sepia.covers
+    assert "New versions on 2026-01-26." in found.introduction(Scenario((), 1, 1, SUNDAY))
+
+
+def test_a_naive_forger_is_noticed_and_left_out(simulate):
+    found, _ = simulate(HEAD + THEME, forged="theme=system", forger="naive", forged_part=0.5)
+    (shown,) = found.shown
+    assert shown.noticed
+    assert any("without the key" in line for line in shown.lines())
+    assert all(row.covers for row in shown.rows)
+
+
+def test_a_patient_forger_moves_what_nobody_notices_within_a_key(simulate):
+    found, _ = simulate(
+        HEAD + THEME,
+        forged="theme=system",
+        forger="patient",
+        forged_part=0.5,
+        keys={"release": 1.0},
+        change_points=0,
+    )
+    (shown,) = found.shown
+    assert not shown.noticed
+    system = next(row for row in shown.rows if row.number.value == "system")
+    assert system.number.low > system.truth + 0.1
+
+
+def test_numbers_beyond_the_range_are_clipped_and_that_is_said(simulate, tmp_path):
+    file = tmp_path / "shares.csv"
+    file.write_text("startup,5,1\nstartup,30,1\n")
+    found, _ = simulate(EVERYTHING, priors=file, change_points=0)
+    shown = next(one for one in found.shown if one.name == "startup")
+    assert shown.clipped == pytest.approx(0.5, abs=0.05)
+    assert any("outside of the range" in line for line in shown.lines())
+    (mean,) = shown.rows
+    assert mean.truth == pytest.approx(7.5, abs=0.2)
+    assert found.truth.mean_held("startup") == pytest.approx(17.5, abs=1)
+
+
+def test_whatever_is_asked_of_the_store_says_that_it_is_simulated(everything):
+    _, source = everything
+    change = ChangeQuery(before="2026-01-19..2026-01-25", after="2026-01-26..2026-02-01")
+    for question, query in (
+        (ESTIMATE.of("theme"), None),
+        (SERIES.of("theme"), None),
+        (CHANGE.of("theme"), change),
+        (HEALTH.of("theme"), None),
+        (HEALTH_OVERVIEW, None),
+    ):
+        codes = [notice.code for notice in source.ask(question, query).notices]
+        assert codes.count("simulated") == 1, question.name
+    lists = ValueLists(candidates=("office",))
+    answer = source.ask(ESTIMATE.of("printer"), None, lists)
+    assert "do not exist" in answer.notices[0].message
+
+
+def test_a_store_that_is_there_is_never_written(tmp_path):
+    file = tmp_path / "metrics.toml"
+    file.write_text(HEAD + THEME)
+    plan = prepared(Scenario((file,), 10, 2, SUNDAY))
+    there = tmp_path / "there.db"
+    there.write_bytes(b"precious")
+    refused = pytest.raises(ParameterError, match="store must be the path of a new file")
+    with refused, new_store(there, plan.deployment):
+        pass
+    assert there.read_bytes() == b"precious"
+
+
+def test_a_simulation_that_fails_leaves_no_store(tmp_path):
+    file = tmp_path / "metrics.toml"
+    file.write_text(HEAD + THEME)
+    plan = prepared(Scenario((file,), 10, 2, SUNDAY))
+    with pytest.raises(KeyboardInterrupt), new_store(tmp_path / "new.db", plan.deployment):
+        raise KeyboardInterrupt
+    assert [each.name for each in tmp_path.iterdir()] == ["metrics.toml"]
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ({"outage": date(2026, 3, 1)}, "outage must be one of the days 2026-01-19 to 2026-02-01"),
+        ({"change_on": date(2026, 1, 19)}, "change_on must be after the first day"),
+        ({"forged": "theem=dark"}, "forged must be METRIC=VALUE, with one of theme, startup"),
+        ({"forged": "startup=fast"}, "forged must be a value that startup takes"),
+        ({"forged": "settings=toolbar"}, "forged must be a value that settings takes"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused_by_name(simulate, more, problem):
+    with pytest.raises(ParameterError, match=problem):
+        simulate(EVERYTHING, **more)
+
+
+@pytest.mark.parametrize(
+    "forged",
+    ["startup=9.5", "mode=source,beta", "settings=toolbar=small,spelling=true", "printer=evil"],
+)
+def test_values_of_every_type_can_be_forged(simulate, forged):
+    found, _ = simulate(EVERYTHING, devices=400, forged=forged)
+    assert found.truth.recorded.forged(forged.partition("=")[0]) > 0
