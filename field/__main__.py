@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 from rich.table import Table
 
-from field.deployment import Deployment
+from field.deployment import deployment
 from field.judge import NOT_ANSWERED, OK, WRONG, judge
 from field.picture import draw
 from field.population import METRICS
@@ -40,10 +40,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _options(arguments)
     console = Console(highlight=False, markup=False, soft_wrap=True, stderr=options.json)
     console.width = max(console.width, LEAST_WIDTH)
-    deployment = Deployment(options.days, options.seed, SMALL if options.small else FULL)
+    calendar = deployment(options.days, options.seed)
+    scale = SMALL if options.small else FULL
     started = time.monotonic()
     try:
-        findings = find(deployment, options.metric or list(METRICS), console.print)
+        findings = find(calendar, scale, options.metric or list(METRICS), console.print)
     except KeyboardInterrupt:
         console.print("Interrupted. The server was stopped, and its data deleted.")
         return INTERRUPTED

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import httpx
 
+from deniable_aggregator.simulating.draws import Selection
 from field.findings import Refusal
-from field.recorded import Selection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from deniable_aggregator.simulating.truth import Truth
     from field.findings import Finding
     from field.server import Server
-    from field.truth import Truth
 
 READ_KEY: Final = "read"
 

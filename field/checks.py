@@ -114,12 +114,12 @@ def days_said() -> Reader:
 
     def read(answer: Answer, line: str) -> Iterator[Check]:
         deployment, recorded = answer.truth.deployment, answer.truth.recorded
-        asked_days = answer.question.days or (0, deployment.today)
+        asked_days = answer.question.days or (0, deployment.last)
         every_day = set(range(asked_days[0], asked_days[1] + 1))
         forged = set(deployment.forged) if FORGER not in answer.question.without else set[int]()
         due = {
             "missing": every_day - set(recorded.days(answer.metric, answer.selection)),
-            "incomplete": every_day & {deployment.today},
+            "incomplete": every_day & {deployment.last},
             "suspicious": every_day & forged if answer.metric == FORGED_METRIC else set[int](),
         }
         said = {name: days_in(answer, name) for name in due}

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass
-from datetime import date, timedelta
-from functools import cached_property
+from datetime import date
 from typing import Final
 
-import numpy as np
+from deniable_aggregator.simulating.population import DAYS_PER_WEEK, Deployment, Forgery, Late
+from field.registries import registry_text
 
 FIRST_DAY: Final = date(2026, 1, 5)
 """A Monday. The server's clock is set to the days of the deployment, so that it never changes."""
 
-_FIRST_EPOCH: Final = (FIRST_DAY - date(1970, 1, 1)).days
-DAYS_PER_WEEK: Final = 7
-WEEKEND_VOLUME: Final = 0.6
+FEWEST_DAYS: Final = 42
+"""Six weeks have room for all events."""
+
 TODAY_VOLUME: Final = 0.3
 """Today is not over: so much of its reports has come."""
 
@@ -24,106 +22,65 @@ KEYS: Final = {"store": 0.80, "direct": 0.17, "beta": 0.025, "partner": 0.005}
 
 FORGER: Final = "partner"
 FORGED_METRIC: Final = "browser"
+FORGED_PART: Final = 0.15
+"""Forged reports of a day, relative to the honest ones."""
+
+OFFLINE: Final = Late(part=1.0, days=2, key="direct", every=3)
+"""The relay of one key sends the reports of every third day so much later."""
+
 VERSIONS: Final = (1, 2, 3)
-ADOPTION_DAYS: Final = 12
-ADOPTED: Final = 0.9
-"""The part of the devices that a release reaches, after `ADOPTION_DAYS`."""
-
-TESTERS: Final = 0.03
-"""The part of the devices that have a release from its first day: testers."""
 
 
-@dataclass(frozen=True)
-class Deployment:
-    """The calendar of a deployment; days are counted from 0.
+def deployment(days: int, seed: int) -> Deployment:
+    """The calendar of the field trial.
 
-    Attributes:
-        days: how many days there are, today included; at least 42.
-        seed: of the population, of the noise, and of the hash families of sketches.
-        scale: the number of reports, relative to the small form.
+    Args:
+        days: how many days there are, today included; at least `FEWEST_DAYS`.
+        seed: of the population, of the noise, and of the hash families of sketches, which the
+            name of the application decides.
     """
+    if not days >= FEWEST_DAYS:
+        raise ValueError(f"days must be at least {FEWEST_DAYS}, got {days!r}")
+    forged = monday(days, 0.55)
+    return Deployment(
+        registries=tuple(registry_text(version, f"field{seed}") for version in VERSIONS),
+        days=days,
+        seed=seed,
+        first_day=FIRST_DAY,
+        keys=KEYS,
+        releases=(0, round(days * 0.3), round(days * 0.6)),
+        last_volume=TODAY_VOLUME,
+        outage=monday(days, 0.45) + 2,
+        change=monday(days, 0.7),
+        forgery=Forgery(
+            metric=FORGED_METRIC,
+            value="Opera",
+            kind="naive",
+            part=FORGED_PART,
+            days=range(forged, forged + DAYS_PER_WEEK),
+            key=FORGER,
+        ),
+        late=OFFLINE,
+    )
 
-    days: int  # six weeks have room for all events
-    seed: int
-    scale: float = 1.0
 
-    def __post_init__(self) -> None:
-        if not self.days >= 42:
-            raise ValueError(f"days must be at least 42, got {self.days!r}")
+def monday(days: int, part: float) -> int:
+    """The Monday after a part of all days."""
+    return round(days * part) // DAYS_PER_WEEK * DAYS_PER_WEEK
 
-    @property
-    def application(self) -> str:
-        """Its name, which decides the hash families of sketches."""
-        return f"field{self.seed}"
 
-    def generator(self, *purpose: object) -> np.random.Generator:
-        """Random numbers for a purpose, always the same ones, whatever else is simulated."""
-        words = hashlib.sha256(repr((self.seed, *purpose)).encode()).digest()
-        return np.random.default_rng(np.frombuffer(words, np.uint32))
+def appears(calendar: Deployment) -> int:
+    """A Monday on which a value appears that nobody held before."""
+    return monday(calendar.days, 0.6)
 
-    @property
-    def today(self) -> int:
-        """The last day, which is not over."""
-        return self.days - 1
 
-    @cached_property
-    def releases(self) -> dict[int, int]:
-        """The day on which each version of the application is released."""
-        return {1: 0, 2: round(self.days * 0.3), 3: round(self.days * 0.6)}
+def outage_of(calendar: Deployment) -> int:
+    """The day on which the server is away: a Wednesday."""
+    assert calendar.outage is not None, "this deployment has one"
+    return calendar.outage
 
-    @cached_property
-    def outage(self) -> int:
-        """A Wednesday on which the server is away and all reports are lost."""
-        return self.monday(0.45) + 2
 
-    @cached_property
-    def forged(self) -> range:
-        """The days on which somebody sends forged reports with the key `FORGER`."""
-        return range(start := self.monday(0.55), start + DAYS_PER_WEEK)
-
-    @cached_property
-    def change(self) -> int:
-        """A Monday from which some metrics differ from before."""
-        return self.monday(0.7)
-
-    @cached_property
-    def late(self) -> int:
-        """A Monday on which a value appears that nobody held before."""
-        return self.monday(0.6)
-
-    def monday(self, part: float) -> int:
-        """The Monday after a part of all days."""
-        return round(self.days * part) // DAYS_PER_WEEK * DAYS_PER_WEEK
-
-    def date_of(self, day: int) -> date:
-        """The date of a day."""
-        return FIRST_DAY + timedelta(day)
-
-    def epoch(self, day: int) -> int:
-        """A day as reports name it: days since 1970."""
-        return _FIRST_EPOCH + day
-
-    def day_of(self, text: str) -> int:
-        """The number of a date, such as an answer names it."""
-        return (date.fromisoformat(text) - FIRST_DAY).days
-
-    def is_weekend(self, day: int) -> bool:
-        """Whether a day is a Saturday or Sunday."""
-        return day % DAYS_PER_WEEK >= 5  # Monday is 0
-
-    def volume(self, day: int) -> float:
-        """How many reports a day brings, relative to a full working day."""
-        if day == self.outage:
-            return 0.0
-        volume = WEEKEND_VOLUME if self.is_weekend(day) else 1.0
-        return volume * (TODAY_VOLUME if day == self.today else 1.0)
-
-    def versions(self, day: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-        """The share of the devices that have each of `VERSIONS` on a day; float64, (3,)."""
-        second, third = (self._reached(day - self.releases[version]) for version in VERSIONS[1:])
-        return np.array([(1 - second) * (1 - third), second * (1 - third), third])
-
-    @staticmethod
-    def _reached(since: int) -> float:
-        """The part of the devices that a release has reached so many days after it."""
-        return min(1.0, TESTERS + since / ADOPTION_DAYS) * ADOPTED if since >= 0 else 0.0
+def change_of(calendar: Deployment) -> int:
+    """The Monday from which some metrics differ from before."""
+    assert calendar.change is not None, "this deployment has one"
+    return calendar.change

@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 import deniable
-from field.laws import LAWS, SAMPLERS, Situation
-from field.recorded import Batch
-from field.registries import registry
+from deniable_aggregator.simulating.draws import Batch
+from deniable_aggregator.simulating.population import Situation
+from field.laws import LAWS, SAMPLERS
 
 if TYPE_CHECKING:
     from collections.abc import Collection
     from pathlib import Path
 
-    from field.deployment import Deployment
-    from field.recorded import Value
+    from deniable_aggregator.simulating.population import Deployment, Value
     from field.server import Server
 
 DEVICES: Final = 12
@@ -47,7 +46,7 @@ class Devices:
     ) -> None:
         self._metrics = [name for name in METRICS if name in metrics]
         self._deployment, self._server, self._directory = deployment, server, directory
-        self._since = deployment.releases[VERSION] + 2
+        self._since = deployment.releases[VERSION - 1] + 2
         self._waiting: list[Batch] = []
         """Absence is reported when its day is over."""
 
@@ -74,7 +73,7 @@ class Devices:
         situation = Situation(self._deployment, day, VERSION, KEY)
         generator = self._deployment.generator("device", number, day)
         client = deniable.Client(
-            registry(VERSION, self._deployment.application),
+            self._deployment.registry(VERSION),
             endpoint=self._server.endpoint,
             key=self._server.keys[KEY],
             directory=self._directory / f"device-{number}",

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+from deniable_aggregator.simulating.population import Samples, numbered, zipf
+from field.deployment import appears
 
+if TYPE_CHECKING:
     from numpy.random import Generator
     from numpy.typing import NDArray
 
-    from field.deployment import Deployment
-    from field.recorded import Value
+    from deniable_aggregator.simulating.population import Situation, Value
 
     Law = dict[Value, float]
-    Sampler = Callable[["Situation", Generator, int], NDArray[np.float64]]
 
 LATE_EMOJI: Final = "🦄 late"
 """Nobody holds it before it appears."""
@@ -36,37 +35,6 @@ RARELY_SEARCHED: Final = tuple(
 
 LATE_TERM: Final = "unicorn"
 """Nobody searches for it before it appears, and the analyst never lists it."""
-
-
-class Situation(NamedTuple):
-    """Whose values are drawn, and when."""
-
-    deployment: Deployment
-    day: int
-    version: int
-    key: str
-
-    @property
-    def weekend(self) -> bool:
-        """Whether the day is a Saturday or Sunday."""
-        return self.deployment.is_weekend(self.day)
-
-    @property
-    def changed(self) -> bool:
-        """Whether the change has happened."""
-        return self.day >= self.deployment.change
-
-
-def zipf(names: Iterable[str], exponent: float, total: float = 1.0) -> dict[Value, float]:
-    """Shares that fall with the rank to the power of an exponent, and add up to a total."""
-    listed = list(names)
-    weights = np.arange(1, len(listed) + 1) ** -exponent
-    return dict(zip(listed, (weights / weights.sum() * total).tolist(), strict=True))
-
-
-def numbered(name: str, count: int) -> list[str]:
-    """Different strings."""
-    return [f"{name} {number}" for number in range(count)]
 
 
 def dark_mode(at: Situation) -> Law:
@@ -145,7 +113,7 @@ def time_zone(_: Situation) -> Law:
 
 def emoji(at: Situation) -> Law:
     """Zipf; a new one appears late."""
-    late = 0.07 if at.day >= at.deployment.late else 0.0
+    late = 0.07 if at.day >= appears(at.deployment) else 0.0
     return {**zipf(numbered("emoji", 60), 1.0, 1 - late), LATE_EMOJI: late}
 
 
@@ -176,7 +144,7 @@ def site(_: Situation) -> Law:
 
 def search_term(at: Situation) -> Law:
     """Nobody has a list; a third have one of many rare ones, and one term appears late."""
-    late = 0.06 if at.day >= at.deployment.late else 0.0
+    late = 0.06 if at.day >= appears(at.deployment) else 0.0
     return {
         **zipf(SEARCHED, 0.7, 0.66 - late),
         LATE_TERM: late,
@@ -268,7 +236,7 @@ LAWS: Final = {
 }  # fmt: skip
 """The values of each metric that is no number."""
 
-SAMPLERS: Final[dict[str, Sampler]] = {
+SAMPLERS: Final[dict[str, Samples]] = {
     sampler.__name__: sampler
     for sampler in (
         startup_seconds, battery, latency, pages, typing, documents, few_numbers,

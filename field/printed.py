@@ -16,8 +16,8 @@ from field.reading import NAN, answer_difference, asked, numbers_of, periods, sh
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from deniable_aggregator.simulating.draws import Selection
     from field.asking import Answer
-    from field.recorded import Selection
 
     Row = dict[str, Any]
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Final
 
+from deniable_aggregator.simulating.population import DAYS_PER_WEEK, numbered
 from field.asking import Question
 from field.checks import days_said, placed, quiet, reports, sums, warned
-from field.deployment import DAYS_PER_WEEK, FORGER
-from field.laws import LATE_EMOJI, LATE_TERM, RARELY_SEARCHED, SEARCHED, numbered
+from field.deployment import FORGER, change_of, outage_of
+from field.laws import LATE_EMOJI, LATE_TERM, RARELY_SEARCHED, SEARCHED
 from field.printed import (
     printed_changes,
     printed_numbers,
@@ -39,12 +40,12 @@ from field.reading_numbers import (
 )
 from field.reading_published import alarms, least_distances, published
 from field.reading_tables import same_numbers
-from field.registries import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from field.deployment import Deployment
+    from deniable_aggregator.simulating.population import Deployment
+
 
 ABSENT: Final = 200
 """Candidates that nobody holds, beside those that somebody does."""
@@ -108,7 +109,7 @@ def weeks(deployment: Deployment) -> list[tuple[int, int]]:
     """The first and the last day of each whole week, but not that of the outage."""
     mondays = range(0, whole_weeks(deployment)[1], DAYS_PER_WEEK)
     found = [(monday, monday + DAYS_PER_WEEK - 1) for monday in mondays]
-    return [week for week in found if not week[0] <= deployment.outage <= week[1]]
+    return [week for week in found if not week[0] <= outage_of(deployment) <= week[1]]
 
 
 def flags_and_categories(deployment: Deployment) -> Iterator[Question]:
@@ -173,7 +174,7 @@ def versions(deployment: Deployment) -> Iterator[Question]:
             [each_version(shares("each version by itself"))], {"per_version": "true"},
             days=(0, deployment.forged.start - 1),
         )  # fmt: skip
-        first = registry(1, deployment.application).metrics[metric].spec.digest.hex()
+        first = deployment.registry(1).metrics[metric].spec.digest.hex()
         yield Question(
             "of the first version", metric, "series",
             [shares("one version"), reports()], {"by": "week", "version": first[:12]},
@@ -187,7 +188,7 @@ def versions(deployment: Deployment) -> Iterator[Question]:
     )  # fmt: skip
     yield Question(
         "while it was a number", "documents", "estimate",
-        [means("means over all days"), reports()], days=(0, deployment.releases[3] - 1),
+        [means("means over all days"), reports()], days=(0, deployment.releases[2] - 1),
     )  # fmt: skip
 
 
@@ -320,8 +321,8 @@ def segments(deployment: Deployment) -> Iterator[Question]:
         yield Question(
             f"within {segment}, after the change", "mode", "change",
             [differences("a segment in series and change")], {"segment": segment},
-            before=(0, deployment.change - 1),
-            days=(deployment.change, whole_weeks(deployment)[1]),
+            before=(0, change_of(deployment) - 1),
+            days=(change_of(deployment), whole_weeks(deployment)[1]),
         )  # fmt: skip
     yield Question(
         "whatever the segment, by day", "mode", "series",
@@ -340,7 +341,7 @@ def attributes(deployment: Deployment) -> Iterator[Question]:
             days=whole_weeks(deployment),
         )  # fmt: skip
     for day in range(whole_weeks(deployment)[1]):
-        if day != deployment.outage:
+        if day != outage_of(deployment):
             yield Question(
                 "lifts", "features", "estimate", [lifts("lifts of flags")], days=(day, day),
             )  # fmt: skip
@@ -386,8 +387,8 @@ def changes(deployment: Deployment) -> Iterator[Question]:
                 "week by week", metric, "change", [clear_changes("clear change")],
                 {"margin": "noise-and-sampling"}, before=before, days=after,
             )  # fmt: skip
-    early = 0, deployment.change - 1
-    late = deployment.change, whole_weeks(deployment)[1]
+    early = 0, change_of(deployment) - 1
+    late = change_of(deployment), whole_weeks(deployment)[1]
     yield Question(
         "after the change", "crash", "change",
         [differences("differences"), clear_changes("clear change", truly=("editor", "none"))],
@@ -406,7 +407,7 @@ def changes(deployment: Deployment) -> Iterator[Question]:
             before=early, days=late,
         )  # fmt: skip
         for before, after in itertools.pairwise(listed):
-            if metric != "typing" or not before[0] < deployment.change <= after[0]:
+            if metric != "typing" or not before[0] < change_of(deployment) <= after[0]:
                 yield Question(
                     "the shape, week by week", metric, "change",
                     [shape_changes("clear change of shape"), shape_distances("distances of shapes"),
@@ -417,8 +418,8 @@ def changes(deployment: Deployment) -> Iterator[Question]:
 
 def health(deployment: Deployment) -> Iterator[Question]:
     """What an answer must say about the days and reports behind it."""
-    around = deployment.outage - 2, deployment.outage + 4
-    last_week = deployment.today - 6, deployment.today
+    around = outage_of(deployment) - 2, outage_of(deployment) + 4
+    last_week = deployment.last - 6, deployment.last
     forged = deployment.forged.start, deployment.forged.stop - 1
     for form, parameters in (("estimate", {}), ("series", BY_DAY)):
         yield Question(
@@ -454,7 +455,7 @@ def health(deployment: Deployment) -> Iterator[Question]:
 
 def tables(deployment: Deployment) -> Iterator[Question]:
     """Weeks that are closed, in the table of estimates."""
-    closed = [week for week in weeks(deployment) if week[1] < deployment.today - ACCEPT_DAYS]
+    closed = [week for week in weeks(deployment) if week[1] < deployment.last - ACCEPT_DAYS]
     for metric in ("theme", "crash", "features", "startup_seconds", "latency"):
         for week in closed:
             yield Question(
@@ -488,7 +489,8 @@ def command_line(deployment: Deployment) -> Iterator[Question]:
     for metric in ("crash", "startup_seconds"):
         yield Question(
             "as a table of changes", metric, "change", [printed_changes("printed changes")],
-            before=(0, deployment.change - 1), days=(deployment.change, days[1]), command=(),
+            before=(0, change_of(deployment) - 1), days=(change_of(deployment), days[1]),
+            command=(),
         )  # fmt: skip
     forged = deployment.forged.start, deployment.forged.stop - 1
     for form, parameters in (("estimate", {}), ("series", {"by": "week"})):
@@ -498,8 +500,8 @@ def command_line(deployment: Deployment) -> Iterator[Question]:
         )  # fmt: skip
     yield Question(
         "as a table, with an outage", "crash", "estimate",
-        [warned(f"{deployment.date_of(deployment.outage):%m-%d}")],
-        days=(deployment.outage - 2, deployment.outage + 4), command=(),
+        [warned(f"{deployment.date_of(outage_of(deployment)):%m-%d}")],
+        days=(outage_of(deployment) - 2, outage_of(deployment) + 4), command=(),
     )  # fmt: skip
 
 

@@ -6,16 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from field.asking import Reader
-from field.deployment import VERSIONS
 from field.findings import Check, Finds, Interval, Refusal
-from field.registries import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from deniable_aggregator.simulating.draws import Selection
     from field.asking import Answer
     from field.findings import Finding
-    from field.recorded import Selection
 
     Row = dict[str, Any]
 
@@ -72,9 +70,8 @@ def each_version(reader: Reader) -> Reader:
         for part in head["versions"]:
             versions = tuple(
                 version
-                for version in VERSIONS
-                if registry(version, deployment.application).metrics[metric].spec.digest.hex()
-                == part["version"]
+                for version in deployment.versions
+                if deployment.registry(version).metrics[metric].spec.digest.hex() == part["version"]
             )
             question = replace(answer.question, versions=versions)
             said, reports = (

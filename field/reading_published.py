@@ -6,16 +6,16 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, Final
 
+from deniable_aggregator.simulating.truth import names_of
 from field.asking import Reader
 from field.findings import Check, Finds, Interval
 from field.reading import NAN, asked, share
-from field.truth import names_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from deniable_aggregator.simulating.draws import Selection
     from field.asking import Answer
-    from field.recorded import Selection
 
     Row = dict[str, Any]
 

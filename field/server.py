@@ -14,14 +14,13 @@ import httpx
 from deniable_shared import wire
 from field.clocked_server import FileClock
 from field.deployment import KEYS
-from field.registries import registry_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from field.deployment import Deployment
-    from field.relay import Upload
+    from deniable_aggregator.simulating.population import Deployment
+    from deniable_aggregator.simulating.relay import Upload
 
 START_SECONDS: Final = 60.0
 STOP_SECONDS: Final = 30.0
@@ -103,7 +102,7 @@ class Server:
 
     def register(self, version: int) -> None:
         """Registers what a version of the application ships."""
-        text = registry_text(version, self._deployment.application)
+        text = self._deployment.registries[version - 1]
         self.administer("/v1/metrics", content=text.encode())
 
     def administer(self, path: str, **options: Any) -> Any:

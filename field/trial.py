@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import time
@@ -10,18 +11,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from deniable_aggregator.simulating.passing import let_pass
+from deniable_aggregator.simulating.population import DAYS_PER_WEEK
+from deniable_aggregator.simulating.truth import Truth
 from field.asking import ask
-from field.deployment import DAYS_PER_WEEK, FORGER
+from field.deployment import FORGER
+from field.devices import Devices
+from field.population import population
 from field.questions import after_exclusion, questions
 from field.server import Server
-from field.simulation import run
-from field.truth import Truth
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
+    from deniable_aggregator.simulating.population import Deployment
     from field.asking import Question
-    from field.deployment import Deployment
     from field.findings import Finding
 
 AT_ONCE: Final = 2
@@ -32,12 +36,13 @@ SLOW_SECONDS: Final = 5.0
 
 
 def find(
-    deployment: Deployment, metrics: Collection[str], say: Callable[[str], None]
+    deployment: Deployment, scale: float, metrics: Collection[str], say: Callable[[str], None]
 ) -> list[Finding]:
     """Runs the trial; returns what was found in all answers.
 
     Args:
         deployment: the calendar.
+        scale: the number of reports, relative to the small form.
         metrics: those that are reported and asked about.
         say: called with a line of text now and then.
     """
@@ -51,7 +56,15 @@ def find(
             progress(f"day {day + 1} has passed")
 
     with _server(deployment) as (server, directory):
-        truth = Truth(deployment, run(deployment, server, directory, metrics, passed))
+        recorded = let_pass(
+            deployment,
+            population(deployment, scale, metrics),
+            server,
+            processes=os.cpu_count() or 1,
+            others=Devices(deployment, server, directory, metrics).day,
+            progress=passed,
+        )
+        truth = Truth(deployment, recorded)
         server.count_everything()
         progress("all reports are counted")
         findings = list(_asked(list(questions(deployment)), metrics, server, truth, progress))

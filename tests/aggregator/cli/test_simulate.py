@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -14,6 +15,7 @@ from deniable_aggregator.keeping.catalog import MetricCatalog
 from tests.aggregator.simulating.registries import EVERYTHING, HEAD, SEPIA, THEME
 from tests.command_line import deniable
 
+PLANNING = Path(__file__).parents[3] / "docs" / "analysis" / "planning.md"
 FEW = ("--devices", 400, "--days", 6, "--until", "2026-02-01")
 
 
@@ -133,3 +135,13 @@ def test_what_cannot_be_simulated_is_refused_with_a_reason(
     result = run(registry, *FEW, *options, columns=200)
     assert result.exit_code == status
     assert words in result.output
+
+
+def test_the_numbers_of_the_document_are_printed_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    section = PLANNING.read_text("utf-8").partition("## On simulated devices")[2]
+    commands, shown = re.findall(r"(?ms)^```(?:sh|text)\n(.*?)^```$", section)[:2]
+    for line in commands.splitlines():
+        result = CliRunner().invoke(deniable, line.split()[1:], env={"COLUMNS": "88"})
+        assert result.exit_code == 0, result.output
+    assert shown in result.output
