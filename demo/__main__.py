@@ -15,25 +15,36 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from demo import clients, discovery, fleet, screenshot
-from demo.calendar import Calendar
-from demo.population import REGISTRY, Population, draw
-from demo.server import PARTNER_KEY, READ, RELEASE_KEY, Server
-from demo.truth import covers, table_beside_truth
-from deniable_aggregator.answers.dates import day_of
+from demo import clients, screenshot
+from demo.population import (
+    FORGED_METRIC,
+    PARTNER_KEY,
+    RELEASE_KEY,
+    candidates,
+    deployment,
+    held_today,
+    population,
+)
+from demo.server import Server
+from deniable_aggregator.asking.dates import utc_today
 from deniable_aggregator.media.console import print_lines
 from deniable_aggregator.media.pictures.files import SUFFIXES, save
 from deniable_aggregator.media.terminal import print_table
+from deniable_aggregator.simulating.beside import beside, shares_of_strings, table_beside_truth
+from deniable_aggregator.simulating.draws import Selection
+from deniable_aggregator.simulating.passing import let_pass
+from deniable_aggregator.simulating.strings import found_in_words
+from deniable_aggregator.simulating.truth import Truth
 from deniable_aggregator.telling.cautions import counted_line
 from deniable_aggregator.telling.figures import figure_of
 from deniable_aggregator.telling.tables import ordered
-from deniable_shared.periods import epoch_at
-from deniable_shared.registry import load
+from field.clocked_server import READ
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deniable_aggregator.answers.answer import Answer
+    from deniable_aggregator.simulating.draws import Recorded
+    from deniable_aggregator.simulating.population import Deployment
 
 DEVICES: Final = 200_000
 CLIENTS: Final = 24
@@ -53,11 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     server, keep = None, False
     try:
         console.print("[bold]Starting the aggregator[/bold] with a fresh store")
-        calendar = Calendar(epoch_at(time.time()))
-        server = Server(directory, calendar.days[0])
-        population = draw(options.devices, CLIENTS, calendar)
-        lines = _collect(console, population, calendar, server, directory, keep=options.keep)
-        _report(console, population, server, options.picture)
+        calendar = deployment(utc_today())
+        server = Server(directory, calendar)
+        recorded, lines = _collect(console, calendar, server, options)
+        _report(console, Truth(calendar, recorded), server, options.picture)
         for line in lines:
             console.print(line)
         console.print(f"Everything took {time.monotonic() - started:.0f} seconds.\n")
@@ -101,45 +111,36 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _collect(
-    console: Console,
-    population: Population,
-    calendar: Calendar,
-    server: Server,
-    directory: Path,
-    *,
-    keep: bool,
-) -> list[str]:
-    """Runs all devices; returns lines of text about what they sent and what is stored."""
-    relayed = {day: population.days[day] for day in calendar.days}
-    count = sum(map(len, relayed.values()))
+    console: Console, calendar: Deployment, server: Server, options: argparse.Namespace
+) -> tuple[Recorded, list[str]]:
+    """Runs all devices; returns what they recorded, and lines of text about what is stored."""
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     )  # fmt: skip
-    sent = forged = 0
     with Progress(*columns, console=console) as progress:
-        task = progress.add_task("devices randomized and relayed over HTTP", total=count)
-        for batch in fleet.run(relayed):
-            server.send(batch)
-            sent += len(batch.body)
-            if batch.day in calendar.forged and batch.key == RELEASE_KEY:
-                reports = round(fleet.FORGED_PART * batch.devices)
-                server.send(fleet.forged(batch.day, reports))
-                forged += reports
-            progress.advance(task, batch.devices)
-        server.read_the_systems_clock(keep=keep)
-        released = f"/v1/annotations/{day_of(calendar.release)}"
+        task = progress.add_task("days: devices randomized, relayed over HTTP", total=calendar.days)
+        recorded = let_pass(
+            calendar,
+            population(calendar, options.devices),
+            server,
+            processes=os.cpu_count() or 1,
+            progress=lambda day: progress.update(task, completed=day + 1),
+        )
+        server.read_the_systems_clock(keep=options.keep)
+        assert calendar.change is not None, "something is released"
+        released = f"/v1/annotations/{calendar.date_of(calendar.change)}"
         server.administer("PUT", released, json={"text": RELEASE})
         task = progress.add_task("whole clients: record, store, upload", total=CLIENTS)
-        own = clients.run(
-            population.days[calendar.today], directory, server.endpoint, server.keys[RELEASE_KEY]
-        )
+        held, batches = held_today(calendar, CLIENTS)
+        own = clients.run(held, server.store.parent, server.endpoint, server.keys[RELEASE_KEY])
+        recorded.add(batches)
         progress.advance(task, CLIENTS)
-    metrics = load(REGISTRY).metrics
-    return [
-        f"{count:,} devices reported in {len(calendar.days)} days up to yesterday: each sent "
-        f"{len(metrics)} reports, {sent / count:.0f} bytes of noise in all.",
-        f"{forged:,} forged reports of {fleet.FORGED_METRIC} came with the write key of the "
-        f"{PARTNER_KEY}: the table above is without it, and the page shows what it did.",
+    count = recorded.reports(calendar.metrics[0]) - CLIENTS
+    return recorded, [
+        f"{count:,} devices reported in {calendar.days} days up to yesterday: each sent "
+        f"{len(calendar.metrics)} reports.",
+        f"{recorded.forged(FORGED_METRIC):,} forged reports of {FORGED_METRIC} came with the write "
+        f"key of the {PARTNER_KEY}: the table above is without it, and the page shows what it did.",
         f"{CLIENTS} whole clients recorded {own.recorded} values and sent {own.sent} reports; "
         f"each keeps {own.directory_bytes / 1024:.0f} KiB on its own disk.",
         "The aggregator keeps no row for any device, and of each day and metric the smaller of its "
@@ -147,21 +148,25 @@ def _collect(
     ]
 
 
-def _report(console: Console, population: Population, server: Server, picture: Path) -> None:
+def _report(console: Console, truth: Truth, server: Server, picture: Path) -> None:
     """Prints a table for each metric, and draws the picture."""
-    metrics = load(REGISTRY).metrics
+    metrics = truth.deployment.registry(1).metrics
     discovered = [name for name, metric in metrics.items() if metric.spec.letters is not None]
     with ThreadPoolExecutor() as pool:
         # The aggregator looks for unlisted strings in another process, while it answers the rest.
-        found = {name: pool.submit(server.discover, name) for name in discovered}
+        found = {name: pool.submit(server.found_strings, name) for name in discovered}
         written = pool.submit(server.write_estimates)
         listed = [name for name in metrics if name not in found]
-        covered, asked = _report_listed(console, population, server, listed, picture)
+        covered, asked = _report_listed(truth, server, listed, picture)
         with console.status("looking for strings that nobody listed"):
             answers = {name: future.result() for name, future in found.items()}
             written.result()
     for name, answer in answers.items():
-        discovery.report(console, metrics[name], answer, population.truth(name))
+        rows = beside(answer, ordered([*answer.strings, *answer.prefixes], "largest"), truth)
+        reports = answer.head.reports
+        print_lines(["", f"{name}: {reports:,} reports, nobody listed its strings"])
+        print_table(table_beside_truth(answer, rows))
+        print_lines(found_in_words(metrics[name], answer, shares_of_strings(truth, name)))
     console.print(
         f"\n[bold]{covered} of {asked} intervals ({covered / asked:.1%}) of listed values cover "
         "the truth[/bold] that the aggregator never saw; 95% should."
@@ -170,7 +175,7 @@ def _report(console: Console, population: Population, server: Server, picture: P
 
 
 def _report_listed(
-    console: Console, population: Population, server: Server, metrics: list[str], picture: Path
+    truth: Truth, server: Server, metrics: list[str], picture: Path
 ) -> tuple[int, int]:
     """Prints and draws what was estimated of known values.
 
@@ -178,43 +183,29 @@ def _report_listed(
         How many intervals cover the truth, and how many there are.
     """
     covered, asked, figures = 0, 0, []
+    listed = candidates()
     for name in metrics:
-        forged = PARTNER_KEY if name == fleet.FORGED_METRIC else ""
-        answer = server.estimate(name, population.candidates.get(name), forged)
-        counts = _grouped(population, name, answer)
-        truth = {item: count / population.size for item, count in counts.items()}
-        rows = ordered(answer.of("share"), "largest")
-        truths = [truth[row.value or ""] for row in rows]
-        covered += sum(map(covers, rows, truths))
+        forged = PARTNER_KEY if name == FORGED_METRIC else ""
+        answer = server.estimate(name, listed.get(name), forged)
+        selection = Selection(without=(forged,) if forged else ())
+        rows = beside(answer, ordered(answer.of("share"), "largest"), truth, selection)
+        covered += sum(row.covers for row in rows)
         asked += len(rows)
-        more = ""
+        left_out = ""
         if len(rows) > TABLE_ROWS:
-            told = [share for row, share in zip(rows, truths, strict=True) if row.told]
-            more = (
+            told = [row.truth for row in rows if row.number.told]
+            left_out = (
                 f"... and {len(rows) - TABLE_ROWS} more; {len(told)} of {len(rows)} values are "
                 f"above zero, {told.count(0.0)} of them wrongly"
             )
-        shown = rows[:TABLE_ROWS]
         print_lines(["", f"{name}: {counted_line(answer)}"])
-        print_table(table_beside_truth(answer, shown, truths[: len(shown)]))
-        if more:
-            console.print(more)
-        figures.append(figure_of(answer, truth, most=CHART_ROWS))
+        print_table(table_beside_truth(answer, rows[:TABLE_ROWS]))
+        if left_out:
+            print_lines([left_out])
+        true_shares = {row.number.value or "": row.truth for row in rows}
+        figures.append(figure_of(answer, true_shares, most=CHART_ROWS))
     save(figures, picture, columns=2)
     return covered, asked
-
-
-def _grouped(population: Population, metric: str, answer: Answer) -> dict[str, int]:
-    """How many devices have each value that was asked for; ``other`` takes the rest."""
-    counts = population.truth(metric)
-    items = [row.value or "" for row in answer.of("share")]
-    grouped = {item: counts[item] for item in items}
-    other = load(REGISTRY).metrics[metric].spec.other
-    if other is not None:
-        grouped[other] = population.size - sum(
-            count for item, count in grouped.items() if item != other
-        )
-    return grouped
 
 
 def _explore(console: Console, server: Server, directory: Path, *, keep: bool) -> None:

@@ -12,8 +12,7 @@ from deniable_shared.registry import load
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
-
-    from demo.population import Device
+    from typing import Any
 
 
 class ClientTotals(NamedTuple):
@@ -30,7 +29,9 @@ class ClientTotals(NamedTuple):
     directory_bytes: int
 
 
-def run(devices: Sequence[Device], directory: Path, endpoint: str, key: str) -> ClientTotals:
+def run(
+    devices: Sequence[dict[str, Any]], directory: Path, endpoint: str, key: str
+) -> ClientTotals:
     """Runs one client per device, each with a directory of its own.
 
     Args:

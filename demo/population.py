@@ -1,110 +1,161 @@
-"""Devices whose true values are drawn from real data, their colour theme apart; see DATA.md."""
+"""Devices whose true values are drawn from real data, their colour theme apart; see DATA.md.
+
+They report over weeks, up to yesterday. The last full week has a release and a forger.
+"""
 
 from __future__ import annotations
 
 import csv
-import random
 from collections import Counter
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import chain
+from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from deniable_aggregator.simulating.draws import Batch, Population
+from deniable_aggregator.simulating.population import (
+    DAYS_PER_WEEK,
+    Deployment,
+    Forgery,
+    Reporting,
+    Situation,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable
+    from datetime import date
 
-    from demo.calendar import Calendar
+    from deniable_aggregator.simulating.population import Law
 
 DATA: Final = Path(__file__).parent / "data"
 REGISTRY: Final = Path(__file__).parent / "metrics.toml"
 SEED: Final = 2013
+WEEKS: Final = 8
 ABSENT_AIRPORTS: Final = ("BIL", "FAI", "FAR", "FSD", "GUM", "ITO", "JNU", "KOA", "LIH", "OGG")
 """Airports without any flight, which are asked for to see whether they are wrongly detected."""
 
-THEMES: Final = ("light", "dark", "system")
-THEMES_BEFORE: Final = (0.58, 0.31, 0.11)
-THEMES_AFTER: Final = (0.46, 0.43, 0.11)
+THEMES_BEFORE: Final = {"light": 0.58, "dark": 0.31, "system": 0.11}
+THEMES_AFTER: Final = {"light": 0.46, "dark": 0.43, "system": 0.11}
 """How many devices have each theme, before the release that offers the dark one and after it."""
 
-Device = dict[str, bool | str]
+RELEASE_KEY: Final = "release build"
+PARTNER_KEY: Final = "partner build"
+KEYS: Final = {RELEASE_KEY: 0.96, PARTNER_KEY: 0.04}
+"""The parts of the devices that have each build; the partner's write key is the forger's too."""
+
+FORGED_METRIC: Final = "browser"
+FORGED_PART: Final = 0.12
+FORGED_DAYS: Final = 3
 
 
-@dataclass(frozen=True)
-class Population:
-    """The devices, and the values that are asked for.
-
-    Attributes:
-        days: the true values of each device, by metric; in lists by the day on which it reports.
-        candidates: the values to look for, by string metric.
-    """
-
-    days: dict[int, list[Device]]
-    candidates: dict[str, list[str]]
-
-    @cached_property
-    def size(self) -> int:
-        """How many devices there are."""
-        return sum(map(len, self.days.values()))
-
-    def truth(self, metric: str) -> Counter[str]:
-        """How many devices have each value; ``true`` for a flag that is set."""
-        values = (device[metric] for device in chain.from_iterable(self.days.values()))
-        return Counter("true" if value is True else str(value) for value in values)
-
-
-def draw(size: int, clients: int, calendar: Calendar) -> Population:
-    """Draws devices: for each a flight, by how often it was flown, and a browser, by its share.
-
-    The draw is seeded, so that every run has the same truth. The noise is not, so it never repeats.
+def deployment(today: date) -> Deployment:
+    """The calendar: from a Monday up to yesterday, at least eight weeks.
 
     Args:
-        size: how many devices report on the days of the calendar, each on one of them.
-        clients: how many further devices report today.
-        calendar: the days.
+        today: the day on which the demo runs.
     """
-    generator = random.Random(SEED)
-    flights = _rows("flights.csv")
-    flight_weights = [int(row["flights"]) for row in flights]
-    browsers = _rows("browser_share.csv")
-    browser_weights = [float(row["percent"]) for row in browsers]
-    days: dict[int, list[Device]] = {}
-    for day, count in [*_spread(size, calendar), (calendar.today, clients)]:
-        themes = THEMES_BEFORE if day < calendar.release else THEMES_AFTER
-        days[day] = [
-            {
-                "theme": theme,
-                "late": flight["late"] == "1",
-                "carrier": flight["carrier"],
-                "destination": flight["dest"],
-                "browser": browser["browser"],
-                "browser_version": _version(browser),
-                "unlisted_browser": _version(browser),
-            }
-            for theme, flight, browser in zip(
-                generator.choices(THEMES, themes, k=count),
-                generator.choices(flights, flight_weights, k=count),
-                generator.choices(browsers, browser_weights, k=count),
-                strict=True,
-            )
-        ]
-    airports = sorted({row["dest"] for row in flights})
-    candidates = {
+    monday = today - timedelta(today.weekday())
+    release = monday - timedelta(DAYS_PER_WEEK)
+    first = release - timedelta((WEEKS - 1) * DAYS_PER_WEEK)
+    change = (release - first).days
+    return Deployment(
+        registries=(REGISTRY.read_text(encoding="utf-8"),),
+        days=(today - first).days,
+        seed=SEED,
+        first_day=first,
+        keys=KEYS,
+        change=change,
+        forgery=Forgery(
+            metric=FORGED_METRIC,
+            value="Firefox",
+            kind="naive",
+            part=FORGED_PART,
+            days=range(change + 1, change + 1 + FORGED_DAYS),
+            key=PARTNER_KEY,
+        ),
+    )
+
+
+def population(calendar: Deployment, devices: int) -> Population:
+    """Devices that each report all metrics once, on one of the days.
+
+    Args:
+        calendar: of the demo.
+        devices: how many.
+    """
+    reports = devices / sum(map(calendar.volume, range(calendar.days)))
+    return Population(
+        calendar, {name: Reporting(reports, holds=holds) for name, holds in _laws().items()}
+    )
+
+
+def held_today(calendar: Deployment, devices: int) -> tuple[list[dict[str, Any]], list[Batch]]:
+    """What further devices hold that report today.
+
+    Args:
+        calendar: of the demo.
+        devices: how many.
+
+    Returns:
+        Of each device its values by metric; and the same as batches.
+    """
+    at = Situation(calendar, calendar.days, 1, RELEASE_KEY)
+    columns: dict[str, list[Any]] = {}
+    for name, holds in _laws().items():
+        law = holds(at)
+        generator = calendar.generator("today", name)
+        places = generator.choice(len(law), devices, p=list(law.values()))
+        columns[name] = [list(law)[place] for place in places]
+    batches = []
+    for name, values in columns.items():
+        counts = Counter(values)
+        counted = tuple(counts), tuple(counts.values())
+        batches.append(Batch(name, calendar.days, RELEASE_KEY, 1, *counted))
+    return [
+        dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+    ], batches
+
+
+def candidates() -> dict[str, list[str]]:
+    """The values to look for, by string metric."""
+    airports = sorted({row["dest"] for row in _rows("flights.csv")})
+    versions = [_version(row) for row in _rows("browser_share.csv")]
+    return {
         "destination": [*airports, *ABSENT_AIRPORTS],
-        "browser_version": [_version(row) for row in browsers],
+        "browser_version": versions,
     }
-    return Population(days, candidates)
 
 
-def _spread(size: int, calendar: Calendar) -> Sequence[tuple[int, int]]:
-    """How many devices report on each day."""
-    whole = sum(map(calendar.volume, calendar.days))
-    reached = 0.0
-    counts = []
-    for day in calendar.days:
-        before, reached = reached, reached + calendar.volume(day)
-        counts.append((day, round(size * reached / whole) - round(size * before / whole)))
-    return counts
+class _Always:
+    """A law that never changes."""
+
+    def __init__(self, weighted: Iterable[tuple[bool | str, float]]) -> None:
+        weights: Counter[bool | str] = Counter()
+        for value, weight in weighted:
+            weights[value] += weight
+        self._law = {value: weight / weights.total() for value, weight in weights.items()}
+
+    def __call__(self, _: Situation) -> Law:
+        return self._law
+
+
+def _theme(at: Situation) -> Law:
+    return THEMES_AFTER if at.changed else THEMES_BEFORE
+
+
+def _laws() -> dict[str, Any]:
+    """How common each value is: flights by how often they were flown, browsers by their share."""
+    flights = [(row, int(row["flights"])) for row in _rows("flights.csv")]
+    browsers = [(row, float(row["percent"])) for row in _rows("browser_share.csv")]
+    versions = _Always((_version(row), weight) for row, weight in browsers)
+    return {
+        "theme": _theme,
+        "late": _Always((row["late"] == "1", weight) for row, weight in flights),
+        "carrier": _Always((row["carrier"], weight) for row, weight in flights),
+        "destination": _Always((row["dest"], weight) for row, weight in flights),
+        "browser": _Always((row["browser"], weight) for row, weight in browsers),
+        "browser_version": versions,
+        "unlisted_browser": versions,
+    }
 
 
 def _version(row: dict[str, str]) -> str:

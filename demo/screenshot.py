@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING, Final
 
-from demo.server import READ
+from field.clocked_server import READ
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,21 +1,41 @@
-"""The script ``deniable`` with a clock that reads the time from a file: the trial moves the days.
+"""The real server with a clock that is moved from day to day, and a store and keys of its own.
 
 ``python -m field.clocked_server CLOCK serve --store STORE`` runs the server of ``deniable serve``,
-which otherwise takes its clock from the system.
+which otherwise takes its clock from the system. `ClockedServer` starts it so, or as anybody would.
 """
 
 from __future__ import annotations
 
 import mmap
 import os
+import socket
 import struct
+import subprocess
 import sys
+import time
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-from deniable_aggregator.doors.app import create_app
-from deniable_shared.commands.entry import main
+import httpx
 
+from deniable_shared import wire
+from deniable_shared.periods import SECONDS_PER_EPOCH
+
+if TYPE_CHECKING:
+    from deniable_aggregator.simulating.population import Deployment
+    from deniable_aggregator.simulating.relay import Upload
+
+HOST: Final = "127.0.0.1"
+READ: Final = "read"
+ADMIN: Final = "admin"
+START_SECONDS: Final = 60.0
+STOP_SECONDS: Final = 30.0
+TIMEOUT_SECONDS: Final = 300.0
+ASK_AGAIN_SECONDS: Final = 0.1
+RETRIES: Final = 100
+COMMAND: Final = [sys.executable, "-m", "deniable_aggregator"]
+ENDING: Final = ("--end-with", str(os.getpid()))
+_NOON: Final = 0.5
 _SECONDS: Final = struct.Struct("<d")
 
 
@@ -43,9 +63,212 @@ class FileClock:
         self._memory[:] = _SECONDS.pack(seconds)
 
 
-if __name__ == "__main__":
-    clock = FileClock(Path(sys.argv[1]))
+class ClockedServer:
+    """``deniable serve`` on a free port of 127.0.0.1, with keys for every build and for analysts.
+
+    Args:
+        directory: the folder for the store and the server's output.
+        deployment: the calendar.
+        options: further ones of the command.
+
+    Attributes:
+        endpoint: the server's base URL.
+        store: the store's SQLite file.
+        clock: what the server takes for the time.
+        keys: tokens of the write keys, by name; and of `READ` and `ADMIN`.
+        key_ids: the ids of the write keys, by name.
+        pid: the server's process id.
+
+    Raises:
+        RuntimeError: if it does not start, with what it printed.
+    """
+
+    def __init__(self, directory: Path, deployment: Deployment, *options: str) -> None:
+        self.deployment = deployment
+        self.store = directory / "deniable.db"
+        self.clock = FileClock(directory / "clock")
+        self.set_day(0)
+        with socket.socket() as free:
+            free.bind((HOST, 0))
+            self._port = free.getsockname()[1]
+        self.endpoint = f"http://{HOST}:{self._port}"
+        self._output = directory / "server.txt"
+        self._http = httpx.Client(base_url=self.endpoint, timeout=TIMEOUT_SECONDS)
+        # A process of its own for questions would read the system's clock.
+        always = ("--fold-seconds", "1", "--question-processes", "0", *ENDING)
+        self.start("field.clocked_server", str(directory / "clock"), "serve", *always, *options)
+        try:
+            self.keys: dict[str, str] = {}
+            self.key_ids: dict[str, str] = {}
+            store = ("--store", str(self.store), "--application", deployment.application)
+            self.keys[ADMIN] = self.command("keys", "create", *store, "--scope", ADMIN).strip()
+            for label in (READ, *deployment.keys):
+                scope = READ if label == READ else "write"
+                made = self.administer("POST", "/v1/keys", json={"scope": scope, "label": label})
+                self.keys[label], self.key_ids[label] = made["token"], made["key"]["id"]
+        except BaseException:
+            self.stop()
+            raise
+
+    def start(self, module: str, *arguments: str) -> None:
+        """Starts a process that serves the store, and waits until it answers.
+
+        Args:
+            module: what is run.
+            arguments: of it.
+
+        Raises:
+            RuntimeError: if it does not start, with what it printed.
+        """
+        command = [sys.executable, "-m", module, *arguments]
+        command += ["--store", str(self.store), "--port", str(self._port)]
+        with self._output.open("ab") as output:
+            self._process = subprocess.Popen(
+                command,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # Ctrl-C must reach only the parent
+            )
+        self.pid = self._process.pid
+        try:
+            self._await()
+        except BaseException:
+            self.stop()
+            raise
+
+    def end(self) -> None:
+        """Ends the process and waits for it."""
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def stop(self) -> None:
+        """Ends the process for good."""
+        self._http.close()
+        self.end()
+
+    def set_day(self, day: int) -> None:
+        """Makes it noon of a day."""
+        self.clock.set((self.deployment.epoch(day) + _NOON) * SECONDS_PER_EPOCH)
+
+    def register(self, version: int) -> None:
+        """Registers what a version of the application ships."""
+        text = self.deployment.registries[version - 1]
+        self.administer("POST", "/v1/metrics", content=text.encode())
+
+    def administer(self, method: str, path: str, **options: Any) -> Any:
+        """What the server answers to an administrator.
+
+        Raises:
+            RuntimeError: if it refuses.
+        """
+        headers = {"Authorization": f"Bearer {self.keys[ADMIN]}"}
+        answer = self._http.request(method, path, headers=headers, **options)
+        if not answer.is_success:
+            raise RuntimeError(f"{path} was answered {answer.status_code}: {answer.text}")
+        return answer.json()
+
+    def ask(self, path: str, parameters: Any = None, body: Any = None) -> httpx.Response:
+        """What the server answers to an analyst.
+
+        Args:
+            path: of the question.
+            parameters: of its query.
+            body: to send as JSON; None for a GET.
+        """
+        return self._http.request(
+            "GET" if body is None else "POST",
+            path,
+            params=dict(parameters or {}),
+            json=body,
+            headers={"Authorization": f"Bearer {self.keys[READ]}"},
+        )
+
+    def send(self, upload: Upload) -> None:
+        """Sends an upload until it is accepted; a retry has the same bytes and counts once.
+
+        Raises:
+            RuntimeError: if it is refused.
+        """
+        headers = {
+            "Authorization": f"Bearer {self.keys[upload.key]}",
+            "Content-Type": wire.CONTENT_TYPE,
+        }
+        for _ in range(RETRIES):
+            answer = self._http.post("/v1/reports", content=upload.body, headers=headers)
+            if answer.status_code == httpx.codes.NO_CONTENT:
+                return
+            if answer.status_code not in (429, 503):
+                break
+            time.sleep(float(answer.headers.get("Retry-After", 1)))
+        raise RuntimeError(f"an upload was answered {answer.status_code}: {answer.text}")
+
+    def discover(self, metric: str, parameters: Any = None) -> Any:
+        """What is found of a metric's strings, as JSON, once the run has ended.
+
+        Raises:
+            RuntimeError: if it is refused, or fails.
+        """
+        path = f"/v1/metrics/{metric}/discoveries"
+        answer = self.ask(path, parameters, {})
+        while answer.is_success and answer.json()["state"] in ("waiting", "running"):
+            time.sleep(ASK_AGAIN_SECONDS)
+            answer = self.ask(f"{path}/{answer.json()['id']}")
+        if not answer.is_success or "result" not in answer.json():
+            raise RuntimeError(f"{path} was answered {answer.status_code}: {answer.text}")
+        return answer.json()["result"]
+
+    def command(self, *arguments: str, key: str = "") -> str:
+        """What ``deniable ARGUMENTS`` prints.
+
+        Raises:
+            RuntimeError: if it fails.
+        """
+        variables = {
+            "DENIABLE_SERVER": self.endpoint,
+            "DENIABLE_TOKEN": self.keys[key] if key else "",
+            "COLUMNS": "160",
+        }
+        result = subprocess.run(
+            [*COMMAND, *arguments],
+            env={**os.environ, **variables},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if result.returncode:
+            raise RuntimeError(result.stderr.strip())
+        return result.stdout
+
+    def _await(self) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline and self._process.poll() is None:
+            try:
+                if self._http.get("/healthz", timeout=1).is_success:
+                    return
+            except httpx.TransportError:
+                time.sleep(0.05)
+        raise RuntimeError(f"the server did not start:\n{self._output.read_text()}")
+
+
+def run(arguments: list[str]) -> None:
+    """Runs the script ``deniable`` with the clock of a file.
+
+    Args:
+        arguments: the file, and the words after the name of the script.
+    """
+    from deniable_aggregator.doors.app import create_app
+    from deniable_shared.commands.entry import main
+
+    clock = FileClock(Path(arguments[0]))
     assert create_app.__kwdefaults__ is not None
     # The server's worker is a fork of this process, and so begins with this clock.
     create_app.__kwdefaults__.update(clock=clock, monotonic=clock)
-    main(sys.argv[2:])
+    main(arguments[1:])
+
+
+if __name__ == "__main__":
+    run(sys.argv[1:])

@@ -68,7 +68,7 @@ def find(
         server.count_everything()
         progress("all reports are counted")
         findings = list(_asked(list(questions(deployment)), metrics, server, truth, progress))
-        server.administer(f"/v1/keys/{server.key_ids[FORGER]}/exclude")
+        server.administer("POST", f"/v1/keys/{server.key_ids[FORGER]}/exclude")
         later = list(after_exclusion(deployment))
         return findings + list(_asked(later, metrics, server, truth, progress))
 

@@ -74,7 +74,7 @@ def beside(
     return found
 
 
-def shares_of_strings(truth: Truth, metric: str, selection: Selection) -> dict[str, float]:
+def shares_of_strings(truth: Truth, metric: str, selection: Selection = ALL) -> dict[str, float]:
     """The share of the reports that hold each string.
 
     Args:
