@@ -30,10 +30,14 @@ from deniable_aggregator.asking.dates import utc_today
 from deniable_aggregator.media.console import print_lines
 from deniable_aggregator.media.pictures.files import SUFFIXES, save
 from deniable_aggregator.media.terminal import print_table
-from deniable_aggregator.simulating.beside import beside, shares_of_strings, table_beside_truth
+from deniable_aggregator.simulating.beside import (
+    beside,
+    found_in_words,
+    shares_of_strings,
+    table_beside_truth,
+)
 from deniable_aggregator.simulating.draws import Selection
-from deniable_aggregator.simulating.passing import let_pass
-from deniable_aggregator.simulating.strings import found_in_words
+from deniable_aggregator.simulating.relay import let_pass
 from deniable_aggregator.simulating.truth import Truth
 from deniable_aggregator.telling.cautions import counted_line
 from deniable_aggregator.telling.figures import figure_of

@@ -1,4 +1,4 @@
-"""From held values to uploads: every report is made by the client's own randomizers.
+"""From held values to uploads, day by day: every report by the client's own randomizers.
 
 They draw from a seed here, and only here: what a device draws from is its operating system, and
 no option, variable or field of a registry can change that.
@@ -11,17 +11,19 @@ import signal
 from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
-from deniable_aggregator.simulating.draws import SECRET_BYTES, Batch
+from deniable_aggregator.simulating.draws import SECRET_BYTES, Batch, Recorded
 from deniable_shared import wire
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from concurrent.futures import Future
 
+    from deniable_aggregator.asking.questions import Source
+    from deniable_aggregator.simulating.draws import Population
     from deniable_aggregator.simulating.population import Deployment, Forgery, Value
     from deniable_shared.spec import Spec
 
@@ -201,3 +203,70 @@ def _bodies(parts: Iterable[wire.Part]) -> list[list[wire.Part]]:
             size = len(part.payload)
         bodies[-1].append(part)
     return bodies
+
+
+class Destination(Protocol):
+    """Where uploads go: a store, or a server."""
+
+    def set_day(self, day: int) -> None:
+        """Makes it noon of a day; days come in their order."""
+
+    def register(self, version: int) -> None:
+        """Registers what a version of the application ships."""
+
+    def send(self, upload: Upload) -> None:
+        """Brings an upload, which is accepted when this returns."""
+
+
+class Answering(Destination, Protocol):
+    """A destination that answers questions when the last day is over."""
+
+    def source(self) -> Source:
+        """Answers questions about all that was sent."""
+
+
+def let_pass(
+    deployment: Deployment,
+    population: Population,
+    destination: Destination,
+    *,
+    processes: int = 1,
+    others: Callable[[int], Iterable[Batch]] = lambda _: (),
+    progress: Callable[[int], None] = lambda _: None,
+) -> Recorded:
+    """Lets all days pass; returns what was recorded, and arrived.
+
+    Args:
+        deployment: the calendar.
+        population: what devices hold.
+        destination: afterwards its clock stands at noon of the last day.
+        processes: how many make reports.
+        others: sends what other devices record on a day, and returns it.
+        progress: called with each day that has passed.
+    """
+    recorded = Recorded()
+    days = [population.day(day) for day in range(deployment.days)]
+    later: list[tuple[int, Upload]] = []
+    for day, made in enumerate(uploads(deployment, days, processes)):
+        destination.set_day(day)
+        for version in deployment.versions:
+            if deployment.releases[version - 1] == day:
+                destination.register(version)
+        later += [(day + upload.late, upload) for upload in made]
+        for due, upload in later:
+            if due == day:
+                destination.send(upload)
+        later = [(due, upload) for due, upload in later if due > day]
+        forgery = deployment.forgery
+        if forgery is not None:
+            honest = sum(batch.reports for batch in days[day] if batch.metric == forgery.metric)
+            sent = forged(deployment, day, honest)
+            if sent is not None:
+                batch, bodies = sent
+                for body in bodies:
+                    destination.send(body)
+                recorded.add_forged(batch)
+        recorded.add(days[day])
+        recorded.add(others(day))
+        progress(day)
+    return recorded

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_aggregator.simulating.draws import Population
 from deniable_aggregator.simulating.laws import FLAGS
-from deniable_aggregator.simulating.made_up import priors_of, reporting_of
 from deniable_aggregator.simulating.population import Deployment, Forgery, Late
-from deniable_aggregator.simulating.priors import stated_priors
+from deniable_aggregator.simulating.priors import priors_of, reporting_of, stated_priors
 from deniable_shared.errors import DomainError, ParameterError
 from deniable_shared.nearest import did_you_mean
 from deniable_shared.registry import parse

@@ -13,11 +13,11 @@ from deniable_aggregator.asking.questions import CHANGE, ESTIMATE
 from deniable_aggregator.simulating.beside import (
     Beside,
     beside,
+    found_in_words,
     shares_of_strings,
     table_beside_truth,
 )
 from deniable_aggregator.simulating.draws import Selection
-from deniable_aggregator.simulating.strings import found_in_words
 from deniable_aggregator.telling.cautions import counted_line, health_in_words
 from deniable_aggregator.telling.changes import change_finding
 from deniable_aggregator.telling.numbers import named

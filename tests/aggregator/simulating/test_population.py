@@ -8,8 +8,8 @@ import pytest
 
 from deniable_aggregator.simulating.draws import Population
 from deniable_aggregator.simulating.laws import changed
-from deniable_aggregator.simulating.made_up import priors_of, reporting_of
 from deniable_aggregator.simulating.population import Deployment, Late, Reporting, Situation
+from deniable_aggregator.simulating.priors import priors_of, reporting_of
 from deniable_shared.errors import ParameterError
 from tests.aggregator.simulating.registries import EVERYTHING, HEAD, SEPIA, THEME
 

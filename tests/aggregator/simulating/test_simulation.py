@@ -6,7 +6,7 @@ import pytest
 
 from deniable_aggregator.answers.questions import ChangeQuery, ValueLists
 from deniable_aggregator.asking.questions import CHANGE, ESTIMATE, HEALTH, HEALTH_OVERVIEW, SERIES
-from deniable_aggregator.simulating.new_store import new_store
+from deniable_aggregator.simulating.destinations import new_store
 from deniable_aggregator.simulating.scenario import Scenario, prepared
 from deniable_aggregator.simulating.simulation import simulated
 from deniable_shared.errors import ParameterError

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from datetime import date
 
-    from deniable_aggregator.simulating.development_server import DevelopmentServer
-    from deniable_aggregator.simulating.passing import Answering
+    from deniable_aggregator.simulating.destinations import DevelopmentServer
     from deniable_aggregator.simulating.population import Deployment
+    from deniable_aggregator.simulating.relay import Answering
     from deniable_aggregator.simulating.scenario import Scenario
     from deniable_aggregator.simulating.simulation import Simulated
 
@@ -179,8 +179,7 @@ def simulate(
     that: devices draw from their operating system, whatever anybody sets. Whatever is asked of the
     store that it leaves says that it is simulated.
     """  # noqa: D301  click reads the backslash as a sign
-    from deniable_aggregator.simulating.development_server import KEY
-    from deniable_aggregator.simulating.new_store import NewStore
+    from deniable_aggregator.simulating.destinations import KEY, NewStore
     from deniable_aggregator.simulating.scenario import KEYS, Scenario, prepared
     from deniable_aggregator.simulating.simulation import simulated
 
@@ -219,7 +218,7 @@ def _destination(
     deployment: Deployment, store: Path | None, server: str | None
 ) -> Iterator[Answering]:
     """Where reports go: a server, a new store, or one in a folder that is deleted."""
-    from deniable_aggregator.simulating.new_store import new_store
+    from deniable_aggregator.simulating.destinations import new_store
 
     if server is not None:
         with closing(_server(server)) as development:
@@ -243,7 +242,7 @@ def _server(address: str) -> DevelopmentServer:
     Raises:
         click.UsageError: if there are none.
     """
-    from deniable_aggregator.simulating.development_server import DevelopmentServer
+    from deniable_aggregator.simulating.destinations import DevelopmentServer
 
     for name in (WRITE_KEY, TOKEN):
         if not os.environ.get(name):

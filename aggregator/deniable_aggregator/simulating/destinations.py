@@ -1,7 +1,11 @@
-"""A store of its own for a simulated deployment, whose clock is moved, and which says so."""
+"""Where simulated reports go: a new store whose clock is moved, or a server in development.
+
+Both are marked, so that all answers and pages say "simulated"; nothing else takes such reports.
+"""
 
 from __future__ import annotations
 
+import time
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -9,6 +13,10 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.answering.answers import Answerer
 from deniable_aggregator.answering.local_source import LocalSource
 from deniable_aggregator.answering.maintenance import Maintenance
+from deniable_aggregator.answers.administration import Simulation
+from deniable_aggregator.asking.connection import Connection
+from deniable_aggregator.asking.credentials import AskingError
+from deniable_aggregator.asking.http_source import HttpSource
 from deniable_aggregator.keeping.audit import COMMAND_LINE, AuditAction, AuditRecord
 from deniable_aggregator.keeping.catalog import MetricCatalog
 from deniable_aggregator.keeping.clock import GuardedClock
@@ -23,7 +31,9 @@ from deniable_shared.periods import SECONDS_PER_EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import date
 
+    from deniable_aggregator.asking.credentials import Token
     from deniable_aggregator.simulating.population import Deployment
     from deniable_aggregator.simulating.relay import Upload
 
@@ -128,3 +138,82 @@ def new_store(path: Path, deployment: Deployment) -> Iterator[NewStore]:
         for suffix in ("", "-wal", "-shm", ".lock"):
             Path(f"{path}{suffix}").unlink(missing_ok=True)
         raise
+
+
+KEY: Final = "development"
+ATTEMPTS: Final = 100
+PAUSE_SECONDS: Final = 0.2
+_PATIENCE: Final = ("overloaded", "rate_limited", "store_unavailable")
+
+
+class DevelopmentServer:
+    """Sends uploads to a server that was started with ``--development``.
+
+    Args:
+        server: its address.
+        key: a write key of the application.
+        token: a read key of it.
+
+    Attributes:
+        simulation: what the server says of its days.
+
+    Raises:
+        AskingError: if it cannot be reached, or takes no simulated reports.
+    """
+
+    def __init__(self, server: str, key: str | Token, token: str | Token) -> None:
+        self._source = HttpSource(server, token)
+        self._connection = Connection(server, key)
+        answer = self._connection.request("POST", "/v1/simulation")
+        self.simulation: Simulation = answer.decode(Simulation)
+
+    def check_days(self, first: date, last: date) -> None:
+        """Checks that the server takes reports of some days.
+
+        Raises:
+            ParameterError: if not of all of them.
+        """
+        today, most = self.simulation.today, self.simulation.accept_days
+        if not last <= today or not (today - first).days <= most:
+            raise ParameterError(
+                "days",
+                f"between {today.fromordinal(today.toordinal() - most)} and {today}: the server "
+                "accepts no others, unless it is started with a larger --accept-days",
+                f"{first} to {last}",
+            )
+
+    def set_day(self, day: int) -> None:
+        """Does nothing: the server has its own clock."""
+
+    def register(self, version: int) -> None:
+        """Does nothing: the server has registered its file."""
+
+    def send(self, upload: Upload) -> None:
+        """Sends an upload until it is accepted; a retry has the same bytes and counts once.
+
+        Raises:
+            AskingError: if it is refused.
+        """
+        for attempt in range(ATTEMPTS):
+            try:
+                self._connection.request(
+                    "POST",
+                    "/v1/reports",
+                    content=upload.body,
+                    content_type=wire.CONTENT_TYPE,
+                )
+            except AskingError as error:
+                if error.code not in _PATIENCE or attempt == ATTEMPTS - 1:
+                    raise
+                time.sleep(PAUSE_SECONDS)
+            else:
+                return
+
+    def source(self) -> HttpSource:
+        """Asks the server."""
+        return self._source
+
+    def close(self) -> None:
+        """Closes both connections."""
+        self._connection.close()
+        self._source.close()
