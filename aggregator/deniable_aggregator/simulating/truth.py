@@ -128,7 +128,8 @@ class Truth:
     def clipped(self, metric: str, selection: Selection = ALL) -> float:
         """The part of the devices whose number lies outside of the range."""
         held = self.recorded.numbers(metric, selection)
-        return float(np.mean(held != self.numbers(metric, selection)))
+        beyond = held != self.numbers(metric, selection)
+        return float(beyond.mean()) if len(held) else 0.0
 
     def mean(self, metric: str, selection: Selection) -> float:
         """The mean of a number, as it was recorded."""

@@ -192,3 +192,13 @@ def test_what_cannot_be_simulated_is_refused_by_name(simulate, more, problem):
 def test_values_of_every_type_can_be_forged(simulate, forged):
     found, _ = simulate(EVERYTHING, devices=400, forged=forged)
     assert found.truth.recorded.forged(forged.partition("=")[0]) > 0
+
+
+def test_a_metric_without_reports_says_why_it_has_no_numbers(simulate):
+    found, _ = simulate(EVERYTHING, devices=5, days=1, outage=SUNDAY)
+    for shown in found.shown:
+        assert "no reports" in shown.problem.lower()
+        assert shown.table() is None
+        assert list(shown.lines()) == []
+    assert found.conclusion() == []
+    assert found.data()["metrics"][0]["reports"] == 0

@@ -160,8 +160,8 @@ def simulate(
 
     Every report is made by the client's own randomizers, and counted by the aggregator. Then the
     ordinary questions are asked, and each estimate stands beside the truth: which values are told
-    from zero, how wide intervals are, which change would have been seen. The truth is known here
-    alone. What it shows is not pleasing? Change FILE, and simulate again.
+    from zero, how wide intervals are, which change would have been seen. If too little is seen,
+    change FILE and simulate again.
 
     Several files are versions of one application, the oldest first: they are released one after
     the other, and each spreads within twelve days.
@@ -176,8 +176,8 @@ def simulate(
         deniable serve --store simulated.db
 
     Noise is drawn from --seed, so that a simulation can be repeated. Only this command can do
-    that: devices draw from their operating system, whatever anybody sets. Whatever is asked of the
-    store that it leaves says that it is simulated.
+    that: devices draw from their operating system, whatever anybody sets. Answers and pages of the
+    store that it leaves say that it is simulated.
     """  # noqa: D301  click reads the backslash as a sign
     from deniable_aggregator.simulating.destinations import KEY, NewStore
     from deniable_aggregator.simulating.scenario import KEYS, Scenario, prepared
