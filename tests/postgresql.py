@@ -47,6 +47,7 @@ class Postgresql:
     """A server that can be killed and started again.
 
     Args:
+        found: where initdb and postgres are; None for the newest of those installed.
         settings: options of ``postgres``, such as ``fsync="off"``.
 
     Attributes:
@@ -54,8 +55,8 @@ class Postgresql:
         password: of its only user.
     """
 
-    def __init__(self, **settings: str) -> None:
-        found = binaries()
+    def __init__(self, found: Path | None = None, **settings: str) -> None:
+        found = binaries() if found is None else found
         assert found is not None, MISSING
         self._binaries = found
         self._settings = settings
