@@ -8,9 +8,22 @@ from typing import Final
 DEFAULT_SERVER: Final = "http://127.0.0.1:8787"
 """Where a server listens if nothing says another address."""
 
+SERVER_CONSTRAINT: Final = (
+    f"an address such as {DEFAULT_SERVER} or https://telemetry.example.org, beginning with "
+    "http:// or https://"
+)
+"""What the address of a server must be."""
+
 _HOST: Final = r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?"
 _THIS_MACHINE: Final = re.compile(rf"{_HOST}(/[\w./-]*)?")
 _HOST_HERE: Final = re.compile(_HOST, re.ASCII | re.IGNORECASE)
+
+
+class Hidden:
+    """Stands in an error for a value that may be secret."""
+
+    def __repr__(self) -> str:
+        return "***"
 
 
 def with_scheme(address: str) -> str:

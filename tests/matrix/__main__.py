@@ -10,6 +10,7 @@ import os
 import shutil
 import sys
 import tempfile
+import textwrap
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,8 +62,10 @@ class Matrix:
         result = "passed" if not failure else "failed, as it may" if may_fail else "FAILED"
         print(f"{name:<16} {what:<44} {seconds:>4.0f}  {result}", flush=True)
         if failure:
-            print(f"    {failure.rstrip().splitlines()[-1]}", flush=True)
-            (self.folder / f"{len(list(self.folder.glob('*.failure')))}.failure").write_text(failure)
+            print(textwrap.indent(failure.rstrip()[-1500:], "    "), flush=True)
+            (self.folder / f"{len(list(self.folder.glob('*.failure')))}.failure").write_text(
+                failure
+            )
             if not may_fail:
                 self.failures.append(f"{name}, {what}:\n{failure}")
         return not failure

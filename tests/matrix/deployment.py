@@ -21,17 +21,19 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgpack
 import numpy as np
 import pyarrow.parquet as pq
 
-from deniable_aggregator.answering.engines import Kernel, processes, report_files
+from deniable_aggregator.answering.engines import Kernel, report_files
 from deniable_aggregator.answers.dates import format_day
+from deniable_aggregator.keeping.store.counters import decode_many, encode_counters
 from deniable_shared.periods import epoch_at
 from tests.matrix.device import VALUES
 from tests.matrix.site import LISTS, REGISTRY, Site, loads
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 DEVICES = 8
 DAYS = 3
@@ -42,6 +44,12 @@ ASKED = tuple(metric for metric in VALUES if metric not in LISTS)
 """Metrics that need no list of values."""
 
 BACKUP = "backup"
+
+_random = np.random.default_rng(1)
+COUNTERS = tuple(
+    (_random.poisson(mean, 5_000).astype(np.int64), 4_096) for mean in (0.01, 1.0, 100.0, 40_000.0)
+)
+"""Counters, and how many are of the first section: each is stored in another way."""
 
 
 def write(folder: Path, store: str, devices: str) -> None:
@@ -69,6 +77,9 @@ def write(folder: Path, store: str, devices: str) -> None:
     finally:
         site.stop()
     site.run("store", "backup", BACKUP)
+    (folder / "parts.msgpack").write_bytes(
+        msgpack.packb([encode_counters(*each) for each in COUNTERS])
+    )
     left = {"today": today, "period": period, "keys": keys, "answers": answers, **kept}
     (folder / "left.json").write_text(json.dumps(left), encoding="utf-8")
 
@@ -77,6 +88,9 @@ def read(folder: Path, store: str, devices: str) -> None:
     """Goes on with a deployment that was written, in a new store."""
     left = json.loads((folder / "left.json").read_text("utf-8"))
     keys, period = left["keys"], tuple(left["period"])
+    parts = msgpack.unpackb((folder / "parts.msgpack").read_bytes())
+    for part, (counters, _) in zip(parts, COUNTERS, strict=True):
+        assert decode_many([part], counters.size)[0].tolist() == counters.tolist()
     site = Site(folder, store, left["today"], devices)
     site.run("store", "restore", BACKUP)
     site.run("store", "migrate")
@@ -112,7 +126,10 @@ def ask(site: Site, token: str, period: tuple[str, str]) -> Iterator[tuple[str, 
     compared = ("--before", f"{period[0]}..{period[0]}", "--after", f"{period[1]}..{period[1]}")
     yield "change", loads(site.run("change", "theme", *compared, "--json", token=token))
     health = loads(site.run("health", "airport", *days, "--json", token=token))
-    yield "health", health["health"]  # how many checks are made depends on what is a sum by now
+    yield (
+        "health",
+        health["head"]["health"],
+    )  # how many checks are made depends on what is a sum by now
     yield "discover", loads(site.run("discover", "search_term", *days, "--json", token=token))
     table = site.run("export", *ASKED, *days, "--by", "day", "--format", "csv", token=token)
     yield "export", list(csv.DictReader(io.StringIO(table)))
@@ -154,11 +171,23 @@ def in_a_notebook(site: Site, token: str) -> None:
 def counted_from_archive(folder: Path, answers: dict[str, Any]) -> None:
     """The archive's reports add up to the estimates that the server gave."""
     kernel = Kernel.of_registry(REGISTRY)
-    tallies = processes.count(kernel, report_files(str(folder / "archive")))
+    files = report_files(str(folder / "archive"))
+    tallies = kernel.merge(map(kernel.count_file, files))
+    assert sum(tallies.column("reports").to_pylist()) == DAYS * DEVICES * len(VALUES)
     counted = kernel.estimate(tallies, "startup_seconds")
-    assert counted.head.reports == DAYS * DEVICES
-    (mean,) = (row["estimate"] for row in answers["estimate startup_seconds"]["rows"][:1])
-    assert np.isclose(counted.rows[0].estimate, mean, rtol=1e-12)
+    (mean,) = answers["estimate startup_seconds"]["numbers"]
+    assert np.isclose(counted.mean, mean["estimate"], rtol=1e-12)
+    assert [*counted_with_dask(kernel, files).column("reports")] == [*tallies.column("reports")]
+
+
+def counted_with_dask(kernel: Kernel, files: Sequence[str]) -> Any:
+    """The same by a cluster of this process alone."""
+    from distributed import Client
+
+    from deniable_aggregator.answering.engines import dask_cluster
+
+    with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=None) as dask:
+        return dask_cluster.count(kernel, files, dask)
 
 
 def main() -> None:

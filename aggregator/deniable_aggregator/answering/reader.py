@@ -151,7 +151,7 @@ def unknown_metric(name: str, application: str, known: Sequence[str]) -> Problem
     return ProblemError(
         "unknown_metric",
         f"{application} has no metric {name[:_QUOTED]!r}.{did_you_mean(name, known)} "
-        "deniable metrics list, or GET /v1/metrics, lists those of this key.",
+        "deniable metrics list shows those of this key.",
     )
 
 
@@ -186,11 +186,8 @@ def require_values(specs: Sequence[Spec], lists: ValueLists) -> None:
         discover = any(spec.letters is not None for spec in specs)
         raise ProblemError(
             "candidates_needed",
-            f"{name} counts strings of an open domain: list those to look for, by --candidates "
-            'FILE of a command, candidates=["...", ...] in Python, or {"candidates": ["...", ...]} '
-            "in a POST to the same path."
-            + f" To find strings that nobody listed, use deniable discover {name}."
-            * discover,
+            f"{name} counts strings of an open domain: list those to look for as candidates."
+            + f" To find strings that nobody listed, use deniable discover {name}." * discover,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 from urllib.parse import urlsplit
 
-from deniable_shared.addresses import DEFAULT_SERVER, with_scheme
+from deniable_shared.addresses import DEFAULT_SERVER, SERVER_CONSTRAINT, Hidden, with_scheme
 from deniable_shared.errors import DeniableError, ParameterError
 
 
@@ -26,7 +26,6 @@ class AskingError(DeniableError):
 
 
 _SCHEMES: Final = ("http", "https")
-_HIDDEN: Final = "***"
 
 
 class Token:
@@ -52,18 +51,11 @@ class Token:
         self._text = token
 
     def __repr__(self) -> str:
-        return f"Token({_HIDDEN})"
+        return f"Token({Hidden()!r})"
 
     def reveal(self) -> str:
         """The text, for a request's header and nothing else."""
         return self._text
-
-
-class Hidden:
-    """Stands in an error for a value that may be secret."""
-
-    def __repr__(self) -> str:
-        return _HIDDEN
 
 
 def check_server(text: str) -> str:
@@ -86,8 +78,7 @@ def check_server(text: str) -> str:
     if not well_formed:
         raise ParameterError(
             "server",
-            f"an address such as {DEFAULT_SERVER} or https://telemetry.example.org, beginning with "
-            "http:// or https://",
+            SERVER_CONSTRAINT,
             Hidden(),
         )
     if parts.username is not None or "@" in parts.netloc or parts.query or parts.fragment:

@@ -50,11 +50,13 @@ class ConfigurationError(DeniableError):
 
     Attributes:
         problems: a sentence for each, with setting, constraint, value and where it comes from.
+        typed: whether all of them are mistakes of a command line.
     """
 
-    def __init__(self, problems: Sequence[str]) -> None:
+    def __init__(self, problems: Sequence[str], *, typed: bool = False) -> None:
         super().__init__("\n".join(problems))
         self.problems = tuple(problems)
+        self.typed = typed
 
 
 @dataclass(frozen=True)
@@ -98,17 +100,20 @@ def load(
     ):
         for name, value in values_of_source.items():
             values[name], origins[name] = value, origin_of(name)
+    typed = not problems
     for name, constraint in invalid_settings(values):
+        typed = typed and origins[name] == option_name(name)
         value_in_words = f"got {redacted(name, values[name])!r} ({origins[name]})"
         problems.append(f"{name} must be {constraint}, {value_in_words}")
-    problems += [
-        f"{name} must be set: by {option_name(name)}, {variable_name(name)} or a file"
-        for name in required
-        if values[name] == ""
-    ]
+    problems += [must_be_set(name) for name in required if values[name] == ""]
     if problems:
-        raise ConfigurationError(problems)
+        raise ConfigurationError(problems, typed=typed)
     return Configuration(Settings(**values), origins)
+
+
+def must_be_set(name: str) -> str:
+    """A setting without a default is missing."""
+    return f"{name} must be set: by {option_name(name)}, {variable_name(name)} or a file"
 
 
 def option_name(name: str) -> str:

@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> int:
         hint = _WHERE if shown.problem == NO_DIRECTORY else _WHY_NOTHING
         if shown.consent is not None:
             hint = answered(shown.consent)
-        lines = [f"deniable: {options.directory}: {shown.problem}.", *textwrap.wrap(hint, 80)]
+        lines = [f"Error: {options.directory}: {shown.problem}.", *textwrap.wrap(hint, 80)]
         print(*map(_printable, lines), sep="\n", file=sys.stderr)
         return 1
     print(_as_json(shown) if options.json else "\n".join(_page(shown)))

@@ -13,9 +13,17 @@ from deniable_shared import __version__
 from deniable_shared.characters import visible_lines
 from deniable_shared.commands.ascii import replace_unprintable
 from deniable_shared.commands.help import USAGE, full_help, group_help, short_help
+from deniable_shared.commands.mistakes import (
+    FAILED,
+    INTERRUPTED,
+    UsageMistakeError,
+    unknown,
+)
+from deniable_shared.commands.mistakes import (
+    USAGE as MISTAKEN,
+)
 from deniable_shared.commands.table import COMMANDS, find_command, names_after
 from deniable_shared.errors import DeniableError
-from deniable_shared.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,13 +36,16 @@ _HELP: Final = ("--help", "-h")
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Runs the command line and exits: with 0, or 1 for a failure, or 2 for a mistake in it.
+    """Runs the command line and exits.
+
+    The status is 0, or one of `deniable_shared.commands.mistakes`, or what the command's own help
+    says.
 
     Args:
         arguments: the words after the name of the script; None for those of this process.
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
-    status = 1
+    status = FAILED
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             replace_unprintable(stream)
@@ -46,6 +57,11 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         else:
             status = _run(words)
         sys.stdout.flush()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)  # whoever interrupts knows it
+    except UsageMistakeError as mistake:
+        print(visible_lines(str(mistake)), file=sys.stderr)
+        status = MISTAKEN
     except DeniableError as error:
         status = _fail(str(error))
     except OSError as error:
@@ -73,7 +89,7 @@ def _says_that_the_reader_has_gone(error: OSError) -> bool:
 def _run(words: list[str]) -> int:
     if not words or words[0] in _HELP:
         print(full_help() if "--all" in words else short_help(), end="")
-        return 0 if words else 2
+        return 0 if words else MISTAKEN
     if words == ["--version"]:
         print(f"deniable, version {__version__}")
         return 0
@@ -85,10 +101,10 @@ def _run(words: list[str]) -> int:
     try:
         if command.needs_extra:
             module, _, attribute = command.target.partition(":")
-            click_command = getattr(import_module(module), attribute)
-            return int(click_command.main(arguments, prog_name=f"deniable {name}") or 0)
+            run = import_module("deniable_aggregator.doors.cli.running").run
+            return int(run(getattr(import_module(module), attribute), arguments, name))
         light_command = import_module(command.target)
-        return int(light_command.run(light_command.parser().parse_args(arguments)))
+        return int(light_command.run(light_command.parser().read(arguments)))
     except ModuleNotFoundError as missing:
         if (missing.name or "").startswith("deniable"):
             return _fail(
@@ -104,18 +120,15 @@ def _run_nothing(words: list[str]) -> int:
     if names_after([group]):
         if not options or options[0] in _HELP:
             print(group_help(group), end="")
-            return 0 if options else 2
+            return 0 if options else MISTAKEN
         known_names, wrong, whole = names_after([group]), options[0], f"deniable {group}"
     else:
         known_names, wrong, whole = names_after([]), group, "deniable"
     kind = "option" if wrong.startswith("-") else "command"
-    message = f"No such {kind} '{wrong}'."
-    message += did_you_mean(wrong, known_names)
-    usage = USAGE if whole == "deniable" else f"Usage: {whole} COMMAND ...\n"
-    print(f"{usage}Try '{whole} --help' for help.\n\nError: {message}", file=sys.stderr)
-    return 2
+    usage = USAGE if whole == "deniable" else f"Usage: {whole} COMMAND ..."
+    raise UsageMistakeError(unknown(kind, wrong, known_names), usage, whole)
 
 
 def _fail(message: str) -> int:
     print(f"Error: {visible_lines(message)}", file=sys.stderr)
-    return 1
+    return FAILED

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import shlex
 import tomllib
 import unicodedata
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from deniable_shared.characters import NAME
 from deniable_shared.commands.first_registry import registry_text
+from deniable_shared.commands.mistakes import shortened
 from deniable_shared.commands.parser import Parser
-from deniable_shared.errors import DeniableError, ParameterError
-
-if TYPE_CHECKING:
-    import argparse
+from deniable_shared.errors import DeniableError
 
 DEFAULT_FILE: Final = Path("metrics.toml")
 MAX_NAME: Final = 64
@@ -46,6 +45,7 @@ def parser() -> Parser:
     )
     command_parser.add_argument(
         "--application",
+        type=_valid_name,
         metavar="NAME",
         help="The application's name, which stays the same for ever: small letters, digits and _. "
         "Default: that of the project in pyproject.toml, or of the folder.",
@@ -57,15 +57,12 @@ def run(options: argparse.Namespace) -> int:
     """Runs the command, and returns the exit status.
 
     Raises:
-        ParameterError: if the application cannot have this name.
         FileExistsAlreadyError: if there is a file already.
         OSError: if it cannot be written.
     """
     file, application = options.file, options.application
     if application is None:
         application = find_application(file.absolute().parent)
-    elif re.fullmatch(NAME, application) is None:
-        raise ParameterError("application", f"a name matching {NAME}", application)
     try:
         with file.open("x", encoding="utf-8", newline="\n") as new:
             new.write(registry_text(application))
@@ -82,6 +79,12 @@ def run(options: argparse.Namespace) -> int:
         f"  deniable try {quoted}             records each metric once, and shows what would leave"
     )
     return 0
+
+
+def _valid_name(text: str) -> str:
+    if re.fullmatch(NAME, text) is None:
+        raise argparse.ArgumentTypeError(f"must be a name matching {NAME}, got {shortened(text)}")
+    return text
 
 
 def find_application(folder: Path) -> str:

@@ -6,8 +6,19 @@ import argparse
 import math
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from deniable_shared.commands.mistakes import (
+    UsageMistakeError,
+    must_be_given,
+    needs_value,
+    one_of,
+    shortened,
+    takes_no_value,
+    unexpected,
+    unknown,
+)
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
 
 class Parser(argparse.ArgumentParser):
@@ -23,6 +34,7 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, prog: str, about: str, *, arguments: str = "") -> None:
         self.actions: list[argparse.Action] = []
+        self._required: list[argparse.Action] = []
         super().__init__(
             prog=prog,
             usage=" ".join(filter(None, (prog, "[OPTIONS]", arguments))),
@@ -30,20 +42,52 @@ class Parser(argparse.ArgumentParser):
             formatter_class=_Help,
             allow_abbrev=False,
             add_help=False,
+            exit_on_error=False,
         )
         self.add_argument("--help", "-h", action="help", help="Show this message and exit.")
 
     def add_argument(self, *names: Any, **options: Any) -> argparse.Action:
         """Adds an option or argument, see `argparse.ArgumentParser.add_argument`."""
+        choices = options.pop("choices", None)
+        if choices is not None:
+            options["type"] = _chosen(choices)
         action = super().add_argument(*names, **options)
+        action.choices = choices
+        if action.required:
+            # Said by `read`, in the words of all commands.
+            action.required = False
+            self._required.append(action)
         self.actions.append(action)
         return action
 
+    def read(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """What a command line says.
+
+        Raises:
+            UsageMistakeError: if it is not understood.
+        """
+        try:
+            options, others = self.parse_known_args(list(arguments))
+        except argparse.ArgumentError as error:
+            self.error(_in_words(error))
+        for word in others:
+            if word.startswith("-") and word != "--":
+                names = [name for action in self.actions for name in action.option_strings]
+                self.error(unknown("option", word.partition("=")[0], names))
+        for action in self._required:
+            if getattr(options, action.dest) in (None, []):
+                self.error(must_be_given(_name(action)))
+        if others:
+            self.error(unexpected(others[0]))
+        return options
+
     def error(self, message: str) -> NoReturn:
-        """Ends the program with status 2, because its arguments are not understood."""
-        self.exit(
-            2, f"{self.format_usage()}Try '{self.prog} --help' for help.\n\nError: {message}\n"
-        )
+        """Says that the arguments are not understood.
+
+        Raises:
+            UsageMistakeError: always.
+        """
+        raise UsageMistakeError(message, self.format_usage(), self.prog) from None
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -54,12 +98,37 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         super().start_section("Arguments" if heading == "positional arguments" else "Options")
 
 
+def _name(action: argparse.Action) -> str:
+    """How an option or an argument is called."""
+    return max(action.option_strings, key=len) if action.option_strings else str(action.metavar)
+
+
+def _in_words(error: argparse.ArgumentError) -> str:
+    """An error of argparse, in the words of all commands."""
+    name = (error.argument_name or "").rpartition("/")[2]
+    message = error.message
+    if message.startswith("expected "):
+        return needs_value(name)
+    if message.startswith("ignored explicit argument "):
+        return takes_no_value(name)
+    return f"{name} {message}"
+
+
+def _chosen(choices: Iterable[str]) -> Callable[[str], str]:
+    def parse(text: str) -> str:
+        if text not in choices:
+            raise argparse.ArgumentTypeError(one_of(text, choices))
+        return text
+
+    return parse
+
+
 def number(text: str) -> float:
     """The type of an option that is any number."""
     try:
         return float(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"must be a number, got {_shortened(text)}") from None
+        raise argparse.ArgumentTypeError(f"must be a number, got {shortened(text)}") from None
 
 
 def integer_in(low: int, high: int) -> Callable[[str], int]:
@@ -72,7 +141,7 @@ def integer_in(low: int, high: int) -> Callable[[str], int]:
             value = low - 1
         if not low <= value <= high:
             raise argparse.ArgumentTypeError(
-                f"must be an integer in [{low:,}, {high:,}], got {_shortened(text)}"
+                f"must be an integer in [{low:,}, {high:,}], got {shortened(text)}"
             )
         return value
 
@@ -89,12 +158,8 @@ def number_in(low: float, high: float) -> Callable[[str], float]:
             value = math.nan
         if not low <= value <= high:
             raise argparse.ArgumentTypeError(
-                f"must be a number in [{low:g}, {high:g}], got {_shortened(text)}"
+                f"must be a number in [{low:g}, {high:g}], got {shortened(text)}"
             )
         return value
 
     return parse
-
-
-def _shortened(text: str) -> str:
-    return repr(text if len(text) <= 40 else f"{text[:37]}...")

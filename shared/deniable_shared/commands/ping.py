@@ -8,7 +8,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import SplitResult, urlsplit
 
-from deniable_shared.addresses import DEFAULT_SERVER, with_scheme
+from deniable_shared.addresses import DEFAULT_SERVER, SERVER_CONSTRAINT, Hidden, with_scheme
 from deniable_shared.characters import visible
 from deniable_shared.commands.parser import Parser, number_in
 from deniable_shared.errors import ParameterError
@@ -51,9 +51,12 @@ def run(options: argparse.Namespace) -> int:
     """Runs the command, and returns the exit status.
 
     Raises:
-        ParameterError: if the server is no address.
+        UsageMistakeError: if the server is no address.
     """
-    state = ping(options.server, options.timeout)
+    try:
+        state = ping(options.server, options.timeout)
+    except ParameterError as error:
+        parser().error(str(error))
     print(json.dumps(state, indent=2) if options.json else _text(options.server, state))
     return 0 if state["answers"] and state["ready"] else 1
 
@@ -102,7 +105,7 @@ def _address(server: str) -> SplitResult:
     except ValueError:
         is_server = None
     if not is_server or address.username or address.query or address.fragment:
-        raise ParameterError("server", f"an address such as {DEFAULT_SERVER}", "something else")
+        raise ParameterError("server", SERVER_CONSTRAINT, Hidden())
     return address
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable_shared.commands.ascii import printable
+from deniable_shared.commands.mistakes import FileProblemError
 from deniable_shared.commands.parser import Parser, integer_in, number, number_in
 from deniable_shared.commands.plan_registry import (
     ASSUMED_IN_FILE,
@@ -237,7 +238,8 @@ def _texts(options: argparse.Namespace, *, discovers: bool) -> list[str]:
         try:
             texts += options.examples.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise DeniableError(f"{options.examples} cannot be read: {error}") from None
+            why = getattr(error, "strerror", None) or error
+            raise FileProblemError(options.examples, f"cannot be read: {why}") from None
     distinct = [text for text in dict.fromkeys(texts) if text]
     if len(distinct) > MAX_TEXTS:
         raise DeniableError(f"examples must be at most {MAX_TEXTS:,}, got {len(distinct):,}")

@@ -141,6 +141,8 @@ def load(source: str | os.PathLike[str] | Traversable) -> Registry:
         text = file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise RegistryError([f"{name}: cannot be read: save it as UTF-8 ({error})"]) from error
+    except OSError as error:
+        raise RegistryError([f"{name}: cannot be read: {error.strerror or error}"]) from error
     except Exception as error:  # resources raise whatever their package's importer does
         raise RegistryError([f"{name}: cannot be read: {error}"]) from error
     return parse(text, name=name, folder=getattr(file, "parent", None))

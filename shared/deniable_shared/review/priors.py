@@ -110,7 +110,8 @@ def _text(path: Path) -> str:
             raise PriorsError(f"{path}: must be of at most {MAX_BYTES:,} bytes")
         return body.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise PriorsError(f"{path}: cannot be read: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise PriorsError(f"{path}: cannot be read: {why}") from error
 
 
 def _rows(text: str, registry: Registry, problems: list[str]) -> list[tuple[int, list[str], float]]:

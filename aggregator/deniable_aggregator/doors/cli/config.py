@@ -12,7 +12,12 @@ import click
 from deniable_aggregator.doors.cli.output import json_option, print_json, print_rows
 from deniable_aggregator.keeping import settings_files
 from deniable_aggregator.keeping.settings import CONSTRAINTS, DEFAULTS, KINDS
-from deniable_aggregator.keeping.settings_files import Configuration, example_file, setting_rows
+from deniable_aggregator.keeping.settings_files import (
+    Configuration,
+    ConfigurationError,
+    example_file,
+    setting_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +41,12 @@ def settings_options(*required: str) -> Callable[[Callable[..., Any]], Callable[
         def wrapped(config: Path | None, **rest: Any) -> Any:
             given = {name: rest.pop(name) for name in CONSTRAINTS}
             options = {name: text for name, text in given.items() if text is not None}
-            loaded = settings_files.load(options, os.environ, config, required=required)
+            try:
+                loaded = settings_files.load(options, os.environ, config, required=required)
+            except ConfigurationError as error:
+                if error.typed:
+                    raise click.UsageError(str(error)) from None
+                raise
             return command(loaded=loaded, **rest)
 
         added: Callable[..., Any] = wrapped

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from deniable_aggregator.doors.cli.output import json_option, picture_option, print_json
-from deniable_aggregator.doors.cli.parameters import READABLE_FILE, IntegerIn
+from deniable_aggregator.doors.cli.parameters import READABLE_FILE, IntegerIn, NumberIn
 from deniable_shared.accounting import DEFAULT_DELTA
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, MOST_DAYS
 from deniable_shared.registry import load
@@ -26,7 +26,7 @@ def _check_delta(_context: click.Context, _parameter: click.Parameter, delta: fl
         click.BadParameter: if it is none.
     """
     if not 0 <= delta < 1:
-        raise click.BadParameter(f"must be at least 0 and below 1, got {delta!r}")
+        raise click.BadParameter(f"must be a number in [0, 1), got {delta!r}")
     return delta
 
 
@@ -41,7 +41,7 @@ def _check_delta(_context: click.Context, _parameter: click.Parameter, delta: fl
 )
 @click.option(
     "--delta",
-    type=float,
+    type=NumberIn(),
     default=DEFAULT_DELTA,
     show_default=True,
     callback=_check_delta,

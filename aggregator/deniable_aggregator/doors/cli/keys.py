@@ -19,7 +19,7 @@ from deniable_aggregator.answers.administration import (
 from deniable_aggregator.answers.dates import format_day, parse_day
 from deniable_aggregator.answers.words import SCOPES
 from deniable_aggregator.doors.cli.output import json_option, print_json, print_rows
-from deniable_aggregator.doors.cli.parameters import IntegerIn
+from deniable_aggregator.doors.cli.parameters import IntegerIn, OneOf
 from deniable_aggregator.doors.cli.store_option import open_store, store_option, today
 from deniable_aggregator.keeping.audit import (
     COMMAND_LINE,
@@ -30,6 +30,7 @@ from deniable_aggregator.keeping.audit import (
 )
 from deniable_aggregator.media.terminal import print_table
 from deniable_aggregator.telling.administration import keys_table
+from deniable_shared.commands.mistakes import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -173,7 +174,7 @@ def _parse_head(text: str) -> bytes:
         head = b""
     if len(head) != HASH_BYTES:
         raise click.BadParameter(
-            f"must be {2 * HASH_BYTES} hexadecimal digits", param_hint="--head"
+            f"must be {2 * HASH_BYTES} hexadecimal digits, got {shortened(text)}"
         )
     return head
 
@@ -185,7 +186,9 @@ def _parse_day(text: str) -> int:
     try:
         return parse_day(text)
     except ValueError:
-        raise click.BadParameter(f"{text!r} is not a day such as 2026-01-31") from None
+        raise click.BadParameter(
+            f"must be a day such as 2026-01-31, got {shortened(text)}"
+        ) from None
 
 
 _expires_option = click.option(
@@ -207,7 +210,7 @@ def keys_group() -> None:
 
 @keys_group.command("create", short_help="Makes a key and prints its token.")
 @store_option
-@click.option("--scope", type=click.Choice(SCOPES), required=True, help="What it allows.")
+@click.option("--scope", type=OneOf(SCOPES), required=True, help="What it allows.")
 @click.option("--application", required=True, help="The application's name in its registry.")
 @click.option("--label", default="", help="A note for the list.")
 @_expires_option

@@ -13,6 +13,7 @@ from deniable_aggregator.doors.cli.parameters import complete_day
 from deniable_aggregator.doors.cli.parameters import day as parse_day
 from deniable_aggregator.doors.cli.question_options import SAVED, values_option
 from deniable_aggregator.doors.cli.server_options import optional_source_options, source_options
+from deniable_shared.commands.mistakes import one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -125,8 +126,8 @@ def lists(
         return
     if not of_server:
         if name not in shipped.names():
-            message = f"{name!r} is not one of {', '.join(shipped.names())}, or {SAVED}NAME"
-            raise click.BadParameter(message, param_hint="NAME")
+            names = [*shipped.names(), f"{SAVED}NAME"]
+            raise click.UsageError(f"NAME {one_of(name, names)}")
         _print(shipped.load(name), as_json=as_json)
         return
     source, own = ask(), name.removeprefix(SAVED)

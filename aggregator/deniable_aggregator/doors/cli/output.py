@@ -10,6 +10,7 @@ import click
 
 from deniable_shared.characters import visible_json
 from deniable_shared.commands.ascii import ascii_json, ascii_only
+from deniable_shared.commands.mistakes import FileProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -24,7 +25,8 @@ def _check_picture(
     """Refuses a file that cannot be drawn, before anything is asked.
 
     Raises:
-        click.BadParameter: if its suffix is none of a picture, or its folder is not there.
+        click.BadParameter: if its suffix is none of a picture.
+        FileProblemError: if its folder is not there.
         MissingExtraError: if what draws it is not installed.
     """
     if path is None:
@@ -34,7 +36,7 @@ def _check_picture(
     if path.suffix.lower() not in SUFFIXES:
         raise click.BadParameter(f"must end in {', '.join(SUFFIXES)}, got {str(path)!r}")
     if not path.parent.is_dir():
-        raise click.BadParameter(f"there is no folder {str(path.parent)!r}")
+        raise FileProblemError(path, "cannot be written: there is no folder of this name")
     check_picture(path)
     return path
 

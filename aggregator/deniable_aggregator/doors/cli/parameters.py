@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final
 import click
 
 from deniable_aggregator.asking import dates
+from deniable_shared.commands.mistakes import FileProblemError, one_of, shortened
 from deniable_shared.errors import ParameterError
 from deniable_shared.replaced_file import replaced_file
 
@@ -37,7 +38,7 @@ def day(text: str) -> date:
     try:
         return dates.parse_day(text, dates.utc_today(), name="it")
     except ParameterError as error:
-        raise click.BadParameter(str(error)) from None
+        raise click.BadParameter(f"must be {error.constraint}, got {error.value!r}") from None
 
 
 def period(text: str) -> DayRange:
@@ -49,7 +50,7 @@ def period(text: str) -> DayRange:
     try:
         return dates.parse_period(text, dates.utc_today(), name="it")
     except ParameterError as error:
-        raise click.BadParameter(str(error)) from None
+        raise click.BadParameter(f"must be {error.constraint}, got {error.value!r}") from None
 
 
 def complete_day(_context: click.Context, _parameter: click.Parameter, current: str) -> list[str]:
@@ -70,11 +71,11 @@ class IntegerIn(click.IntRange):
             return int(super().convert(value, param, ctx))
         except click.BadParameter:
             wanted = f"of at least {self.min:,}" if self.max is None else _between(self)
-            self.fail(f"must be an integer {wanted}, got {value!r}", param, ctx)
+            self.fail(f"must be an integer {wanted}, got {shortened(str(value))}", param, ctx)
 
 
 class NumberIn(click.FloatRange):
-    """A number in a range, which nan is not."""
+    """A number in a range, or any if there is none; nan is in no range."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -89,7 +90,8 @@ class NumberIn(click.FloatRange):
         except click.BadParameter:
             number = math.nan
         if math.isnan(number):
-            self.fail(f"must be a number {_between(self)}, got {value!r}", param, ctx)
+            bounds = "" if self.max is None else f" {_between(self)}"
+            self.fail(f"must be a number{bounds}, got {shortened(str(value))}", param, ctx)
         return number
 
 
@@ -99,7 +101,37 @@ def _between(range_: click.IntRange | click.FloatRange) -> str:
     return f"in {opening}{range_.min:,}, {range_.max:,}{closing}"
 
 
-READABLE_FILE: Final = click.Path(path_type=Path, exists=True, dir_okay=False)
+class OneOf(click.Choice):  # type: ignore[type-arg]  # generic since click 8.2
+    """One of some words."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The word.
+
+        Raises:
+            click.BadParameter: if it is none of them, with the nearest.
+        """
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(one_of(str(value), self.choices), param, ctx)
+
+
+class _ReadableFile(click.Path):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path.
+
+        Raises:
+            FileProblemError: if there is no file that can be read.
+        """
+        path = Path(super().convert(value, param, ctx))
+        try:
+            with path.open("rb"):
+                return path
+        except OSError as error:
+            raise FileProblemError(path, f"cannot be read: {error.strerror}") from None
+
+
+READABLE_FILE: Final = _ReadableFile(path_type=Path)
 """The type of an argument or option that names a file to read."""
 
 STDOUT: Final = Path("-")
@@ -150,10 +182,10 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
         path: where, perhaps in the place of an earlier one.
 
     Raises:
-        click.FileError: if it cannot be written.
+        FileProblemError: if it cannot be written.
     """
     try:
         with replaced_file(path) as file:
             yield file
     except OSError as error:
-        raise click.FileError(str(path), error.strerror) from None
+        raise FileProblemError(path, f"cannot be written: {error.strerror}") from None

@@ -15,6 +15,7 @@ from deniable_aggregator.doors.cli.parameters import (
     READABLE_FILE,
     STDOUT,
     IntegerIn,
+    OneOf,
     format_of,
     new_file,
     output_option,
@@ -72,7 +73,7 @@ _LOOK: Final = "Look at deniable health METRIC, and at --without-key, before han
 @click.option(
     "--format",
     "form",
-    type=click.Choice(NAMES),
+    type=OneOf(NAMES),
     help="What is written; left out to go by the name of the file. md where it is printed.",
 )
 @output_option("The file to write; - prints.")

@@ -32,10 +32,19 @@ from deniable_aggregator.doors.cli.output import (
     picture_option,
     print_answer,
 )
-from deniable_aggregator.doors.cli.parameters import IntegerIn, NumberIn, complete_day, day, period
+from deniable_aggregator.doors.cli.parameters import (
+    IntegerIn,
+    NumberIn,
+    OneOf,
+    complete_day,
+    day,
+    period,
+)
 from deniable_aggregator.doors.cli.server_options import OPTIONS, source_of, source_options
 from deniable_shared.characters import visible
+from deniable_shared.commands.mistakes import FileProblemError
 from deniable_shared.errors import ParameterError
+from deniable_shared.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,7 +71,8 @@ def read_values(given: str, ask_saved: Callable[[str], Sequence[str]]) -> tuple[
         ask_saved: asks the server for the list of a name, for "saved:products".
 
     Raises:
-        click.BadParameter: if they cannot be read, or there are none.
+        click.BadParameter: if there are none.
+        FileProblemError: if the file cannot be read.
     """
     if given.startswith(SAVED):
         try:
@@ -74,7 +84,9 @@ def read_values(given: str, ask_saved: Callable[[str], Sequence[str]]) -> tuple[
         try:
             return lists.load(given.removeprefix(_LIST))
         except ParameterError as error:
-            raise click.BadParameter(f"{error}. deniable lists says what each holds.") from error
+            meant = did_you_mean(given.removeprefix(_LIST), lists.names())
+            message = f"{error}.{meant} deniable lists says what each holds."
+            raise click.BadParameter(message) from error
     piped = given == "-"
     shown = "standard input" if piped else visible(given)
     try:
@@ -84,8 +96,7 @@ def read_values(given: str, ask_saved: Callable[[str], Sequence[str]]) -> tuple[
         raise click.BadParameter(message) from error
     except OSError as error:
         hint = f". The list of this name: {_LIST}{given}" if given in lists.names() else ""
-        message = f"{shown} must be a readable file: {error.strerror}{hint}"
-        raise click.BadParameter(message) from error
+        raise FileProblemError(shown, f"cannot be read: {error.strerror}{hint}") from error
     if not found:
         raise click.BadParameter(f"{shown} must hold at least one value, one per line")
     return found
@@ -327,7 +338,7 @@ def _option(field: Field) -> Decorator:
     if kind == "flag":
         more = {"is_flag": True}
     elif kind == "choice":
-        more = {"type": click.Choice(field.choices)}
+        more = {"type": OneOf(field.choices)}
         if not field.required and field.default is not None:
             more |= {"default": field.default, "show_default": True}
     elif kind == "day":

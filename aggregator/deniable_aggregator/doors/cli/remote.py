@@ -18,9 +18,10 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from deniable_aggregator.answers.administration import Published
-from deniable_aggregator.doors.cli.parameters import READABLE_FILE, new_file
+from deniable_aggregator.doors.cli.parameters import READABLE_FILE, IntegerIn, NumberIn, new_file
 from deniable_aggregator.doors.cli.server_options import connection_options
 from deniable_shared.characters import visible
+from deniable_shared.commands.mistakes import FileProblemError, shortened
 from deniable_shared.errors import ParameterError
 from deniable_shared.remote import ALL, CONTEXT, MAX_DOCUMENT_BYTES, PATH, parse, seal
 
@@ -37,14 +38,14 @@ def load_private_key(path: Path) -> Ed25519PrivateKey:
         path: of the file.
 
     Raises:
-        click.ClickException: if it holds no such key.
+        FileProblemError: if it holds no such key.
     """
     try:
         key = load_pem_private_key(path.read_bytes(), None)
     except (ValueError, TypeError):
         key = None
     if not isinstance(key, Ed25519PrivateKey):
-        raise click.ClickException(f"{path} is not a private key of deniable remote keygen")
+        raise FileProblemError(path, "is no private key of deniable remote keygen")
     return key
 
 
@@ -76,7 +77,9 @@ def keygen(out: Path) -> None:
     try:
         descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise click.ClickException(f"{out} is there already; name a new file") from None
+        raise FileProblemError(
+            out, "exists, and nothing is overwritten. Name a new file."
+        ) from None
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
     click.echo(f"wrote the private key to {out}; the public key, as the registry has it:", err=True)
@@ -87,9 +90,7 @@ def keygen(out: Path) -> None:
 @remote.command()
 @click.option("--key", type=READABLE_FILE, required=True, help="The private key of keygen.")
 @click.option("--application", required=True, help="The application's name in its registry.")
-@click.option(
-    "--serial", type=int, required=True, help="A number above all earlier ones; 1 or more."
-)
+@click.option("--serial", type=IntegerIn(1), required=True, help="A number above all earlier ones.")
 @click.option(
     "--disable", multiple=True, metavar="METRIC", help="This metric records nothing. Repeatable."
 )
@@ -100,7 +101,9 @@ def keygen(out: Path) -> None:
     metavar="METRIC=SHARE",
     help="Only this share of devices, above 0, records it in a period. Repeatable.",
 )
-@click.option("--slow", type=float, default=1.0, help="A factor for upload delays and back-off.")
+@click.option(
+    "--slow", type=NumberIn(), default=1.0, help="A factor for upload delays and back-off."
+)
 @click.option("--out", type=_FILE, required=True, help="Where to write the signed document.")
 def sign(
     key: Path,
@@ -152,4 +155,4 @@ def _parse_share(text: str) -> tuple[str, float]:
     try:
         return metric, float(share)
     except ValueError:
-        raise click.BadParameter(f"{text} is not METRIC=SHARE", param_hint="--thin") from None
+        raise click.UsageError(f"--thin must be METRIC=SHARE, got {shortened(text)}") from None

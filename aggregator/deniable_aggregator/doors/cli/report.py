@@ -20,6 +20,7 @@ from deniable_aggregator.asking.dates import utc_today
 from deniable_aggregator.asking.questions import ESTIMATE, METRIC, METRICS, SERIES
 from deniable_aggregator.doors.cli.parameters import (
     STDOUT,
+    OneOf,
     complete_day,
     day,
     format_of,
@@ -57,13 +58,13 @@ NO_LIST: Final = (
 @click.option(
     "--format",
     "form",
-    type=click.Choice(list(FORMATS)),
+    type=OneOf(list(FORMATS)),
     help="What is written; left out to go by the name of the file. csv where it is printed.",
 )
 @options_of(DaysQuery, "since", "until", "without_key")
 @click.option(
     "--by",
-    type=click.Choice(PERIOD_LENGTHS),
+    type=OneOf(PERIOD_LENGTHS),
     help="One period after the other; left out for all days together.",
 )
 @candidates_option
@@ -198,12 +199,12 @@ DAYS: Final = 7
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["html", "md"]),
+    type=OneOf(["html", "md"]),
     help="What the file is; left out to go by its name.",
 )
 @click.option(
     "--compare",
-    type=click.Choice(["previous", "none"]),
+    type=OneOf(["previous", "none"]),
     default="previous",
     show_default=True,
     help="With what these days are compared: with as many days before them.",

@@ -11,6 +11,7 @@ from deniable_aggregator.doors.cli.output import json_option, print_json, print_
 from deniable_aggregator.doors.cli.server_options import progress_bar
 from deniable_aggregator.doors.cli.store_option import open_store, store_option, today
 from deniable_aggregator.keeping.audit import COMMAND_LINE
+from deniable_shared.commands.mistakes import shortened
 from deniable_shared.wire import DIGEST_BYTES
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ def _parse_version(_: click.Context, __: click.Parameter, text: str | None) -> b
     except ValueError:
         digest = b""
     if len(digest) != DIGEST_BYTES:
-        raise click.BadParameter(f"must be {2 * DIGEST_BYTES} hexadecimal digits")
+        raise click.BadParameter(
+            f"must be {2 * DIGEST_BYTES} hexadecimal digits, got {shortened(text)}"
+        )
     return digest
 
 

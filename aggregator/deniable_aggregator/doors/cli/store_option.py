@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from deniable_aggregator.asking.profiles import PROFILE, TOKEN, TOKEN_FILE
 from deniable_aggregator.doors.cli.server_options import OPTIONS
-from deniable_aggregator.keeping.settings_files import FILE_VARIABLE, load
+from deniable_aggregator.keeping.settings_files import FILE_VARIABLE, load, must_be_set
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
@@ -60,9 +60,7 @@ def _named_or_configured(
     """
     store = named or _configured_store()
     if not store and not context.resilient_parsing:
-        raise click.UsageError(
-            "--store must name the store, got nothing: give --store STORE, or set DENIABLE_STORE"
-        )
+        raise click.UsageError(must_be_set("store"))
     return store
 
 
