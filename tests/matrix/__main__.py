@@ -13,6 +13,7 @@ import tempfile
 import textwrap
 import time
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,9 +64,6 @@ class Matrix:
         print(f"{name:<16} {what:<44} {seconds:>4.0f}  {result}", flush=True)
         if failure:
             print(textwrap.indent(failure.rstrip()[-1500:], "    "), flush=True)
-            (self.folder / f"{len(list(self.folder.glob('*.failure')))}.failure").write_text(
-                failure
-            )
             if not may_fail:
                 self.failures.append(f"{name}, {what}:\n{failure}")
         return not failure
@@ -180,25 +178,16 @@ def _with_postgresql(matrix: Matrix, whole: list[Environment], with_it: set[Envi
     backups: list[str] = []
     for name, programs in postgresqls(matrix.folder).items():
         with running(programs) as server:
+            deploy = partial(matrix.deploy, server=server, programs=programs)
             for each in [each for each in whole if each in with_it]:
                 written = f"{each.name} {name}".replace(" ", "-")
                 for act in ("write", "read"):
-                    matrix.line(
-                        each.name,
-                        f"{act} on {name}",
-                        lambda act=act, each=each, written=written: matrix.deploy(
-                            act, each, written, server=server, programs=programs
-                        ),
-                    )
+                    matrix.line(each.name, f"{act} on {name}", partial(deploy, act, each, written))
+            reader = whole[-1]
             for earlier in backups:
-                matrix.line(
-                    whole[-1].name,
-                    f"{name} reads {earlier}",
-                    lambda earlier=earlier: matrix.deploy(
-                        "read", whole[-1], earlier, server=server, programs=programs
-                    ),
-                )
-            backups.append(f"{whole[-1].name} {name}".replace(" ", "-"))
+                what = f"read on {name} what {earlier} wrote"
+                matrix.line(reader.name, what, partial(deploy, "read", reader, earlier))
+            backups.append(written)
 
 
 if __name__ == "__main__":

@@ -54,9 +54,9 @@ How to read it:
   sent      the application's server has it
 
   Some answers are drawn once and used again as long as nothing changes. Once
-  such an answer is sent, it is not kept; what it can have revealed stands in its
-  place. While it waits, whoever copies this directory can often work out the
-  true value from it.
+  such an answer is sent, it is not kept; what it can have revealed stands in
+  its place. While it waits, whoever copies this directory can often work out
+  the true value from it.
 
   The bars show how much of its budget of privacy the device has spent, in the
   unit that the experts call epsilon. When a day's budget is used up, the device

@@ -33,6 +33,7 @@ COMPLETE: Final = "_DENIABLE_COMPLETE"
 
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 _HELP: Final = ("--help", "-h")
+_OPTIONS: Final = ("--help", "--version")
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -125,6 +126,8 @@ def _run_nothing(words: list[str]) -> int:
     else:
         known_names, wrong, whole = names_after([]), group, "deniable"
     kind = "option" if wrong.startswith("-") else "command"
+    if kind == "option":
+        known_names = list(_OPTIONS if whole == "deniable" else _HELP[:1])
     usage = USAGE if whole == "deniable" else f"Usage: {whole} COMMAND ..."
     raise UsageMistakeError(unknown(kind, wrong, known_names), usage, whole)
 

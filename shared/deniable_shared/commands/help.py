@@ -36,21 +36,28 @@ A server that others use, step by step:
 
     deniable plan metrics.toml
     deniable serve --store deniable.db
-    deniable keys create --store deniable.db --scope admin --application flightdeck
+    export DENIABLE_STORE=deniable.db
+    deniable keys create --scope admin --application flightdeck
     deniable metrics register metrics.toml --token TOKEN
-    deniable keys create --store deniable.db --scope write --application flightdeck
+    deniable keys create --scope write --application flightdeck
 
 The last key goes into the application, which sends reports with it. To ask:
 
-    deniable keys create --store deniable.db --scope read --application flightdeck
+    deniable keys create --scope read --application flightdeck
     deniable profiles add --server http://127.0.0.1:8787
     deniable metrics list
     deniable estimate METRIC --since -7d
 
-The exit status is 0, or 1 if something failed or was refused, or 2 if a command
-or its options are not understood, or 3 if a command that looks for something has
-found it, as its own help says. Errors are text on the error output, also with
---json: the other output has JSON or nothing.
+The exit status is
+
+    0    if it is done
+    1    if something failed or was refused, or a file cannot be read or written
+    2    if a command or its options are not understood
+    3    if a command that looks for something has found it, as its help says
+    130  if it was interrupted by Ctrl-C
+
+Errors are text on the error output, also with --json: the other output has JSON
+or nothing.
 
 To complete commands, options and the names of metrics by the tabulator key, put
 one of these lines into the file that your shell reads when it starts:

@@ -56,6 +56,18 @@ class FileProblemError(DeniableError):
         super().__init__(f"{path}: {problem}")
 
 
+def read_file(path: Path) -> bytes:
+    """The content of a file that somebody named.
+
+    Raises:
+        FileProblemError: if it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise FileProblemError(path, f"cannot be read: {error.strerror}") from None
+
+
 def must_be_given(name: str) -> str:
     """An argument or option is missing."""
     return f"{name} must be given"

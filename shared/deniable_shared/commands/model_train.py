@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
+from deniable_shared.commands.mistakes import read_file
 from deniable_shared.commands.parser import Parser
 from deniable_shared.commands.text import wrapped
 from deniable_shared.errors import ParameterError
@@ -25,7 +26,8 @@ _HELD_OUT: Final = 10
 trained on."""
 
 _ABOUT: Final = """\
-Makes a model of letters from the lines of FILE, for metrics with discover = true.
+Makes a model of letters from the lines of FILE, for metrics with
+discover = true.
 
 A metric that discovers strings codes each string in a few bits. The fewer bits
 a string takes, the fewer devices it takes to find it. The model that comes with
@@ -78,7 +80,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _add_examples(file: Path, examples: dict[bytes, float]) -> None:
-    for number, line in enumerate(file.read_bytes().splitlines(), start=1):
+    for number, line in enumerate(read_file(file).splitlines(), start=1):
         place = f"{file}:{number}"
         try:
             text, _, count = line.decode("utf-8-sig").partition("\t")

@@ -45,8 +45,8 @@ WIDTHS: Final = (1e-100, 1e100)
 _ABOUT: Final = """\
 Says what the metrics of FILE will show, or one metric given by options.
 
-With --share it says how many devices tell a value that so many of them have from
-zero; without --devices the plan is then for as many.
+With --share it says how many devices tell a value that so many of them have
+from zero; without --devices the plan is then for as many.
 
 For each: the mechanism and why; the size of a report; how wide intervals will
 be; which shares will be detected; and what reporting again and again costs; of

@@ -177,7 +177,7 @@ def test_days_may_be_relative(asked, service):
         (("change", "theme", "--before", "-7d..", "--after", "-3d.."), 2, "must not overlap"),
         (("health", "--server", "example.org"), 2, "beginning with http:// or https://"),
         (("estimate", "theme", "--picture", "out.pdf"), 2, "must end in .html, .png, .svg"),
-        (("estimate", "theme", "--picture", "absent/out.svg"), 2, "there is no folder 'absent'"),
+        (("estimate", "theme", "--picture", "absent/out.svg"), 1, "out.svg: cannot be written"),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
 )

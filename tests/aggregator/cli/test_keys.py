@@ -125,7 +125,10 @@ def test_a_token_is_alone_on_the_output(run, target):
         (("exclude", "0" * 12), "there is no key"),
         (("include", "{id}"), "is not excluded"),
         (("rotate", "{id}", "--overlap-days", "366"), "must be an integer in [0, 365], got '366'"),
-        (("rotate", "{id}", "--expires", "tomorrow"), "'tomorrow' is not a day such as"),
+        (
+            ("rotate", "{id}", "--expires", "tomorrow"),
+            "must be a day such as 2026-01-31, got 'tomorrow'",
+        ),
         (("rotate", "{id}", "--expires", "2020-01-31"), "expires must be between"),
         (("create", *KEY, "--expires", "2020-01-31"), "expires must be between"),
         (("create", *KEY, "--label", "a\nb"), "label must be"),

@@ -146,7 +146,7 @@ def test_reports_that_were_left_out_are_said_in_every_format_and_their_key_in_no
         (("--page", "site"), "--page is made of an export"),
         (("--public-key", "x"), "--public-key is for --from"),
         (("--from", __file__, "--page", "site"), "--from is given with --page, --public-key and"),
-        (("--format", "pdf"), "'pdf' is not one of"),
+        (("--format", "pdf"), "--format must be one of csv, json, md, html, got 'pdf'"),
         (("--minimum", "0"), "must be an integer of at least 1, got '0'"),
         (("theme",), "METRIC must be different ones"),
     ],
@@ -160,4 +160,4 @@ def test_options_that_make_no_sense_are_refused(publish, options, wrong):
 def test_a_metric_or_an_export_must_be_given(publish):
     done = publish()
     assert done.exit_code == 2
-    assert "give a METRIC, or --from with an export" in done.stderr
+    assert "METRIC must be given, or --from with an export" in done.stderr

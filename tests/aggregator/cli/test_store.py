@@ -62,7 +62,7 @@ def test_a_command_without_a_store_says_how_to_name_it(monkeypatch, command):
         monkeypatch.delenv(variable, raising=False)
     done = CliRunner().invoke(deniable, command)
     assert done.exit_code == 2
-    assert "--store must name the store, got nothing: give --store STORE" in done.stderr
+    assert "store must be set: by --store, DENIABLE_STORE or a file" in done.stderr
 
 
 @pytest.fixture

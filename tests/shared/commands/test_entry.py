@@ -160,8 +160,8 @@ def test_without_a_command_there_is_help_and_status_2(words, heading):
     [
         (("estimat",), "No such command 'estimat'. Did you mean 'estimate'?"),
         (("metrics", "shw"), "No such command 'shw'. Did you mean 'show'?"),
-        (("--verbose",), "No such option '--verbose'."),
-        (("plan", "--vales"), "unrecognized arguments: --vales"),
+        (("--verbose",), "No such option '--verbose'. Did you mean '--version'?"),
+        (("plan", "--vales"), "No such option '--vales'. Did you mean '--values'?"),
     ],
 )
 def test_a_mistake_is_explained_beside_the_output(words, message):

@@ -82,8 +82,8 @@ def test_a_folder_that_is_not_there_is_said_in_one_line():
 @pytest.mark.parametrize("name", ["9lives", "Flightdeck", "", "a" * 65, 'x"\ny'])
 def test_a_name_that_no_application_can_have_is_refused(name, folder):
     refused = run("init", "--application", name)
-    assert refused.exit_code == 1
-    assert "application must be a name matching" in refused.stderr
+    assert refused.exit_code == 2
+    assert "--application must be a name matching" in refused.stderr
     assert not (folder / "metrics.toml").exists()
 
 

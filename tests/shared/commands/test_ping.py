@@ -101,8 +101,8 @@ def test_a_server_that_hangs_is_waited_for_only_so_long():
 )
 def test_what_is_no_address_is_refused_and_not_quoted(server):
     done = ping("--server", server)
-    assert done.exit_code == 1
-    assert done.output.startswith("Error: server must be an address such as http://127.0.0.1:8787")
+    assert done.exit_code == 2
+    assert "\nError: server must be an address such as http://127.0.0.1:8787" in done.output
     assert "secret" not in done.output
 
 

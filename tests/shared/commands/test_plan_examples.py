@@ -113,7 +113,7 @@ def test_a_file_of_examples_is_read_line_by_line_and_any_character_is_shown(tmp_
     assert "red<U+001B>" in output
     missing = run(*DISCOVERING, "--examples", tmp_path / "none.txt")
     assert missing.exit_code != 0
-    assert "none.txt cannot be read" in missing.output
+    assert "none.txt: cannot be read: No such file or directory\n" in missing.output
 
 
 def test_no_line_is_wider_than_80_columns():

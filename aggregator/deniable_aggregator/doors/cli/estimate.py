@@ -49,13 +49,14 @@ def estimate(answer: Answer, *, largest_first: bool, explain: bool) -> None:
     Which interval is which (--interval), all at 95%:
 
     \b
-        one     covers one value that you had in mind before looking. The default for
-                whole metrics and lists of values.
-        all     covers all values asked for together (Bonferroni): for "none of these
-                is above 1%". Wider.
-        picked  covers 95% of the values shown, although they are shown because their
-                estimates are large (false coverage rate). The default with --top and
-                --detected. Plain intervals of such values cover less.
+        one     covers one value that you had in mind before looking. The
+                default for whole metrics and lists of values.
+        all     covers all values asked for together (Bonferroni): for "none
+                of these is above 1%". Wider.
+        picked  covers 95% of the values shown, although they are shown because
+                their estimates are large (false coverage rate). The default
+                with --top and --detected. Plain intervals of such values cover
+                less.
 
     Where few reports are expected, intervals are exact binomial ones. They allow for the noise of
     the very devices that reported; --margin noise-and-sampling adds the error of having drawn these
@@ -82,7 +83,7 @@ def estimate(answer: Answer, *, largest_first: bool, explain: bool) -> None:
     \b
         deniable estimate theme
         deniable estimate emoji --candidates list:emoji --top 20
-        deniable estimate emoji --candidates list:emoji --candidates mine.txt --top 20
+        deniable estimate emoji --candidates list:emoji --candidates mine.txt
         deniable lists countries | deniable estimate country --candidates -
         deniable estimate carrier --combined AA,DL --margin noise-and-sampling
         deniable estimate theme --segment beta
@@ -128,7 +129,8 @@ def change(asked: Asked[ChangeQuery, Answer], fail_if_changed: bool) -> None:
     --combined share the level of 5%: with two of them each has 2.5%.
 
     \b
-        deniable change theme --before 2026-01-01..2026-01-31 --after 2026-02-01..2026-02-28
+        deniable change theme --before 2026-01-01..2026-01-31 \\
+            --after 2026-02-01..2026-02-28
         deniable change theme --before -14d..-8d --after -7d..yesterday
         deniable change startup_seconds --before 2026-01-05..2026-01-11 \\
             --after 2026-01-12..2026-01-18 --quantile 0.95 --fail-if-changed
@@ -178,7 +180,7 @@ def series(asked: Asked[SeriesQuery, Answer]) -> None:
 
     \b
         deniable series theme --by week
-        deniable series emoji --value 🐝 --value 🌻 --since 2026-01-01 --picture emoji.svg
+        deniable series emoji --value 🐝 --value 🌻 --picture emoji.svg
         deniable series theme --by week --since -8w --alarm
         deniable series startup_seconds --by month --quantile 0.5 --quantile 0.95
     """  # noqa: D301  click reads the backslash as a sign

@@ -173,9 +173,8 @@ def _parse_head(text: str) -> bytes:
     except ValueError:
         head = b""
     if len(head) != HASH_BYTES:
-        raise click.BadParameter(
-            f"must be {2 * HASH_BYTES} hexadecimal digits, got {shortened(text)}"
-        )
+        wanted = f"{2 * HASH_BYTES} hexadecimal digits"
+        raise click.UsageError(f"--head must be {wanted}, got {shortened(text)}")
     return head
 
 

@@ -112,7 +112,7 @@ def lists(
     \b
         deniable lists
         deniable estimate emoji --candidates list:emoji --top 20
-        deniable lists locales | grep ^de | deniable estimate locale --candidates -
+        deniable lists locales | grep ^de > mine.txt
         deniable lists saved:products --save products.txt
         deniable estimate search_term --candidates saved:products
         deniable lists --saved

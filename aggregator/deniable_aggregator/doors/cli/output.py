@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from deniable_aggregator.doors.cli.parameters import require_folder
 from deniable_shared.characters import visible_json
 from deniable_shared.commands.ascii import ascii_json, ascii_only
-from deniable_shared.commands.mistakes import FileProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -35,8 +35,7 @@ def _check_picture(
 
     if path.suffix.lower() not in SUFFIXES:
         raise click.BadParameter(f"must end in {', '.join(SUFFIXES)}, got {str(path)!r}")
-    if not path.parent.is_dir():
-        raise FileProblemError(path, "cannot be written: there is no folder of this name")
+    require_folder(path)
     check_picture(path)
     return path
 

@@ -134,6 +134,21 @@ class _ReadableFile(click.Path):
 READABLE_FILE: Final = _ReadableFile(path_type=Path)
 """The type of an argument or option that names a file to read."""
 
+
+def require_folder(path: Path) -> None:
+    """Refuses a file that cannot be written, before anything is asked.
+
+    Args:
+        path: a new file, or an earlier one.
+
+    Raises:
+        FileProblemError: if its folder is not there.
+    """
+    if not path.parent.is_dir():
+        problem = f"cannot be written: there is no folder {str(path.parent)!r}"
+        raise FileProblemError(path, problem)
+
+
 STDOUT: Final = Path("-")
 """Stands for what is printed."""
 

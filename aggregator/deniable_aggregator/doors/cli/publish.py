@@ -159,15 +159,16 @@ def publish(
     Exit status:
         0   written
         1   not written: a question failed, or there are too few reports
-        3   written, but reports are suspicious, or keys differ: look before handing it on
+        3   written, but reports are suspicious, or keys differ: look first
 
     \b
         deniable publish theme
-        deniable publish theme --minimum 500 --since -4w --until yesterday -o theme.html
+        deniable publish theme --minimum 500 --since -4w -o theme.html
         deniable publish emoji --candidates list:emoji --format csv
         deniable publish theme browser --export export.json --key private.pem
         deniable publish --from export.json --page site --public-key BASE64
-        cd site && find . -type f -printf '%P\\n' | xargs sha256sum | LC_ALL=C sort | sha256sum
+        cd site && find . -type f -printf '%P\\n' | xargs sha256sum \\
+            | LC_ALL=C sort | sha256sum
     """  # noqa: D301  click reads the backslash as a sign
     if signed is not None:
         if page is None or _others_given(context):
@@ -217,7 +218,7 @@ def _check_options(given: Mapping[str, Any]) -> None:
     """Refuses options that make no sense together, where a server is asked."""
     metrics, export = given["metrics"], given["export"]
     if not metrics:
-        raise click.UsageError("give a METRIC, or --from with an export")
+        raise click.UsageError("METRIC must be given, or --from with an export")
     if len(set(metrics)) != len(metrics):
         raise click.UsageError(f"METRIC must be different ones, got {', '.join(metrics)}")
     if given["public_key"] is not None:

@@ -77,9 +77,8 @@ def keygen(out: Path) -> None:
     try:
         descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise FileProblemError(
-            out, "exists, and nothing is overwritten. Name a new file."
-        ) from None
+        problem = "exists, and nothing is overwritten. Name a new file."
+        raise FileProblemError(out, problem) from None
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
     click.echo(f"wrote the private key to {out}; the public key, as the registry has it:", err=True)

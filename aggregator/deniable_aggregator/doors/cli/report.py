@@ -26,6 +26,7 @@ from deniable_aggregator.doors.cli.parameters import (
     format_of,
     new_file,
     output_option,
+    require_folder,
 )
 from deniable_aggregator.doors.cli.question_options import candidates_option, options_of
 from deniable_aggregator.doors.cli.server_options import ShowProgress, progress_bar, source_options
@@ -89,7 +90,7 @@ def export(
 
     \b
     Exit status:
-        0   written; metrics without reports or without a list of values may be left out
+        0   written; metrics without reports, or a list of values, may be left out
         1   written, but a question failed; or not written, and the error says why
 
     \b
@@ -234,13 +235,13 @@ def report(
     Exit status:
         0   written
         1   written, but a question failed; or not written, and the error says why
-        3   written, but the reports of a metric are suspicious: look before sending it on
+        3   written, but reports of a metric are suspicious: look first
 
     \b
         deniable report week.html
         deniable report september.html --since 2026-09-01 --until 2026-09-30
         deniable report week.md --metric theme --metric browser --compare none
-        deniable report week.html && mail -s "Telemetry" -A week.html team@example.org
+        deniable report week.html && mail -s Week -A week.html team@example.org
     """  # noqa: D301  click reads the backslash as a sign
     from deniable_aggregator.media.report import write_report
 
@@ -252,6 +253,7 @@ def report(
         )
     if form is None and out.suffix.lower() not in (".html", ".htm", ".md", ".markdown"):
         raise click.UsageError(f"OUT must end in .html or .md, or give --format; got '{out}'")
+    require_folder(out)
     with progress_bar("report") as show:
         written = write_report(
             source,

@@ -32,7 +32,7 @@ RETRY_SECONDS: Final = 0.5
 @click.option("--rebuild", is_flag=True, help="Write all periods again, also those that are right.")
 @json_option
 def write_estimates(store: str, *, rebuild: bool, as_json: bool) -> None:
-    r"""Writes what is due into the SQL table estimates.
+    """Writes what is due into the SQL table estimates.
 
     A server does so by itself when a day is over, and after whatever changes answers about past
     days. This command is for whoever does not want to wait, or has no server running. The table has
@@ -41,9 +41,9 @@ def write_estimates(store: str, *, rebuild: bool, as_json: bool) -> None:
     then writes what is left.
 
     \b
-    deniable store estimates --store deniable.db
-    sqlite3 'file:deniable.db?mode=ro' 'SELECT * FROM latest_estimates'
-    """
+        deniable store estimates --store deniable.db
+        sqlite3 'file:deniable.db?mode=ro' 'SELECT * FROM latest_estimates'
+    """  # noqa: D301  click reads the backslash as a sign
     with open_store(store) as opened, progress_bar("estimating") as progress:
         written = _write(opened, progress, rebuild=rebuild)
     if as_json:
@@ -86,14 +86,14 @@ def _write(store: Store, progress: ShowProgress, *, rebuild: bool) -> Written:
 @click.argument("role")
 @json_option
 def allow_reader(store: str, role: str, as_json: bool) -> None:
-    r"""Lets ROLE, of PostgreSQL, read the table estimates and the view latest_estimates.
+    """Lets ROLE, of PostgreSQL, read the table estimates and the view latest_estimates.
 
     It may read no keys and no reports. The role must exist; a role that may read more is refused.
 
     \b
-    psql -c "CREATE ROLE grafana LOGIN PASSWORD '...'"
-    deniable store reader grafana --store postgresql://deniable@db.example.org/deniable
-    """
+        psql -c "CREATE ROLE grafana LOGIN PASSWORD '...'"
+        deniable store reader grafana --store postgresql://db.example.org/deniable
+    """  # noqa: D301  click reads the backslash as a sign
     from deniable_aggregator.keeping.store.summary import READABLE
     from deniable_aggregator.keeping.store.summary import allow_reader as allow
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from deniable_shared.commands.mistakes import read_file
 from deniable_shared.errors import ParameterError
 from deniable_shared.installed import InstalledFiles, digest_of
 
@@ -20,10 +21,10 @@ def certified_files(path: Path) -> InstalledFiles:
 
     Raises:
         ParameterError: if it is no certificate, or its digest is not that of its files.
-        OSError: if it cannot be read.
+        FileProblemError: if it cannot be read.
     """
     try:
-        content: Any = json.loads(path.read_bytes())
+        content: Any = json.loads(read_file(path))
         installed = content["installed"]
         version, files, digest = (installed[name] for name in ("version", "files", "digest"))
         is_valid = isinstance(version, str) and all(
