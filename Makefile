@@ -56,11 +56,11 @@ SHARE_rest := tests $(addprefix --ignore=,tests/aggregator tests/analysis tests/
 	tests/end_to_end tests/privacy tests/shared)
 
 # Which tests a PART of `make test` selects.
-SELECT_fast := -m "not (service or statistics or slow)"
+SELECT_plain := -m "not (service or statistics or slow)"
 SELECT_ := -m "not slow"
 SELECT_slow := -m slow
 SELECT_all :=
-ALONE := accountant audits spark superset
+ALONE := accountant audits matrix spark superset
 BENCHMARKS := accuracy discovery sdk soak storage
 
 one_of = $(if $(filter-out $(1),$(PART)),$(error PART must be one of $(sort $(1)), got '$(PART)'))
@@ -76,8 +76,8 @@ help: ## print this list
 demo: $(VENV)/.demo ## run the whole road on real data; KEEP=1 leaves the server running
 	@$(BIN)/python -m demo $(if $(KEEP),--keep)
 
-test: ## run all but the slow tests; PART=fast, slow, all, browser and others: see CONTRIBUTING.md
-	$(call one_of,fast slow all $(SHARES) $(ALONE))
+test: ## run all but the slow tests; PART=plain, slow, all, browser and others: see CONTRIBUTING.md
+	$(call one_of,plain slow all $(SHARES) $(ALONE))
 	@$(MAKE) $(JOBS) .test
 
 check: $(VENV)/.dev ## lint, formatting, types and import contracts
@@ -138,6 +138,10 @@ $(SHARES:%=.share-%): .share-%: $(VENV)/.test
 # Runs costly audits and records with which sources they passed, so that CI need not run them again.
 .test-audits: $(VENV)/.test
 	@$(BIN)/python -m tests.audits
+
+# Runs a deployment with many versions of what it needs, in environments that uv makes.
+.test-matrix: $(VENV)/.test
+	@$(BIN)/python -m tests.matrix
 
 # Needs Java 17 and 900 MB.
 .test-spark: $(SPARK)/.spark

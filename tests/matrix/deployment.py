@@ -44,6 +44,7 @@ ASKED = tuple(metric for metric in VALUES if metric not in LISTS)
 """Metrics that need no list of values."""
 
 BACKUP = "backup"
+UNAVAILABLE = 503
 
 _random = np.random.default_rng(1)
 COUNTERS = tuple(
@@ -114,6 +115,8 @@ def read(folder: Path, store: str, devices: str) -> None:
 
 def ask(site: Site, token: str, period: tuple[str, str]) -> Iterator[tuple[str, Any]]:
     """Every question about closed days, each by its command; some over HTTP, too."""
+    while site.get("/v1/metrics/crash/estimate", token)[0] == UNAVAILABLE:
+        pass  # what answers questions is still starting, and the server waits for it
     days = ("--since", period[0], "--until", period[1])
     for metric in VALUES:
         values = ("--candidates", LISTS[metric]) if metric in LISTS else ()
