@@ -76,6 +76,15 @@ def test_the_table_has_every_dependency_with_its_extras_and_no_other():
     assert {name: {*row[0].split(", ")} for name, row in INSTALLED.items()} == used
 
 
+def test_an_upper_bound_has_its_reason():
+    for extra in set(DECLARED) - set(sbom.NOT_INSTALLED):
+        for text in DECLARED[extra]:
+            requirement = Requirement(text)
+            if "<" in text and requirement.name != "deniable":
+                bounds = text.partition("]")[2] or text.removeprefix(requirement.name)
+                assert f"`{bounds}`: " in INSTALLED[requirement.name][-1], text
+
+
 def test_every_dependency_has_its_reasons():
     assert [name for name, row in INSTALLED.items() if not all(row[1:])] == []
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +23,9 @@ WHEEL_OF_POSTGRESQL = "pgserver"
 """A package that brings a PostgreSQL server, of another version than Debian's."""
 
 
+_UPPER_BOUND = re.compile(r",<[^,;]+")
+
+
 class FailedError(Exception):
     """What a program said that has failed."""
 
@@ -33,7 +38,8 @@ class Environment(NamedTuple):
         python: the interpreter.
         resolution: which versions uv chooses: "highest", or "lowest-direct" for the lowest that
             pyproject.toml declares.
-        prereleases: whether versions that are not final are chosen, too.
+        prereleases: whether versions that are not final are chosen, too, and upper bounds of
+            pyproject.toml do not count: so it is seen what they are for, and when they can go.
         extras: of pyproject.toml.
     """
 
@@ -52,14 +58,24 @@ class Environment(NamedTuple):
         """Makes it anew, with Deniable as its users install it."""
         python = self.interpreter
         succeed(UV, "venv", "-q", "--clear", "-p", self.python, FOLDER / self.name)
-        requirements = FOLDER / self.name / "requirements.txt"
+        wanted = FOLDER / self.name / "requirements.in"
+        wanted.write_text("\n".join(self.requirements()), encoding="utf-8")
+        requirements = wanted.with_suffix(".txt")
         command = [UV, "pip", "compile", "-q", "--resolution", self.resolution, "-p", python]
-        command += [word for extra in self.extras for word in ("--extra", extra)]
         command += ["--prerelease", "allow"] if self.prereleases else []
-        succeed(*command, "-o", requirements, ROOT / "pyproject.toml")
+        succeed(*command, "-o", requirements, wanted)
         install = (UV, "pip", "install", "-q", "--python", python)
         succeed(*install, "-r", requirements)
         succeed(*install, "--no-deps", wheel())
+
+    def requirements(self) -> list[str]:
+        """What pyproject.toml declares for the extras."""
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+        declared = [*project["dependencies"]]
+        for extra in self.extras:
+            declared += project["optional-dependencies"][extra]
+        others = [each for each in declared if not each.startswith("deniable[")]
+        return [_UPPER_BOUND.sub("", each) if self.prereleases else each for each in others]
 
     def versions(self) -> dict[str, str]:
         """What is installed, package by package."""

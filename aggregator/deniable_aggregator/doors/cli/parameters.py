@@ -8,6 +8,7 @@ The functions are types of options: click calls them with what was typed.
 from __future__ import annotations
 
 import math
+import os
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
@@ -123,7 +124,7 @@ class _ReadableFile(click.Path):
         Raises:
             FileProblemError: if there is no file that can be read.
         """
-        path = Path(super().convert(value, param, ctx))
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
         try:
             with path.open("rb"):
                 return path

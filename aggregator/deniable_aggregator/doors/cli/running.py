@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _HELP: Final = ("--help", "-h")
-_SETTINGS: Final = {"help_option_names": list(_HELP), "allow_extra_args": True}
 
 _NEXT: Final = {
     "candidates_needed": " Give --candidates FILE, with one value per line, or --candidates "
@@ -60,7 +59,9 @@ def run(command: click.Command, words: Sequence[str], name: str) -> int:
             raise UsageMistakeError(problem, f"Usage: {whole} COMMAND ...", whole)
         command, whole = command.commands[word], f"{whole} {word}"
     try:
-        with command.make_context(whole, arguments, **_SETTINGS) as context:
+        with command.make_context(
+            whole, arguments, help_option_names=list(_HELP), allow_extra_args=True
+        ) as context:
             if context.args:
                 context.fail(unexpected(context.args[0]))
             command.invoke(context)
@@ -87,7 +88,7 @@ def run(command: click.Command, words: Sequence[str], name: str) -> int:
 
 def print_help(group: click.Group, whole: str) -> None:
     """Prints the help of a group."""
-    click.echo(group.get_help(click.Context(group, info_name=whole, **_SETTINGS)))
+    click.echo(group.get_help(click.Context(group, info_name=whole)))
 
 
 def _in_words(error: click.UsageError, command: click.Command) -> str:
