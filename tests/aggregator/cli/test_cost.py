@@ -191,7 +191,7 @@ def test_one_day_has_no_picture(registry):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--delta", "nan"), "must be a number in [0, 1), got nan"),
+        (("--delta", "nan"), "must be a number, got 'nan'"),
         (("--delta", "1"), "must be a number in [0, 1), got 1.0"),
         (("--delta", "-1e-9"), "must be a number in [0, 1), got -1e-09"),
         (("--days", "0"), "must be an integer in [1, "),

@@ -186,9 +186,16 @@ def test_what_is_shown_can_be_read_by_people_and_programs():
 
 def test_problems_are_lines_without_a_traceback():
     done = run("show", "--port", "x", "--accept-days", "-1")
+    assert done.exit_code == 2
+    problems = done.output.partition("Error: ")[2]
+    assert problems.startswith("port must be an integer")
+    assert len(problems.splitlines()) == 2
+
+
+def test_what_a_variable_or_a_file_says_wrongly_is_a_failure():
+    done = run("show", "--port", "8000", env={"DENIABLE_ACCEPT_DAYS": "-1"})
     assert done.exit_code == 1
-    assert done.output.startswith("Error: port must be an integer")
-    assert len(done.output.splitlines()) == 2
+    assert done.output.startswith("Error: accept_days must be an integer")
 
 
 def test_the_example_shows_the_defaults():
@@ -214,6 +221,6 @@ def test_serve_has_an_option_for_every_setting():
 
 def test_serve_says_what_is_wrong_before_it_does_anything():
     done = CliRunner().invoke(deniable, ["serve", "--threads", "0"], env={"DENIABLE_STORE": ""})
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "threads must be" in done.output
     assert "store must be set" in done.output

@@ -224,7 +224,7 @@ def test_a_sketch_for_more_devices_than_its_rows_serve_says_so():
             "--range belongs to --type number and distribution",
         ),
         (("--type", "boolean", "--epsilon", "nan"), "epsilon must be a number in [0.01, 8]"),
-        (("--type", "boolean", "--epsilon", "much"), "--epsilon: must be a number, got 'much'"),
+        (("--type", "boolean", "--epsilon", "much"), "--epsilon must be a number, got 'much'"),
         (
             ("--type", "category", "--values", "5000", "--epsilon", "1"),
             "a category has at most 1,024 values",
