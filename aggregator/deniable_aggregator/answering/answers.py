@@ -14,6 +14,13 @@ from msgspec.structs import replace
 
 from deniable_aggregator.answering.answering import Answerer, Asked, answers, answers_in_rows
 from deniable_aggregator.answering.change import change
+from deniable_aggregator.answering.comparability import (
+    Chosen,
+    choose_versions,
+    compare_versions,
+    followed_versions,
+    left_out_notices,
+)
 from deniable_aggregator.answering.estimation.each_version import each_version
 from deniable_aggregator.answering.estimation.estimator import estimate
 from deniable_aggregator.answering.estimation.inputs import (
@@ -26,7 +33,7 @@ from deniable_aggregator.answering.estimation.shares import ShareEstimate
 from deniable_aggregator.answering.integrity import report
 from deniable_aggregator.answering.integrity.examiner import FAMILY_P
 from deniable_aggregator.answering.integrity.slice_medians import MEANING
-from deniable_aggregator.answering.metrics import list_metrics, metric_details
+from deniable_aggregator.answering.metrics import list_metrics, metric_details, newest_first
 from deniable_aggregator.answering.overview import all_metrics_health
 from deniable_aggregator.answering.reader import require_values
 from deniable_aggregator.answering.requests import ProblemError, estimate_refused
@@ -34,7 +41,6 @@ from deniable_aggregator.answering.review import (
     HEALTH_CELLS,
     SIMULATED,
     Review,
-    of_newest_type,
     pending_notices,
 )
 from deniable_aggregator.answering.series import MAX_PERIODS, calendar_periods, series
@@ -47,6 +53,7 @@ from deniable_aggregator.answers.questions import (
     DaysQuery,
     EstimateQuery,
     SeriesQuery,
+    ValueLists,
     given_parameters,
 )
 from deniable_aggregator.answers.row import EstimateTable, EstimateTableQuery, Row
@@ -61,6 +68,7 @@ from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from datetime import date
 
     from msgspec import Struct
 
@@ -70,6 +78,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.answers.registry_history import RegistryHistory
     from deniable_aggregator.keeping.parts import Parts
+    from deniable_shared.spec import Spec
 
 __all__ = [
     "Answerer",
@@ -123,12 +132,12 @@ class _Read:
     Attributes:
         reported: which there are, of each range of days.
         pending: how many wait to be counted.
-        notices: of those that are left out, as their type is another.
+        newest_first: the versions.
     """
 
     reported: Sequence[MetricReports]
     pending: int
-    notices: Sequence[Notice]
+    newest_first: Sequence[Spec]
 
     @classmethod
     def by(cls, of: Answerer, asked: Asked[Any]) -> _Read:
@@ -142,15 +151,28 @@ class _Read:
             asked.application, asked.name, query.without_key, query.version
         )
         require_values(metric.specs, asked.lists)
-        reported, left_out = of_newest_type(*(of.reader.read(metric, each) for each in asked.days))
-        require_values([spec for each in reported for spec in each.specs], asked.lists)
-        return cls(reported, of.reader.pending(metric), left_out)
+        reported = [of.reader.read(metric, each) for each in asked.days]
+        versions = [entry.spec for entry in newest_first(metric.entries)]
+        return cls(reported, of.reader.pending(metric), versions)
+
+
+def _only(reported: MetricReports, chosen: Chosen, lists: ValueLists) -> MetricReports:
+    """The reports of the versions that are answered.
+
+    Raises:
+        ProblemError: if values must be listed.
+    """
+    kept = reported.only(chosen.kept)
+    require_values(kept.specs, lists)
+    return kept
 
 
 @answers(questions.ESTIMATE)
 def _estimate(of: Answerer, asked: Asked[EstimateQuery]) -> Answer:
     query, read = asked.query, _Read.by(of, asked)
-    (reported,) = read.reported
+    (everything,) = read.reported
+    chosen = choose_versions(of.reader.collect(everything, *asked.days), read.newest_first)
+    reported = _only(everything, chosen, asked.lists)
     tallies = of.reader.collect(reported, *asked.days)
     request = EstimateRequest(query, asked.lists)
     alone: Sequence[Measured] = ()
@@ -163,14 +185,18 @@ def _estimate(of: Answerer, asked: Asked[EstimateQuery]) -> Answer:
     review = of.reviewer.review(reported)
     head = result.head(review.head(asked.application, read.pending))
     say_periods(head, reported.specs, reported.by_day)
-    # Of a segment, and of bins that differ, some reports are left out.
+    head.left_out_reports += chosen.reports_left_out
+    # Of a segment, and of versions that do not add up, some reports are left out.
     head.periods[0].reports = head.reports
     answer = Answer(
         head=head,
         question=_question("estimate", query),
         numbers=[*result.numbers(), *alone],
         notices=ordered_notices(
-            review.notices, pending_notices(read.pending), result.notices, read.notices
+            review.notices,
+            pending_notices(read.pending),
+            result.notices,
+            left_out_notices(chosen.left_out, reported.specs[0]),
         ),
     )
     if isinstance(result, ShareEstimate):
@@ -202,15 +228,24 @@ def _add_robust_checks(of: Answerer, answer: Answer, review: Review) -> None:
 @answers(questions.SERIES)
 def _series(of: Answerer, asked: Asked[SeriesQuery]) -> Answer:
     read = _Read.by(of, asked)
-    (reported,) = read.reported
-    periods = _periods(reported, asked.query)
+    (everything,) = read.reported
+    periods = _periods(everything, asked.query)
+    followed = followed_versions(of.reader.collect(everything, *asked.days), read.newest_first)
+    versions = frozenset(spec.digest for spec in followed.versions)
+    left_out = [
+        (spec, sum(everything.by_day[spec.digest].values()))
+        for spec in everything.specs
+        if spec.digest not in versions
+    ]
+    reported = _only(everything, Chosen(versions, left_out), asked.lists)
     try:
         result = series(
-            lambda period: of.reader.collect(reported, period),
+            lambda period: of.reader.collect(everything, period),
             reported.specs,
             periods,
             asked.query,
             asked.lists,
+            newest_first=read.newest_first,
         )
     except ParameterError as error:
         raise estimate_refused(error) from None
@@ -224,7 +259,10 @@ def _series(of: Answerer, asked: Asked[SeriesQuery]) -> Answer:
         numbers=result.numbers(),
         checks=result.checks(review.days),
         notices=ordered_notices(
-            review.notices, pending_notices(read.pending), result.notices, read.notices
+            review.notices,
+            pending_notices(read.pending),
+            result.notices,
+            left_out_notices(left_out, reported.specs[0]),
         ),
     )
 
@@ -246,12 +284,18 @@ def _periods(reported: MetricReports, query: SeriesQuery) -> list[DayRange]:
 @answers(questions.CHANGE)
 def _change(of: Answerer, asked: Asked[ChangeQuery]) -> Answer:
     read = _Read.by(of, asked)
-    before, after = map(of.reader.collect, read.reported, asked.days)
+    whole = [*map(of.reader.collect, read.reported, asked.days)]
     try:
+        versions = compare_versions(*whole, read.newest_first, _first_days(read.reported))
+        reported = [
+            _only(side, chosen, asked.lists)
+            for side, chosen in zip(read.reported, (versions.before, versions.after), strict=True)
+        ]
+        before, after = map(of.reader.collect, reported, asked.days)
         result = change(before, after, ChangeRequest(asked.query, asked.lists))
     except ParameterError as error:
         raise estimate_refused(error) from None
-    first, second = map(of.reviewer.review, read.reported)
+    first, second = map(of.reviewer.review, reported)
     head = result.head(
         second.head(asked.application, read.pending),
         asked.query.periods(),
@@ -264,13 +308,22 @@ def _change(of: Answerer, asked: Asked[ChangeQuery]) -> Answer:
         question=_question("change", asked.query),
         numbers=result.numbers(),
         notices=ordered_notices(
-            read.notices,
+            versions.notices,
             _of_period("Before", first),
             _of_period("After", second),
             pending_notices(read.pending),
             result.notices,
         ),
     )
+
+
+def _first_days(sides: Sequence[MetricReports]) -> dict[bytes, date]:
+    """The first day with reports of each version, by digest."""
+    days: dict[bytes, int] = {}
+    for side in sides:
+        for digest, reports in side.by_day.items():
+            days[digest] = min(days.get(digest, min(reports)), min(reports))
+    return {digest: day_of(day) for digest, day in days.items()}
 
 
 def _of_period(when: str, review: Review) -> list[Notice]:

@@ -15,6 +15,7 @@ from deniable_aggregator.answering.metrics import newest_first, newest_registrat
 from deniable_aggregator.answering.requests import ProblemError
 from deniable_aggregator.answers.answer import Head, Period
 from deniable_aggregator.answers.common import (
+    QUIET_DAYS,
     Days,
     IntegritySummary,
     KeyLeftOut,
@@ -22,6 +23,7 @@ from deniable_aggregator.answers.common import (
     Release,
     Run,
     ordered_notices,
+    runs,
 )
 from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, day_of
 from deniable_aggregator.answers.words import VERSION_LETTERS
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answering.estimation.inputs import MetricReports
     from deniable_aggregator.keeping.catalog import CatalogEntry, MetricCatalog
     from deniable_aggregator.keeping.store import Store, StoredKey
+    from deniable_shared.periods import Every
 
 
 def covered_days(
@@ -45,6 +48,7 @@ def covered_days(
     *,
     today: date,
     accept_days: int,
+    every: Every = "day",
 ) -> Days:
     """Which days an answer covers, and what is special about them.
 
@@ -55,14 +59,20 @@ def covered_days(
         first_days: the first day of each version, also before these days.
         today: the server's day.
         accept_days: for how many days a day stays open for reports.
+        every: how often devices report, as the newest version says.
     """
     with_reports = [day_of(epoch) for epoch in reported.reported_days]
+    aside = {each.epoch for each in reported.left_out if each.reports} | set(reported.set_aside)
+    left_out = sorted(day_of(epoch) for epoch in aside.difference(reported.reported_days))
     asked = reported.days
-    since, until = with_reports[0], with_reports[-1]
+    counted = [*with_reports, *map(day_of, reported.set_aside)]
+    since, until = min(counted), max(counted)
     if asked.since != FIRST_DAY:
         since = min(since, max(asked.since, day_of(min(first_days.values()))))
     if asked.until != LAST_DAY:
         until = max(until, min(asked.until, today))
+    left_out = [day for day in left_out if since <= day <= until]
+    none_due = [] if every == "day" else _none_due(every, with_reports, since, until)
     opened = max(since, today - timedelta(accept_days))
     not_checked = set(reported.reported_days) - {day.epoch for day in examination.days}
     return Days(
@@ -70,7 +80,9 @@ def covered_days(
         until=until,
         covered=(until - since).days + 1,
         reported=len(with_reports),
-        missing=list(_gaps(with_reports, since, until)),
+        missing=list(_gaps(sorted({*with_reports, *left_out, *none_due}), since, until)),
+        left_out=runs(left_out),
+        none_due=runs(day for day in none_due if day not in left_out),
         incomplete=[day for day in with_reports if day >= today]
         or ([today] if since <= today <= until else []),
         open_since=opened if opened <= until else None,
@@ -78,8 +90,19 @@ def covered_days(
         suspicious=sorted({day_of(day.epoch) for day in examination.failing_days}),
         uneven=sorted({day_of(epoch) for each in contrasts for epoch in each.epochs}),
         not_checked=len(not_checked),
+        not_looked_at=runs(map(day_of, sorted(not_checked))),
         keys_left_out=_keys_left_out(reported),
     )
+
+
+def _none_due(
+    every: Every, with_reports: Sequence[date], since: date, until: date
+) -> list[date]:
+    """The days without reports soon after some: devices report more seldom than daily."""
+    near = {
+        day + timedelta(after) for day in with_reports for after in range(1, QUIET_DAYS[every])
+    }
+    return sorted(day for day in near.difference(with_reports) if since <= day <= until)
 
 
 def _gaps(with_reports: Sequence[date], since: date, until: date) -> Iterator[Run]:
@@ -242,6 +265,7 @@ class Reviewer:
                 self._store.tallies.first_days(digests, reported.without),
                 today=day_of(epoch_at(self._clock())),
                 accept_days=self._accept_days,
+                every=newest_registration(reported.entries).spec.every,
             ),
             report.summary(examination, contrasts, keys),
             ordered_notices(
@@ -332,44 +356,3 @@ def version_named(entries: Sequence[CatalogEntry], start: str) -> CatalogEntry:
         f"{did_you_mean(start, ids)} There are {', '.join(ids)}{more}, the newest first; deniable "
         f"metrics show {entries[0].spec.name} says since when.",
     )
-
-
-def of_newest_type(*reported: MetricReports) -> tuple[list[MetricReports], list[Notice]]:
-    """The reports of those versions that have the type of the newest one with reports.
-
-    Shares, means and histograms do not add up, so a metric that was given another type is answered
-    about one type at a time.
-
-    Args:
-        reported: which reports there are, in each period of the question; all have the same
-            versions, in the order of their registration.
-
-    Returns:
-        The same without the other versions, and a notice for each of these.
-    """
-    entries = [
-        entry
-        for entry in reported[0].entries
-        if any(each.by_day.get(entry.spec.digest) for each in reported)
-    ]
-    newest = newest_first(entries)[0]
-    kind = newest.spec.value_type
-    others = [entry for entry in entries if entry.spec.value_type != kind]
-    notices = []
-    for entry in others:
-        digest = entry.spec.digest
-        left_out = sum(sum(each.by_day.get(digest, {}).values()) for each in reported)
-        since = day_of(newest.registration.registered)
-        notices.append(
-            Notice(
-                "other_type",
-                "warning",
-                f"{left_out:,} reports are left out: they are of a version of "
-                f"{entry.spec.name} that is a {entry.spec.value_type}, and since {since} it is a "
-                f"{kind}. Ask for version {digest.hex()[:VERSION_LETTERS]} to see them",
-            )
-        )
-    if not others:
-        return list(reported), []
-    kept = {entry.spec.digest for entry in entries if entry.spec.value_type == kind}
-    return [each.only(kept) for each in reported], notices

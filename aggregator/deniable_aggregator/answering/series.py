@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -15,9 +15,20 @@ from deniable_aggregator.answering.change import (
     alarm_note,
     checks_of_shapes,
 )
+from deniable_aggregator.answering.comparability import (
+    Basis,
+    choose_of_period,
+    followed_versions,
+    only,
+)
 from deniable_aggregator.answering.estimation.distributions import DistributionEstimate
 from deniable_aggregator.answering.estimation.domains import default_items
-from deniable_aggregator.answering.estimation.estimator import ESTIMATORS, common_type, estimate
+from deniable_aggregator.answering.estimation.estimator import (
+    ESTIMATORS,
+    common_kind,
+    common_type,
+    estimate,
+)
 from deniable_aggregator.answering.estimation.inputs import (
     NO_LISTS,
     CollectedTallies,
@@ -37,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
 
     from deniable_aggregator.answering.estimation.means import MeanEstimate
+    from deniable_aggregator.answers.answer import Kind
     from deniable_aggregator.answers.measured import Measured
     from deniable_aggregator.answers.words import IntervalKind, PeriodLength
     from deniable_shared.spec import MetricType, Spec
@@ -44,6 +56,22 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     Result = ShareEstimate | SegmentEstimate | MeanEstimate | DistributionEstimate
+
+
+class Point(NamedTuple):
+    """One period of a series.
+
+    Attributes:
+        days: of the period.
+        result: its estimate; None where there is no report that fits.
+        left_out: how many reports came that do not fit.
+        unlike: whether its numbers cannot be compared with those of the period before.
+    """
+
+    days: DayRange
+    result: Result | None
+    left_out: int = 0
+    unlike: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,8 +83,8 @@ class Series:
         interval: what intervals cover; "all" means all of the series at once.
         level: with which probability, in (0, 1).
         asked: out of how many items those shown were picked; None where they were not.
-        points: the days and the estimate of each period; None without reports. At least one period
-            has reports.
+        points: the periods, of which at least one has an estimate.
+        kind: what is followed.
         shapes: the tests of each period against the one before; None where they were not asked for.
     """
 
@@ -65,7 +93,8 @@ class Series:
     interval: IntervalKind
     level: float
     asked: int | None
-    points: tuple[tuple[DayRange, Result | None], ...]
+    points: tuple[Point, ...]
+    kind: Kind
     shapes: tuple[ComparedShapes, ...] | None = None
 
     def head(self, head: Head) -> Head:
@@ -74,8 +103,9 @@ class Series:
         Args:
             head: where the answer comes from; it has the days that are covered.
         """
-        results = [result for _, result in self.points if result is not None]
-        first = next((result for result in results if result.specs), results[0])
+        results = [point.result for point in self.points if point.result is not None]
+        followed = [result for result in results if result.kind == self.kind]
+        first = next((result for result in followed if result.specs), followed[0])
         specs: Counter[Spec] = Counter()
         meanings: dict[str, str] = {}
         for result in results:
@@ -90,7 +120,7 @@ class Series:
             kind=first.kind,
             by=self.by,
             reports=specs.total(),
-            left_out_reports=0,
+            left_out_reports=sum(point.left_out for point in self.points),
             interval=IntervalNote(kind=self.interval, level=self.level, meaning=self._meaning()),
             detection=None,
             label=None,
@@ -99,15 +129,16 @@ class Series:
             versions=metric_versions(specs.items()),
             values_asked=self.asked,
             alarm=None if self.shapes is None else alarm_note(self.checks(covered)),
-            periods=[_period(days, result, covered) for days, result in self.points],
+            periods=[_period(point, covered) for point in self.points],
         )
 
     def numbers(self) -> list[Measured]:
         """What was estimated in each period."""
         return [
             number
-            for place, (_, result) in enumerate(self.points)
-            for number in _numbers(result, place)
+            for place, point in enumerate(self.points)
+            for number in _numbers(point.result, place)
+            if point.result is None or point.result.kind == self.kind or number.measure == "mean"
         ]
 
     def checks(self, covered: Days) -> list[Check]:
@@ -116,14 +147,14 @@ class Series:
         Args:
             covered: what is known of the days of the series.
         """
-        places = {days: place for place, (days, _) in enumerate(self.points)}
+        places = {point.days: place for place, point in enumerate(self.points)}
         return checks_of_shapes(self.shapes or (), places, covered)
 
     @property
     def notices(self) -> Iterator[Notice]:
         """Those of the periods: what several have to say is said once, for the first of them."""
         by_code: dict[str, list[tuple[DayRange, Notice]]] = {}
-        for days, result in self.points:
+        for days, result, *_ in self.points:
             for notice in () if result is None else result.notices:
                 by_code.setdefault(notice.code, []).append((days, notice))
         for occurrences in by_code.values():
@@ -168,13 +199,23 @@ def _numbers(result: Result | None, place: int) -> list[Measured]:
     return numbers
 
 
-def _period(days: DayRange, result: Result | None, covered: Days) -> Period:
+def _period(point: Point, covered: Days) -> Period:
     """One period, with its marks."""
+    days, result = point.days, point.result
     marks = covered.marks(days.since, days.until)
-    if result is None and "missing" not in marks:
+    if point.left_out and "left_out" not in marks:
+        marks.append("left_out")
+    if result is None and not {"missing", "left_out", "none_due"} & set(marks):
         marks.insert(0, "missing")  # outside of the days that the metric has reports of
-    reports = 0 if result is None else result.reports
-    return Period(since=days.since, until=days.until, reports=reports, marks=marks)
+    if point.unlike:
+        marks.append("unlike")
+    return Period(
+        since=days.since,
+        until=days.until,
+        reports=0 if result is None else result.reports,
+        left_out_reports=point.left_out,
+        marks=marks,
+    )
 
 
 MAX_PERIODS: Final = 400
@@ -208,6 +249,7 @@ def series(
     query: SeriesQuery,
     lists: ValueLists = NO_LISTS,
     *,
+    newest_first: Sequence[Spec] = (),
     level: float = DEFAULT_LEVEL,
 ) -> Series:
     """Estimates a metric in one period after the other.
@@ -217,6 +259,8 @@ def series(
 
     Args:
         collect: reads what was counted in some days.
+        versions: with reports in any of the periods.
+        newest_first: all versions.
         query: how to answer. Its days and values do not matter here.
         level: of the intervals, in (0, 1).
 
@@ -224,12 +268,20 @@ def series(
         ParameterError: if there is no report, no period knows a value, an option does not fit the
             type, or there would be too many numbers.
     """
-    kind = common_type(versions)
+    newest_first = newest_first or versions[::-1]
+    kind, followed = common_kind(versions), versions
+    if kind is None:
+        whole = collect(DayRange(periods[0].since, periods[-1].until))
+        if not whole.tallies:
+            raise ParameterError("reports", "at least 1", 0)
+        kind, followed = followed_versions(whole, newest_first)
+    versions = [spec for spec in followed if spec.value_type == kind]
     _check_query(query, kind)
     shapes = ShapesInTurn(len(periods)) if query.alarm else None
     requested = None
     if query.top is not None:
         whole = collect(DayRange(periods[0].since, periods[-1].until))
+        whole = only(whole, {spec.digest for spec in versions})
         largest, requested = _largest_values(whole, lists, query.top)
         lists = replace(lists, candidates=largest)
     elif not lists.candidates:
@@ -247,33 +299,49 @@ def series(
         segment=query.segment,
         quantile=query.quantile or (_MEDIAN if kind == "distribution" else ()),
     )
-    points: list[tuple[DayRange, Result | None]] = []
+    points: list[Point] = []
+    before: Basis | None = None
     if kind == "distribution":
         _check_distribution(interval, query.by, len(periods))
     at_once = (requested or _number_of_values(versions, items)) if interval == "all" else 1
     request = EstimateRequest(options, lists, level=1 - alpha / at_once, versions=versions)
+    of_means = EstimateRequest(EstimateQuery(postprocess="none"), level=request.level)
     unknown = set(items or ())
     for days in periods:
         tallies = collect(days)
-        if not tallies.tallies:
-            points.append((days, None))
+        fitting = choose_of_period(tallies, followed, newest_first)
+        if fitting is None:
+            points.append(Point(days, None, tallies.reports))
             continue
+        counted, basis = fitting
         if shapes is not None:
-            shapes.add(days, tallies)
-        result = estimate(tallies, request)
+            shapes.add(days, counted)
+        result = estimate(counted, request if basis.type == kind else of_means)
         if isinstance(result, ShareEstimate | SegmentEstimate):
             unknown -= set(result.items)
             if len(result.items) * len(periods) > MAX_ROWS:
                 limit = f"so few that there are at most {MAX_ROWS:,} of them times periods"
                 raise ParameterError("values", limit, len(result.items))
-        points.append((days, result))
+        unlike = before is not None and basis != before
+        points.append(Point(days, result, tallies.reports - result.reports, unlike))
+        before = basis
     _check_points(points, unknown, query)
     if shapes is not None and not shapes.tests:
         constraint = "at least 2 that are over and have reports of one version, for an alarm"
-        reported = sum(result is not None for _, result in points)
-        raise ParameterError("periods", constraint, reported)
+        with_reports = sum(point.result is not None for point in points)
+        raise ParameterError("periods", constraint, with_reports)
     tested = None if shapes is None else tuple(shapes.tests)
-    return Series(versions[0].name, query.by, interval, level, requested, tuple(points), tested)
+    shown: Kind = "distribution" if kind == "distribution" else "shares"
+    return Series(
+        versions[0].name,
+        query.by,
+        interval,
+        level,
+        requested,
+        tuple(points),
+        "mean" if kind == "number" else shown,
+        tested,
+    )
 
 
 def _check_query(query: SeriesQuery, kind: MetricType) -> None:
@@ -294,14 +362,14 @@ def _check_query(query: SeriesQuery, kind: MetricType) -> None:
 
 
 def _check_points(
-    points: Sequence[tuple[DayRange, Result | None]], unknown: Collection[str], query: SeriesQuery
+    points: Sequence[Point], unknown: Collection[str], query: SeriesQuery
 ) -> None:
     """Refuses a series in which there is nothing of what was asked for.
 
     Raises:
         ParameterError: if there is no report, or no period knows the segment or a value.
     """
-    results = [result for _, result in points if result is not None]
+    results = [point.result for point in points if point.result is not None]
     if not results:
         raise ParameterError("reports", "at least 1", 0)
     if query.segment is not None and not any(result.specs for result in results):

@@ -64,6 +64,8 @@ class Period(Struct, kw_only=True, omit_defaults=True):
         since: the first day.
         until: the last day, inclusive.
         reports: how many reports were counted.
+        left_out_reports: of a series, how many more came, and are left out, as their versions do
+            not fit.
         marks: what is special about these days.
         days: the same in full; None of a period of a series, where the head has them.
         health: whether the reports look like those of devices; likewise.
@@ -73,6 +75,7 @@ class Period(Struct, kw_only=True, omit_defaults=True):
     since: date
     until: date
     reports: Count
+    left_out_reports: Count = 0
     marks: list[Mark] = []
     days: Days | None = None
     health: IntegritySummary | None = None

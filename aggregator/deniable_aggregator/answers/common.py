@@ -162,10 +162,20 @@ class FakesNote(Struct):
     meaning: str
 
 
-Mark = Literal["missing", "incomplete", "suspicious", "uneven", "release"]
-"""What is special about a period: one of its days has no reports, is not over, has reports that are
-not all those of honest devices, has a key that answers differently from the others, or is the first
-day of a version of the metric."""
+Mark = Literal[
+    "missing",
+    "left_out",
+    "none_due",
+    "incomplete",
+    "suspicious",
+    "uneven",
+    "release",
+    "unlike",
+]
+"""What is special about a period: one of its days has no reports; has some, and all are left out;
+has none as none are due; is not over; has reports that are not all those of honest devices; has a
+key that answers differently from the others; is the first day of a version of the metric; or the
+numbers of the period cannot be compared with those of the one before."""
 
 
 class Run(Struct, frozen=True):
@@ -221,7 +231,9 @@ class Days(Struct, kw_only=True):
         until: the last: as asked, but not after today; left out, the last with reports.
         covered: how many days these are.
         reported: how many of them have reports.
-        missing: those that have none.
+        missing: those that have none, though some are due.
+        left_out: those that have reports, which are all left out.
+        none_due: those that have none, as devices have reported and do so more seldom than daily.
         incomplete: those that are not over: today.
         open_since: from this day on reports may still arrive, of devices that were offline; null
             if none of the days accepts any.
@@ -229,6 +241,7 @@ class Days(Struct, kw_only=True):
         suspicious: days on which a check of the reports fails.
         uneven: days on which a key is seen to answer differently from the others.
         not_checked: how many days with reports were not checked, to bound the work.
+        not_looked_at: which these are.
         keys_left_out: keys whose reports are not counted.
     """
 
@@ -244,6 +257,9 @@ class Days(Struct, kw_only=True):
     uneven: list[date]
     not_checked: Count
     keys_left_out: list[KeyLeftOut]
+    left_out: list[Run] = []
+    none_due: list[Run] = []
+    not_looked_at: list[Run] = []
 
     def marks(self, since: date, until: date) -> list[Mark]:
         """What is special about some of the days.
@@ -252,9 +268,16 @@ class Days(Struct, kw_only=True):
             since: the first of them.
             until: the last.
         """
-        marks: list[Mark] = []
-        if any(run.since <= until and since <= run.until for run in self.missing):
-            marks.append("missing")
+        of_runs: tuple[tuple[Mark, list[Run]], ...] = (
+            ("missing", self.missing),
+            ("left_out", self.left_out),
+            ("none_due", self.none_due),
+        )
+        marks = [
+            mark
+            for mark, some in of_runs
+            if any(run.since <= until and since <= run.until for run in some)
+        ]
         if any(since <= day <= until for day in self.incomplete):
             marks.append("incomplete")
         if any(since <= day <= until for day in self.suspicious):

@@ -35,13 +35,13 @@ Verdict = Literal["ok", "uneven", "suspicious", "unknown"]
 send them; or not checked."""
 
 NoticeCode = Literal[
+    "compared_in_part",
     "cut_strings",
     "distribution_instead",
     "excluded_key_counted",
     "known_in_part",
-    "other_bins",
-    "other_type",
     "other_version",
+    "other_version_left_out",
     "pending_reports",
     "planted_strings",
     "reports_left_out",

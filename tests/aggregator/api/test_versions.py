@@ -71,15 +71,15 @@ def test_a_metric_with_a_new_type_is_answered_about_that_and_says_what_is_left_o
     send(service, 'type = "boolean"\nepsilon = 2\n', b"\1" * 40 + b"\0" * 10)
     answer = service.ask(f"{PATH}/estimate").get_json()
     assert (answer["head"]["reports"], list(shares(answer))) == (50, ["true"])
-    (notice,) = [each for each in answer["notices"] if each["code"] == "other_type"]
+    (notice,) = [each for each in answer["notices"] if each["code"] == "other_version_left_out"]
     assert notice["severity"] == "warning"
     for said in ("50 reports", "category", "boolean", old[:12]):
         assert said in notice["message"]
     alone = service.ask(f"{PATH}/estimate?version={old[:12]}").get_json()
     assert (alone["head"]["reports"], len(shares(alone))) == (50, 3)
-    assert "other_type" not in codes(alone)
+    assert "other_version_left_out" not in codes(alone)
     series = service.ask(f"{PATH}/series").get_json()
-    assert "other_type" in codes(series)
+    assert "other_version_left_out" in codes(series)
     assert series["head"]["reports"] == 50
 
 

@@ -42,7 +42,7 @@ def test_a_notice_is_published_as_decided(code):
     assert len(cautions) == (code in SAID)
     if code in ("excluded_key_counted", "robust_check_differs", "suspicious_reports", "uneven_key"):
         assert "partner" not in str(cautions)
-    if code in ("other_type", "other_bins", "unlisted_string"):
+    if code in ("compared_in_part", "other_version_left_out", "unlisted_string"):
         assert cautions == ["The fact, of key partner."]
     if code in ("segment_nearly_one_value", "segment_far_from_whole", "pending_reports"):
         assert cautions == ["The fact, of key partner. Advice to whoever asked."]

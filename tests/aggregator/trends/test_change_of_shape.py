@@ -243,12 +243,13 @@ def test_only_a_distribution_has_quantiles():
         compared(*periods, quantile=(0.5,))
 
 
-def test_a_bin_that_is_not_the_same_in_both_has_a_difference_but_no_distance():
+def test_unlike_bins_are_combined_as_far_as_their_edges_are_the_same():
     random = np.random.default_rng(10)
     coarse = spec_of("sw", "4", 16)
     half = evenly((4, 20)).reshape(16, 2).sum(axis=1)
     found = compared(
         period(evenly((4, 20)), 9_000, random), period(half, 9_000, random, 1, coarse)
     ).comparison
-    assert found.distance is None
+    assert found.distance is not None
+    assert found.distance.low == 0
     assert all(row.low <= 0 <= row.high for row in found.quantiles)

@@ -86,6 +86,7 @@ class Comparison:
         quantiles: by how much quantiles differ; None but for a distribution.
         distance: how far the distribution has moved; None where that is not known.
         shape: the test that it has not changed; None where there is none.
+        range: of numbers, the ends as which values outside were counted.
     """
 
     items: tuple[str, ...]
@@ -99,6 +100,7 @@ class Comparison:
     quantiles: list[Measured] | None = None
     distance: ShapeDistance | None = None
     shape: ShapeTest | None = None
+    range: tuple[float, float] | None = None
 
 
 def compare_means(before: CollectedTallies, after: CollectedTallies, alpha: float) -> Differences:
@@ -137,8 +139,49 @@ def compare_histogram_means(
     )
 
 
+class MeanOfSide(NamedTuple):
+    """The mean of one side of a comparison, in the metric's own unit.
+
+    Attributes:
+        mean: the estimate.
+        error: its standard error.
+        influence: how far 1% of fake reports could move it.
+        within: how far it may be off because it is that of the middles of bins; 0 of a number.
+    """
+
+    mean: float
+    error: float
+    influence: float
+    within: float
+
+
+def compare_unlike_means(before: MeanOfSide, after: MeanOfSide, alpha: float) -> Differences:
+    """The difference of two means of which one is that of the middles of bins.
+
+    Where in a bin values lie is not known, so the mean may be off by half of a bin: the interval is
+    wider by that on either side, and the test is of the least difference that there can be.
+
+    Args:
+        alpha: the probability that the interval may miss, in (0, 1).
+    """
+    return _mean_difference(
+        (before.mean, after.mean),
+        before.error**2 + after.error**2,
+        math.nan,
+        before.influence + after.influence,
+        alpha,
+        within=before.within + after.within,
+    )
+
+
 def _mean_difference(
-    means: tuple[float, float], variance: float, common: float, influence: float, alpha: float
+    means: tuple[float, float],
+    variance: float,
+    common: float,
+    influence: float,
+    alpha: float,
+    *,
+    within: float = 0.0,
 ) -> Differences:
     error, difference = math.sqrt(variance), means[1] - means[0]
     same = math.nan if math.isnan(common) else math.sqrt(max(variance - 2 * common, 0.0))
@@ -147,9 +190,9 @@ def _mean_difference(
         means[1],
         error,
         same,
-        difference - z_for_alpha(alpha) * error,
-        difference + z_for_alpha(alpha) * error,
-        float(2 * special.ndtr(-abs(difference) / error)),
+        difference - z_for_alpha(alpha) * error - within,
+        difference + z_for_alpha(alpha) * error + within,
+        float(2 * special.ndtr(-max(abs(difference) - within, 0.0) / error)),
         influence,
     )
     return Differences(*(np.array([number]) for number in numbers))

@@ -11,11 +11,10 @@ from msgspec.structs import replace
 
 from deniable_aggregator.answering.estimation.histograms import Histogram, find_histogram
 from deniable_aggregator.answering.estimation.shares import FAKES, metric_versions
-from deniable_aggregator.answers.common import IntervalNote, Notice
+from deniable_aggregator.answers.common import IntervalNote
 from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.answers.words import (
     RECONSTRUCTIONS,
-    VERSION_LETTERS,
     Margin,
     Reconstruction,
 )
@@ -28,7 +27,6 @@ from deniable_aggregator.counting.statistics.histogram_limits import (
 from deniable_aggregator.counting.statistics.intervals import DEFAULT_LEVEL, z_for_level
 from deniable_aggregator.counting.tallies import nonempty
 from deniable_shared.errors import ParameterError
-from deniable_shared.mechanisms import GroupedBins, SquareWave
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +35,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.answer import Head
     from deniable_aggregator.counting.statistics.intervals import PeriodsBySpec
-    from deniable_aggregator.counting.tallies import Reported
+    from deniable_aggregator.answers.common import Notice
     from deniable_shared.numbers import Range
     from deniable_shared.spec import Spec
 
@@ -81,7 +79,6 @@ class DistributionEstimate:
         quantiles: by probability.
         level: the probability with which each single interval is meant to cover, in (0, 1).
         reports: how many reports were counted.
-        left_out: reports of specs with other bins or another mechanism, which cannot be combined.
         specs: for each spec that contributed, the spec and its number of reports.
         notices: what a reader must know before these numbers.
     """
@@ -92,7 +89,6 @@ class DistributionEstimate:
     quantiles: dict[float, PlacedQuantile]
     level: float
     reports: int
-    left_out: int
     specs: tuple[tuple[Spec, int], ...]
     notices: tuple[Notice, ...] = ()
 
@@ -125,7 +121,6 @@ class DistributionEstimate:
             metric=self.metric,
             kind="distribution",
             reports=self.reports,
-            left_out_reports=self.left_out,
             margin=self.margin,
             unit=self.unit,
             interval=IntervalNote(level=self.level, meaning=self._interval_meaning()),
@@ -241,12 +236,11 @@ def estimate_distribution(
 ) -> DistributionEstimate:
     """Estimates a ``distribution`` from its tallies.
 
-    Specs with the same range, bins and mechanism (dBitFlip counts as the same, memoised or not)
-    are answered together, each weighted by its reports. If there are others, the group with the
-    most reports is used, and the reports of the rest are counted as left out.
+    Each spec is weighted by its reports.
 
     Args:
-        tallies: one entry per spec: the spec, and its counts as int64, (cells,).
+        tallies: one entry per spec: the spec, and its counts as int64, (cells,). All have the same
+            range, bins and mechanism (dBitFlip counts as the same, memoised or not).
         method: how reports of Square Wave are turned into a histogram.
         quantiles: each in (0, 1).
         level: of the intervals, in (0, 1).
@@ -259,55 +253,33 @@ def estimate_distribution(
     z_for_level(level)
     if method not in RECONSTRUCTIONS:
         raise ParameterError("reconstruction", f"one of {', '.join(RECONSTRUCTIONS)}", method)
-    counted = nonempty(tallies)
-    alike = same_bins(counted)
+    alike = nonempty(tallies)
     histogram = find_histogram(alike, method=method, quantiles=quantiles, periods=periods or {})
     first = alike[0][0]
     low, high = (float(end) for end in cast("Range", first.range))
     edges = np.linspace(low, high, histogram.held.size + 1)
     reports = sum(reports for _, _, reports in alike)
-    others = [
-        (spec, reports)
-        for spec, _, reports in counted
-        if spec not in {combined_spec for combined_spec, _, _ in alike}
-    ]
     return DistributionEstimate(
         metric=first.name,
         edges=edges,
         histogram=histogram,
-        quantiles={q: _place(histogram, edges, q, level) for q in dict.fromkeys(quantiles)},
+        quantiles={q: place_quantile(histogram, edges, q, level) for q in dict.fromkeys(quantiles)},
         level=level,
         reports=reports,
-        left_out=sum(reports for _, reports in others),
         specs=tuple((spec, reports) for spec, _, reports in alike),
-        notices=tuple(_left_out(spec, reports) for spec, reports in others),
     )
 
 
-def _left_out(spec: Spec, reports: int) -> Notice:
-    return Notice(
-        "other_bins",
-        "warning",
-        f"{reports:,} reports are left out: they are of a version of {spec.name} with another "
-        f"range, other bins or another mechanism. Ask for version "
-        f"{spec.digest.hex()[:VERSION_LETTERS]} to see them",
-    )
-
-
-def same_bins(counted: Sequence[Reported]) -> list[Reported]:
-    """Of specs with reports, those with the same bins and mechanism that have most reports."""
-    groups: dict[Any, list[Reported]] = {}
-    for entry in counted:
-        mechanism = cast("SquareWave | GroupedBins", entry[0].mechanism)
-        grouped = isinstance(mechanism, GroupedBins)
-        groups.setdefault((entry[0].range, grouped, mechanism.size), []).append(entry)
-    return max(groups.values(), key=lambda group: sum(reports for _, _, reports in group))
-
-
-def _place(
+def place_quantile(
     histogram: Histogram, edges: NDArray[np.float64], quantile: float, level: float
 ) -> PlacedQuantile:
-    """A quantile with its interval, or why the reports cannot place it."""
+    """A quantile with its interval, or why the reports cannot place it.
+
+    Args:
+        edges: float64, (bins + 1,): of the histogram's bins.
+        quantile: in (0, 1).
+        level: of the interval, in (0, 1).
+    """
     bins = histogram.held.size
     first, last = quantile_bins(histogram.raw, quantile, level)
     low, high = float(edges[first]), float(edges[last])

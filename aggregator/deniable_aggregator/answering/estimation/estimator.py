@@ -11,10 +11,12 @@ from msgspec.structs import replace
 from deniable_aggregator.answering.estimation.changes import (
     COMPARED_QUANTILES,
     Comparison,
+    MeanOfSide,
     compare_histogram_means,
     compare_means,
     compare_quantiles,
     compare_shapes,
+    compare_unlike_means,
     histogram_distance,
     share_distance,
 )
@@ -24,6 +26,7 @@ from deniable_aggregator.answering.estimation.distributions import (
     estimate_distribution,
 )
 from deniable_aggregator.answering.estimation.domains import default_items, items_between
+from deniable_aggregator.answering.estimation.folding import common_edges, edges_between, fold
 from deniable_aggregator.answering.estimation.items import ItemEstimates, combine_specs
 from deniable_aggregator.answering.estimation.means import MeanEstimate, estimate_mean
 from deniable_aggregator.answering.estimation.segment_closeness import (
@@ -195,8 +198,14 @@ class DistributionEstimator:
             )
             for side in (before, after)
         )
+        edges = earlier.edges
+        if not np.array_equal(edges, later.edges):
+            common = common_edges(earlier.edges.tolist(), later.edges.tolist())
+            if common is None:
+                raise ParameterError("range", "one with bins that both periods have", before.specs)
+            edges = common
+        earlier, later = fold(earlier, edges), fold(later, edges)
         differences = compare_histogram_means(earlier, later, request.alpha(1))
-        same_bins = np.array_equal(earlier.edges, later.edges)
         return Comparison(
             (earlier.metric,),
             differences,
@@ -204,11 +213,14 @@ class DistributionEstimator:
             "noise-and-sampling",
             notices=(*earlier.notices, *later.notices),
             quantiles=compare_quantiles(earlier, later),
-            distance=histogram_distance(earlier.histogram, later.histogram) if same_bins else None,
+            distance=histogram_distance(earlier.histogram, later.histogram),
         )
 
 
 _SHARES: Final = ShareEstimator()
+
+MEANS: Final = {"distribution", "number"}
+"""Types that have a mean."""
 
 ESTIMATORS: Final[Mapping[MetricType, Estimator]] = {
     "attributes": _SHARES,
@@ -269,6 +281,8 @@ def compare(
     Raises:
         ParameterError: if this cannot be compared.
     """
+    if {spec.type for spec in (*before.specs, *after.specs)} == MEANS:
+        return _compare_unlike_means(before, after, request)
     kind = common_type([*before.specs, *after.specs])
     refuse_quantiles(kind, request.query.quantile)
     if request.query.segment is not None:
@@ -276,6 +290,47 @@ def compare(
         return compare_within_segment(before, after, request.query.segment, request)
     compared = ESTIMATORS[kind].compare(before, after, request)
     return dataclasses.replace(compared, shape=compare_shapes(before, after))
+
+
+def _compare_unlike_means(
+    before: CollectedTallies, after: CollectedTallies, request: ChangeRequest
+) -> Comparison:
+    """How the mean differs between a period of numbers and one of a distribution."""
+    refuse_quantiles("number", request.query.quantile)
+    _refuse_lists(before, request.lists, request.query)
+    (low, high), *_ = (
+        tuple(map(float, spec.range))
+        for spec in (*before.specs, *after.specs)
+        if spec.type == "number" and spec.range is not None
+    )
+    sides = [_mean_of(side, low, high) for side in (before, after)]
+    differences = compare_unlike_means(sides[0], sides[1], request.alpha(1))
+    name = before.specs[0].name
+    return Comparison((name,), differences, "mean", "noise-and-sampling", range=(low, high))
+
+
+def _mean_of(side: CollectedTallies, low: float, high: float) -> MeanOfSide:
+    """The mean of one side, of values between these ends."""
+    if side.specs[0].type == "number":
+        estimate = estimate_mean(side.tallies, periods=side.periods)
+        return MeanOfSide(estimate.mean, estimate.standard_error, estimate.influence, 0.0)
+    histogram = estimate_distribution(side.tallies, quantiles=(0.5,), periods=side.periods)
+    edges = edges_between(side.specs[0], low, high)
+    assert edges is not None  # otherwise the two are not compared
+    folded = fold(histogram, edges)
+    width, drawn = folded.width, folded.histogram
+    return MeanOfSide(
+        folded.mean.value,
+        width * drawn.mean_variance**0.5,
+        width * drawn.influence.mean,
+        width / drawn.held.size / 2,
+    )
+
+
+def common_kind(specs: Sequence[Spec]) -> MetricType | None:
+    """The type that all versions of a metric have; None if they have several."""
+    types = {spec.value_type for spec in specs}
+    return types.pop() if len(types) == 1 else None
 
 
 def common_type(specs: Sequence[Spec]) -> MetricType:

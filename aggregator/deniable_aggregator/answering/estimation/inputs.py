@@ -139,6 +139,7 @@ class MetricReports:
         without: the ids of the keys that the question leaves out.
         mixed: how many reports of excluded keys are counted all the same, by key: they were added
             up with those of other keys before the key was excluded.
+        set_aside: how many reports each day has of versions that do not add up with these.
     """
 
     entries: Sequence[CatalogEntry]
@@ -148,6 +149,7 @@ class MetricReports:
     keys: Mapping[str, StoredKey]
     without: frozenset[str]
     mixed: Mapping[str, int] = field(default_factory=dict)
+    set_aside: Mapping[int, int] = field(default_factory=dict)
 
     @cached_property
     def by_day(self) -> Mapping[bytes, Mapping[int, int]]:
@@ -179,8 +181,13 @@ class MetricReports:
 
     def only(self, digests: Collection[bytes]) -> MetricReports:
         """The reports of some versions."""
+        aside: Counter[int] = Counter(self.set_aside)
+        for digest, days in self.by_day.items():
+            if digest not in digests:
+                aside.update(days)
         return replace(
             self,
+            set_aside=aside,
             entries=[entry for entry in self.entries if entry.spec.digest in digests],
             tables={digest: table for digest, table in self.tables.items() if digest in digests},
         )

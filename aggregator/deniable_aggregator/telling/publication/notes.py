@@ -31,12 +31,12 @@ FACT: Final = "its first sentence"
 """Stands for the first sentence of the message: the others are advice to whoever asked."""
 
 SAID: Final[Mapping[NoticeCode, str]] = {
+    "compared_in_part": FACT,
     "cut_strings": "Some values are longer than devices report, and are counted together with all "
     "others that begin alike.",
     "excluded_key_counted": "Some reports of a source that the publisher left out are counted all "
     "the same, as they cannot be taken out of the sums of earlier days.",
-    "other_bins": FACT,
-    "other_type": FACT,
+    "other_version_left_out": FACT,
     "pending_reports": MESSAGE,
     "reports_left_out": MESSAGE,
     "robust_check_differs": "The share of a value differs much between days or sources of reports: "
@@ -50,6 +50,7 @@ SAID: Final[Mapping[NoticeCode, str]] = {
 """What is published where an answer has a notice."""
 
 NOT_SAID: Final[Mapping[NoticeCode, str]] = {
+    "compared_in_part": FACT,
     "distribution_instead": "it is advice to whoever maintains the registry",
     "known_in_part": "a column says of how many reports the share of such a value is",
     "other_version": "it is about strings that nobody listed, which are not published",
