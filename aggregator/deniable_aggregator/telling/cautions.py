@@ -165,7 +165,8 @@ def days_lines(answer: Answer) -> list[str]:
 
 
 def _days_line(name: str, days: Days, health: IntegritySummary) -> str:
-    line = f"{name}: {days_in_words(days)}. {health_in_words(health)}"
+    checked = None if not days.not_checked else days.reported - days.not_checked
+    line = f"{name}: {days_in_words(days)}. {health_in_words(health, checked)}"
     if not days.not_checked or health.verdict == "unknown":
         return line
     return f"{line} {days_not_checked(days)}: the health of the metric checks more."
@@ -184,6 +185,15 @@ def days_in_words(days: Days) -> str:
     if days.missing:
         missing = sum(run.length for run in days.missing)
         parts.append(f"{missing:,} without reports: {_runs_in_words(days.missing, days)}")
+    if days.left_out:
+        left_out = sum(run.length for run in days.left_out)
+        parts.append(
+            f"{counted(left_out, 'day')} left out with all reports: "
+            f"{_runs_in_words(days.left_out, days)}"
+        )
+    if days.none_due:
+        none_due = sum(run.length for run in days.none_due)
+        parts.append(f"none due on {counted(none_due, 'more day')}")
     if days.incomplete:
         parts.append(f"{', '.join(_short(day, days) for day in days.incomplete)} is incomplete")
     if days.open_since is not None and days.open_since not in days.incomplete:
@@ -219,21 +229,23 @@ def _short(day: date, days: Days) -> str:
     return f"{day:%m-%d}" if days.since.year == days.until.year else str(day)
 
 
-def health_in_words(health: IntegritySummary) -> str:
+def health_in_words(health: IntegritySummary, checked: int | None = None) -> str:
     """Whether reports look honest, in a sentence.
 
     Args:
         health: of an answer, or of some of its days.
+        checked: how many days were looked at; None for all.
     """
+    where = "" if checked is None else f" in the {counted(checked, 'day')} that were looked at"
     if health.verdict == "suspicious":
         keys = _keys_in_words(health.suspicious_keys)
         return f"Some reports look forged: {keys or 'see the health of the metric'}."
     if health.verdict == "uneven":
         keys = _keys_in_words(health.uneven_keys)
-        return f"No sign of forgery, but {keys or 'keys'} answered unlike the others."
+        return f"No sign of forgery{where}, but {keys or 'keys'} answered unlike the others."
     if health.verdict == "unknown":
         return "Whether reports look honest was not checked."
-    return "No sign of forgery."
+    return f"No sign of forgery{where}."
 
 
 def _keys_in_words(keys: Sequence[NamedKey]) -> str:

@@ -36,10 +36,16 @@ MARKS: Final[Mapping[str, str]] = {
     "suspicious": "suspicious reports",
     "uneven": "a key answers differently from the others",
     "missing": "no reports",
+    "left_out": "reports left out",
+    "none_due": "none due",
     "incomplete": "not over",
+    "unlike": "not comparable with the one before",
     "release": "a new version",
 }
 """What is special about periods; where one has several marks, the first of them is drawn."""
+
+ABSENT: Final = ("left_out", "missing", "none_due")
+"""Marks that say why a period has no number."""
 
 VERDICTS: Final[Mapping[str, str]] = {
     "ok": "as devices send them",
@@ -190,10 +196,11 @@ def row_in_words(row: GridRow, panel: Grid) -> str:
 def moment_in_words(moment: Moment, panel: Lines, marks: tuple[str, ...] = ()) -> str:
     """A period: "2026-09-01: 44 to 46%, estimate 45%"."""
     interval = moment.interval
-    words = "no reports" if interval is None else _interval_in_words(interval, panel.unit)
+    absent = next((mark for mark in marks if mark in ABSENT), "missing")
+    words = MARKS[absent] if interval is None else _interval_in_words(interval, panel.unit)
     untold = interval is not None and not interval.told and panel.unit in UNTOLD
     special = [UNTOLD[panel.unit]] if untold else []
-    special += [MARKS[mark] for mark in marks if mark in MARKS and mark != "missing"]
+    special += [MARKS[mark] for mark in marks if mark in MARKS and mark not in ABSENT]
     return ", ".join([f"{moment.since}: {words}", *special])
 
 

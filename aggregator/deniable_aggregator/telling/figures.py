@@ -31,6 +31,7 @@ from deniable_aggregator.telling.figure_panels import (
     strings_panels,
     whose,
 )
+from deniable_aggregator.telling.figure_words import ABSENT
 from deniable_aggregator.telling.numbers import name_of
 from deniable_aggregator.telling.wording import POSTPROCESS_LABELS, counted, key_in_words
 
@@ -135,10 +136,24 @@ def trend_figure(
         axis="share of reports" if shares else "number",
         unit="share" if shares else "number",
         by=by,
-        marks=tuple(_marks(marks, bool(number)) for _, number, marks in periods),
+        marks=tuple(_marks(marks, bool(number)) for number, marks in _with_breaks(periods)),
         lines=(Line(label=title, moments=tuple(moments)),),
     )
     return Figure(title=title, panels=(panel,), level=LEVEL)
+
+
+def _with_breaks(
+    periods: Iterable[tuple[DayRange, Measured | None, Sequence[str]]],
+) -> Iterator[tuple[Measured | None, Sequence[str]]]:
+    """The numbers with their marks, also where the range is another than in the period before."""
+    before: tuple[float | None, float | None] | None = None
+    for _, number, marks in periods:
+        if number is None:
+            yield number, marks
+            continue
+        ends = number.bin_from, number.bin_to
+        yield number, marks if before in (None, ends) else (*marks, "unlike")
+        before = ends
 
 
 def _over_time(answer: Answer, most: int) -> Lines:
@@ -243,8 +258,8 @@ def _subtitle(head: Head) -> Iterator[str]:
 
 
 def _marks(marks: Sequence[str], has_reports: bool) -> tuple[str, ...]:
-    """The marks of a period; of one with reports, the days that miss are only said above."""
-    return tuple(mark for mark in marks if mark != "missing" or not has_reports)
+    """The marks of a period; of one with reports, the days without are only said above."""
+    return tuple(mark for mark in marks if mark not in ABSENT or not has_reports)
 
 
 def _average(numbers: Iterable[Measured]) -> float:

@@ -327,7 +327,7 @@ def series_finding(answer: Answer) -> str:
     over = [(period, numbers) for period, numbers in reported if "incomplete" not in period.marks]
     whole = over or reported
     if not whole:
-        return f"no reports in {counted(len(periods), by)}"
+        return "; ".join(_periods_without(answer, by))
     last, numbers = whole[-1]
     line = f"in the {_which(answer, last)} ({days_between(last.since, last.until)})"
     followed = _followed(numbers)
@@ -338,10 +338,28 @@ def series_finding(answer: Answer) -> str:
         f"{named(number)} {range_of(number, limits)}{_against(number, whole, by, limits)}"
         for number in followed[:MOST_NAMED]
     )
-    empty = len(periods) - len(reported)
-    if empty:
-        line += f"; no reports in {empty:,} of {counted(len(periods), by)}"
-    return line
+    return "; ".join([line, *_periods_without(answer, by)])
+
+
+def _periods_without(answer: Answer, by: str) -> Iterator[str]:
+    """In how many periods there is no number, by the reason."""
+    empty = [period for period in answer.head.periods if not period.reports]
+    left_out = [period for period in empty if "left_out" in period.marks]
+    none_due = [
+        period
+        for period in empty
+        if "none_due" in period.marks and not {"left_out", "missing"} & set(period.marks)
+    ]
+    missing = len(empty) - len(left_out) - len(none_due)
+    whole = counted(len(answer.head.periods), by)
+    if missing:
+        yield f"no reports in {missing:,} of {whole}"
+    if left_out:
+        reports = sum(period.left_out_reports for period in left_out)
+        all_of_them = f"all {counted(reports, 'report')}" if reports else "all reports"
+        yield f"{all_of_them} of {len(left_out):,} of {whole} are left out"
+    if none_due:
+        yield f"none due in {len(none_due):,} of {whole}"
 
 
 def _which(answer: Answer, last: Period) -> str:
@@ -368,9 +386,12 @@ def _against(
     limits: Limits | None,
 ) -> str:
     """What the number was in the period before, and in the first."""
+    breaks = [place for place, (period, _) in enumerate(whole) if "unlike" in period.marks]
+    whole = whole[max(breaks, default=0) :]
     earlier = [(whole[-2][1], f"the {by} before")] if len(whole) > 1 else []
     if len(whole) > _WHOLE_PERIODS:
-        earlier.append((whole[0][1], f"in the first {by}"))
+        since = f" that is comparable, of {whole[0][0].since}" if breaks else ""
+        earlier.append((whole[0][1], f"in the first {by}{since}"))
     parts = []
     for numbers, when in earlier:
         other = next((other for other in numbers if _is_same(other, number)), None)

@@ -458,6 +458,8 @@ def _size(number: Measured) -> float:
 def _marks(period: Period) -> str:
     """What is special about a period."""
     words = {**MARK_WORDS, "missing": MARK_WORDS["missing"] if period.reports else "no reports"}
+    if period.left_out_reports:
+        words["left_out"] = f"{counted(period.left_out_reports, 'report')} left out"
     return ", ".join(words[mark] for mark in period.marks)
 
 

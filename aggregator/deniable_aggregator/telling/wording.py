@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 
 MARK_WORDS: Final[Mapping[Mark, str]] = {
     "missing": "days missing",
+    "left_out": "left out",
+    "none_due": "none due",
     "incomplete": "not over",
     "suspicious": "suspicious",
     "uneven": "keys differ",
     "release": "new version",
+    "unlike": "not comparable with the one before",
 }
 """What marks of periods are called in a table."""
 

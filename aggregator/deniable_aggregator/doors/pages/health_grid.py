@@ -13,6 +13,7 @@ from deniable_aggregator.answers.common import (
     versions_by_name,
     whole_metric,
 )
+from deniable_aggregator.answers.dates import DayRange
 from deniable_aggregator.telling.checks import day_verdicts
 
 if TYPE_CHECKING:
@@ -20,19 +21,22 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.administration import Metric
     from deniable_aggregator.answers.answer import Answer
-    from deniable_aggregator.answers.dates import DayRange
+    from deniable_aggregator.answers.common import Run
     from deniable_aggregator.answers.row import Row
 
-CellKind = Literal["ok", "suspicious", "uneven", "missing", "rest", "open", "unknown", "before"]
+CellKind = Literal[
+    "ok", "suspicious", "uneven", "missing", "left_out", "rest", "open", "unknown", "before"
+]
 """Of a metric's day: no check fails; a check fails; a key answers unlike the others; no reports;
-none due, as devices report more seldom; the day is not over; nothing was worked out yet; or the
-metric had no reports before."""
+all reports are left out; none due, as devices report more seldom; the day is not over; nobody has
+looked at its reports yet; or the metric had no reports before."""
 
 CELL_WORDS: Final[Mapping[CellKind, str]] = {
     "suspicious": "a check fails",
     "uneven": "a key answers unlike the others",
     "missing": "no reports",
-    "unknown": "not worked out",
+    "left_out": "left out",
+    "unknown": "not looked at",
     "open": "not over",
     "rest": "none due",
     "ok": "no check fails",
@@ -175,6 +179,17 @@ def _cells_of_checks(health: Answer) -> _Cells:
         if by_day.get(check.day) != "suspicious":
             by_day[check.day] = check.verdict
     for days in health.head.covered:
+        of_runs: tuple[tuple[CellKind, Sequence[Run]], ...] = (
+            ("unknown", days.not_looked_at),
+            ("left_out", days.left_out),
+        )
+        for kind, some in of_runs:
+            for run in some:
+                by_day |= {
+                    day: kind
+                    for day in days_of(DayRange(run.since, run.until))
+                    if day not in by_day
+                }
         for uneven in days.uneven:
             if by_day.get(uneven) != "suspicious":
                 by_day[uneven] = "uneven"

@@ -160,7 +160,7 @@ def draw_moments(
         least_step: how many pixels are between periods, at least, for each to have a mark.
     """
     step = across(1) - across(0)
-    for first, run in _runs(line.moments):
+    for first, run in _runs(line.moments, panel.marks):
         if step < least_step and len(run) > 1:
             _draw_band(
                 canvas, run, panel, scale, [across(first + n + 0.5) for n in range(len(run))]
@@ -228,15 +228,18 @@ def _shown(interval: Interval, panel: Lines) -> float:
     return (shown.low + shown.high) / 2 if shown.estimate is None else shown.estimate
 
 
-def _runs(moments: Sequence[Moment]) -> Iterator[tuple[int, list[Moment]]]:
-    """Periods in a row that have an estimate, and the number of the first."""
+def _runs(
+    moments: Sequence[Moment], marks: Sequence[Sequence[str]]
+) -> Iterator[tuple[int, list[Moment]]]:
+    """Periods in a row whose estimates can be compared, and the number of the first."""
     run: list[Moment] = []
     for number, moment in enumerate(moments):
-        if moment.interval is not None:
-            run.append(moment)
-        elif run:
+        ends = moment.interval is None or "unlike" in marks[number]
+        if run and ends:
             yield number - len(run), run
             run = []
+        if moment.interval is not None:
+            run.append(moment)
     if run:
         yield len(moments) - len(run), run
 

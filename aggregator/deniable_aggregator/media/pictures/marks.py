@@ -75,6 +75,13 @@ def draw_mark(canvas: Canvas, marks: Sequence[str], x: float, y: float) -> None:
         elif mark == "missing":
             canvas.line((x - 3, y - 3), (x + 3, y + 3), theme.unclear, 1.6, kind=mark)
             canvas.line((x - 3, y + 3), (x + 3, y - 3), theme.unclear, 1.6)
+        elif mark == "left_out":
+            canvas.box(x - 3, y - 3, 6, 6, theme.unclear, kind=mark)
+        elif mark == "none_due":
+            canvas.line((x - 3, y), (x + 3, y), theme.unclear, 1.6, kind=mark)
+        elif mark == "unlike":
+            canvas.line((x - 1.5, y - 4), (x - 1.5, y + 4), theme.ink, 1.4, kind=mark)
+            canvas.line((x + 1.5, y - 4), (x + 1.5, y + 4), theme.ink, 1.4)
         elif mark == "incomplete":
             canvas.dot(x, y, 3, theme.inside, theme.ink, kind=mark)
         else:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from datetime import date, timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from deniable_aggregator.answers.administration import Metric
+from deniable_aggregator.answers.answer import Answer, AskedQuestion, Check
+from deniable_aggregator.answers.common import Run
 from deniable_aggregator.answers.dates import DayRange
 from deniable_aggregator.answers.row import Row
 from deniable_aggregator.doors.pages.health import MOST_DAYS, health_view, read_days
-from deniable_aggregator.doors.pages.health_grid import metric_days, not_in_table
+from deniable_aggregator.doors.pages.health_grid import CELL_WORDS, metric_days, not_in_table
+from tests.aggregator.answered import DAYS, HEAD
 
 TODAY = date(2026, 3, 8)
 WEEK = DayRange(TODAY - timedelta(7), TODAY)
@@ -148,3 +152,29 @@ def test_days_that_cannot_be_shown_are_answered_with_the_usual_ones_and_a_reason
     found = read_days(given, TODAY)
     assert found.error
     assert (found.days.until - found.days.since).days < MOST_DAYS
+
+
+def test_days_that_nobody_looked_at_and_days_left_out_are_not_called_days_without_reports():
+    """Six days reported; of two nobody has looked at the reports, and of one all are left out."""
+    since = TODAY - timedelta(7)
+
+    def run(first, last):
+        return [Run(since + timedelta(first), since + timedelta(last))]
+
+    days = replace(
+        DAYS, since=since, until=TODAY - timedelta(1), reported=6, not_checked=2,
+        not_looked_at=run(0, 1), left_out=run(2, 2), missing=run(6, 6),
+    )  # fmt: skip
+    checks = [
+        Check(day=since + timedelta(number), version="a" * 64, reports=10, verdict="ok")
+        for number in (3, 4, 5)
+    ]
+    health = Answer(
+        head=replace(HEAD, kind="health", days=days),
+        question=AskedQuestion(name="health"),
+        numbers=[],
+        checks=checks,
+    )
+    found = cells([metric("theme")], [], theme=health)["theme"].cells
+    assert found == ("unknown", "unknown", "left_out", "ok", "ok", "ok", "missing", "open")
+    assert [CELL_WORDS[kind] for kind in found[1:3]] == ["not looked at", "left out"]
