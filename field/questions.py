@@ -385,7 +385,7 @@ def changes(deployment: Deployment) -> Iterator[Question]:
         for metric in ("language", "sync", "settings"):
             yield Question(
                 "week by week", metric, "change", [clear_changes("clear change")],
-                {"margin": "noise-and-sampling"}, before=before, days=after,
+                before=before, days=after,
             )  # fmt: skip
     early = 0, change_of(deployment) - 1
     late = change_of(deployment), whole_weeks(deployment)[1]

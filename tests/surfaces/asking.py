@@ -129,21 +129,15 @@ class Asker:
             self._documents[key] = SURFACES[surface](self, question)
         return self._documents[key]
 
-    def computed(self, question: Question, margin: str | None = None) -> list[Computed]:
-        """The numbers as they were computed.
+    def computed(self, question: Question) -> list[Computed]:
+        """The numbers as they were computed."""
+        if question not in self._computed:
+            self._computed[question] = list(computed_in(self.csv(question)))
+        return self._computed[question]
 
-        Args:
-            question: what is asked.
-            margin: what intervals allow for, where a surface asks for another than is usual.
-        """
-        key = question, margin
-        if key not in self._computed:
-            self._computed[key] = list(computed_in(self.csv(question, margin)))
-        return self._computed[key]
-
-    def csv(self, question: Question, margin: str | None = None) -> str:
+    def csv(self, question: Question) -> str:
         """The answer as CSV."""
-        text: str = self._asked(question, ".csv", margin).text
+        text: str = self._asked(question, ".csv").text
         return text
 
     def lines(self, question: Question) -> str:
@@ -155,8 +149,8 @@ class Asker:
         """The answer as JSON."""
         return self._asked(question).get_json()
 
-    def _asked(self, question: Question, ending: str = "", margin: str | None = None) -> Any:
-        query = {**question.query, **({"margin": margin} if margin else {})}
+    def _asked(self, question: Question, ending: str = "") -> Any:
+        query = question.query
         if question.form == "discover":
             path = f"{DISCOVERIES}/{self.discovered}{ending}"
             answer = self.service.ask(path)

@@ -7,26 +7,11 @@ from typing import TYPE_CHECKING
 
 from tests.surfaces.asking import shown_as
 from tests.surfaces.ranges import ranges_in
-from tests.surfaces.shown import REPORTS
 
 if TYPE_CHECKING:
-    from tests.surfaces.asking import Asker, Question
     from tests.surfaces.computed import Computed
     from tests.surfaces.ranges import Range
     from tests.surfaces.rows import Document, PrintedRow
-
-
-def margin_of(surface: str, question: Question) -> str | None:
-    """What intervals allow for, where a surface asks for another margin than others do.
-
-    A report asks whether devices have changed, and not only those that reported.
-    """
-    return "noise-and-sampling" if surface in REPORTS and question.form == "change" else None
-
-
-def computed_for(asker: Asker, surface: str, question: Question) -> list[Computed]:
-    """The numbers as a surface has them computed."""
-    return asker.computed(question, margin_of(surface, question))
 
 
 def rows_about(

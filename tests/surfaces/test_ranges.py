@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.surfaces.asking import QUESTIONS, SURFACES
-from tests.surfaces.printed import computed_for, ranges_of, ranges_said, rows_about
+from tests.surfaces.printed import ranges_of, ranges_said, rows_about
 from tests.surfaces.rows import text_of
 from tests.surfaces.shown import is_asked, is_shown
 
@@ -15,7 +15,7 @@ ASKED = [(one, each) for one in SURFACES for each in QUESTIONS if is_asked(one, 
 @pytest.mark.parametrize(("surface", "question"), ASKED, ids=str)
 def test_no_printed_range_is_narrower_than_the_computed_one(asker, surface, question):
     document = asker.document(surface, question)
-    numbers = computed_for(asker, surface, question)
+    numbers = asker.computed(question)
     assert numbers
     for number in numbers:
         if not is_shown(surface, question, number):

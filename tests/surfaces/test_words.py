@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from tests.surfaces.asking import QUESTIONS, SURFACES, shown_as
-from tests.surfaces.printed import computed_for, margin_of, ranges_of, rows_about
+from tests.surfaces.printed import ranges_of, rows_about
 from tests.surfaces.rows import text_of
 from tests.surfaces.shown import is_asked, is_shown
 
@@ -18,7 +18,7 @@ ASKED = [
     (surface, question)
     for surface in SURFACES
     for question in QUESTIONS
-    if is_asked(surface, question) and margin_of(surface, question) is None
+    if is_asked(surface, question)
 ]
 
 
@@ -42,7 +42,7 @@ def estimate_words(asker, surface, question, number):
 
 @pytest.mark.parametrize(("surface", "question"), ASKED, ids=str)
 def test_a_range_has_the_same_words_everywhere(asker, surface, question):
-    for number in computed_for(asker, surface, question):
+    for number in asker.computed(question):
         if not is_shown(surface, question, number):
             continue
         own = range_words(asker, surface, question, number)
@@ -57,7 +57,7 @@ def test_a_range_has_the_same_words_everywhere(asker, surface, question):
 
 @pytest.mark.parametrize(("surface", "question"), ASKED, ids=str)
 def test_an_estimate_has_the_same_words_everywhere(asker, surface, question):
-    for number in computed_for(asker, surface, question):
+    for number in asker.computed(question):
         own = estimate_words(asker, surface, question, number)
         for each in COMPARED:
             other = estimate_words(asker, each, question, number)

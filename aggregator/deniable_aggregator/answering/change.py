@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from deniable_aggregator.answering.estimation.changes import (
     ALPHA,
+    SAMPLED,
     Comparison,
     Differences,
     compare_shapes,
@@ -30,6 +31,7 @@ from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.counting.statistics.intervals import adjust_p_values
 from deniable_aggregator.counting.statistics.outcomes import DRAWS
 from deniable_aggregator.counting.tallies import nonempty
+from deniable_aggregator.telling.clear_changes import numbers_at_level
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answering.estimation.inputs import ChangeRequest, CollectedTallies
     from deniable_aggregator.answers.dates import DayRange
-    from deniable_aggregator.answers.words import FalseFinds, IntervalKind, Margin
+    from deniable_aggregator.answers.words import FalseFinds, IntervalKind
     from deniable_shared.spec import Spec
 
 
@@ -126,22 +128,17 @@ def alarm_note(checks: Sequence[Check]) -> AlarmNote:
     return AlarmNote(raised=raised, alpha=ALPHA, meaning=_MEANING)
 
 
-_DEVICES: Final[Mapping[Margin, str]] = {
-    "noise": "among the devices that reported before and those that reported after",
-    "noise-and-sampling": (
-        "in the population that the devices that reported are random samples of"
-    ),
-}
+_DEVICES: Final = "in the population that the devices that reported are random samples of"
 _OVERLAP: Final = (
     "how many devices reported in both periods is not known. Errors, intervals and tests are for "
     "none, which is the largest error as long as what a device held before does not make it less "
     "likely to hold it after; same_devices_error is for as many as possible, with the "
-    "permanent noise, and with sampling in the margin the sampling, that cancels out then"
+    "permanent noise and the sampling that cancel out then"
 )
 _SHAPE: Final = (
     "the test compares how often the outcomes of reports came, within each version that has "
     "reported in both periods: where nothing has changed, these are equally common in both. It "
-    "allows for devices being samples of a population, whatever the margin. The "
+    "allows for devices being samples of a population. The "
     "distance is post-processed: that of estimates made to add up to 1, which noise alone makes "
     "larger than 0. Its interval comes from a bootstrap, "
     "covers somewhat less often than 95%, and begins at 0 where the test finds no change"
@@ -228,9 +225,9 @@ class Change:
             reports=sum(period.reports for period in periods),
             excluded_reports=self.before.excluded + self.after.excluded,
             left_out_reports=comparison.shape.left_out if comparison.shape else 0,
-            margin=comparison.margin,
+            margin=SAMPLED,
             unit=(
-                f"after minus before, {_DEVICES[comparison.margin]}"
+                f"after minus before, {_DEVICES}"
                 f"{_segment_in_words(comparison)}; neither clipped nor rescaled"
             ),
             interval=IntervalNote(
@@ -252,9 +249,9 @@ class Change:
         comparison = self.comparison
         sizes = [replace(size, period=at) for at, size in enumerate(comparison.segment or ())]
         together = [] if comparison.combined is None else [comparison.combined]
-        return [
-            *sizes, *together, *self._differences(), *(comparison.quantiles or ()), *self._shape(),
-        ]  # fmt: skip
+        numbers = [*together, *self._differences(), *(comparison.quantiles or ()), *self._shape()]
+        name = self.before.specs[0].name
+        return [*sizes, *numbers_at_level({name: numbers})[name]]
 
     def _shape(self) -> list[Measured]:
         test, distance = self.comparison.shape, self.comparison.distance

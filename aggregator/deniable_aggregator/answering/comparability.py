@@ -23,7 +23,7 @@ from deniable_aggregator.answering.estimation.means import estimate_mean
 from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.answers.words import VERSION_LETTERS
 from deniable_aggregator.counting.tallies import nonempty
-from deniable_aggregator.telling.wording import counted, days_between, listed
+from deniable_aggregator.telling.wording import counted, listed
 from deniable_shared.mechanisms import GroupedBins
 
 if TYPE_CHECKING:
@@ -336,7 +336,9 @@ def _comparable_in_part(one: _Alike, other: _Alike) -> Notice:
 
 
 def _each_by_itself(groups: Iterable[_Alike]) -> str:
-    versions = dict.fromkeys(spec.digest.hex()[:VERSION_LETTERS] for g in groups for spec in g.specs)
+    versions = dict.fromkeys(
+        spec.digest.hex()[:VERSION_LETTERS] for g in groups for spec in g.specs
+    )
     return f"Ask for version {listed([*versions]).replace(' and ', ' or ')} to see each by itself"
 
 
@@ -371,9 +373,7 @@ def _not_comparable(
     return UnanswerableError("after", str(since), reason)
 
 
-def left_out_notices(
-    left_out: Iterable[tuple[Spec, int]], answered: Spec
-) -> Iterator[Notice]:
+def left_out_notices(left_out: Iterable[tuple[Spec, int]], answered: Spec) -> Iterator[Notice]:
     """A notice for each version whose reports are not in an answer.
 
     Args:

@@ -95,13 +95,9 @@ def covered_days(
     )
 
 
-def _none_due(
-    every: Every, with_reports: Sequence[date], since: date, until: date
-) -> list[date]:
+def _none_due(every: Every, with_reports: Sequence[date], since: date, until: date) -> list[date]:
     """The days without reports soon after some: devices report more seldom than daily."""
-    near = {
-        day + timedelta(after) for day in with_reports for after in range(1, QUIET_DAYS[every])
-    }
+    near = {day + timedelta(after) for day in with_reports for after in range(1, QUIET_DAYS[every])}
     return sorted(day for day in near.difference(with_reports) if since <= day <= until)
 
 

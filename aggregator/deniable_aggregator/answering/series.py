@@ -361,9 +361,7 @@ def _check_query(query: SeriesQuery, kind: MetricType) -> None:
         raise UnanswerableError("alarm", query.alarm, reason)
 
 
-def _check_points(
-    points: Sequence[Point], unknown: Collection[str], query: SeriesQuery
-) -> None:
+def _check_points(points: Sequence[Point], unknown: Collection[str], query: SeriesQuery) -> None:
     """Refuses a series in which there is nothing of what was asked for.
 
     Raises:

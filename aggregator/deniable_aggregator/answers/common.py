@@ -143,11 +143,13 @@ class DetectionNote(Struct):
         alpha: the level of the test.
         false_finds: how many false ones there may be.
         meaning: the same in a sentence.
+        metrics: over how many metrics, which were asked about together.
     """
 
     alpha: float
     false_finds: FalseFinds
     meaning: str
+    metrics: Count = 1
 
 
 class FakesNote(Struct):

@@ -19,6 +19,7 @@ from deniable_aggregator.telling.wording import (
     days_between,
     days_shortly,
     key_in_words,
+    listed,
     named_shortly,
 )
 from deniable_shared.characters import visible
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from deniable_aggregator.answers.answer import Answer
+    from deniable_aggregator.answers.measured import Measure
     from deniable_aggregator.answers.words import IntervalKind, Margin
 
 INTERVALS: Final[dict[IntervalKind, str]] = {
@@ -309,7 +311,44 @@ def basis(answer: Answer) -> str:
         return f"{text}."
     margin = "" if head.kind == "strings" else f" for {MARGINS[head.margin]}"
     covers = f", {INTERVALS[head.interval.kind]}" if head.interval.kind else ""
-    return f"{text}; {head.interval.level:.0%} intervals{margin}{covers}."
+    clear = f"; {clear_in_words(answer)}" if answer.question.name == "change" else ""
+    return f"{text}; {head.interval.level:.0%} intervals{margin}{covers}{clear}."
+
+
+def clear_in_words(answer: Answer) -> str:
+    """What makes a change clear, and over how much that was asked together.
+
+    Args:
+        answer: a change.
+    """
+    family, values = [], answer.head.values_asked
+    if values:
+        family.append("all " * (values > 1) + counted(values, "value"))
+    family += [
+        name
+        for measure, name in _FAMILY.items()
+        if answer.one(measure) is not None and not (family and measure == "distance")
+    ]
+    metrics = 1 if answer.head.detection is None else answer.head.detection.metrics
+    return clear_among(listed(family or ["nothing"]), metrics)
+
+
+_FAMILY: Final[dict[Measure, str]] = {
+    "difference in mean": "the mean",
+    "difference in combined": "values together",
+    "distance": "the whole distribution",
+}
+
+
+def clear_among(family: str, metrics: int) -> str:
+    """The same in general, such as "a change is clear beyond noise and sampling, over 4 values".
+
+    Args:
+        family: what was asked of each metric.
+        metrics: how many were asked about together.
+    """
+    together = f" of {metrics:,} metrics together" if metrics > 1 else ""
+    return f"a change is clear beyond noise and sampling, over {family}{together}"
 
 
 def _sources(answer: Answer) -> str:

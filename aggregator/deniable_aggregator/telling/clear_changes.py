@@ -1,11 +1,12 @@
-"""Which changes are clear where many metrics are compared at once, in a report or on the overview.
+"""Which changes are clear: beyond noise and sampling, over all that was asked together.
 
-Each metric's test allows for its own values. A report of fifty metrics would still show two or
-three clear changes where nothing has changed. So metrics are chosen first, by Benjamini and
-Hochberg over one p-value per metric, and within those that are chosen the level is made smaller by
-the part that they are of all (Benjamini and Bogomolov, 2014, "Selective inference on multiple
-families of hypotheses"): of the changes that the report calls clear, 5% at most on average, over
-the chosen metrics, are none.
+Within a metric the tests of its values, of its distribution as a whole and of values together share
+the level. A report of fifty metrics would still show two or three clear changes where nothing has
+changed. So metrics are chosen first, by Benjamini and Hochberg over one p-value per metric, and
+within those that are chosen the level is made smaller by the part that they are of all (Benjamini
+and Bogomolov, 2014, "Selective inference on multiple families of hypotheses"): of the changes that
+are called clear, 5% at most on average, over the chosen metrics, are none. One metric alone is a
+family, too, so that an answer, a page, a report and the overview say the same of the same question.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from deniable_aggregator.answers.answer import Answer
+    from deniable_aggregator.answers.common import DetectionNote
 
 ALPHA: Final = 0.05
 """Of the tests whose outcomes are in the table of estimates."""
 
 _TESTED: Final = ("difference in share", "difference in mean")
+_OTHERS: Final = ("distance", "difference in combined")
 
 
 class Tested(Protocol):
@@ -36,14 +39,6 @@ class Tested(Protocol):
     @property
     def told(self) -> bool | None:
         """Whether the test of its metric alone finds a change."""
-
-    @property
-    def low(self) -> float | None:
-        """The lower end of the interval."""
-
-    @property
-    def high(self) -> float | None:
-        """The upper end."""
 
     @property
     def p_value(self) -> float | None:
@@ -65,11 +60,22 @@ def at_report_level(changes: Sequence[Answer]) -> dict[str, Answer]:
     """
     alphas = [each.head.detection.alpha for each in changes if each.head.detection is not None]
     numbers = {each.head.metric: each.numbers for each in changes}
-    levelled = numbers_at_report_level(numbers, min(alphas, default=0.0))
-    return {each.head.metric: replace(each, numbers=levelled[each.head.metric]) for each in changes}
+    levelled = numbers_at_level(numbers, min(alphas, default=0.0))
+    return {
+        each.head.metric: replace(
+            each,
+            head=replace(each.head, detection=_among(each.head.detection, len(changes))),
+            numbers=levelled[each.head.metric],
+        )
+        for each in changes
+    }
 
 
-def numbers_at_report_level(
+def _among(note: DetectionNote | None, metrics: int) -> DetectionNote | None:
+    return None if note is None else replace(note, metrics=metrics)
+
+
+def numbers_at_level(
     metrics: Mapping[str, Sequence[Number]], alpha: float = ALPHA
 ) -> dict[str, list[Number]]:
     """The same of the differences of metrics, wherever they come from.
@@ -84,56 +90,27 @@ def numbers_at_report_level(
 
 
 @dataclass(frozen=True)
-class _Test:
-    """One value, or a mean.
-
-    Attributes:
-        found: whether its metric's own test finds a change.
-        p_value: corrected for the number of values.
-        low: the lower end of the difference's interval.
-        high: the upper end.
-    """
-
-    found: bool
-    p_value: float
-    low: float
-    high: float
-
-    def is_clear(self, level: float) -> bool:
-        """Whether the test finds a change at this level, and the interval does not deny it."""
-        return self.found and self.p_value <= level and not self.low <= 0 <= self.high
-
-
-@dataclass(frozen=True)
 class _Tests:
     """The tests of one metric.
 
     Attributes:
-        rows: of its values, or of its mean.
-        shape: of the distribution as a whole: whether it finds a change, and its p-value.
-        shares: whether values are tested.
+        rows: the p-values of its values or of its mean, corrected for their number.
+        others: of the distribution as a whole and of values together, by measure. The values of a
+            category are tested one by one: the test of all is not one more find.
     """
 
-    rows: Sequence[_Test]
-    shape: tuple[bool, float] | None
-    shares: bool
+    rows: Sequence[float]
+    others: Mapping[str, float]
+
+    @property
+    def count(self) -> int:
+        """How many tests share the level."""
+        return max(1, bool(self.rows) + len(self.others))
 
     @property
     def smallest(self) -> float:
         """The p-value that nothing has changed in the metric."""
-        rows = min((row.p_value for row in self.rows), default=1.0)
-        if self.shares or self.shape is None:
-            return rows
-        return min(1.0, 2 * min(rows, self.shape[1]))
-
-    def clear(self, level: float) -> tuple[list[bool], bool]:
-        """What has a p-value of at most this level: of the rows, and of the shape."""
-        two = not self.shares and self.shape is not None
-        each = level / 2 if two else level
-        rows = [row.is_clear(each) for row in self.rows]
-        found, p_value = self.shape or (False, 1.0)
-        # The values of a category are tested one by one: the test of all is not one more find.
-        return rows, found and (p_value <= each if two else any(rows))
+        return min(1.0, self.count * min((*self.rows, *self.others.values()), default=1.0))
 
 
 def _level(tests: Sequence[_Tests], alpha: float) -> float:
@@ -151,36 +128,39 @@ def _level(tests: Sequence[_Tests], alpha: float) -> float:
 
 
 def _tests_of(numbers: Sequence[Tested]) -> _Tests:
-    tests = [test for each in numbers if (test := _test_of(each)) is not None]
-    whole = next(
-        (
-            (bool(each.told), each.p_value)
+    rows = [p_value for each in numbers if (p_value := _p_value_of(each)) is not None]
+    shares = bool(rows) and any(each.measure == "difference in share" for each in numbers)
+    return _Tests(
+        rows,
+        {
+            each.measure: each.p_value
             for each in numbers
-            if each.measure == "distance" and each.p_value is not None
-        ),
-        None,
+            if each.measure in _OTHERS
+            and each.p_value is not None
+            and not (shares and each.measure == "distance")
+        },
     )
-    return _Tests(tests, whole, any(each.measure == "difference in share" for each in numbers))
 
 
-def _test_of(number: Tested) -> _Test | None:
-    if number.measure not in _TESTED or number.adjusted_p_value is None:
-        return None
-    if number.low is None or number.high is None:
-        return None
-    return _Test(bool(number.told), number.adjusted_p_value, number.low, number.high)
+def _p_value_of(number: Tested) -> float | None:
+    return number.adjusted_p_value if number.measure in _TESTED else None
 
 
 def _at_level(numbers: Sequence[Number], tests: _Tests, level: float) -> list[Number]:
-    values, moved = tests.clear(level)
-    clear = iter(values)
-    others = {"distance": moved, "difference in quantile": moved or any(values)}
+    each_level = level / tests.count
+    any_row = any(p_value <= each_level for p_value in tests.rows)
+    moved = any_row or any(p_value <= each_level for p_value in tests.others.values())
     levelled = []
     for each in numbers:
-        if _test_of(each) is not None:
-            told = next(clear)
-        elif each.measure in others:
-            told = bool(each.told) and others[each.measure]
+        p_value = _p_value_of(each)
+        if p_value is not None:
+            told = p_value <= each_level
+        elif each.measure in tests.others:
+            told = tests.others[each.measure] <= each_level
+        elif each.measure == "distance":
+            told = any_row and bool(each.told)
+        elif each.measure == "difference in quantile":
+            told = moved and bool(each.told)
         else:
             levelled.append(each)
             continue

@@ -255,4 +255,7 @@ def no_change_at_a_glance(numbers: Sequence[Measured]) -> str:
 
 def _moved(number: Measured) -> str:
     verb = "rose" if way_of(number) == "risen" else "fell"
+    low, high = number.ends
+    if low <= 0 <= high:
+        return f"{named(number)} {verb}, by how much is not known"
     return f"{named(number)} {verb} by {how_far(number)}"

@@ -131,22 +131,6 @@ def test_a_job_can_fail_where_something_has_changed(run, url):  # noqa: F811
 
 
 @pytest.mark.usefixtures("asked")
-def test_a_job_allows_for_other_devices_unless_it_is_told_not_to(run, url):  # noqa: F811
-    base, service = url
-    days = ("--before", day(-40), "--after", day(0))
-    words = ("change", "theme", *days, "--server", base, "--token", service.read, "--json")
-    job = "--fail-if-changed"
-    for options, code, margin in (
-        ((), 0, "noise"),
-        ((job,), 3, "noise-and-sampling"),
-        ((job, "--margin", "noise"), 3, "noise"),
-    ):
-        told = run(*words, *options)
-        head = json.loads(told.output)["head"]
-        assert (told.exit_code, head.get("margin", "noise")) == (code, margin)
-
-
-@pytest.mark.usefixtures("asked")
 def test_a_series_fails_with_an_alarm_once_the_days_are_over(run, url):  # noqa: F811
     base, service = url
     words = ("series", "spread", "--alarm", "--server", base, "--token", service.read)

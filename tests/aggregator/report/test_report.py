@@ -157,12 +157,6 @@ def test_a_forged_metric_is_suspicious_and_its_change_is_not_to_be_relied_on(wri
     assert "**Careful:** The reports of" in texts["md"]
 
 
-def test_that_other_devices_reported_by_chance_is_no_change(written):
-    _, answers = written
-    margins = [each.change.head.margin for each in answers.metrics if each.change is not None]
-    assert set(margins) == {"noise-and-sampling"}
-
-
 def test_what_was_not_asked_is_said_with_the_reason(written):
     text = written[0]["md"].partition("## Not answered")[2]
     assert "**emoji**: strings are counted only for values that somebody lists" in text

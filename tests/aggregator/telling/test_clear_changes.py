@@ -8,6 +8,7 @@ import numpy as np
 from deniable_aggregator.answers.answer import Answer, AskedQuestion
 from deniable_aggregator.answers.common import DetectionNote
 from deniable_aggregator.answers.measured import Measured
+from deniable_aggregator.telling.cautions import clear_in_words
 from deniable_aggregator.telling.clear_changes import at_report_level
 from tests.aggregator.answered import HEAD
 
@@ -59,5 +60,14 @@ def test_no_comparison_gives_no_change() -> None:
     assert at_report_level([]) == {}
 
 
-def test_a_change_is_not_clear_if_its_interval_denies_it() -> None:
-    assert clear(changed("a", 0.001, low=-0.01)) == {"a": [False]}
+def test_whether_a_change_is_clear_does_not_depend_on_what_intervals_cover() -> None:
+    """Those of many values together may reach beyond zero, though the test is as sure."""
+    assert clear(changed("a", 0.001, low=-0.01)) == {"a": [True]}
+
+
+def test_how_many_values_and_metrics_were_asked_about_together_is_said() -> None:
+    levelled = at_report_level([changed("a", 0.001, 0.2), changed("b", 0.5)])["a"]
+    asked = msgspec.structs.replace(levelled.head, values_asked=2)
+    assert clear_in_words(msgspec.structs.replace(levelled, head=asked)) == (
+        "a change is clear beyond noise and sampling, over all 2 values of 2 metrics together"
+    )

@@ -141,8 +141,8 @@ def test_days_are_said_with_whether_their_reports_look_honest(
 def test_days_that_were_not_checked_are_said_beside_the_verdict() -> None:
     (line,) = days_lines(shares(CHROME, days=replace(DAYS, not_checked=9)))
     assert line.endswith(
-        "No sign of forgery in the 22 days that were looked at. 9 of 31 days with reports were not checked: the health of the metric "
-        "checks more."
+        "No sign of forgery in the 22 days that were looked at. 9 of 31 days with reports were not "
+        "checked: the health of the metric checks more."
     )
 
 

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 ALPHA: Final = 0.05
 """The level of the tests."""
 
+SAMPLED: Final[Margin] = "noise-and-sampling"
+"""What errors, intervals and tests of changes allow for: other devices report on other days."""
+
 
 class Differences(NamedTuple):
     """By how much items, or a mean, differ between two periods; after minus before.
@@ -77,7 +80,6 @@ class Comparison:
 
     Attributes:
         items: what is compared; of a mean, the name of the metric.
-        margin: what errors allow for.
         not_compared: items that are not known of all reports, and in which period they are. In
             the other they are unknown, which is not 0.
         combined: the change of the share of some items together, or None.
@@ -92,7 +94,6 @@ class Comparison:
     items: tuple[str, ...]
     differences: Differences
     kind: Literal["shares", "mean"]
-    margin: Margin
     not_compared: Mapping[str, KnownIn] = field(default_factory=dict)
     combined: Measured | None = None
     notices: tuple[Notice, ...] = ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple, cast
 
 import numpy as np
 from msgspec.structs import replace
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.answer import Head
-    from deniable_aggregator.counting.statistics.intervals import PeriodsBySpec
     from deniable_aggregator.answers.common import Notice
+    from deniable_aggregator.counting.statistics.intervals import PeriodsBySpec
     from deniable_shared.numbers import Range
     from deniable_shared.spec import Spec
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from deniable_aggregator.answering.estimation.changes import (
     COMPARED_QUANTILES,
+    SAMPLED,
     Comparison,
     MeanOfSide,
     compare_histogram_means,
@@ -118,14 +119,12 @@ class ShareEstimator:
         self, before: CollectedTallies, after: CollectedTallies, request: ChangeRequest
     ) -> Comparison:
         """How shares differ, of the values that both periods know."""
-        query, lists = request.query, request.lists
+        lists = request.lists
         versions = list(dict.fromkeys([*before.specs, *after.specs]))
         combined = combined_items(versions, lists)
         listed = lists.candidates or combined
         earlier, later = (
-            combine_specs(
-                side.tallies, listed, query.margin, periods=side.periods, versions=versions
-            )
+            combine_specs(side.tallies, listed, SAMPLED, periods=side.periods, versions=versions)
             for side in (before, after)
         )
         common, not_compared = _common_items(earlier, later)
@@ -135,7 +134,7 @@ class ShareEstimator:
         change = None
         if combined is not None:
             level = 1 - request.level
-            change = compare_subset(before, after, combined, query.margin, level, versions)
+            change = compare_subset(before, after, combined, level, versions)
         alpha = request.alpha(common.size)
         differences = compare_shares(earlier, later, common, alpha)
         items = tuple(earlier.domain[place] for place in common.tolist())
@@ -146,7 +145,6 @@ class ShareEstimator:
             items,
             differences,
             "shares",
-            query.margin,
             not_compared,
             change,
             distance=share_distance(differences) if whole else None,
@@ -167,7 +165,7 @@ class MeanEstimator:
         """How the mean differs."""
         _refuse_lists(before, request.lists, request.query)
         differences = compare_means(before, after, request.alpha(1))
-        return Comparison((before.specs[0].name,), differences, "mean", "noise-and-sampling")
+        return Comparison((before.specs[0].name,), differences, "mean")
 
 
 class DistributionEstimator:
@@ -210,7 +208,6 @@ class DistributionEstimator:
             (earlier.metric,),
             differences,
             "mean",
-            "noise-and-sampling",
             notices=(*earlier.notices, *later.notices),
             quantiles=compare_quantiles(earlier, later),
             distance=histogram_distance(earlier.histogram, later.histogram),
@@ -306,7 +303,7 @@ def _compare_unlike_means(
     sides = [_mean_of(side, low, high) for side in (before, after)]
     differences = compare_unlike_means(sides[0], sides[1], request.alpha(1))
     name = before.specs[0].name
-    return Comparison((name,), differences, "mean", "noise-and-sampling", range=(low, high))
+    return Comparison((name,), differences, "mean", range=(low, high))
 
 
 def _mean_of(side: CollectedTallies, low: float, high: float) -> MeanOfSide:

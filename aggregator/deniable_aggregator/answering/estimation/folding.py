@@ -73,8 +73,7 @@ def common_edges(first: Sequence[float], second: Sequence[float]) -> NDArray[np.
         width = float(inner[1] - inner[0])
     else:
         width = float(min(inner[0] - max(one[0], other[0]), min(one[-1], other[-1]) - inner[0]))
-    edges = np.concatenate([[inner[0] - width], inner, [inner[-1] + width]])
-    return edges
+    return np.concatenate([[inner[0] - width], inner, [inner[-1] + width]])
 
 
 def fold(estimate: DistributionEstimate, edges: NDArray[np.float64]) -> DistributionEstimate:

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from scipy import special
 
-from deniable_aggregator.answering.estimation.changes import ALPHA, Comparison, Differences
+from deniable_aggregator.answering.estimation.changes import (
+    ALPHA,
+    SAMPLED,
+    Comparison,
+    Differences,
+)
 from deniable_aggregator.answering.estimation.segments import estimate_within_segment
 from deniable_aggregator.answering.estimation.selection import estimate_shares
 from deniable_aggregator.answers.common import FakesNote
@@ -30,7 +35,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answering.estimation.inputs import ChangeRequest, CollectedTallies
     from deniable_aggregator.answering.estimation.items import ItemEstimates
     from deniable_aggregator.answering.estimation.segment_estimate import SegmentEstimate
-    from deniable_aggregator.answers.words import KnownIn, Margin
+    from deniable_aggregator.answers.words import KnownIn
     from deniable_aggregator.counting.tallies import SupportCounts
     from deniable_shared.spec import Spec
 
@@ -144,7 +149,6 @@ def compare_subset(
     before: CollectedTallies,
     after: CollectedTallies,
     items: Sequence[str],
-    margin: Margin,
     alpha: float,
     versions: Sequence[Spec],
 ) -> Measured:
@@ -160,7 +164,7 @@ def compare_subset(
     Raises:
         ParameterError: if the share is not known of all reports, before and after.
     """
-    options = EstimateOptions(margin=margin, interval="one", postprocess="none")
+    options = EstimateOptions(margin=SAMPLED, interval="one", postprocess="none")
     estimates = [
         estimate_shares(
             side.tallies,
@@ -218,7 +222,7 @@ def _covariance(
     for (mine, weight), (theirs, factor) in itertools.product(
         zip(first.parts, first.weights, strict=True), zip(second.parts, second.weights, strict=True)
     ):
-        common, family = _common_variance(mine, theirs, low, high, first.margin)
+        common, family = _common_variance(mine, theirs, low, high)
         pairs = shared_pairs_across_specs(mine.periods or {}, theirs.periods or {})
         covariance = common * pairs / (mine.reports * theirs.reports) + family
         weights = weight[places] * factor[places]
@@ -227,7 +231,7 @@ def _covariance(
 
 
 def _common_variance(
-    mine: SpecEstimate, theirs: SpecEstimate, low: Any, high: Any, margin: Margin
+    mine: SpecEstimate, theirs: SpecEstimate, low: Any, high: Any
 ) -> tuple[Any, float]:
     """The covariance of two reports of one device, and that of a hash family between all reports.
 
@@ -243,7 +247,7 @@ def _common_variance(
         pair = mine.shares.support_counts, theirs.shares.support_counts
         if pair[0] is not None and pair[1] is not None:
             family = min(pair[0].family_variance, pair[1].family_variance)
-    return common + (low - low * high if margin == "noise-and-sampling" else 0.0), family
+    return common + low - low * high, family
 
 
 def _fisher(
@@ -285,7 +289,7 @@ def compare_within_segment(
         ParameterError: if a period does not have the segment, or so little of it that its shares
             are unknown, if no value is known in both, or if an option does not fit.
     """
-    query, lists = request.query, request.lists
+    lists = request.lists
     versions = list(dict.fromkeys([*before.specs, *after.specs]))
     first, second = (
         _estimate_side(side, segment, request, versions, 1 - request.level)
@@ -310,7 +314,6 @@ def compare_within_segment(
         common,
         _differences(first, second, *rows),
         "shares",
-        query.margin,
         {item: _known_in(item, *known_items) for item in items if item not in common},
         notices=tuple(
             {notice.code: notice for notice in (*first.notices, *second.notices)}.values()
@@ -339,7 +342,7 @@ def _estimate_side(
     return estimate_within_segment(
         tallies.tallies,
         segment,
-        EstimateOptions(margin=request.query.margin),
+        EstimateOptions(margin=SAMPLED),
         tallies.periods,
         1 - alpha,
         listed=request.lists.candidates or None,

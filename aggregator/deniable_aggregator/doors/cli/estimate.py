@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import click
-import msgspec
-from click.core import ParameterSource
 
 from deniable_aggregator.answers.health_overview import HealthOverview
 from deniable_aggregator.asking.questions import (
@@ -26,8 +23,8 @@ from deniable_aggregator.doors.cli.server_options import progress_bar
 if TYPE_CHECKING:
     from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.discoveries import Discovery, DiscoveryQuery
+    from deniable_aggregator.answers.measured import Measure
     from deniable_aggregator.answers.questions import ChangeQuery, DaysQuery, SeriesQuery
-    from deniable_aggregator.answers.words import Margin
     from deniable_aggregator.telling.tables import Order
 
 
@@ -102,9 +99,6 @@ def estimate(answer: Answer, *, largest_first: bool, explain: bool) -> None:
 CHANGED: Final = 3
 """How the command exits with --fail-if-changed if something has changed."""
 
-SAMPLED: Final[Margin] = "noise-and-sampling"
-"""The margin of --fail-if-changed: devices that differ by chance are not a change."""
-
 
 @click.command(short_help="Tests what has changed in METRIC between two periods.")
 @question_options(
@@ -112,9 +106,8 @@ SAMPLED: Final[Margin] = "noise-and-sampling"
     click.option(
         "--fail-if-changed",
         is_flag=True,
-        help="Exit with 3 if values, the mean or the whole distribution have changed. If nothing "
-        "has, at most 5% of such jobs exit with 3. --margin is noise-and-sampling here unless it "
-        "is given.",
+        help="Exit with 3 if there is a clear change of values, the mean or the whole "
+        "distribution. If nothing has changed, at most 5% of such jobs exit with 3.",
     ),
 )
 def change(asked: Asked[ChangeQuery, Answer], fail_if_changed: bool) -> None:
@@ -123,9 +116,8 @@ def change(asked: Asked[ChangeQuery, Answer], fail_if_changed: bool) -> None:
     Nobody can tell whether the same devices reported in both. The test assumes that they are
     different, so that it errs no more often than it says in either case.
 
-    --fail-if-changed is for jobs. With --margin noise values would be tested of the very devices
-    that reported, which differ from day to day though nothing has changed: so margins are
-    noise-and-sampling then. The test of values, that of the distribution as a whole and that of
+    A change is clear beyond noise and sampling: other devices report on other days though nothing
+    has changed. The test of values or of the mean, that of the distribution as a whole and that of
     --combined share the level of 5%: with two of them each has 2.5%.
 
     \b
@@ -135,8 +127,6 @@ def change(asked: Asked[ChangeQuery, Answer], fail_if_changed: bool) -> None:
         deniable change startup_seconds --before 2026-01-05..2026-01-11 \\
             --after 2026-01-12..2026-01-18 --quantile 0.95 --fail-if-changed
     """  # noqa: D301  click reads the backslash as a sign
-    if fail_if_changed and not _is_chosen("margin"):
-        asked = replace(asked, query=msgspec.structs.replace(asked.query, margin=SAMPLED))
     came = asked.fetch()
 
     asked.show(came)
@@ -144,28 +134,18 @@ def change(asked: Asked[ChangeQuery, Answer], fail_if_changed: bool) -> None:
         raise click.exceptions.Exit(CHANGED)
 
 
-def _is_chosen(option: str) -> bool:
-    """Whether whoever calls has given an option."""
-    return click.get_current_context().get_parameter_source(option) != ParameterSource.DEFAULT
-
-
 def is_changed(answer: Answer) -> bool:
-    """Whether something has changed, by one test at the level of the answer (5%).
+    """Whether there is a clear change, as of `telling.clear_changes`.
 
-    The tests of values, of the distribution as a whole and of values together share that level
-    (Bonferroni). Where nothing has changed, the smallest corrected p-value of the values is at most
-    a level as often as the level says, with either correction. Quantiles do not count: their
-    intervals are for one quantile each.
+    Quantiles do not count: their intervals are for one quantile each.
 
     Args:
-        answer: the change. Whether it tests a population or the devices that reported, its margin
-            says.
+        answer: the change.
     """
-    values = answer.of("difference in share", "difference in mean")
-    p_values = [min((each.adjusted_p_value or 0.0 for each in values), default=1.0)]
-    p_values += [each.p_value or 0.0 for each in answer.of("distance", "difference in combined")]
-    assert answer.head.detection is not None
-    return min(p_values) <= answer.head.detection.alpha / len(p_values)
+    measures: tuple[Measure, ...] = (
+        "difference in share", "difference in mean", "difference in combined", "distance",
+    )  # fmt: skip
+    return any(each.told for each in answer.of(*measures))
 
 
 @click.command(short_help="Estimates METRIC period by period.")

@@ -231,7 +231,6 @@ class _Asking:
             change = ChangeQuery(
                 before=f"{self._before.since}..{self._before.until}",
                 after=f"{days.since}..{days.until}",
-                margin="noise-and-sampling",  # not what other devices are by chance
                 without_key=self._without_key,
             )
             answers.change = self._ask(answers, CHANGE.of(name), change)

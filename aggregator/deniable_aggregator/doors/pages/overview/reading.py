@@ -20,7 +20,7 @@ from deniable_aggregator.asking.questions import (
     METRICS,
     Source,
 )
-from deniable_aggregator.telling.clear_changes import numbers_at_report_level
+from deniable_aggregator.telling.clear_changes import numbers_at_level
 from deniable_aggregator.telling.glances import Glance, glance
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def clear_changes(
     compared = {
         name: [row for row in rows if row.measure in CHANGES] for name, rows in newest.items()
     }
-    return numbers_at_report_level(
+    return numbers_at_level(
         {
             name: rows
             for name, rows in compared.items()
