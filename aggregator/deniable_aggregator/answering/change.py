@@ -274,6 +274,7 @@ class Change:
 
     def _differences(self) -> list[Measured]:
         columns = [column.tolist() for column in self.differences]
+        low_end, high_end = self.comparison.range or (None, None)
         shares = self.comparison.kind == "shares"
         names = self.items if shares else [None] * len(self.shown)
         adjusted = self.adjusted[self.shown].tolist()
@@ -281,6 +282,8 @@ class Change:
             Measured(
                 measure="difference in share" if shares else "difference in mean",
                 value=name,
+                bin_from=low_end,
+                bin_to=high_end,
                 segment=self.comparison.segment[1].segment if self.comparison.segment else None,
                 period=1,
                 before=before,

@@ -79,8 +79,9 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         whole: of a found text, whether it is a whole string; false of the first letters of longer
             ones.
         quantile: of a quantile, the share of devices below it.
-        bin_from: the lower end of a bin.
-        bin_to: its upper end.
+        bin_from: the lower end of a bin; of a mean, a quantile and a difference of means, that of
+            the range: values outside of it were counted as its ends.
+        bin_to: the upper end likewise.
         segment: the segment that the number is within or is the size of, such as "channel=beta".
         key: the id of the key whose reports are compared with those of all others.
         label: the note that whoever made the key gave it.

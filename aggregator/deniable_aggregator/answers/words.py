@@ -35,6 +35,7 @@ Verdict = Literal["ok", "uneven", "suspicious", "unknown"]
 send them; or not checked."""
 
 NoticeCode = Literal[
+    "beyond_range",
     "compared_in_part",
     "cut_strings",
     "distribution_instead",

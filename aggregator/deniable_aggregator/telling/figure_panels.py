@@ -11,7 +11,9 @@ from deniable_aggregator.telling.numbers import (
     PAIR,
     RECORDS,
     beside,
+    beyond_of,
     limits_of,
+    mean_in_words,
     name_of,
     possible_range_of,
     size_of,
@@ -59,6 +61,7 @@ def interval_of_number(number: Measured, level: float, limits: Limits | None = N
         standard_error=number.standard_error,
         told=told,
         limits=limits if number.unit == "number" else None,
+        beyond=beyond_of(number),
     )
 
 
@@ -160,8 +163,9 @@ def mean_panel(answer: Answer) -> Dots:
     """A mean within the range of its metric."""
     head, limits = answer.head, answer.head.limits
     over = ", over the metric's range" if limits else ""
+    (mean, *_) = answer.of("mean")
     return Dots(
-        axis=f"mean {head.metric} of {whose(head)}{over}",
+        axis=f"{head.metric} of {whose(head)}: {mean_in_words(mean)}{over}",
         unit="number",
         reference=0.0 if limits is None or limits[0] <= 0 <= limits[1] else None,
         ends=limits or (),

@@ -81,6 +81,7 @@ def range_in_words(interval: Interval, unit: Unit) -> str:
         told=interval.told,
         limits=interval.limits,
         step=interval.step,
+        beyond=interval.beyond,
     )
     return words + ranges.ENDINGS.get(unit, "")
 

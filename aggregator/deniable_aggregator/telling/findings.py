@@ -12,6 +12,7 @@ from deniable_aggregator.telling.numbers import (
     PAIR,
     RECORDS,
     TRUE,
+    beyond_of,
     limits_of,
     named,
     range_of,
@@ -268,7 +269,8 @@ def placed(number: Measured, limits: Limits | None) -> str:
     """
     where = range_of(number, limits)
     verb = verb_of(where)
-    anywhere = "anywhere in " if number.estimate is None and verb == "is" else ""
+    unplaced = number.estimate is None and verb == "is" and not any(beyond_of(number))
+    anywhere = "anywhere in " if unplaced else ""
     return f"{named(number)} {verb} {anywhere}{where}"
 
 

@@ -16,7 +16,9 @@ from deniable_aggregator.telling.numbers import (
     UNTOLD,
     estimate_of,
     limits_of,
+    mean_in_words,
     named,
+    range_ends,
     range_of,
     range_of_all,
     size_of,
@@ -83,7 +85,8 @@ def headline(answer: Answer) -> Headline | None:
     if answer.head.kind == "mean" and mean is not None:
         limits = limits_of(answer)
         where = range_of(mean, limits)
-        said = f"{verb_of(where)} the mean; estimate {estimate_of(mean, limits)}, {level}"
+        what = f"{verb_of(where)} the {mean_in_words(mean)}"
+        said = f"{what}; estimate {estimate_of(mean, limits)}, {level}"
         return Headline(where, said)
     if not is_flag(shares):
         return None
@@ -118,7 +121,11 @@ def glance(
         high = next((quantiles[share] for share in _HIGH if share in quantiles), None)
         return Glance(range_of(median, limits), "median", _beside_median(high, limits), median)
     mean = next((number for number in placed if number.measure == "mean"), None)
-    return None if mean is None else Glance(range_of(mean, limits), "on average", "", mean)
+    if mean is None:
+        return None
+    ends = range_ends(mean)
+    cut = "" if ends is None else f", values outside {ends[0]:,g} to {ends[1]:,g} counted as these"
+    return Glance(range_of(mean, limits), f"on average{cut}", "", mean)
 
 
 def _beside_median(high: Measured | None, limits: Limits | None) -> str:

@@ -28,6 +28,7 @@ class Interval:
         told: whether it is told from zero; of a change, whether it is a clear one.
         limits: what a number can be, such as the range of its metric; None if that is not known.
         step: to which all of these were rounded before; None if they are as they were computed.
+        beyond: whether a quantile may lie below, and above, although its interval ends there.
     """
 
     estimate: float | None
@@ -38,6 +39,7 @@ class Interval:
     told: bool = True
     limits: Limits | None = None
     step: float | None = None
+    beyond: tuple[bool, bool] = (False, False)
 
 
 def interval_of(
@@ -50,6 +52,7 @@ def interval_of(
     told: bool = True,
     limits: Limits | None = None,
     step: float | None = None,
+    beyond: tuple[bool, bool] = (False, False),
 ) -> Interval:
     """An interval with its inner half.
 
@@ -66,16 +69,18 @@ def interval_of(
         told: whether it is told from zero.
         limits: what a number can be, if that is known.
         step: to which all of these were rounded before, if they were.
+        beyond: as of `Interval`.
     """
     if estimate is None:  # nothing says where in the interval its middle is
-        return Interval(None, low, high, low, low, told, limits, step)
+        return Interval(None, low, high, low, low, told, limits, step, beyond)
     of_core, of_whole = (NormalDist().inv_cdf((1 + each) / 2) for each in (CORE_LEVEL, level))
     below, above = (
         max(0.0, side) * min(1.0, of_core / of_whole) for side in (estimate - low, high - estimate)
     )
     if standard_error is not None:
         below, above = (min(side, of_core * standard_error) for side in (below, above))
-    return Interval(estimate, low, high, estimate - below, estimate + above, told, limits, step)
+    core = estimate - below, estimate + above
+    return Interval(estimate, low, high, *core, told, limits, step, beyond)
 
 
 def shown_part(interval: Interval, unit: Unit) -> Interval:

@@ -109,9 +109,15 @@ def bins_in_words(answer: Answer) -> str:
         return ""
     widths = {round((number.bin_to or 0.0) - (number.bin_from or 0.0), 12) for number in bins}
     wide = f" of {min(widths):.4g}" if len(widths) == 1 else ""
+    first, last = bins[0], bins[-1]
+    below = "" if first.bin_from == 0 else " or less"
+    where = (
+        f"{first.bin_from:,g} to {first.bin_to:,g}" if not below else f"{first.bin_to:,g}{below}"
+    )
     return (
-        f"{counted(len(bins), 'bin')}{wide}. Where in a bin values lie is not known: a quantile is "
-        "placed to within one bin at best."
+        f"{counted(len(bins), 'bin')}{wide}. In the first, {where}, are {range_of(first)} of "
+        f"reports, in the last, {last.bin_from:,g} or more, {range_of(last)}. Where in a bin "
+        "values lie is not known: a quantile is placed to within one bin at best."
     )
 
 

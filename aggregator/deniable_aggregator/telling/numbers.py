@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.answers.limits import Limits, widest
 from deniable_aggregator.telling.ranges import (
     NOT_PLACED,
+    WITHIN,
+    Beyond,
+    beyond_ends,
     difference_in_words,
     estimate_in_words,
     interval_in_words,
@@ -103,7 +106,7 @@ def name_of(number: Measured) -> str:
         return key_in_words(number.key, number.label or "")
     if number.quantile is not None:
         return quantile_in_words(number.quantile)
-    if number.bin_from is not None and number.bin_to is not None:
+    if number.measure == "bin" and number.bin_from is not None and number.bin_to is not None:
         return f"{number.bin_from:g} to {number.bin_to:g}"
     if number.measure == "segment size":
         return visible(number.segment or "")
@@ -122,7 +125,10 @@ def named(number: Measured) -> str:
     """
     if number.measure in ("combined", "rest", "difference in combined") and number.values:
         return f"{together(number.values)} together"
-    if number.quantile is not None or number.measure in ("mean", "difference in mean"):
+    if number.measure in ("mean", "difference in mean"):
+        words = mean_in_words(number)
+        return f"the {words}" + "," * (range_ends(number) is not None)
+    if number.quantile is not None:
         return f"the {name_of(number)}"
     if number.value == TRUE:
         return "the share that is true" if number.unit == "points" else TRUE
@@ -142,7 +148,44 @@ def range_of(number: Measured, limits: Limits | None = None) -> str:
     ends = _ends_to_round(number)
     if ends is None:
         return TOO_RARE if number.measure == "lift" else ""
-    return interval_in_words(number.unit, *ends, told=not is_untold(number), limits=limits)
+    return interval_in_words(
+        number.unit,
+        *ends,
+        told=not is_untold(number),
+        limits=limits,
+        beyond=beyond_of(number),
+    )
+
+
+def beyond_of(number: Measured) -> Beyond:
+    """Whether a quantile may lie beyond the range of its metric, below and above.
+
+    Args:
+        number: any; only a quantile may.
+    """
+    if number.measure != "quantile" or number.low is None or number.high is None:
+        return WITHIN
+    return beyond_ends(number.low, number.high, range_ends(number))
+
+
+def range_ends(number: Measured) -> Limits | None:
+    """The range of the metric of a mean or a quantile, as which ends values outside count."""
+    if number.measure == "bin" or number.bin_from is None or number.bin_to is None:
+        return None
+    return number.bin_from, number.bin_to
+
+
+def mean_in_words(number: Measured) -> str:
+    """What a mean is the mean of; values outside of the range are counted as its ends.
+
+    Args:
+        number: a mean or a difference of means.
+    """
+    ends = range_ends(number)
+    if ends is None:
+        return "mean"
+    low, high = (f"{end:,.10g}" for end in ends)
+    return f"mean of values, those outside {low} to {high} counted as {low} or {high}"
 
 
 def range_of_all(number: Measured) -> str:

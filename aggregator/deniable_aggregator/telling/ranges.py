@@ -44,6 +44,17 @@ _PLAIN: Final = range(-6, 16)
 _ANYTHING: Final = "anything from"
 """How a range begins that excludes nothing."""
 
+Beyond = tuple[bool, bool]
+"""Whether a number may lie below the lower end of its interval, and above the upper one."""
+
+WITHIN: Final[Beyond] = (False, False)
+_BEYOND: Final[Mapping[Beyond, str]] = {
+    WITHIN: "",
+    (False, True): " or more",
+    (True, False): " or less",
+    (True, True): ", or beyond",
+}
+
 
 def interval_in_words(
     unit: Unit,
@@ -53,6 +64,7 @@ def interval_in_words(
     told: bool = True,
     limits: Limits | None = None,
     step: float | None = None,
+    beyond: Beyond = WITHIN,
 ) -> str:
     """An interval as it stands in a table, beside a mark or in a sentence.
 
@@ -66,6 +78,7 @@ def interval_in_words(
         told: whether a share is told from zero; of one that is not, zero is within the range.
         limits: what a number can be, if that is known.
         step: to which a share or a number was rounded already, as of `rounding.outward`.
+        beyond: of a quantile, as of `beyond_ends`.
 
     Raises:
         ValueError: if the ends are in the wrong order or not numbers.
@@ -79,7 +92,24 @@ def interval_in_words(
         return _from_to(*difference_ends(low, high))
     if unit == "ratio":
         return _from_to(*number_ends(max(low, 0.0), max(high, 0.0)))
-    return number_range_in_words(low, high, limits, step)
+    return number_range_in_words(low, high, limits, step, beyond)
+
+
+def beyond_ends(low: float, high: float, limits: Limits | None) -> Beyond:
+    """Whether a quantile may lie below or above the range of its metric.
+
+    Values outside are recorded as the ends of the range, so a quantile whose interval reaches an
+    end may be anywhere beyond it. Zero is taken for a natural end: counts and durations are never
+    below it.
+
+    Args:
+        low: the lower end of its interval.
+        high: the upper end.
+        limits: the range of the metric, if that is known.
+    """
+    if limits is None:
+        return WITHIN
+    return limits[0] != 0 and low <= limits[0], high >= limits[1]
 
 
 def estimate_in_words(
@@ -221,9 +251,13 @@ def difference_in_words(low: float, high: float) -> str:
 
 
 def number_range_in_words(
-    low: float, high: float, limits: Limits | None = None, step: float | None = None
+    low: float,
+    high: float,
+    limits: Limits | None = None,
+    step: float | None = None,
+    beyond: Beyond = WITHIN,
 ) -> str:
-    """The interval of a number, such as "1.74 to 1.82" or "12,300 to 12,500".
+    """The interval of a number, such as "1.74 to 1.82", "12,300 to 12,500" or "1,700 or more".
 
     Args:
         low: the lower end.
@@ -231,6 +265,7 @@ def number_range_in_words(
         limits: what the number can be, if that is known: the words are cut there, and say
             "anything from 60 to 100" where nothing within is excluded.
         step: to which they were rounded already.
+        beyond: whether it may lie below, and above, although the interval ends there.
 
     Raises:
         ValueError: if they are not finite or in the wrong order.
@@ -241,8 +276,10 @@ def number_range_in_words(
         return _from_to(_written(first), _written(last))
     least, greatest = (decimal_of(limit).normalize(EXACT) for limit in limits)
     if first <= least and last >= greatest:
-        return f"{_ANYTHING} {_written(least)} to {_written(greatest)}"
+        return f"{_ANYTHING} {_written(least)} to {_written(greatest)}{_BEYOND[beyond]}"
     first, last = max(first, least), min(last, greatest)
+    if any(beyond):
+        return f"{_written(first if beyond[1] else last)}{_BEYOND[beyond]}"
     return _from_to(_written(first), _written(last))
 
 

@@ -15,10 +15,13 @@ from deniable_aggregator.telling.numbers import (
     PAIR,
     RECORDS,
     beside,
+    beyond_of,
     estimate_of,
     limits_of,
+    mean_in_words,
     name_of,
     possible_range_of,
+    range_ends,
     range_of,
 )
 from deniable_aggregator.telling.ranges import range_in_words
@@ -141,6 +144,7 @@ def bar_of(number: Measured, level: float, limits: Limits | None = None) -> Inte
         standard_error=number.standard_error,
         told=number.told is not False,
         limits=limits,
+        beyond=beyond_of(number),
     )
 
 
@@ -176,7 +180,7 @@ def numbers_table(
     ends = _ends_of_groups(answer, rows)
     told = [place for place, each in enumerate(columns) if each.column.heading == _CHANGED[0]]
     if not caption:
-        caption = _CAPTIONS.get(first, "Share of reports")
+        caption = _CAPTIONS.get(first, "Share of reports") + _of_means(rows)
     return Table(
         name=name,
         caption=caption,
@@ -200,6 +204,13 @@ def numbers_table(
         ends=limits or (),
         way=told[0] if told else None,
     )
+
+
+def _of_means(rows: Sequence[Measured]) -> str:
+    """What the means of a table are, if there are any of values that are cut at a range."""
+    means = (row for row in rows if row.measure in ("mean", "difference in mean"))
+    said = dict.fromkeys(mean_in_words(row) for row in means if range_ends(row) is not None)
+    return f"; {' or '.join(said)}" if said else ""
 
 
 def more_line(rows: Sequence[Measured], most: int | None, what: str = "value") -> str:
@@ -312,7 +323,7 @@ def _series_table(answer: Answer) -> Table:
     limits = limits_of(answer) if numbers and numbers[0].unit == "number" else None
     return Table(
         name="series",
-        caption=f"By {answer.head.by}",
+        caption=f"By {answer.head.by}{_of_means(numbers)}",
         columns=[*columns, *(each.column for each in inner)],
         rows=[
             Row(

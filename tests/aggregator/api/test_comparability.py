@@ -6,9 +6,14 @@ import random
 import secrets
 
 import pytest
+from msgspec import convert
 
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
+from deniable_aggregator.answers.answer import Answer
+from deniable_aggregator.telling.findings import finding
+from deniable_aggregator.telling.lines import asides
+from deniable_aggregator.telling.tables import tables_of
 from deniable_shared import registry, wire
 from tests import one_metric
 from tests.aggregator.served import codes, number, numbers
@@ -191,3 +196,21 @@ def test_a_series_over_unlike_ranges_is_marked_where_it_cannot_be_compared(devic
     found = devices.service.ask(f"{PATH}/series").get_json()
     marks = [each.get("marks", []) for each in found["head"]["periods"]]
     assert ["unlike" in some for some in marks] == [False, False, True, False]
+
+
+@pytest.mark.one_store
+def test_clipping_is_visible_in_what_is_said_of_numbers_and_quantiles(devices):
+    """A tenth of the devices hold 60 to 95, which a range to 50 counts as 50."""
+    devices.send(HISTOGRAM.format(50, 10), SAME, *range(-14, 0))
+    answer = convert(devices.service.ask(f"{PATH}/estimate?quantile=0.95").get_json(), Answer)
+    (row,) = [row for row in tables_of(answer)[1].rows if row.cells[0] == "95th percentile"]
+    assert "45 or more" in row.cells
+    said = finding(answer)
+    assert "The 95th percentile is 45 or more" in said
+    assert "the mean of values, those outside 0 to 50 counted as 0 or 50, is" in said
+    assert any("in the last, 45 or more, 9." in line for line in asides(answer)) or any(
+        "in the last, 45 or more, 10" in line for line in asides(answer)
+    )
+    change = convert(compared(devices.service, quantile="0.95").get_json(), Answer)
+    assert not change.of("difference in quantile")
+    assert "beyond_range" in [notice.code for notice in change.notices]

@@ -9,7 +9,7 @@ from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
 from deniable_aggregator.counting.statistics.outcomes import channel
 from deniable_aggregator.media.pictures.svg import svg
 from deniable_aggregator.media.publication import FORMATS
-from deniable_aggregator.telling.numbers import estimate_of, name_of, range_of
+from deniable_aggregator.telling.numbers import estimate_of, mean_in_words, name_of, range_of
 from deniable_aggregator.telling.publication.document import document_of
 from deniable_aggregator.telling.publication.publish import publish
 from deniable_aggregator.telling.publication.selection import Policy
@@ -113,7 +113,11 @@ def test_numbers_have_the_words_that_are_printed_elsewhere(bins):
     answer = source.estimate("pages", EstimateQuery(), ValueLists())
     limits = answer.head.limits
     assert [tuple(row.cells) for row in table.rows] == [
-        (name_of(number), range_of(number, limits), estimate_of(number, limits))
+        (
+            mean_in_words(number) if number.measure == "mean" else name_of(number),
+            range_of(number, limits),
+            estimate_of(number, limits),
+        )
         for number in (*answer.of("mean"), *answer.of("quantile"))
     ]
 

@@ -190,8 +190,9 @@ def test_values_that_cannot_be_compared_are_named() -> None:
 
 def test_bins_are_said_with_what_is_not_known_within_them() -> None:
     assert asides(distribution()) == [
-        "3 bins of 100. Where in a bin values lie is not known: a quantile is placed to within one "
-        "bin at best."
+        "3 bins of 100. In the first, 0 to 100, are 20 to 40% of reports, in the last, 200 or "
+        "more, 20 to 40%. Where in a bin values lie is not known: a quantile is placed to within "
+        "one bin at best."
     ]
     assert "Not placed: median: too few reports." in below(distribution())
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniable_aggregator.telling.ranges import (
+    beyond_ends,
     difference_ends,
     difference_in_words,
     estimate_in_words,
@@ -122,6 +123,23 @@ def test_numbers_have_the_digits_that_their_intervals_support() -> None:
     assert difference_in_words(0.31, 0.49) == "up 0.31 to 0.49"
     assert share_in_words(0.4483, 0.43, 0.47) == "45%"
     assert share_in_words(-0.002, -0.02, 0.01) == "0%"
+
+
+@pytest.mark.parametrize(
+    ("ends", "limits", "words"),
+    [
+        ((1_712, 2_000), (0, 2_000), "1,700 or more"),
+        ((0, 50), (0, 2_000), "0 to 50"),
+        ((-10, -5), (-10, 30), "-5 or less"),
+        ((0, 2_000), (0, 2_000), "anything from 0 to 2,000 or more"),
+        ((-10, 30), (-10, 30), "anything from -10 to 30, or beyond"),
+        ((1_712, 1_900), (0, 2_000), "1,710 to 1,900"),
+    ],
+)
+def test_a_quantile_at_an_end_of_the_range_may_lie_beyond_it(ends, limits, words) -> None:
+    """Values outside are recorded as the end; what begins at zero has nothing below it."""
+    beyond = beyond_ends(*ends, limits)
+    assert number_range_in_words(*ends, limits, beyond=beyond) == words
 
 
 @pytest.mark.parametrize("words", [range_in_words, points_in_words, number_range_in_words])

@@ -14,6 +14,7 @@ from deniable_aggregator.answering.estimation.means import (
     mean_covariance,
     mean_parts,
 )
+from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.counting.statistics.consistency import (
     earth_mover,
@@ -27,6 +28,8 @@ from deniable_aggregator.counting.statistics.outcomes import (
     homogeneity_p_value,
 )
 from deniable_aggregator.counting.tallies import nonempty, tally_for
+from deniable_aggregator.telling.ranges import beyond_ends
+from deniable_aggregator.telling.wording import listed, quantile_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
     from deniable_aggregator.answering.estimation.distributions import DistributionEstimate
     from deniable_aggregator.answering.estimation.histograms import Histogram
     from deniable_aggregator.answering.estimation.inputs import CollectedTallies
-    from deniable_aggregator.answers.common import Notice
     from deniable_aggregator.answers.words import KnownIn, Margin
     from deniable_shared.spec import Spec
 
@@ -210,12 +212,48 @@ def compare_quantiles(before: DistributionEstimate, after: DistributionEstimate)
     (Zou and Donner 2008): with d = b - a and intervals [l, u], it goes from
     d - sqrt((b - l_b)^2 + (u_a - a)^2) to d + sqrt((u_b - b)^2 + (a - l_a)^2). A quantile is
     somewhere in its bin, so a whole bin is added to either side: where values are within a bin is
-    not random, and nothing of it averages out.
+    not random, and nothing of it averages out. One that may lie beyond the range is not compared.
 
     Args:
         after: of the second; the same quantiles were asked for.
     """
-    return [_difference(before, after, quantile) for quantile in before.quantiles]
+    return [
+        _difference(before, after, quantile)
+        for quantile in before.quantiles
+        if not _may_be_beyond(before, quantile) and not _may_be_beyond(after, quantile)
+    ]
+
+
+def quantile_notices(
+    before: DistributionEstimate, after: DistributionEstimate
+) -> tuple[Notice, ...]:
+    """A note about the quantiles that are not compared, if there are any.
+
+    Args:
+        after: of the second period.
+    """
+    left_out = [
+        quantile_in_words(quantile)
+        for quantile in before.quantiles
+        if _may_be_beyond(before, quantile) or _may_be_beyond(after, quantile)
+    ]
+    if not left_out:
+        return ()
+    low, high = map(float, before.edges[[0, -1]])
+    return (
+        Notice(
+            "beyond_range",
+            "note",
+            f"The {listed(left_out)} {'is' if len(left_out) == 1 else 'are'} not compared: values "
+            f"outside {low:,g} to {high:,g} are counted in the bins at its ends, so it may lie "
+            "beyond. A wider range would tell",
+        ),
+    )
+
+
+def _may_be_beyond(side: DistributionEstimate, quantile: float) -> bool:
+    placed, (low, high) = side.quantiles[quantile], map(float, side.edges[[0, -1]])
+    return any(beyond_ends(placed.low, placed.high, (low, high)))
 
 
 def _difference(

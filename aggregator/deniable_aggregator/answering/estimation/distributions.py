@@ -166,9 +166,12 @@ class DistributionEstimate:
             period: the place of their period in the answer.
         """
         moved = self.histogram.influence
+        low, high = map(float, self.edges[[0, -1]])
         return [
             Measured(
                 measure="mean",
+                bin_from=low,
+                bin_to=high,
                 period=period,
                 estimate=self.mean.value,
                 standard_error=self.width * self.histogram.mean_variance**0.5,
@@ -180,6 +183,8 @@ class DistributionEstimate:
                 Measured(
                     measure="quantile",
                     quantile=quantile,
+                    bin_from=low,
+                    bin_to=high,
                     period=period,
                     estimate=placed.value,
                     low=placed.low,
@@ -287,7 +292,7 @@ def place_quantile(
     if (last - first) / bins >= WIDEST:
         reason = MORE_BINS if last - first == 1 else MORE_REPORTS
     elif (
-        last - first == 1 and (last == 1 or last == bins) and _is_piled_up(histogram, first, level)
+        last - first == 1 and _may_be_beyond(edges, first) and _is_piled_up(histogram, first, level)
     ):
         reason = WIDER_RANGE
     if reason:
@@ -295,6 +300,11 @@ def place_quantile(
     part = float(histogram_quantiles(histogram.held[None], quantile)[0])
     value = float(edges[0] + part * (edges[-1] - edges[0]))
     return PlacedQuantile(min(max(value, low), high), low, high)
+
+
+def _may_be_beyond(edges: NDArray[np.float64], place: int) -> bool:
+    """Whether a bin has values beyond the range: the last, and the first unless it begins at 0."""
+    return place == edges.size - 2 or (place == 0 and float(edges[0]) != 0)
 
 
 def _is_piled_up(histogram: Histogram, end: int, level: float) -> bool:

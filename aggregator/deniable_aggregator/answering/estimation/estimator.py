@@ -19,6 +19,7 @@ from deniable_aggregator.answering.estimation.changes import (
     compare_shapes,
     compare_unlike_means,
     histogram_distance,
+    quantile_notices,
     share_distance,
 )
 from deniable_aggregator.answering.estimation.distributions import (
@@ -45,6 +46,7 @@ from deniable_aggregator.answering.estimation.share_changes import (
     compare_subset,
     compare_within_segment,
 )
+from deniable_aggregator.answers.limits import widest
 from deniable_aggregator.answers.questions import ChangeQuery, EstimateOptions, ValueLists
 from deniable_shared.errors import ParameterError
 
@@ -165,7 +167,9 @@ class MeanEstimator:
         """How the mean differs."""
         _refuse_lists(before, request.lists, request.query)
         differences = compare_means(before, after, request.alpha(1))
-        return Comparison((before.specs[0].name,), differences, "mean")
+        specs = (*before.specs, *after.specs)
+        ends = widest(tuple(map(float, spec.range)) for spec in specs if spec.range)
+        return Comparison((before.specs[0].name,), differences, "mean", range=ends)
 
 
 class DistributionEstimator:
@@ -208,8 +212,9 @@ class DistributionEstimator:
             (earlier.metric,),
             differences,
             "mean",
-            notices=(*earlier.notices, *later.notices),
+            notices=quantile_notices(earlier, later),
             quantiles=compare_quantiles(earlier, later),
+            range=(float(edges[0]), float(edges[-1])),
             distance=histogram_distance(earlier.histogram, later.histogram),
         )
 

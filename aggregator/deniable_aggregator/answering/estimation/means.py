@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from deniable_aggregator.answering.estimation.shares import FAKES, metric_versions
 from deniable_aggregator.answers.common import IntervalNote, Notice
+from deniable_aggregator.answers.limits import widest
 from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.counting.statistics.influence import FORGED_SHARE
 from deniable_aggregator.counting.statistics.intervals import (
@@ -91,6 +92,12 @@ def _middle_error(wave: SquareWave) -> float:
     return math.sqrt(max(once, 0.0))
 
 
+_CUT: Final = (
+    "that of values of which those outside of the range are counted as its ends; how many these "
+    "are is not known of a number, and a distribution would show it"
+)
+
+
 @dataclass(frozen=True)
 class MeanEstimate:
     """An unbiased estimate of the mean of a number, in the metric's own unit.
@@ -144,6 +151,7 @@ class MeanEstimate:
             ),
             fakes=FAKES,
             versions=metric_versions(self.specs),
+            meanings={"mean": _CUT},
         )
 
     def numbers(self, period: int = 0) -> list[Measured]:
@@ -152,9 +160,12 @@ class MeanEstimate:
         Args:
             period: the place of its period in the answer.
         """
+        ends = widest(tuple(map(float, spec.range)) for spec, _ in self.specs if spec.range)
         return [
             Measured(
                 measure="mean",
+                bin_from=None if ends is None else ends[0],
+                bin_to=None if ends is None else ends[1],
                 period=period,
                 estimate=self.mean,
                 standard_error=self.standard_error,

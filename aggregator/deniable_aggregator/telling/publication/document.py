@@ -14,7 +14,14 @@ from deniable_aggregator.telling.interval import interval_of
 from deniable_aggregator.telling.method import every_in_words
 from deniable_aggregator.telling.numbers import UNTOLD
 from deniable_aggregator.telling.publication.notes import PRESENT, version_notes
-from deniable_aggregator.telling.ranges import bound_in_words, estimate_in_words, interval_in_words
+from deniable_aggregator.telling.ranges import (
+    WITHIN,
+    Beyond,
+    beyond_ends,
+    bound_in_words,
+    estimate_in_words,
+    interval_in_words,
+)
 from deniable_aggregator.telling.wording import counted, days_between, shown_value
 from deniable_shared.characters import visible
 from deniable_shared.spec import Spec
@@ -99,7 +106,19 @@ def _labels(rows: Sequence[PublishedRow]) -> list[str]:
 
 def _range(row: PublishedRow, limits: Limits | None) -> str:
     number = row.number
-    return interval_in_words(row.unit, number.low, number.high, limits=limits, step=number.step)
+    return interval_in_words(
+        row.unit,
+        number.low,
+        number.high,
+        limits=limits,
+        step=number.step,
+        beyond=_beyond(row, limits),
+    )
+
+
+def _beyond(row: PublishedRow, limits: Limits | None) -> Beyond:
+    number = row.number
+    return beyond_ends(number.low, number.high, limits) if row.measure == "quantile" else WITHIN
 
 
 def _estimate(row: PublishedRow, limits: Limits | None) -> str:
@@ -180,6 +199,7 @@ def _dot(row: PublishedRow, level: float, limits: Limits | None) -> Dot:
         told=row.told,
         limits=None if row.items else limits,
         step=number.step,
+        beyond=_beyond(row, limits),
     )
     return Dot(label=visible(row.label), interval=interval)
 

@@ -31,6 +31,7 @@ FACT: Final = "its first sentence"
 """Stands for the first sentence of the message: the others are advice to whoever asked."""
 
 SAID: Final[Mapping[NoticeCode, str]] = {
+    "beyond_range": FACT,
     "compared_in_part": FACT,
     "cut_strings": "Some values are longer than devices report, and are counted together with all "
     "others that begin alike.",
@@ -50,7 +51,6 @@ SAID: Final[Mapping[NoticeCode, str]] = {
 """What is published where an answer has a notice."""
 
 NOT_SAID: Final[Mapping[NoticeCode, str]] = {
-    "compared_in_part": FACT,
     "distribution_instead": "it is advice to whoever maintains the registry",
     "known_in_part": "a column says of how many reports the share of such a value is",
     "other_version": "it is about strings that nobody listed, which are not published",

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
 from deniable_aggregator.asking.questions import ESTIMATE, METRIC, Source
-from deniable_aggregator.telling.numbers import is_untold, name_of
+from deniable_aggregator.telling.numbers import is_untold, mean_in_words, name_of
 from deniable_aggregator.telling.publication.notes import cautions_of, notes_of, reading_of
 from deniable_aggregator.telling.publication.publication import (
     Publication,
@@ -298,7 +298,7 @@ def number_rows(answer: Answer) -> list[PublishedRow]:
     return [
         PublishedRow(
             measure="quantile" if number.measure == "quantile" else "mean",
-            label=name_of(number),
+            label=mean_in_words(number) if number.measure == "mean" else name_of(number),
             items=0,
             number=rounded("number", number.estimate, *number.ends, answer.head.limits),
             of_reports=answer.head.reports,
