@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from msgspec.structs import replace
 
+from deniable_aggregator.answering import weekdays
 from deniable_aggregator.answering.answering import Answerer, Asked, answers, answers_in_rows
-from deniable_aggregator.answering.change import change
+from deniable_aggregator.answering.change import Change, change
 from deniable_aggregator.answering.comparability import (
     Chosen,
     choose_versions,
@@ -25,6 +26,7 @@ from deniable_aggregator.answering.estimation.each_version import each_version
 from deniable_aggregator.answering.estimation.estimator import estimate
 from deniable_aggregator.answering.estimation.inputs import (
     ChangeRequest,
+    CollectedTallies,
     EstimateRequest,
     MetricReports,
     say_periods,
@@ -292,7 +294,8 @@ def _change(of: Answerer, asked: Asked[ChangeQuery]) -> Answer:
             for side, chosen in zip(read.reported, (versions.before, versions.after), strict=True)
         ]
         before, after = map(of.reader.collect, reported, asked.days)
-        result = change(before, after, ChangeRequest(asked.query, asked.lists))
+        request = ChangeRequest(asked.query, asked.lists)
+        result, of_weekdays = _of_same_weekdays(of, reported, (before, after), request)
     except ParameterError as error:
         raise estimate_refused(error) from None
     first, second = map(of.reviewer.review, reported)
@@ -309,12 +312,42 @@ def _change(of: Answerer, asked: Asked[ChangeQuery]) -> Answer:
         numbers=result.numbers(),
         notices=ordered_notices(
             versions.notices,
+            of_weekdays,
             _of_period("Before", first),
             _of_period("After", second),
             pending_notices(read.pending),
             result.notices,
         ),
     )
+
+
+def _of_same_weekdays(
+    of: Answerer,
+    reported: Sequence[MetricReports],
+    sides: tuple[CollectedTallies, CollectedTallies],
+    request: ChangeRequest,
+) -> tuple[Change, list[Notice]]:
+    """A change between two periods; of unlike ones, over the weekdays that both have.
+
+    Raises:
+        ParameterError: if it cannot be compared.
+    """
+    before, after = sides
+    days = [weekdays.by_day(side.by_day.values()) for side in reported]
+    daily = weekdays.are_daily((*before.specs, *after.specs))
+    if not daily or not weekdays.unlike(*days):
+        return change(before, after, request), []
+    rolled = [
+        day_of(period.days[1])
+        for side in reported
+        for table in side.tables.values()
+        for period in table.rolled
+    ]
+    if rolled:
+        return change(before, after, request), [weekdays.not_kept_apart(max(rolled))]
+    matched = weekdays.match([partial(of.reader.collect, side) for side in reported], days)
+    result = change(matched.before, matched.after, request)
+    return result.beside(change(before, after, request)), [matched.notice]
 
 
 def _first_days(sides: Sequence[MetricReports]) -> dict[bytes, date]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 
+from deniable_aggregator.answering import weekdays
 from deniable_aggregator.answering.estimation.changes import (
     ALPHA,
     SAMPLED,
@@ -17,8 +19,10 @@ from deniable_aggregator.answering.estimation.changes import (
     compare_shapes,
 )
 from deniable_aggregator.answering.estimation.estimator import compare
+from deniable_aggregator.answering.estimation.inputs import CollectedTallies
 from deniable_aggregator.answering.estimation.share_changes import COMBINED, FAKES_OF_CHANGES
 from deniable_aggregator.answering.estimation.shares import metric_versions
+from deniable_aggregator.answering.rolled_slices import DaysRolledUpError
 from deniable_aggregator.answers.answer import AlarmNote, Check, Head, NotCompared, Period
 from deniable_aggregator.answers.common import (
     Days,
@@ -30,18 +34,18 @@ from deniable_aggregator.answers.common import (
 from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.counting.statistics.intervals import adjust_p_values
 from deniable_aggregator.counting.statistics.outcomes import DRAWS
-from deniable_aggregator.counting.tallies import nonempty
 from deniable_aggregator.telling.clear_changes import numbers_at_level
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import date
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answering.estimation.inputs import ChangeRequest, CollectedTallies
+    from deniable_aggregator.answering.estimation.inputs import ChangeRequest
     from deniable_aggregator.answers.dates import DayRange
-    from deniable_aggregator.answers.words import FalseFinds, IntervalKind
+    from deniable_aggregator.answers.words import FalseFinds, IntervalKind, PeriodLength
     from deniable_shared.spec import Spec
 
 
@@ -49,8 +53,9 @@ MOST_PERIODS: Final = 1 + int(ALPHA * (DRAWS + 1))
 """With more tests the smallest possible p-value, corrected, is above 5%: no alarm is possible."""
 
 _MEANING: Final = (
-    "each period is tested against the last one before it with reports, by how often the outcomes "
-    "of reports came, as for a change of the whole distribution. Adjusted p-values are corrected "
+    "each period is tested against the last one before it with reports, a day against the same "
+    "weekday before it, by how often the outcomes of reports came, as for a change of the whole "
+    "distribution. Adjusted p-values are corrected "
     "for the number of tests (Bonferroni), so a series in which nothing changes raises an alarm "
     "with a probability of at most 5%. Periods that are not over are left out"
 )
@@ -71,27 +76,69 @@ class ComparedShapes(NamedTuple):
 
 
 class ShapesInTurn:
-    """Tests each period against the last one before it with reports; keeps the tallies of one.
+    """Tests each period against the last one before it with reports.
+
+    Of metrics that devices report daily, a day is tested against the same weekday before, and of
+    longer periods with unlike weekdays those are compared that both have.
+
+    Args:
+        periods: how many there are.
+        by: how long each is.
+        collect: reads what was counted on a day.
 
     Raises:
         ParameterError: if there are too many tests for any of them to find a change.
     """
 
-    def __init__(self, periods: int) -> None:
+    def __init__(
+        self, periods: int, by: PeriodLength, collect: Callable[[DayRange], CollectedTallies]
+    ) -> None:
         if periods > MOST_PERIODS:
             limit = f"left out for more than {MOST_PERIODS} periods: ask for fewer or longer ones"
             raise ParameterError("alarm", limit, periods)
-        self._before: tuple[DayRange, CollectedTallies] | None = None
+        self._by, self._collect = by, collect
+        self._before: dict[int, tuple[DayRange, CollectedTallies]] = {}
         self.tests: list[ComparedShapes] = []
 
     def add(self, days: DayRange, tallies: CollectedTallies) -> None:
         """Tests the next period that has reports."""
-        if self._before is not None:
-            earlier, counted = self._before
-            comparison = compare_shapes(counted, tallies)
-            if comparison is not None:
-                self.tests.append(ComparedShapes(earlier, days, comparison.p_value))
-        self._before = days, tallies
+        daily = weekdays.are_daily(tallies.specs)
+        place = days.since.weekday() if daily and self._by == "day" else -1
+        earlier = self._before.get(place)
+        self._before[place] = days, tallies
+        if earlier is None:
+            return
+        sides = earlier[1], tallies
+        if daily and self._by != "day" and weekdays.are_daily(earlier[1].specs):
+            sides = self._of_same_weekdays(*sides)
+        comparison = compare_shapes(*sides) if all(side.tallies for side in sides) else None
+        if comparison is not None:
+            self.tests.append(ComparedShapes(earlier[0], days, comparison.p_value))
+
+    def _of_same_weekdays(
+        self, before: CollectedTallies, after: CollectedTallies
+    ) -> tuple[CollectedTallies, CollectedTallies]:
+        """Both with the same weekdays; as they are where days were added up."""
+        # The periods of metrics that are reported daily are days.
+        first, second = (weekdays.by_day(side.periods.values()) for side in (before, after))
+        if not weekdays.unlike(first, second):
+            return before, after
+        common = weekdays.common_weekdays(first, second)
+        kept = {spec.digest for spec in (*before.specs, *after.specs)}
+
+        def collect(day: DayRange) -> CollectedTallies:
+            return self._collect(day).only(kept)
+
+        def of(days: Iterable[date]) -> CollectedTallies:
+            chosen = [day for day in days if day.weekday() in common]
+            if not chosen:
+                return CollectedTallies([], {})
+            return weekdays.weighted_alike(collect, chosen)
+
+        try:
+            return of(first), of(second)
+        except DaysRolledUpError:
+            return before, after
 
 
 def checks_of_shapes(
@@ -162,6 +209,8 @@ class Change:
         false_finds: how many false ones there may be among the clear changes.
         before: what was counted in the first period.
         after: in the second.
+        all_days: where the same weekdays are compared, the differences of all days as they are, by
+            measure, value and quantile.
     """
 
     comparison: Comparison
@@ -172,6 +221,9 @@ class Change:
     false_finds: FalseFinds
     before: CollectedTallies
     after: CollectedTallies
+    all_days: Mapping[tuple[str, str | None, float | None], float | None] = field(
+        default_factory=dict
+    )
 
     @property
     def items(self) -> tuple[str, ...]:
@@ -214,7 +266,7 @@ class Change:
         ]
         counted: dict[Spec, int] = {}
         for tallies in (self.before, self.after):
-            for spec, _, reports in nonempty(tallies.tallies):
+            for spec, reports in tallies.reports_by_spec:
                 counted[spec] = counted.get(spec, 0) + reports
         segment = comparison.segment
         return replace(
@@ -224,7 +276,7 @@ class Change:
             periods=periods,
             reports=sum(period.reports for period in periods),
             excluded_reports=self.before.excluded + self.after.excluded,
-            left_out_reports=comparison.shape.left_out if comparison.shape else 0,
+            left_out_reports=self._left_out(),
             margin=SAMPLED,
             unit=(
                 f"after minus before, {_DEVICES}"
@@ -244,6 +296,28 @@ class Change:
             ],
         )
 
+    def _left_out(self) -> int:
+        """How many reports the test of the shape leaves out; weighted ones count as they came."""
+        if self.comparison.shape is None or not self.comparison.shape.left_out:
+            return 0
+        both = set(self.before.specs) & set(self.after.specs)
+        weighted = self.before.counted is not None
+        if not weighted:
+            return self.comparison.shape.left_out
+        sides = (self.before.reports_by_spec, self.after.reports_by_spec)
+        return sum(reports for side in sides for spec, reports in side if spec not in both)
+
+    def beside(self, plain: Change) -> Change:
+        """The same with the differences of all days as they are beside its own.
+
+        Args:
+            plain: of the same question, without regard to weekdays.
+        """
+        apart = {
+            (each.measure, each.value, each.quantile): each.estimate for each in plain.numbers()
+        }
+        return dataclasses.replace(self, all_days=apart)
+
     def numbers(self) -> list[Measured]:
         """Sizes of the segment; differences of values, the mean or quantiles; and the shape."""
         comparison = self.comparison
@@ -251,7 +325,13 @@ class Change:
         together = [] if comparison.combined is None else [comparison.combined]
         numbers = [*together, *self._differences(), *(comparison.quantiles or ()), *self._shape()]
         name = self.before.specs[0].name
-        return [*sizes, *numbers_at_level({name: numbers})[name]]
+        levelled = numbers_at_level({name: numbers})[name]
+        if self.all_days:
+            levelled = [
+                replace(each, all_days=self.all_days.get((each.measure, each.value, each.quantile)))
+                for each in levelled
+            ]
+        return [*sizes, *levelled]
 
     def _shape(self) -> list[Measured]:
         test, distance = self.comparison.shape, self.comparison.distance
@@ -361,15 +441,15 @@ def _segment_in_words(comparison: Comparison) -> str:
 def _period(
     days: DayRange, covered: Days, health: IntegritySummary, tallies: CollectedTallies
 ) -> Period:
-    counted = nonempty(tallies.tallies)
+    counted = tallies.reports_by_spec
     return Period(
         since=days.since,
         until=days.until,
-        reports=sum(reports for _, _, reports in counted),
+        reports=sum(reports for _, reports in counted),
         marks=covered.marks(days.since, days.until),
         days=covered,
         health=health,
-        versions={spec.digest.hex(): reports for spec, _, reports in counted},
+        versions={spec.digest.hex(): reports for spec, reports in counted},
     )
 
 

@@ -8,7 +8,7 @@ unlike versions do not add up either, so the versions of one period are chosen h
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from deniable_aggregator.answering.estimation.distributions import estimate_distribution
@@ -220,22 +220,11 @@ def choose_of_period(
     Returns:
         None where no report is of such a version.
     """
-    fitting = only(tallies, {spec.digest for spec in followed})
+    fitting = tallies.only({spec.digest for spec in followed})
     if not fitting.tallies:
         return None
-    fitting = only(fitting, choose_versions(fitting, newest_first).kept)
+    fitting = fitting.only(choose_versions(fitting, newest_first).kept)
     return fitting, Basis.of(nonempty(fitting.tallies)[0][0])
-
-
-def only(tallies: CollectedTallies, digests: Collection[bytes]) -> CollectedTallies:
-    """The counts of some versions."""
-    return replace(
-        tallies,
-        tallies=[entry for entry in tallies.tallies if entry[0].digest in digests],
-        periods={
-            digest: periods for digest, periods in tallies.periods.items() if digest in digests
-        },
-    )
 
 
 class ComparedVersions(NamedTuple):

@@ -19,7 +19,6 @@ from deniable_aggregator.answering.comparability import (
     Basis,
     choose_of_period,
     followed_versions,
-    only,
 )
 from deniable_aggregator.answering.estimation.distributions import DistributionEstimate
 from deniable_aggregator.answering.estimation.domains import default_items
@@ -277,11 +276,11 @@ def series(
         kind, followed = followed_versions(whole, newest_first)
     versions = [spec for spec in followed if spec.value_type == kind]
     _check_query(query, kind)
-    shapes = ShapesInTurn(len(periods)) if query.alarm else None
+    shapes = ShapesInTurn(len(periods), query.by, collect) if query.alarm else None
     requested = None
     if query.top is not None:
         whole = collect(DayRange(periods[0].since, periods[-1].until))
-        whole = only(whole, {spec.digest for spec in versions})
+        whole = whole.only({spec.digest for spec in versions})
         largest, requested = _largest_values(whole, lists, query.top)
         lists = replace(lists, candidates=largest)
     elif not lists.candidates:
@@ -327,7 +326,10 @@ def series(
         before = basis
     _check_points(points, unknown, query)
     if shapes is not None and not shapes.tests:
-        constraint = "at least 2 that are over and have reports of one version, for an alarm"
+        constraint = (
+            "at least 2 that are over and have reports of one version, of the same weekday where "
+            "days are tested, for an alarm"
+        )
         with_reports = sum(point.result is not None for point in points)
         raise ParameterError("periods", constraint, with_reports)
     tested = None if shapes is None else tuple(shapes.tests)

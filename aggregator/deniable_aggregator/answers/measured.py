@@ -111,6 +111,8 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         before: of a difference the estimate of the first period, of a contrast that of all other
             keys, of a text that is missing its share in the earlier window.
         after: of a difference the estimate of the second period, of a contrast that of the key.
+        all_days: of a difference of which only the same weekdays are compared, that of all days as
+            they are.
         same_devices_error: of a difference, its standard error if as many devices as possible
             reported in both periods.
         both: of a lift, the share of the devices that hold both values.
@@ -160,6 +162,7 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     robust_slices: int | None = None
     before: float | None = None
     after: float | None = None
+    all_days: float | None = None
     same_devices_error: float | None = None
     both: float | None = None
     expected: float | None = None

@@ -56,6 +56,8 @@ NoticeCode = Literal[
     "suspicious_reports",
     "uneven_key",
     "unlisted_string",
+    "weekdays_matched",
+    "weekdays_unknown",
 ]
 """What a notice is about. Whether and how it is published, `telling.publication` says of each."""
 

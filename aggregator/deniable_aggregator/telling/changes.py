@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from deniable_aggregator.telling.document import ClearChange
 from deniable_aggregator.telling.numbers import (
     TRUE,
+    all_days_of,
     beside,
     estimate_of,
     movement_of,
@@ -117,7 +118,9 @@ def _moved(number: Measured) -> str:
         far = movement_of(number)
         return f"{named(number)} {verb}, a test finds, but by how much is not known ({far})"
     before, after = (beside(number, level) for level in (number.before, number.after))
-    return f"{named(number)} {verb} from {before} to {after}, by {how_far(number)}"
+    all_days = all_days_of(number)
+    beside_it = f" (all days as they are: {all_days})" if all_days else ""
+    return f"{named(number)} {verb} from {before} to {after}, by {how_far(number)}{beside_it}"
 
 
 def how_far(number: Measured) -> str:

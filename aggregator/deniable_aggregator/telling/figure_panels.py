@@ -10,6 +10,7 @@ from deniable_aggregator.telling.interval import Interval, interval_of
 from deniable_aggregator.telling.numbers import (
     PAIR,
     RECORDS,
+    all_days_of,
     beside,
     beyond_of,
     limits_of,
@@ -217,6 +218,8 @@ def _aside(number: Measured, head: Head) -> str:
     if number.before is not None and number.after is not None:
         before, after = (beside(number, end, head.limits) for end in (number.before, number.after))
         words.append(f"from {before} to {after}")
+        if all_days_of(number):
+            words.append(f"{all_days_of(number)} of all days")
     if number.seen == "new":
         words.append("new")
     if number.evidence not in (None, "overwhelming"):

@@ -167,7 +167,7 @@ def alarm_lines(answer: Answer) -> Iterator[str]:
     if not tests:
         yield (
             "No alarm yet: nothing was tested. It takes 2 periods that are over and have reports "
-            "of one version."
+            "of one version; a day is tested against the same weekday before."
         )
     elif not answer.head.alarm.raised:
         yield f"No alarm: no clear change of the whole distribution in {made}."

@@ -259,6 +259,17 @@ def beside(number: Measured, value: float | None, limits: Limits | None = None) 
     return level_in_words(number.unit, value, *ends, limits=limits)
 
 
+def all_days_of(number: Measured) -> str:
+    """A difference of all days as they are, where only the same weekdays are compared.
+
+    Args:
+        number: any; the words are empty if all of its days are compared.
+    """
+    if number.all_days is None or number.low is None or number.high is None:
+        return ""
+    return estimate_in_words(number.unit, number.all_days, number.low, number.high)
+
+
 def robust_of(number: Measured) -> str:
     """The second estimate of a share; empty if there is none.
 

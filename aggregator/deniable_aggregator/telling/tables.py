@@ -14,6 +14,7 @@ from deniable_aggregator.telling.interval import Interval, interval_of
 from deniable_aggregator.telling.numbers import (
     PAIR,
     RECORDS,
+    all_days_of,
     beside,
     beyond_of,
     estimate_of,
@@ -394,6 +395,7 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
         _Cells(Column(heading="both"), lambda each: beside(each, each.both)),
         _Cells(Column(heading="by chance"), lambda each: beside(each, each.expected)),
         _Cells(Column(heading=heading, key=number), lambda each: _range(each, limits)),
+        _Cells(Column(heading="all days"), all_days_of),
         _Cells(
             Column(heading="estimate", minor=number != "share"),
             lambda each: _estimate(each, limits),

@@ -29,7 +29,7 @@ BEFORE, AFTER = np.array([0.4, 0.3, 0.2, 0.1]), np.array([0.3, 0.3, 0.2, 0.2])
 
 
 def day(number):
-    there = date(2026, 1, 1) + timedelta(number)
+    there = date(2026, 1, 1) + timedelta(7 * number)  # the same weekday
     return DayRange(there, there)
 
 
@@ -40,7 +40,7 @@ def gathered(held, number, random, spec=SPEC):
 
 def alarms(days, random, covered=DAYS):
     """The tests of a series whose days have these shares."""
-    tests = ShapesInTurn(len(days))
+    tests = ShapesInTurn(len(days), "day", None)
     for number, held in enumerate(days):
         if held is not None:
             tests.add(day(number), gathered(held, number, random))
@@ -73,7 +73,7 @@ def test_the_alarm_names_the_period_in_which_the_distribution_changed():
 def test_the_alarm_is_said_in_words():
     found = answer(asked([BEFORE, BEFORE, AFTER, AFTER], alarm=True))
     (line,) = alarm_lines(found)
-    assert line == "Alarm: 2026-01-03 is unlike 2026-01-02 as a whole, p 0.0015 of 3 tests."
+    assert line == "Alarm: 2026-01-15 is unlike 2026-01-08 as a whole, p 0.0015 of 3 tests."
     calm = answer(asked([BEFORE, BEFORE], alarm=True))
     assert [*alarm_lines(calm)] == [
         "No alarm: no clear change of the whole distribution in 1 test."
@@ -82,14 +82,14 @@ def test_the_alarm_is_said_in_words():
 
 def test_a_period_without_reports_is_passed_over():
     (test,) = alarms([BEFORE, None, AFTER], np.random.default_rng(3))
-    assert (test.before, test.period, test.day) == (0, 2, date(2026, 1, 3))
+    assert (test.before, test.period, test.day) == (0, 2, date(2026, 1, 15))
     assert test.verdict == "suspicious"
 
 
 def test_a_period_that_is_not_over_is_not_tested():
-    not_over = replace(DAYS, incomplete=[date(2026, 1, 3)])
+    not_over = replace(DAYS, incomplete=[date(2026, 1, 15)])
     (test,) = alarms([BEFORE, BEFORE, AFTER], np.random.default_rng(14), not_over)
-    assert (test.day, test.verdict) == (date(2026, 1, 2), "ok")
+    assert (test.day, test.verdict) == (date(2026, 1, 8), "ok")
 
 
 def asked(days, spec=SPEC, **options):
@@ -117,14 +117,14 @@ def test_what_cannot_be_tested_is_refused():
     with pytest.raises(ParameterError, match="alarm must be left out within a segment"):
         asked([BEFORE, AFTER], alarm=True, segment="beta")
     with pytest.raises(ParameterError, match=f"left out for more than {MOST_PERIODS} periods"):
-        ShapesInTurn(MOST_PERIODS + 1)
+        ShapesInTurn(MOST_PERIODS + 1, "day", None)
 
 
 def test_as_many_periods_as_allowed_can_raise_an_alarm():
     """The least p-value of 100 tests is 100 / 2,001."""
     random = np.random.default_rng(6)
     before, after = (gathered(held, 0, random) for held in (BEFORE, AFTER))
-    tests = ShapesInTurn(MOST_PERIODS)
+    tests = ShapesInTurn(MOST_PERIODS, "day", None)
     tests.add(day(0), before)
     tests.add(day(1), after)
     (changed,) = tests.tests

@@ -18,6 +18,7 @@ from deniable_aggregator.counting.statistics.intervals import (
     alpha_per_interval,
     reports_by_period,
 )
+from deniable_aggregator.counting.tallies import nonempty
 from deniable_shared.errors import ParameterError
 from deniable_shared.nearest import did_you_mean
 from deniable_shared.periods import EVERY, period
@@ -96,11 +97,20 @@ class CollectedTallies:
         tallies: for each spec with reports in these days, the spec and its counts.
         periods: by the specs' digests, how many reports there are of each of their periods.
         excluded: how many reports are left out, because their keys are excluded.
+        counted: how many reports of each spec these are, where the counts are weighted ones.
     """
 
     tallies: Sequence[tuple[Spec, NDArray[np.int64]]]
     periods: Mapping[bytes, Mapping[int, int]]
     excluded: int = 0
+    counted: Sequence[tuple[Spec, int]] | None = None
+
+    @property
+    def reports_by_spec(self) -> list[tuple[Spec, int]]:
+        """How many reports there are of each spec that has any."""
+        if self.counted is not None:
+            return list(self.counted)
+        return [(spec, reports) for spec, _, reports in nonempty(self.tallies)]
 
     @property
     def specs(self) -> list[Spec]:
@@ -111,6 +121,14 @@ class CollectedTallies:
     def reports(self) -> int:
         """How many reports there are."""
         return sum(sum(periods.values()) for periods in self.periods.values())
+
+    def only(self, digests: Collection[bytes]) -> CollectedTallies:
+        """The counts of some versions."""
+        return replace(
+            self,
+            tallies=[entry for entry in self.tallies if entry[0].digest in digests],
+            periods={each: days for each, days in self.periods.items() if each in digests},
+        )
 
 
 class LeftOut(NamedTuple):

@@ -47,6 +47,8 @@ SAID: Final[Mapping[NoticeCode, str]] = {
     "segment_too_small": FACT,
     "simulated": MESSAGE,
     "unlisted_string": FACT,
+    "weekdays_matched": FACT,
+    "weekdays_unknown": FACT,
 }
 """What is published where an answer has a notice."""
 
