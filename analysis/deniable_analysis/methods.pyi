@@ -131,7 +131,6 @@ class MetricQuestions:
         after: Period,
         *,
         value: Some = (),
-        margin: Literal["noise", "noise-and-sampling"] = "noise",
         interval: Literal["all", "one", "picked"] | None = None,
         false_finds: Literal["few", "none"] = "few",
         top: int | None = None,
@@ -149,8 +148,6 @@ class MetricQuestions:
             before: the days of the first period, such as 2026-01-01..2026-01-31.
             after: the days of the second; the two must not overlap.
             value: one of the values to compare; may come several times. Left out for all.
-            margin: what errors, intervals and tests allow for: the noise of the devices that
-                reported, or also that these are a sample.
             interval: what intervals cover: one value at a time, all together, or those that are
                 left after picking; left out for "picked" with top, else "one".
             false_finds: how many false ones there may be among the clear changes.

@@ -90,7 +90,9 @@ class Computed(NamedTuple):
         if self.measure == "bin" and printed.names[:2] == tuple(self.subject.split(" to ")):
             return True
         return any(
-            name == self.subject or name.startswith(f"{self.subject} (") for name in printed.names
+            name == self.subject
+            or name.startswith((f"{self.subject} (", f"{self.subject} of values, those"))
+            for name in printed.names
         )
 
     def is_in(self, found: Range) -> bool:

@@ -79,6 +79,7 @@ FIELDS: Final = {
     ),
     "before": Field(r"\b40(\.0)?%", "change"),
     "after": Field(r"\b56(\.\d)?%", "change"),
+    "all_days": Field(r"\+19", "change"),
     "p_value": _nowhere("the corrected one is shown"),
     "adjusted_p_value": Field(
         r"\b0\.0123", "change", ("terminal, wide", "terminal, ASCII"),

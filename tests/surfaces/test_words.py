@@ -72,4 +72,6 @@ def is_rounded(written, number):
     least, most = number.possible
     estimate = min(max(number.estimate, least), most)
     unit = Decimal(1).scaleb(written.as_tuple().exponent)
+    if not written % 10:  # nothing says whether it was rounded to ones or tens
+        unit = max(unit, Decimal(1).scaleb(((number.high - number.low) / 2).adjusted()))
     return abs(written - estimate) <= unit / 2

@@ -157,7 +157,7 @@ def _nothing_in_common(
     return UnanswerableError(
         "before",
         str(min(before)),
-        f"these days cannot be compared: before they are {mixes[0]}, after {mixes[1]}, and what "
+        f"These days cannot be compared: before they are {mixes[0]}, after {mixes[1]}, and what "
         "devices do on other weekdays may differ though nothing has changed. Compare with the same "
         f"weekdays before, {days_between(first - back, last - back)}, or whole weeks",
     )

@@ -42,6 +42,19 @@ def calendar_period(by: Literal["day", "week", "month"], day: date) -> DayRange:
     return DayRange(day.replace(day=1), following - timedelta(1))
 
 
+def same_weekdays_before(days: DayRange) -> DayRange | None:
+    """As many days before some days, the last that are the same weekdays; None before 1970.
+
+    Args:
+        days: of whole weeks, those just before; else there are up to six days between.
+    """
+    weeks = -(-((days.until - days.since).days + 1) // _WEEK_DAYS)
+    back = timedelta(weeks * _WEEK_DAYS)
+    if days.since - FIRST_DAY < back:
+        return None
+    return DayRange(days.since - back, days.until - back)
+
+
 def format_day(epoch: int) -> str:
     """A day as people write it.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.words import PeriodLength
     from deniable_aggregator.keeping.catalog import CatalogEntry, MetricCatalog
 
-METHOD: Final = 2
+METHOD: Final = 3
 """Another number whenever the same reports give other rows in the same version of Deniable."""
 
 HALF_BYTES: Final = 12

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from deniable_aggregator.answers.common import versions_by_name, whole_metric
-from deniable_aggregator.answers.dates import DayRange, calendar_period
+from deniable_aggregator.answers.dates import DayRange, calendar_period, same_weekdays_before
 from deniable_aggregator.answers.discoveries import DiscoveryQuery
 from deniable_aggregator.answers.questions import (
     ChangeQuery,
@@ -149,7 +149,7 @@ def gather(
         source: what is asked.
         days: the days of the report.
         metrics: only these; none for all.
-        compare: whether they are compared with as many days before.
+        compare: whether they are compared with as many days before, on the same weekdays.
         without_key: keys whose reports are left out.
         on_progress: told how far it is.
 
@@ -165,10 +165,7 @@ def gather(
             constraint = f"a registered one ({hint})" if hint else "a registered one"
             raise ParameterError("metric", constraint, name)
     chosen = [whole_metric(versions[name]) for name in sorted(set(metrics) or versions)]
-    length = (days.until - days.since).days + 1
-    before = (
-        DayRange(days.since - timedelta(length), days.since - timedelta(1)) if compare else None
-    )
+    before = same_weekdays_before(days) if compare else None
     asking = _Asking(source, days, before, tuple(without_key), on_progress, chosen)
     answers = [asking.ask(metric) for metric in chosen]
     overview, failed = asking.overview()

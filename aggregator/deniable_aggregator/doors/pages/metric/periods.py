@@ -5,7 +5,12 @@ from __future__ import annotations
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from deniable_aggregator.answers.dates import FIRST_DAY, DayRange, calendar_period
+from deniable_aggregator.answers.dates import (
+    FIRST_DAY,
+    DayRange,
+    calendar_period,
+    same_weekdays_before,
+)
 from deniable_aggregator.asking.dates import parse_day, parse_period
 from deniable_shared.errors import ParameterError
 
@@ -18,19 +23,19 @@ if TYPE_CHECKING:
 PERIODS: Final[Mapping[str, str]] = {
     "7d": "Last 7 days",
     "28d": "Last 28 days",
-    "90d": "Last 90 days",
+    "91d": "Last 13 weeks",
     "this-month": "This month",
     "last-month": "Last month",
     "all": "All days",
     "own": "Days of your own",
 }
 """Periods by what they are called in addresses, and what people read. They end yesterday, as today
-is not over."""
+is not over, and those that begin by a number of days are whole weeks."""
 
 COMPARISONS: Final[Mapping[str, str]] = {
     "before": "The days before",
     "week": "The same days a week before",
-    "month": "The same days a month before",
+    "month": "The same days a month before, or four weeks",
     "none": "Nothing",
     "own": "Days of your own",
 }
@@ -153,7 +158,7 @@ def compared(
     elif comparison == "week":
         found = DayRange(days.since - _WEEK, days.until - _WEEK)
     elif comparison == "month":
-        found = DayRange(_month_before(days.since), _month_before(days.until))
+        found = _a_month_before(days)
     elif comparison == "own":
         found = parse_period(before, today, name="before")
     else:
@@ -174,11 +179,14 @@ def _since(comparison: str, days: DayRange, today: date) -> Compared:
             "compare", f"a day that is not after those shown, which end {days.until}", comparison
         )
     after = DayRange(release, min(days.until, release + (days.until - days.since)))
+    weeks = (after.until - after.since + _DAY) // _WEEK
+    if weeks:
+        after = DayRange(release, release + weeks * _WEEK - _DAY)
     return Compared(days_before(after), after)
 
 
 def days_before(days: DayRange) -> DayRange:
-    """As many days before some days.
+    """As many days before some days, on the same weekdays.
 
     Args:
         days: these.
@@ -186,15 +194,24 @@ def days_before(days: DayRange) -> DayRange:
     Raises:
         ParameterError: if they would begin before 1970.
     """
-    length = days.until - days.since + _DAY
-    if days.since - FIRST_DAY < length:
+    before = same_weekdays_before(days)
+    if before is None:
         raise _too_early(days)
-    return DayRange(days.since - length, days.since - _DAY)
+    return before
 
 
 def _too_early(days: DayRange) -> ParameterError:
     constraint = f"days from {FIRST_DAY} on, which there are not before those shown"
     return ParameterError("compare", constraint, f"{days.since} to {days.until}")
+
+
+def _a_month_before(days: DayRange) -> DayRange:
+    """The same days of the month before; of whole weeks those four weeks before, or more."""
+    weeks, more = divmod(days.until - days.since + _DAY, _WEEK)
+    if more:
+        return DayRange(_month_before(days.since), _month_before(days.until))
+    back = -(-weeks // 4) * 4 * _WEEK
+    return DayRange(days.since - back, days.until - back)
 
 
 def _month_before(day: date) -> date:
