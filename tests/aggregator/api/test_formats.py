@@ -12,14 +12,14 @@ from tests.aggregator.service import TODAY, problem, serving, upload
 pytestmark = pytest.mark.one_store
 
 PATH = "/v1/metrics/theme"
-CHANGE = "change?before=2024-10-03&after=2024-10-04"
+CHANGE = "change?before=2024-09-27&after=2024-10-04"
 
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
     with serving(tmp_path_factory.mktemp("formats") / "store.db") as running:
         assert running.register().status_code == 200
-        for epoch in (TODAY - 1, TODAY):
+        for epoch in (TODAY - 7, TODAY):
             assert running.send(upload(bytes(range(3)) * 50, epoch=epoch)).status_code == 204
         running.running.inbox_fold.fold(seconds=60)
         yield running

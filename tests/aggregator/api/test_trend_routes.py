@@ -93,8 +93,17 @@ def test_an_estimate_over_days_is_about_no_more_devices_than_reported_on_one(fil
         assert added == pytest.approx(held * (1 - held) / 60)  # 60 reports on each of three days
 
 
-def test_a_change_is_found(filled):
-    path = f"{CHANGE}?before={day(-9)}..{day(-2)}&after={day(-1)}..{day(0)}"
+@pytest.fixture
+def later(filled):
+    """A week after the second of its days, on which all are dark."""
+    filled.clock.epoch = TODAY + 5
+    assert filled.send(upload(b"\x01" * 60, epoch=TODAY + 5)).status_code == 204
+    return filled
+
+
+def test_a_change_is_found(later):
+    filled = later
+    path = f"{CHANGE}?before={day(-9)}..{day(-2)}&after={day(4)}..{day(5)}"
     found = filled.ask(path).get_json()
     rows = {row["value"]: row for row in numbers(found, "difference in share", period=1)}
     assert rows["light"]["told"]
@@ -146,12 +155,13 @@ def test_a_body_and_items_in_the_query_are_refused_together(filled):
 
 
 @pytest.mark.one_store
-def test_the_change_of_a_sum_is_that_of_its_estimates(filled):
-    path, body = f"before={day(-9)}&after={day(0)}", {"combined": ["light", "system"]}
+def test_the_change_of_a_sum_is_that_of_its_estimates(later):
+    filled = later
+    path, body = f"before={day(-9)}&after={day(5)}", {"combined": ["light", "system"]}
     found = filled.ask(f"{CHANGE}?{path}", method="POST", json=body).get_json()
     alone = [
         filled.ask(f"/v1/metrics/theme/estimate?since={at}&until={at}", method="POST", json=body)
-        for at in (day(-9), day(0))
+        for at in (day(-9), day(5))
     ]
     before, after = (number(answer.get_json(), "combined")["estimate"] for answer in alone)
     together = number(found, "difference in combined")
@@ -196,8 +206,9 @@ def test_a_series_of_the_largest_is_of_those_over_all_of_the_days(filled):
 
 
 @pytest.mark.one_store
-def test_the_largest_changes_come_first(filled):
-    path = f"{CHANGE}?before={day(-9)}..{day(-2)}&after={day(-1)}..{day(0)}"
+def test_the_largest_changes_come_first(later):
+    filled = later
+    path = f"{CHANGE}?before={day(-9)}..{day(-2)}&after={day(4)}..{day(5)}"
     whole, found = (filled.ask(f"{path}{more}").get_json() for more in ("", "&top=2"))
     rows, shown = (numbers(each, "difference in share") for each in (whole, found))
     ordered = sorted(rows, key=lambda row: -abs(row["estimate"]))[:2]
@@ -233,12 +244,13 @@ def reports_of(service, text, value, epoch, number=40):
 
 def test_a_value_of_a_later_registration_was_0_before_if_there_was_none(filled):
     wider = REGISTRY.replace('"system"]', '"system", "sepia"]', 1)
-    reports_of(filled, wider, "sepia", TODAY + 1)
+    filled.clock.epoch = TODAY + 7
+    reports_of(filled, wider, "sepia", TODAY + 7)
     series = filled.ask(f"{SERIES}?value=sepia&since={day(0)}").get_json()
-    without, later = (number(series, "share", period=place) for place in (0, 1))
+    without, later = (number(series, "share", period=place) for place in (0, 7))
     assert (without["low"], without["estimate"], without["high"]) == (0, 0, 0)
     assert later["low"] > 0.5
-    days = f"before={day(0)}&after={day(1)}"
+    days = f"before={day(0)}&after={day(7)}"
     found = filled.ask(f"{CHANGE}?{days}&value=sepia").get_json()
     assert "not_compared" not in found["head"]
     row = number(found, "difference in share")
@@ -247,17 +259,17 @@ def test_a_value_of_a_later_registration_was_0_before_if_there_was_none(filled):
 
 def test_a_value_that_was_counted_as_other_before_is_unknown_there_and_is_not_compared(filled):
     older = REGISTRY.replace('"system"]\ncomplete = true', '"system"]\nother = "another"', 1)
-    reports_of(filled, older, "another", TODAY - 5)
+    reports_of(filled, older, "another", TODAY - 11)
     reports_of(filled, older.replace('"system"]', '"system", "sepia"]', 1), "sepia", TODAY - 4)
-    series = filled.ask(f"{SERIES}?since={day(-5)}&until={day(-4)}").get_json()
-    before, after = (shares(series, period=place) for place in (0, 1))
+    series = filled.ask(f"{SERIES}?since={day(-11)}&until={day(-4)}").get_json()
+    before, after = (shares(series, period=place) for place in (0, 7))
     assert list(before) == ["light", "dark", "system"]
     assert list(after) == ["light", "dark", "system", "another", "sepia"]
     rest = number(series, "rest", period=0)
     assert "covariances of the values" in series["head"]["meanings"]["rest"]
     assert rest["values"] == ["another", "sepia"]
     assert rest["estimate"] + sum(before.values()) == pytest.approx(1)
-    days = f"before={day(-5)}&after={day(-4)}"
+    days = f"before={day(-11)}&after={day(-4)}"
     found = filled.ask(f"{CHANGE}?{days}").get_json()
     assert found["head"]["not_compared"] == [
         {"value": "another", "known": "after"},

@@ -53,14 +53,14 @@ def fill(service: Service) -> None:
     metric = hostile_metric()
     service.store.metrics.register([metric], TODAY)
     assert service.ask("/v1/metrics").status_code == 200  # reads what is registered
-    for number, epoch in enumerate((TODAY - 1, TODAY)):
+    for number, epoch in enumerate((TODAY - 7, TODAY)):
         part = wire.Part(metric.spec.digest, epoch, b"\x00" * 2_000)
         upload = wire.encode(wire.Upload(bytes([number] * wire.ID_BYTES), (part,)))
         assert service.send(upload).status_code == 204, service.send(upload).text
     service.running.inbox_fold.fold(seconds=60)
 
 
-DAYS = ("2024-10-03", "2024-10-04")
+DAYS = ("2024-09-27", "2024-10-04")
 COMMANDS = {
     "estimate": ("estimate", "theme"),
     "estimate of one": ("estimate", "theme", "--combined", f"{HOSTILE},light"),

@@ -33,9 +33,9 @@ def asked(run, url):  # noqa: F811  the fixture
     base, service = url
     assert service.register(REGISTRY + NUMBER).status_code == 200
     metrics = registry.parse(REGISTRY + NUMBER).metrics
-    sent = [("theme", -40, BEFORE), ("theme", 0, AFTER), ("seconds", -1, [300, 100])]
+    sent = [("theme", -42, BEFORE), ("theme", 0, AFTER), ("seconds", -7, [300, 100])]
     sent += [("seconds", 0, [100, 300]), ("spread", 0, [80, 80, 80, 80])]
-    sent += [("spread", -1, [160, 20, 20, 120])]
+    sent += [("spread", -7, [160, 20, 20, 120])]
     for number, (name, offset, counts) in enumerate(sent):
         payload = b"".join(bytes([index]) * count for index, count in enumerate(counts))
         part = wire.Part(metrics[name].spec.digest, TODAY + offset, payload)
@@ -74,7 +74,7 @@ def test_a_segment_is_followed_and_compared(asked, tmp_path):
     sizes = [row["segment"] for row in series["numbers"] if row["measure"] == "segment size"]
     assert sizes == ["channel=stable"] * 2
     assert "in segment channel=stable" in series["head"]["unit"]
-    days = ("--before", day(-40), "--after", f"{day(-1)}..{day(0)}", "--segment")
+    days = ("--before", day(-42), "--after", f"{day(-1)}..{day(0)}", "--segment")
     change = json.loads(asked("change", "theme", *days, "stable", "--json"))
     *sizes, light, dark = change["numbers"]
     assert (light["value"], light["told"], dark["told"]) == ("light", True, True)
@@ -113,7 +113,7 @@ def test_any_quantile_can_be_asked_for(asked):
     assert placed == [0.5, 0.875]
     assert "87.5th percentile" in asked("estimate", "spread", *shares)
     assert "87.5th percentile" in asked("series", "spread", *shares)
-    shown = asked("change", "spread", "--before", day(-1), "--after", day(0), *shares)
+    shown = asked("change", "spread", "--before", day(-7), "--after", day(0), *shares)
     assert "87.5th percentile" in shown
     assert "Shape: changed, p " in shown
     assert "% of the range, 95% interval " in shown
@@ -124,7 +124,7 @@ def test_any_quantile_can_be_asked_for(asked):
 def test_a_job_can_fail_where_something_has_changed(run, url):  # noqa: F811
     base, service = url
     own = ("--server", base, "--token", service.read, "--fail-if-changed")
-    days = ("--before", day(-1), "--after", day(0))
+    days = ("--before", day(-7), "--after", day(0))
     assert run("change", "spread", *days, *own).exit_code == 3
     assert run("change", "spread", *days, *own, "--json").exit_code == 3
     assert run("change", "nothing", *days, *own).exit_code == 1
@@ -139,7 +139,7 @@ def test_a_series_fails_with_an_alarm_once_the_days_are_over(run, url):  # noqa:
     service.clock.epoch = TODAY + 1
     told = run(*words)
     assert told.exit_code == 3
-    assert f"Alarm: {day(0)} is unlike {day(-1)} as a whole, p 0.0005 of 1 test." in told.output
+    assert f"Alarm: {day(0)} is unlike {day(-7)} as a whole, p 0.0005 of 1 test." in told.output
     assert run(*words, "--json").exit_code == 3
     assert run("series", "nothing", *words[2:]).exit_code == 1
 
@@ -162,14 +162,14 @@ def test_a_distribution_has_no_series_of_hundreds_of_histograms(run, url):  # no
 def test_a_change_is_told(asked, tmp_path):
     path = tmp_path / "items.txt"
     path.write_text("theme=dark & channel=stable\ntheme=light & channel=beta\n")
-    days = ("--before", day(-40), "--after", f"{day(-1)}..{day(0)}")
+    days = ("--before", day(-42), "--after", f"{day(-1)}..{day(0)}")
     shown = asked("change", "theme", *days, "--candidates", str(path), "--explain")
     lines = {line.partition("  ")[0]: line for line in shown.splitlines()}
     assert "  yes  " in lines[STABLE]
     assert "  no clear change  " in lines[BETA]
     assert "nobody can tell how many reported in both periods" in shown
     assert "not that nothing has changed" in " ".join(shown.split())
-    means = asked("change", "seconds", "--before", day(-1), "--after", day(0), "--json")
+    means = asked("change", "seconds", "--before", day(-7), "--after", day(0), "--json")
     (row,) = (e for e in json.loads(means)["numbers"] if e["measure"] == "difference in mean")
     assert row["told"]
     assert row["low"] < 5.2 < row["high"]
@@ -180,14 +180,14 @@ def test_the_largest_and_sums_and_radii_are_told(asked, tmp_path):
     assert "Picked out of 2 values" in shown
     assert shown.count("dark") >= 4
     assert "Possible shift if 1% of reports are fake" in shown
-    days = ("--before", day(-40), "--after", f"{day(-1)}..{day(0)}")
+    days = ("--before", day(-42), "--after", f"{day(-1)}..{day(0)}")
     path = tmp_path / "change.svg"
     shown = asked("change", "theme", *days, "--top", "1", "--picture", str(path))
     assert sum(line.startswith(("theme=", "light  ", "dark  ")) for line in shown.splitlines()) == 1
     assert f"{STABLE} + {BETA}" in asked("change", "theme", *days, "--combined", f"{STABLE},{BETA}")
     assert "are fake: a change by up to" in shown
     assert path.read_text().startswith("<svg")
-    means = asked("change", "seconds", "--before", day(-1), "--after", day(0))
+    means = asked("change", "seconds", "--before", day(-7), "--after", day(0))
     assert "are fake: a change by up to" in means
     assert "are fake: an estimate of a period by up to" in asked("series", "seconds")
 

@@ -50,7 +50,7 @@ def asked(tmp_path_factory):
             body = wire.encode(wire.Upload(generator.bytes(wire.ID_BYTES), (part,)))
             assert service.send(body, key=token).status_code == 204
 
-        for days_ago in (4, 3, 2, 1):
+        for days_ago in (9, 8, 2, 1):
             bits = bits_of_oue(SPEC, generator.choice(8, 1_500), generator)
             send(service.write, np.packbits(bits, axis=1).tobytes(), TODAY - days_ago)
             dark = 900 if days_ago < 3 else 300

@@ -19,17 +19,17 @@ from tests.aggregator.service import REGISTRY, TODAY, serving, upload
 pytestmark = pytest.mark.one_store
 
 DAYS = "since=2024-10-03&until=2024-10-04"
-BEFORE = "2024-10-01..2024-10-02"
+BEFORE = "2024-09-26..2024-09-27"
 PAGE = f"/metric/theme?{DAYS}&before={BEFORE}"
 
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
-    """Four days of themes, after two of which dark became popular."""
+    """Two days of themes, and two a week later, when dark became popular."""
     with serving(tmp_path_factory.mktemp("page") / "store.db") as running:
         assert running.register().status_code == 200
         for epoch, reports in (
-            (TODAY - 3, [400, 200, 180]), (TODAY - 2, [400, 200, 180]),
+            (TODAY - 8, [400, 200, 180]), (TODAY - 7, [400, 200, 180]),
             (TODAY - 1, [200, 400, 180]), (TODAY, [200, 400, 180]),
         ):  # fmt: skip
             body = b"".join(bytes([value]) * count for value, count in enumerate(reports))
@@ -131,7 +131,7 @@ def test_a_wrong_choice_is_answered_with_a_whole_page(service):
     text = shown(service, f"{PAGE}&by=weak", 400)
     assert "by must be one of day, week, month" in words(text)
     assert 'class="finding"' in text
-    assert "2024-10-01..2024-10-02" in text
+    assert "2024-09-26..2024-09-27" in text
 
 
 def test_a_choice_that_the_metric_has_no_field_for_is_refused_above_the_form(service):
@@ -142,7 +142,7 @@ def test_a_choice_that_the_metric_has_no_field_for_is_refused_above_the_form(ser
 def test_headings_sort_and_keep_all_other_choices(service):
     text = shown(service)
     link = unescape(re.search(r'<a href="([^"]*)">change, 95% interval</a>', text)[1])
-    assert "before=2024-10-01..2024-10-02" in link
+    assert "before=2024-09-26..2024-09-27" in link
     assert "sort=-change" in link
     table = shown(service, link).partition('id="values"')[2].partition("</table>")[0]
     values = re.findall(r'<th scope="row"><bdi>(\w+)</bdi></th>', table)
