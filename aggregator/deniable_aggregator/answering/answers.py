@@ -286,9 +286,9 @@ def _periods(reported: MetricReports, query: SeriesQuery) -> list[DayRange]:
 @answers(questions.CHANGE)
 def _change(of: Answerer, asked: Asked[ChangeQuery]) -> Answer:
     read = _Read.by(of, asked)
-    whole = [*map(of.reader.collect, read.reported, asked.days)]
+    one, other = map(of.reader.collect, read.reported, asked.days)
     try:
-        versions = compare_versions(*whole, read.newest_first, _first_days(read.reported))
+        versions = compare_versions(one, other, read.newest_first, _first_days(read.reported))
         reported = [
             _only(side, chosen, asked.lists)
             for side, chosen in zip(read.reported, (versions.before, versions.after), strict=True)

@@ -313,7 +313,7 @@ class Change:
         Args:
             plain: of the same question, without regard to weekdays.
         """
-        apart = {
+        apart: dict[tuple[str, str | None, float | None], float | None] = {
             (each.measure, each.value, each.quantile): each.estimate for each in plain.numbers()
         }
         return dataclasses.replace(self, all_days=apart)

@@ -282,16 +282,18 @@ def compare_versions(
             if _have_something_in_common(one.specs[0], other.specs[0])
         ]
         if not pairs:
-            raise _not_comparable(
-                *(max(side.values(), key=lambda group: group.reports) for side in (first, second)),
-                first_days,
-            )
+            most = [max(side.values(), key=_reports_of) for side in (first, second)]
+            raise _not_comparable(most[0], most[1], first_days)
         pair = max(pairs, key=lambda two: min(two[0].reports, two[1].reports))
         parts = [_comparable_in_part(*pair)]
     chosen = _split(pair[0], before), _split(pair[1], after)
     left_out = *chosen[0].left_out, *chosen[1].left_out
     notices = [*parts, *left_out_notices(left_out, pair[1].specs[0])]
     return ComparedVersions(*chosen, notices)
+
+
+def _reports_of(group: _Alike) -> int:
+    return group.reports
 
 
 def _have_something_in_common(one: Spec, other: Spec) -> bool:

@@ -219,7 +219,8 @@ def weighted_alike(
 def _rounded(counts: NDArray[np.float64]) -> NDArray[np.int64]:
     """Whole numbers whose sums over any cells in a row are off by less than 1."""
     edges = np.concatenate([[0.0], np.cumsum(counts)])
-    return np.diff(np.floor(edges + 0.5).astype(np.int64))
+    whole = np.floor(edges + 0.5).astype(np.int64)
+    return np.asarray(whole[1:] - whole[:-1])
 
 
 def by_day(reports: Iterable[Mapping[int, int]]) -> dict[date, int]:

@@ -30,7 +30,7 @@ from deniable_aggregator.answering.estimation.distributions import (
 from deniable_aggregator.answering.estimation.domains import default_items, items_between
 from deniable_aggregator.answering.estimation.folding import common_edges, edges_between, fold
 from deniable_aggregator.answering.estimation.items import ItemEstimates, combine_specs
-from deniable_aggregator.answering.estimation.means import MeanEstimate, estimate_mean
+from deniable_aggregator.answering.estimation.means import MeanEstimate, estimate_mean, range_of
 from deniable_aggregator.answering.estimation.segment_closeness import (
     THRESHOLD,
     closeness_notices,
@@ -168,7 +168,7 @@ class MeanEstimator:
         _refuse_lists(before, request.lists, request.query)
         differences = compare_means(before, after, request.alpha(1))
         specs = (*before.specs, *after.specs)
-        ends = widest(tuple(map(float, spec.range)) for spec in specs if spec.range)
+        ends = widest(map(range_of, specs))
         return Comparison((before.specs[0].name,), differences, "mean", range=ends)
 
 
@@ -300,10 +300,8 @@ def _compare_unlike_means(
     """How the mean differs between a period of numbers and one of a distribution."""
     refuse_quantiles("number", request.query.quantile)
     _refuse_lists(before, request.lists, request.query)
-    (low, high), *_ = (
-        tuple(map(float, spec.range))
-        for spec in (*before.specs, *after.specs)
-        if spec.type == "number" and spec.range is not None
+    low, high = next(
+        range_of(spec) for spec in (*before.specs, *after.specs) if spec.type == "number"
     )
     sides = [_mean_of(side, low, high) for side in (before, after)]
     differences = compare_unlike_means(sides[0], sides[1], request.alpha(1))

@@ -41,7 +41,7 @@ def edges_between(spec: Spec, low: float, high: float) -> NDArray[np.float64] | 
     """
     edges = edges_of(spec)
     close = _CLOSE * (edges[1] - edges[0])
-    chosen = edges[(edges >= low - close) & (edges <= high + close)]
+    chosen = np.asarray(edges[(edges >= low - close) & (edges <= high + close)])
     if chosen.size < 2 or abs(chosen[0] - low) > close or abs(chosen[-1] - high) > close:
         return None
     return chosen

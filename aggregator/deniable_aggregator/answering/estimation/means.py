@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.answers.answer import Head
+    from deniable_aggregator.answers.limits import Limits
     from deniable_aggregator.answers.words import Margin
     from deniable_aggregator.counting.statistics.intervals import PeriodsBySpec
     from deniable_aggregator.counting.tallies import Reported
@@ -160,7 +161,7 @@ class MeanEstimate:
         Args:
             period: the place of its period in the answer.
         """
-        ends = widest(tuple(map(float, spec.range)) for spec, _ in self.specs if spec.range)
+        ends = widest(range_of(spec) for spec, _ in self.specs)
         return [
             Measured(
                 measure="mean",
@@ -222,6 +223,12 @@ def estimate_mean(
     )
 
 
+def range_of(spec: Spec) -> Limits:
+    """The ends of the range of a number or a distribution."""
+    low, high = map(float, cast("Range", spec.range))
+    return low, high
+
+
 class MeanPart(NamedTuple):
     """One spec's part in a mean.
 
@@ -248,7 +255,7 @@ def mean_parts(counted: Sequence[Reported]) -> list[MeanPart]:
     total = sum(reports for _, _, reports in counted)
     parts = []
     for spec, counts, reports in counted:
-        low, high = (float(end) for end in cast("Range", spec.range))
+        low, high = range_of(spec)
         mean, share = cast("NumberTally", tally_for(spec)).mean(counts), reports / total
         parts.append(MeanPart(spec, reports, share * (high - low), mean, share * low))
     return parts
