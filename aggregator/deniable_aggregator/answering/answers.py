@@ -20,6 +20,7 @@ from deniable_aggregator.answering.comparability import (
     choose_versions,
     compare_versions,
     followed_versions,
+    keys_on_one_side,
     left_out_notices,
 )
 from deniable_aggregator.answering.estimation.each_version import each_version
@@ -313,6 +314,7 @@ def _change(of: Answerer, asked: Asked[ChangeQuery]) -> Answer:
         notices=ordered_notices(
             versions.notices,
             of_weekdays,
+            keys_on_one_side(*reported),
             _of_period("Before", first),
             _of_period("After", second),
             pending_notices(read.pending),

@@ -7,7 +7,7 @@ unlike versions do not add up either, so the versions of one period are chosen h
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
@@ -23,16 +23,21 @@ from deniable_aggregator.answering.estimation.means import estimate_mean
 from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.answers.words import VERSION_LETTERS
 from deniable_aggregator.counting.tallies import nonempty
-from deniable_aggregator.telling.wording import counted, listed
+from deniable_aggregator.telling.wording import counted, key_in_words, listed
 from deniable_shared.mechanisms import GroupedBins
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from datetime import date
 
-    from deniable_aggregator.answering.estimation.inputs import CollectedTallies
+    from deniable_aggregator.answering.estimation.inputs import CollectedTallies, MetricReports
     from deniable_aggregator.counting.tallies import Reported
     from deniable_shared.spec import MetricType, Spec
+
+LEAST_REPORTS: Final = 100
+LEAST_PART: Final = 0.1
+"""A key that brought such a part of one period, and so many reports, and none of the other, is
+named."""
 
 WIDEST: Final = 2.0
 """The newest of unlike versions is answered if its interval is at most so many times as wide as
@@ -362,6 +367,40 @@ def _not_comparable(
         f"({counted(other.reports, 'report')}); {why}. {instead}{_each_by_itself((one, other))}"
     )
     return UnanswerableError("after", str(since), reason)
+
+
+def keys_on_one_side(before: MetricReports, after: MetricReports) -> Iterator[Notice]:
+    """A notice for each key that brought much of one period, and nothing of the other.
+
+    Args:
+        before: with at least one report.
+        after: likewise.
+    """
+    sides = [_reports_by_key(side) for side in (before, after)]
+    for when, there, other, elsewhere in (
+        ("after", sides[1], "before", sides[0]),
+        ("before", sides[0], "after", sides[1]),
+    ):
+        total = there.total()
+        for key, reports in there.most_common():
+            if reports < max(LEAST_REPORTS, LEAST_PART * total) or elsewhere[key]:
+                continue
+            stored = before.keys.get(key)
+            name = key_in_words(key, "" if stored is None else stored.label)
+            yield Notice(
+                "key_on_one_side",
+                "note",
+                f"Key {name} brought {reports / total:.0%} of the reports {when} and none {other}: "
+                f"part of a difference may be that of its devices. Ask without_key={key} to "
+                "compare the others",
+            )
+
+
+def _reports_by_key(reported: MetricReports) -> Counter[str]:
+    reports: Counter[str] = Counter()
+    for table in reported.tables.values():
+        reports.update(table.reports_by_key)
+    return reports
 
 
 def left_out_notices(left_out: Iterable[tuple[Spec, int]], answered: Spec) -> Iterator[Notice]:

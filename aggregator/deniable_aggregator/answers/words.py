@@ -40,6 +40,7 @@ NoticeCode = Literal[
     "cut_strings",
     "distribution_instead",
     "excluded_key_counted",
+    "key_on_one_side",
     "known_in_part",
     "other_version",
     "other_version_left_out",
@@ -56,6 +57,7 @@ NoticeCode = Literal[
     "suspicious_reports",
     "uneven_key",
     "unlisted_string",
+    "values_renamed",
     "weekdays_matched",
     "weekdays_unknown",
 ]

@@ -134,7 +134,7 @@ def not_compared(answer: Answer) -> Iterator[str]:
             more = ", ..." if values[MOST_NOT_COMPARED:] else ""
             yield (
                 f"Not compared: {names}{more} ({len(values):,}): some reports of {unknown} do not "
-                "tell them from other values."
+                "tell them from other values, or do not list them."
             )
 
 

@@ -34,6 +34,7 @@ class Devices:
         self.service = service
         self.drawn = random.Random(31)
         self.report_of = {}
+        self.key = None
 
     def send(self, fields, values, *offsets):
         """Registers a version, and sends a report of each value on each of some days."""
@@ -47,7 +48,7 @@ class Devices:
             payload = b"".join(report(spec.encode(value), b"") for value in values)
             part = wire.Part(spec.digest, TODAY + offset, payload)
             upload = wire.encode(wire.Upload(secrets.token_bytes(wire.ID_BYTES), (part,)))
-            assert self.service.send(upload).status_code == 204
+            assert self.service.send(upload, key=self.key).status_code == 204
         return spec.digest.hex()
 
 
@@ -214,3 +215,64 @@ def test_clipping_is_visible_in_what_is_said_of_numbers_and_quantiles(devices):
     change = convert(compared(devices.service, quantile="0.95").get_json(), Answer)
     assert not change.of("difference in quantile")
     assert "beyond_range" in [notice.code for notice in change.notices]
+
+
+THEMES = 'type = "category"\nvalues = ["light", "dark", {}]\ncomplete = true\nepsilon = 6\n'
+
+
+@pytest.mark.one_store
+def test_a_value_with_another_name_is_no_revolution(devices):
+    held = ["light", "dark", "auto"] * 200
+    devices.send(THEMES.format('"auto"'), held, *range(-14, -7))
+    devices.send(
+        THEMES.format('"system"'), [v.replace("auto", "system") for v in held], *range(-7, 0)
+    )
+    found = compared(devices.service).get_json()
+    assert [row["value"] for row in numbers(found, "difference in share")] == ["light", "dark"]
+    assert not any(row["told"] for row in numbers(found, "difference in share"))
+    assert found["head"]["not_compared"] == [
+        {"value": "system", "known": "after"},
+        {"value": "auto", "known": "before"},
+    ]
+    (notice,) = [each for each in found["notices"] if each["code"] == "values_renamed"]
+    assert "lists system, it does not list auto" in notice["message"]
+
+
+@pytest.mark.one_store
+def test_a_value_that_is_only_added_was_zero_before(devices):
+    devices.send(THEMES.format('"auto"'), ["light", "dark", "auto"] * 200, *range(-14, -7))
+    wider = THEMES.format('"auto", "sepia"')
+    devices.send(wider, ["light", "dark", "auto", "sepia"] * 150, *range(-7, 0))
+    found = compared(devices.service).get_json()
+    assert number(found, "difference in share", value="sepia")["told"]
+    assert "values_renamed" not in codes(found)
+
+
+@pytest.mark.one_store
+def test_a_key_that_brought_reports_of_one_period_only_is_named(devices):
+    devices.send(CATEGORY, ["few", "many"] * 100, *range(-14, 0))
+    devices.key = devices.service.key("write")
+    devices.send(CATEGORY, ["few"] * 200, *range(-7, 0))
+    found = compared(devices.service).get_json()
+    (notice,) = [each for each in found["notices"] if each["code"] == "key_on_one_side"]
+    assert "brought 50% of the reports after and none before" in notice["message"]
+    assert f"without_key={devices.key.split('_')[2]}" in notice["message"]
+
+
+@pytest.mark.one_store
+def test_days_that_are_other_weekdays_are_matched_and_the_raw_difference_stands_beside(devices):
+    """Nobody changes, but weekends differ: Monday to Sunday against the nine days after."""
+    monday = -11  # TODAY is a Friday
+    for offset in range(monday, -1):
+        rest = (offset - monday) % 7 >= 5
+        devices.send(
+            CATEGORY, ["few"] * (450 if rest else 150) + ["many"] * (150 if rest else 450), offset
+        )
+    found = compared(devices.service, (monday, monday + 4), (monday + 5, -2)).get_json()
+    row = number(found, "difference in share", value="few")
+    assert not row["told"]
+    assert row["all_days"] > 0.1
+    (notice,) = [each for each in found["notices"] if each["code"] == "weekdays_matched"]
+    assert "compared are Monday to Wednesday, each weighted alike" in notice["message"]
+    weekend = compared(devices.service, (monday, monday + 4), (monday + 5, monday + 6))
+    assert "Saturday and Sunday" in problem(weekend, 422, "estimate_refused")["detail"]

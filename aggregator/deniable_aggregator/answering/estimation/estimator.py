@@ -46,12 +46,14 @@ from deniable_aggregator.answering.estimation.share_changes import (
     compare_subset,
     compare_within_segment,
 )
+from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.answers.limits import widest
 from deniable_aggregator.answers.questions import ChangeQuery, EstimateOptions, ValueLists
+from deniable_aggregator.telling.wording import named_shortly, shown_value
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -130,6 +132,9 @@ class ShareEstimator:
             for side in (before, after)
         )
         common, not_compared = _common_items(earlier, later)
+        names = [{item for spec in side.specs for item in spec.items} for side in (before, after)]
+        common, swapped = _perhaps_renamed(earlier.domain, common, names)
+        not_compared = {**not_compared, **swapped}
         if not common.size <= LARGEST_ANSWER or not (common.size or combined):
             constraint = f"1 to {LARGEST_ANSWER:,} that both periods know"
             raise ParameterError("values", constraint, common.size)
@@ -149,6 +154,7 @@ class ShareEstimator:
             "shares",
             not_compared,
             change,
+            notices=_renamed_notices(before.specs[0].name, swapped),
             distance=share_distance(differences) if whole else None,
         )
 
@@ -407,6 +413,45 @@ def _refuse_lists(
             kind = tallies.specs[0].type
             constraint = f"left out: it is about values, and a {kind} has no single values"
             raise ParameterError(name, constraint, value)
+
+
+def _perhaps_renamed(
+    domain: Sequence[str], common: NDArray[np.int64], names: Sequence[Collection[str]]
+) -> tuple[NDArray[np.int64], dict[str, KnownIn]]:
+    """What is left to compare without values that may have changed their names.
+
+    A value that no version before lists was 0 before, and one that none after lists is 0 after.
+    Where there are both, one may be the new name of the other, and neither difference is one.
+
+    Args:
+        domain: all values.
+        common: int64: the positions of what is known in both periods.
+        names: the values that versions list, before and after.
+    """
+    appeared = [at for at in common.tolist() if domain[at] not in names[0]]
+    gone = [at for at in common.tolist() if domain[at] not in names[1]]
+    if not appeared or not gone:
+        return common, {}
+    swapped: dict[str, KnownIn] = {domain[at]: "after" for at in appeared}
+    swapped |= {domain[at]: "before" for at in gone}
+    return np.setdiff1d(common, [*appeared, *gone]), swapped
+
+
+def _renamed_notices(metric: str, swapped: Mapping[str, KnownIn]) -> tuple[Notice, ...]:
+    if not swapped:
+        return ()
+    new, old = (
+        named_shortly([shown_value(value) for value, known in swapped.items() if known == side])
+        for side in ("after", "before")
+    )
+    return (
+        Notice(
+            "values_renamed",
+            "warning",
+            f"Since {metric} lists {new}, it does not list {old}: whether a value has another name "
+            "is not known, so these are not compared. Ask for their shares in each period",
+        ),
+    )
 
 
 def _common_items(

@@ -12,6 +12,7 @@ from deniable_aggregator.answering.estimation.distributions import (
     place_quantile,
 )
 from deniable_aggregator.answering.estimation.histograms import DistributionInfluence, Histogram
+from deniable_aggregator.answering.estimation.means import range_of
 from deniable_aggregator.counting.statistics.histogram_limits import RawHistogram
 
 if TYPE_CHECKING:
@@ -27,9 +28,7 @@ _CLOSE: Final = 1e-9
 
 def edges_of(spec: Spec) -> NDArray[np.float64]:
     """The edges of the bins of a ``distribution``: float64, (bins + 1,)."""
-    assert spec.range is not None
-    low, high = map(float, spec.range)
-    return np.linspace(low, high, spec.bins + 1)
+    return np.linspace(*range_of(spec), spec.bins + 1)
 
 
 def edges_between(spec: Spec, low: float, high: float) -> NDArray[np.float64] | None:

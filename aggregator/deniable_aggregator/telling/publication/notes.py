@@ -47,6 +47,7 @@ SAID: Final[Mapping[NoticeCode, str]] = {
     "segment_too_small": FACT,
     "simulated": MESSAGE,
     "unlisted_string": FACT,
+    "values_renamed": FACT,
     "weekdays_matched": FACT,
     "weekdays_unknown": FACT,
 }
@@ -54,6 +55,7 @@ SAID: Final[Mapping[NoticeCode, str]] = {
 
 NOT_SAID: Final[Mapping[NoticeCode, str]] = {
     "distribution_instead": "it is advice to whoever maintains the registry",
+    "key_on_one_side": "it is about a change, which is not published, and names keys",
     "known_in_part": "a column says of how many reports the share of such a value is",
     "other_version": "it is about strings that nobody listed, which are not published",
     "planted_strings": "it is about strings that nobody listed, which are not published",

@@ -68,7 +68,10 @@ def test_without_choices_the_last_28_full_days_are_compared_with_the_28_before()
         ({"period": "last-month", "compare": "none"}, march(1, 28, 2), None),
         ({"period": "all"}, (date(2026, 1, 5), date(2026, 3, 7)), None),
         ({"since": "-3d"}, march(5, 7), march(26, 28, 2)),
-        ({"since": "-3d", "until": "9999-12-31"}, march(5, 8), (date(2026, 2, 26), date(2026, 3, 1))),
+        (
+            {"since": "-3d", "until": "9999-12-31"},
+            march(5, 8), (date(2026, 2, 26), date(2026, 3, 1)),
+        ),
         ({"since": "2026-02-04", "until": "2026-02-05"}, march(4, 5, 2), march(28, 29, 1)),
         ({"since": "-3d", "before": "2026-02-01..2026-02-10"}, march(5, 7), march(1, 10, 2)),
         ({"compare": "since:2026-03-01"}, march(1, 7), march(22, 28, 2)),
