@@ -34,8 +34,11 @@ def reports() -> Reader:
         for period in periods(answer):
             selection = period.selection
             here, said = count(metric, selection), period.head["reports"]
-            name = f"{what}: {said} reports and {left} left out, truly {here}"
-            yield Check(line, said == here and not left, name)
+            others = 0
+            if selection.versions is not None and "version" not in answer.question.parameters:
+                others = count(metric, selection._replace(versions=None)) - here
+            name = f"{what}: {said} reports and {left} left out, truly {here} and {others}"
+            yield Check(line, said == here and left == others, name)
             for row in shares_of(answer, period.place):
                 knowing = answer.truth.knowing(metric, row["value"], selection, asked(answer))
                 known = here if knowing == selection else count(metric, knowing)

@@ -21,6 +21,7 @@ from field.reading import (
     combined,
     detected,
     differences,
+    differences_of_weekdays,
     each_version,
     possible_shares,
     robust_checks,
@@ -387,6 +388,17 @@ def changes(deployment: Deployment) -> Iterator[Question]:
                 "week by week", metric, "change", [clear_changes("clear change")],
                 before=before, days=after,
             )  # fmt: skip
+        for metric in ("dark_mode", "theme", "startup_seconds"):
+            yield Question(
+                "unlike weekdays", metric, "change",
+                [differences_of_weekdays("differences of the same weekdays")],
+                before=(before[0], before[0] + 4), days=(after[0] + 2, after[1]),
+            )  # fmt: skip
+    # Both weeks have reports of it as a number; the second has more of it as a distribution.
+    yield Question(
+        "over the change of type", "documents", "change", [differences("differences")],
+        before=listed[1], days=listed[-1], versions=(1, 2),
+    )  # fmt: skip
     early = 0, change_of(deployment) - 1
     late = change_of(deployment), whole_weeks(deployment)[1]
     yield Question(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from deniable_aggregator.simulating.population import DAYS_PER_WEEK
 from field.asking import Reader
 from field.findings import Check, Finds, Interval, Refusal
 
@@ -192,14 +193,47 @@ def differences(line: str) -> Reader:
     return Reader(line, read)
 
 
-def answer_difference(answer: Answer, row: Row, before: Selection) -> float:
-    """The true difference that a row of a change is about."""
+def answer_difference(
+    answer: Answer, row: Row, before: Selection, after: Selection | None = None
+) -> float:
+    """The true difference that a row of a change is about; left out, after is all of its days."""
+    sides = before, after or answer.selection
     rows = row.get("values") or [row["value"]] if "value" in row or "values" in row else None
     if rows is None:
-        one, two = (answer.truth.mean(answer.metric, s) for s in (before, answer.selection))
+        one, two = (answer.truth.mean(answer.metric, s) for s in sides)
     else:
-        one, two = (share(answer, rows, s) for s in (before, answer.selection))
+        one, two = (share(answer, rows, s) for s in sides)
     return two - one
+
+
+def differences_of_weekdays(line: str) -> Reader:
+    """The same of periods within a week that are not the same weekdays: of those that both have."""
+
+    def read(answer: Answer, line: str) -> Iterator[Interval | Refusal]:
+        before, after = answer.question.before, answer.question.days
+        assert before is not None
+        assert after is not None
+        pairs = [
+            (one, other)
+            for one in range(before[0], before[1] + 1)
+            for other in range(after[0], after[1] + 1)
+            if (other - one) % DAYS_PER_WEEK == 0
+        ]
+        for row in numbers_of(answer, "difference in share", "difference in mean"):
+            apart = [
+                answer_difference(
+                    answer,
+                    row,
+                    answer.selection._replace(days=(one, one)),
+                    answer.selection._replace(days=(other, other)),
+                )
+                for one, other in pairs
+            ]
+            cluster = f"{answer.metric}/{answer.question.days}"
+            truth = sum(apart) / len(apart)
+            yield interval(answer, line, cluster, row.get("value", "mean"), row, truth)
+
+    return Reader(line, read)
 
 
 def clear_changes(line: str, *, truly: tuple[str, ...] = ()) -> Reader:

@@ -183,7 +183,8 @@ def test_values_that_cannot_be_compared_are_named() -> None:
     first, second = asides(change(not_compared=unknown))
     assert first.startswith("Not compared: v0, v1, ")
     assert first.endswith(
-        "v9, ... (12): some reports of after do not tell them from other values, or do not list them."
+        "v9, ... (12): some reports of after do not tell them from other values, or do not list "
+        "them."
     )
     assert second == (
         "Not compared: x (1): some reports of either period do not tell them from other values, or "

@@ -27,7 +27,12 @@ from deniable_aggregator.answering.estimation.distributions import (
     DistributionEstimate,
     estimate_distribution,
 )
-from deniable_aggregator.answering.estimation.domains import default_items, items_between
+from deniable_aggregator.answering.estimation.domains import (
+    FLAG,
+    default_items,
+    items_between,
+    pairs_of,
+)
 from deniable_aggregator.answering.estimation.folding import common_edges, edges_between, fold
 from deniable_aggregator.answering.estimation.items import ItemEstimates, combine_specs
 from deniable_aggregator.answering.estimation.means import MeanEstimate, estimate_mean, range_of
@@ -132,8 +137,10 @@ class ShareEstimator:
             for side in (before, after)
         )
         common, not_compared = _common_items(earlier, later)
-        names = [{item for spec in side.specs for item in spec.items} for side in (before, after)]
-        common, swapped = _perhaps_renamed(earlier.domain, common, names)
+        names = [set().union(*map(_listed, side.specs)) for side in (before, after)]
+        swapped: dict[str, KnownIn] = {}
+        if all(default_items([spec]) is not None for spec in versions):
+            common, swapped = _perhaps_renamed(earlier.domain, common, names)
         not_compared = {**not_compared, **swapped}
         if not common.size <= LARGEST_ANSWER or not (common.size or combined):
             constraint = f"1 to {LARGEST_ANSWER:,} that both periods know"
@@ -413,6 +420,11 @@ def _refuse_lists(
             kind = tallies.specs[0].type
             constraint = f"left out: it is about values, and a {kind} has no single values"
             raise ParameterError(name, constraint, value)
+
+
+def _listed(spec: Spec) -> set[str]:
+    """The values of a known domain, also pairs of attributes and with segments."""
+    return {*(default_items([spec]) or ()), *spec.items, *pairs_of([spec]), *FLAG}
 
 
 def _perhaps_renamed(

@@ -13,8 +13,9 @@ from deniable_aggregator.doors.pages.overview.reading import Weeks, read_weeks
 from deniable_aggregator.doors.pages.parts import Card, State, all_excluded, no_metrics, no_reports
 from deniable_aggregator.doors.pages.rendering import address, page
 from deniable_aggregator.doors.pages.visit import current_visit
+from deniable_aggregator.telling.cautions import clear_among
 from deniable_aggregator.telling.document import Badge, Column, Link, Table, text_table
-from deniable_aggregator.telling.wording import counted, days_between, listed
+from deniable_aggregator.telling.wording import as_sentence, counted, days_between, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,6 +142,9 @@ def _days(weeks: Weeks) -> str:
     rows = [row for each in weeks.metrics for row in each.rows if row.since == weeks.week.since]
     if any(not row.final for row in rows):
         said += " Late reports may still move these numbers a little."
+    compared = sum(bool(each.changes) for each in weeks.metrics)
+    if compared:
+        said += f" {as_sentence(clear_among('all values', compared))}"
     return said
 
 
