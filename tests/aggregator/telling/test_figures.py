@@ -12,6 +12,7 @@ from deniable_aggregator.answers.answer import Period
 from deniable_aggregator.answers.common import MetricVersion
 from deniable_aggregator.answers.dates import DayRange
 from deniable_aggregator.answers.measured import Measured
+from deniable_aggregator.media.pictures.svg import svg
 from deniable_aggregator.telling.figure_panels import LIFTS_HEADING, PAIRS_HEADING
 from deniable_aggregator.telling.figures import figure_of, trend_figure
 from tests.aggregator.media.pictures.drawn import (
@@ -131,6 +132,24 @@ def test_a_trend_has_a_gap_where_there_is_no_number(measure):
     assert [moment.interval is None for moment in line.moments] == [True, False, True]
     assert panel.marks == ((), ("release",), ())
     assert panel.unit == ("share" if measure == "share" else "number")
+
+
+def test_no_line_is_drawn_through_means_of_values_that_are_cut_at_unlike_ranges():
+    def trend(*tops):
+        periods = [
+            (
+                DayRange(day(n), day(n)),
+                number("mean", 5.0 + n, 4.0, 12.0, bin_from=0.0, bin_to=top),
+                (),
+            )
+            for n, top in enumerate(tops)
+        ]
+        figure = trend_figure("notes", "day", periods)
+        return figure.panels[0].marks, svg(figure).count('fill="none"')
+
+    marks, lines = trend(50, 50, 100, 100)
+    assert marks == ((), (), ("unlike",), ())
+    assert lines == trend(50, 50, 50, 50)[1] + 1
 
 
 def test_the_level_is_that_of_the_intervals():

@@ -314,3 +314,34 @@ def test_sentences_are_text_that_can_be_printed_and_claim_nothing_that_was_not_t
 
 def test_a_mean_is_a_range_of_numbers() -> None:
     assert finding(mean(4.04, 4.12, 4.2)) == "The mean is 4.04 to 4.20."
+
+
+def test_a_series_says_whether_reports_are_missing_left_out_or_not_due() -> None:
+    """Four words for four things: what was left out is there, and what is not due is no gap."""
+    found = series([CHROME], [CHROME], [])
+    last = found.head.periods[-1]
+
+    def said(**fields: object) -> str:
+        periods = [*found.head.periods[:-1], replace(last, **fields)]
+        return finding(
+            msgspec.structs.replace(
+                found, head=msgspec.structs.replace(found.head, periods=periods)
+            )
+        )
+
+    assert said(marks=["missing"]).endswith("no reports in 1 of 3 weeks.")
+    left_out = said(marks=["left_out"], left_out_reports=40_000)
+    assert left_out.endswith("all 40,000 reports of 1 of 3 weeks are left out.")
+    assert said(marks=["none_due"]).endswith("none due in 1 of 3 weeks.")
+
+
+def test_a_number_is_not_said_to_have_risen_from_one_it_cannot_be_compared_with() -> None:
+    def mean(value: float) -> Measured:
+        return Measured(measure="mean", estimate=value, low=value - 0.1, high=value + 0.1)
+
+    risen = series([mean(1)], [mean(2)], [mean(3)], kind="mean")
+    assert "up from" in finding(risen)
+    periods = [*risen.head.periods]
+    periods[2] = replace(periods[2], marks=["unlike"])
+    unlike = replace(risen, head=replace(risen.head, periods=periods))
+    assert "up from" not in finding(unlike)
