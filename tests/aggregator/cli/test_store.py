@@ -389,6 +389,36 @@ def test_a_database_with_several_hosts_is_used_and_backed_up(postgresql, tmp_pat
     assert (tmp_path / "backup").stat().st_size > 1_000
 
 
+def program_in(folder, text="#!/bin/sh\n"):
+    folder.mkdir()
+    program = folder / "pg_dump"
+    program.write_text(text)
+    program.chmod(0o700)
+    return program
+
+
+def test_the_pg_dump_of_the_path_is_taken_unless_it_is_debians_wrapper(tmp_path, monkeypatch):
+    own = program_in(tmp_path / "own")
+    wrapper = program_in(tmp_path / "debian").rename(tmp_path / "debian" / "pg_wrapper")
+    (tmp_path / "debian" / "pg_dump").symlink_to(wrapper)
+    monkeypatch.setenv("PATH", str(own.parent))
+    assert postgresql_programs.find_program("pg_dump") == str(own)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'debian'}:{own.parent}")
+    assert postgresql_programs.find_program("pg_dump") != str(own)
+
+
+def test_a_pg_dump_of_another_version_is_said_with_what_to_do(postgresql, tmp_path, monkeypatch):
+    program = program_in(
+        tmp_path / "own",
+        "#!/bin/sh\necho aborting because of server version mismatch >&2\nexit 1\n",
+    )
+    monkeypatch.setattr(postgresql_programs, "find_program", lambda _: str(program))
+    url = postgresql.fresh_schema()
+    Store(url).close()
+    message = refused("backup", "--store", url, tmp_path / "backup")
+    assert "Put pg_dump of the server's version, or of a later one, into PATH" in message
+
+
 def test_what_pg_dump_is_told_shows_no_password(postgresql, tmp_path, monkeypatch):
     program = tmp_path / "pg_dump"
     program.write_text('#!/bin/sh\necho "$@" >"$0.told"\nenv >>"$0.told"\nexit 1\n')

@@ -68,6 +68,9 @@ def _sync(path: Path) -> None:
         os.close(descriptor)
 
 
+DEBIANS_WRAPPER: Final = "pg_wrapper"
+
+
 def run_program(program: str, url: URL, options: list[str]) -> None:
     """Runs a program of PostgreSQL on a database.
 
@@ -101,18 +104,27 @@ def run_program(program: str, url: URL, options: list[str]) -> None:
     if process.returncode:
         # Only the first line, which says what went wrong: those after it may quote rows.
         reason = next(iter(process.stderr.splitlines()), f"status {process.returncode}")
+        if "version mismatch" in reason:
+            reason += f". Put {program} of the server's version, or of a later one, into PATH"
         raise StoreUnavailableError(f"{program} failed: {reason}")
 
 
 def find_program(program: str) -> str | None:
-    """The path of a program of PostgreSQL, of the newest installed version; None if absent."""
+    """The path of a program of PostgreSQL; None if absent.
+
+    It is the one that PATH has. What Debian has there runs a program of the version of some local
+    server: instead of that it is the one of the newest installed version.
+    """
+    on_path = shutil.which(program)
+    if on_path is not None and Path(on_path).resolve().name != DEBIANS_WRAPPER:
+        return on_path
     debian = sorted(
         Path("/usr/lib/postgresql").glob(f"*/bin/{program}"),
         key=lambda path: [
             int(part) for part in path.parents[1].name.split(".") if part.isdecimal()
         ],
     )
-    return str(debian[-1]) if debian else shutil.which(program)
+    return str(debian[-1]) if debian else on_path
 
 
 STEP_PAGES: Final = 1_000
