@@ -410,7 +410,7 @@ def test_the_pg_dump_of_the_path_is_taken_unless_it_is_debians_wrapper(tmp_path,
 def test_a_pg_dump_of_another_version_is_said_with_what_to_do(postgresql, tmp_path, monkeypatch):
     program = program_in(
         tmp_path / "own",
-        "#!/bin/sh\necho aborting because of server version mismatch >&2\nexit 1\n",
+        "#!/bin/sh\necho server version mismatch >&2\nexit 1\n",
     )
     monkeypatch.setattr(postgresql_programs, "find_program", lambda _: str(program))
     url = postgresql.fresh_schema()
