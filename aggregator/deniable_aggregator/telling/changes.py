@@ -136,7 +136,7 @@ def _excluded(numbers: Sequence[Measured]) -> str:
     """Values without a clear change, and how much they can have changed."""
     most = at_most(max(numbers, key=reach))
     if len(numbers) == 1:
-        of = "" if numbers[0].value == TRUE else f" of {named(numbers[0])}"
+        of = "" if numbers[0].value == TRUE else f" of {named(numbers[0]).rstrip(',')}"
         return f"no clear change{of} ({most})"
     return f"no clear change of {counted(len(numbers), 'value')} (each {most})"
 
