@@ -81,7 +81,7 @@ SEGMENT: Final = {"stable": 0.8, "beta": 0.2}
 
 def shares(metric: str, day: date) -> Mapping[str, float]:
     """What devices hold."""
-    dark = 0.44 if day < RELEASE else 0.54
+    dark = 0.44 if day < RELEASE else 0.76
     return {
         "browser": {"Chrome": 0.45, "Safari": 0.3, "Firefox": 0.15, "Edge": 0.08, "other": 0.02},
         "theme": {"dark": dark, "light": 0.86 - dark, "system": 0.14},

@@ -23,7 +23,7 @@ def test_the_types_that_editors_read_are_those_of_the_table():
     ("method", "first", "names"),
     [
         (da.Metric.estimate, "since", {"days", "top", "quantile", "candidates", "range"}),
-        (da.Metric.change, "before", {"after", "value", "margin"}),
+        (da.Metric.change, "before", {"after", "value", "top"}),
         (da.Metric.discover, "since", {"hints", "deny", "progress"}),
         (da.Project.health, "since", {"days", "without_key"}),
         (da.Project.estimates, "since", {"period", "metric", "measure"}),

@@ -100,11 +100,12 @@ def test_a_question_leaves_out_a_key_by_its_label_its_id_or_the_first_letters(fo
 
 def test_a_series_and_a_change_leave_keys_out_too(forged):
     for token in (forged.write, forged.key("write")):
-        send(forged, token, HONEST, 4_000, TODAY - 1)
+        send(forged, token, HONEST, 4_000, TODAY - 7)
     without = {"without_key": ["partner", "ios"]}
     series = forged.ask(f"{PATH}/series", query_string=without).get_json()
-    assert [period["reports"] for period in series["head"]["periods"]] == [8_000, 7_000]
-    days = {"before": "2024-10-03", "after": "2024-10-04"}
+    reports = [period["reports"] for period in series["head"]["periods"]]
+    assert reports == [8_000, *[0] * 6, 7_000]
+    days = {"before": "2024-09-27", "after": "2024-10-04"}
     change = forged.ask(f"{PATH}/change", query_string={**days, **without}).get_json()
     after = change["head"]["periods"][1]
     assert after["reports"] == 7_000
