@@ -42,7 +42,7 @@ def asked(tmp_path_factory):
     with serving(tmp_path_factory.mktemp("asked") / "store.db") as service:
         service.register()
         service.send(upload(b"\x02" * 150 + b"\x00" * 90 + b"\x01" * 60))
-        service.send(upload(b"\x02" * 90 + b"\x00" * 90 + b"\x01" * 60, epoch=TODAY - 1))
+        service.send(upload(b"\x02" * 90 + b"\x00" * 90 + b"\x01" * 60, epoch=TODAY - 7))
         service.running.inbox_fold.fold(seconds=60)
         with listening(service.app) as url:
             source = HttpSource(url, service.read)
@@ -84,7 +84,7 @@ def test_answers_are_those_of_the_server(asked):
         (source.ask(HEALTH_OVERVIEW), service.ask("/v1/health").get_json()),
         (source.ask(METRICS), service.ask("/v1/metrics").get_json()),
     ]
-    days = f"{date.fromordinal(TODAY_DATE.toordinal() - 1)}", f"{TODAY_DATE}"
+    days = f"{date.fromordinal(TODAY_DATE.toordinal() - 7)}", f"{TODAY_DATE}"
     same.append(
         (
             source.ask(CHANGE.of("theme"), ChangeQuery(before=days[0], after=days[1])),

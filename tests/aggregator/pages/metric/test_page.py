@@ -74,7 +74,7 @@ def test_numbers_of_page_and_drawing_are_those_of_the_api(service):
     [
         ("estimate", DAYS),
         ("change", f"before={BEFORE}&after=2024-10-03..2024-10-04"),
-        ("series", "since=2024-10-01&until=2024-10-04"),
+        ("series", "since=2024-09-26&until=2024-10-04"),
     ],
 )
 @pytest.mark.parametrize("ending", ["json", "csv", "jsonl", "parquet"])
@@ -189,7 +189,7 @@ def test_days_that_have_no_reports_yet_are_not_said_to_be_silence(service):
 
 
 def test_a_metric_without_any_reports_of_the_days_before_is_shown_without_a_change(service):
-    text = words(shown(service, "/metric/theme?since=2024-10-01&until=2024-10-04"))
+    text = words(shown(service, "/metric/theme?since=2024-09-26&until=2024-10-04"))
     assert "Nothing is compared" in text
     assert "of reports" in text
 
