@@ -142,7 +142,7 @@ def test_keygen_prints_a_table_for_the_registry_and_guards_the_private_key(key):
     before = path.read_bytes()
     again = run("keygen", "--out", path)
     assert (again.exit_code, path.read_bytes()) == (1, before)
-    assert "is there already" in again.output
+    assert "exists, and nothing is overwritten" in again.output
 
 
 def sign(key, out, *options, serial=1):
@@ -170,7 +170,7 @@ def test_a_signed_document_says_what_it_was_told_to_and_verifies(key, tmp_path):
         (["--slow", 0.5], "slow must be a number in [1, 1000], got 0.5"),
         (["--slow", "nan"], "slow must be"),
         (["--thin", "theme=0"], "thin must be"),
-        (["--thin", "theme"], "not METRIC=SHARE"),
+        (["--thin", "theme"], "thin must be METRIC=SHARE, got 'theme'"),
         (["--disable", "Theme"], "disable must be"),
         (["--disable", "late", "--disable-all"], "exclude each other"),
         ([word for n in range(400) for word in ("--disable", f"metric_{n}")], "at most 4096 bytes"),
@@ -189,7 +189,7 @@ def test_a_file_that_is_no_key_is_refused_in_one_line(tmp_path):
     wrong.write_text("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")
     signed = sign(wrong, tmp_path / "out")
     assert signed.exit_code == 1
-    assert "is not a private key of deniable remote keygen" in signed.output
+    assert "is no private key of deniable remote keygen" in signed.output
 
 
 def test_a_document_is_published_over_http(key, tmp_path, url, service):
