@@ -297,6 +297,7 @@ def _bits_p_value(before: OutcomeCounts, after: OutcomeCounts, repetition: Repet
         np.array([getattr(sample, name)[has_trials] for sample in (before, after)], np.float64)
         for name in ("counts", "trials")
     )
+    ones = np.clip(ones, 0.0, trials)  # weighted counts were rounded
     share = ones.sum(axis=0) / trials.sum(axis=0)
     once = share * (1 - share) * (1 / trials).sum(axis=0)
     score = np.abs(np.diff(ones / trials, axis=0)[0]) / np.sqrt(np.where(once > 0, once, np.inf))
