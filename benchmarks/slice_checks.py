@@ -111,6 +111,7 @@ def table_of(spec: Spec, case: Case) -> SliceTable:
         counters=np.array(some, np.int32)[generator.integers(0, DISTINCT, slices)],
         read_slices=lambda *_: iter(()),
         kept_totals=BlockTotals(),
+        largest=np.ones(slices, np.int64),
     )
 
 

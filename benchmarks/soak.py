@@ -245,7 +245,7 @@ def _at_rest(store: str) -> dict[str, int]:
     """What is left in the store."""
     spec = registry.parse(REGISTRY).metrics["theme"].spec
     with contextlib.closing(Store(store)) as opened:
-        found = opened.tallies.reports_by_slice([tally_for(spec)], 0, 10**6)
+        found = opened.tallies.volumes([tally_for(spec)], 0, 10**6)
         days = len(found[spec.digest])
         return {
             "days_with_tallies": days,

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 def slice_table(
-    entry: Any, reports: Mapping[int, Mapping[str, int]], counters: Any = None
+    entry: Any,
+    reports: Mapping[int, Mapping[str, int]],
+    counters: Any = None,
+    largest: Mapping[int, Mapping[str, int]] | None = None,
 ) -> SliceTable:
     """The table of slices with so many reports by day and key.
 
@@ -22,6 +25,7 @@ def slice_table(
         entry: the version.
         reports: by day and key.
         counters: (slices, cells): of each slice, by day and then by key.
+        largest: by day and key, the most reports that one upload brought; 1 if left out.
     """
     key_ids = tuple(sorted({key for keys in reports.values() for key in keys}))
     slices = [
@@ -45,6 +49,10 @@ def slice_table(
         rows,
         _none,
         BlockTotals(),
+        np.array(
+            [1 if largest is None else largest[epoch][key_ids[key]] for epoch, key, _ in slices],
+            np.int64,
+        ),
     )
 
 

@@ -45,12 +45,14 @@ class Columns(NamedTuple):
     Attributes:
         epochs: the day of each slice.
         keys: the id of its key.
+        largest: the most reports of each that one upload brought; 0 if that is not known.
         counters: int32 or int64, (slices, stored cells); None if they are not in memory.
     """
 
     epochs: list[int]
     keys: list[str]
     reports: list[int]
+    largest: list[int]
     counters: NDArray[np.int32] | NDArray[np.int64] | None
 
 
@@ -61,7 +63,7 @@ def read_columns(
     tally = entry.tally
     if not with_counters:
         return _without_counters(store, entry, days)
-    columns = Columns([], [], [], None)
+    columns = Columns([], [], [], [], None)
     counters: list[NDArray[Any]] = [np.zeros((0, tally.stored_cells), np.int32)]
     at_a_time = max(1, DECODED_BYTES // (8 * tally.stored_cells))
     for since, until in runs(sorted(days)):
@@ -70,19 +72,21 @@ def read_columns(
             columns.epochs.extend(part.epoch for part in chunk)
             columns.keys.extend(part.key for part in chunk)
             columns.reports.extend(part.reports for part in chunk)
+            columns.largest.extend(part.largest for part in chunk)
             counters.append(_narrow(_count(tally, chunk)))
     return columns._replace(counters=np.concatenate(counters))
 
 
 def _without_counters(store: Store, entry: CatalogEntry, days: Iterable[int]) -> Columns:
-    columns = Columns([], [], [], None)
+    columns = Columns([], [], [], [], None)
     for since, until in runs(sorted(days)):
-        reports_by_slice = store.tallies.reports_by_slice([entry.tally], since, until)
-        for epoch, keys in reports_by_slice.get(entry.spec.digest, {}).items():
-            for key, reports in keys.items():
+        volumes = store.tallies.volumes([entry.tally], since, until)
+        for epoch, keys in volumes.get(entry.spec.digest, {}).items():
+            for key, volume in keys.items():
                 columns.epochs.append(epoch)
                 columns.keys.append(key)
-                columns.reports.append(reports)
+                columns.reports.append(volume.reports)
+                columns.largest.append(volume.largest)
     return columns
 
 
@@ -141,13 +145,17 @@ class PeriodSummary(msgspec.Struct, array_like=True):
 
     Attributes:
         days: how many reports there are by day.
+        keys: how many each key brought.
         verdicts: what was found while the days were apart, as bytes of `KeptVerdicts`.
             The second and later ones are about reports that came later.
+        largest: by key, the most reports that one upload brought for one day; without keys of
+            which that is not known.
     """
 
     days: dict[int, int]
     keys: dict[str, int]
     verdicts: list[bytes]
+    largest: dict[str, int] = {}
 
     def encode(self) -> bytes:
         """The same as bytes."""

@@ -89,8 +89,9 @@ class SliceTables:
 
         none = np.zeros(0, np.int32)
         counters = np.zeros((0, entry.tally.stored_cells), np.int32)
+        reports = none.astype(np.int64)
         return SliceTable(
-            entry, none, none, (), none.astype(np.int64), {}, counters, read, self._totals
+            entry, none, none, (), reports, {}, counters, read, self._totals, largest=reports
         )
 
     def _renew(
@@ -134,6 +135,7 @@ def _merge(
     codes = np.array([code_of[key] for key in new.keys], np.int32)
     keys = np.concatenate([moved[table.keys[rows]], codes])
     reports = np.concatenate([table.reports[rows], np.array(new.reports, np.int64)])
+    largest = np.concatenate([table.largest[rows], np.array(new.largest, np.int64)])
     order = np.lexsort((keys, epochs))
     order = order[reports[order] > 0]
     counters: NDArray[np.int32] | NDArray[np.int64] | None = None
@@ -149,9 +151,10 @@ def _merge(
         counters,
         table.read_slices,
         table.kept_totals,
+        largest=largest[order],
     )
 
 
 def _size(table: SliceTable) -> int:
-    columns = table.epochs.nbytes + table.keys.nbytes + table.reports.nbytes
+    columns = table.epochs.nbytes + table.keys.nbytes + 2 * table.reports.nbytes
     return columns + (0 if table.counters is None else table.counters.nbytes)

@@ -132,6 +132,8 @@ class SliceTable:
         counters: int32 or int64, (slices, stored cells); None if they are not in memory.
         read_slices: reads those that are not.
         kept_totals: sums of those that are not.
+        largest: int64, (slices,): the most reports of each that one upload brought; 0 if that is
+            not known.
         left_out: ids of the keys whose slices are not in this table, though there may be some.
         rolled: the days that became one, whose slices are gone; no other attribute has them.
     """
@@ -145,6 +147,7 @@ class SliceTable:
     counters: NDArray[np.int32] | NDArray[np.int64] | None
     read_slices: ReadSlices = field(repr=False)
     kept_totals: BlockTotals = field(repr=False)
+    largest: NDArray[np.int64]
     left_out: frozenset[str] = frozenset()
     rolled: tuple[RolledSums, ...] = ()
 
@@ -182,6 +185,13 @@ class SliceTable:
         np.add.at(sums, self.keys, self.reports)
         present = np.unique(self.keys).tolist()
         return {self.key_ids[code]: int(sums[code]) for code in present}
+
+    @cached_property
+    def largest_by_key(self) -> Mapping[str, int]:
+        """The most reports that one upload of each key brought for one day, where it is known."""
+        most = np.zeros(len(self.key_ids), np.int64)
+        np.maximum.at(most, self.keys, self.largest)
+        return {self.key_ids[code]: int(most[code]) for code in np.flatnonzero(most).tolist()}
 
     @cached_property
     def fingerprint(self) -> Hashable:
@@ -226,6 +236,7 @@ class SliceTable:
             epochs=self.epochs[rows],
             keys=self.keys[rows],
             reports=self.reports[rows],
+            largest=self.largest[rows],
             counters=None if self.counters is None else self.counters[rows],
         )
 

@@ -71,7 +71,7 @@ def tally_of(text):
 
 
 def part(size, form=COUNTERS):
-    return StoredPart(SliceNumbers(1, TODAY, 1), size, 1, size, form)
+    return StoredPart(SliceNumbers(1, TODAY, 1), size, 1, size, 1, form)
 
 
 def sizes(chosen):

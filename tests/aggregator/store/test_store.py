@@ -186,9 +186,9 @@ def test_an_excluded_key_is_left_out_until_it_is_included(target):
         assert counted(store) == [1, 1, 0]
         assert store.tallies.reports([TALLY]) == {THEME: 2}
         assert {each.key for each in store.tallies.slices(TALLY, 0, TODAY)} == {"other", "good"}
-        everything = {"good": 1, "poisoned": 2, "other": 1}
-        assert store.tallies.reports_by_slice([TALLY], TODAY, TODAY) == {THEME: {TODAY: everything}}
-        assert store.tallies.reports_by_slice([TALLY], 0, TODAY - 1) == {}
+        everything = {"good": (1, 1), "poisoned": (2, 1), "other": (1, 1)}
+        assert store.tallies.volumes([TALLY], TODAY, TODAY) == {THEME: {TODAY: everything}}
+        assert store.tallies.volumes([TALLY], 0, TODAY - 1) == {}
         assert store.tallies.first_days([THEME]) == {THEME: TODAY}
         assert store.tallies.first_days([THEME], ["good", "other"]) == {}
         key_administrator(store).include("poisoned")

@@ -86,7 +86,7 @@ class Earlier:
         left_out = (excluded | reported.without).difference(
             each.key for days in found.head.covered for each in days.keys_left_out
         )
-        by_digest = store.tallies.reports_by_slice([entry.tally], stored.since, stored.until)
+        by_digest = store.tallies.volumes([entry.tally], stored.since, stored.until)
         if any(left_out & keys.keys() for days in by_digest.values() for keys in days.values()):
             return cls()
         # It may have to be more devices now.

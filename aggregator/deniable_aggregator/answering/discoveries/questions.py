@@ -301,13 +301,13 @@ class DiscoveryAsker:
         days: tuple[int, int],
     ) -> list[_Found]:
         left_out = metric.without | {key.id for key in keys.values() if key.excluded is not None}
-        counted = self._store.tallies.reports_by_slice([each.tally for each in entries], *days)
+        counted = self._store.tallies.volumes([each.tally for each in entries], *days)
         found = []
         for entry in entries:
             reports = {
-                (epoch, key): number
+                (epoch, key): volume.reports
                 for epoch, of_keys in counted.get(entry.spec.digest, {}).items()
-                for key, number in of_keys.items()
+                for key, volume in of_keys.items()
             }
             rolled = self._rolled(entry, days)
             kept = without_keys(rolled, left_out).periods

@@ -65,7 +65,13 @@ from deniable_aggregator.keeping.store.stored_slices import (
     add_slices,
     count_slice,
 )
-from deniable_aggregator.keeping.store.tallies import DayStamp, ReportsBySlice, Slice, Tallies
+from deniable_aggregator.keeping.store.tallies import (
+    DayStamp,
+    Slice,
+    Tallies,
+    Volume,
+    VolumesBySlice,
+)
 
 
 class Store:
@@ -201,7 +207,6 @@ __all__ = [
     "Removal",
     "ReportCounter",
     "ReportedDays",
-    "ReportsBySlice",
     "RolledDays",
     "RolledPeriod",
     "RolledPeriods",
@@ -227,6 +232,8 @@ __all__ = [
     "TallyKey",
     "TallyTotal",
     "UnreadableMetric",
+    "Volume",
+    "VolumesBySlice",
     "add_reports",
     "add_slices",
     "count_slice",

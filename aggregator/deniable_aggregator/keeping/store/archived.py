@@ -137,7 +137,7 @@ class Archive:
         by_slice = defaultdict(list)
         for part in parts:
             body = mark_archived(bodies[part.part])
-            by_slice[part.where].append(NewPart(part.reports, body))
+            by_slice[part.where].append(NewPart(part.reports, body, part.largest))
         new = [
             (where, merged)
             for where, parts in by_slice.items()

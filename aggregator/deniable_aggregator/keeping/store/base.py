@@ -111,13 +111,18 @@ UploadName = tuple[int, bytes]
 
 
 class InboxRow(NamedTuple):
-    """One row of the inbox: reports of one spec, day and key from the uploads of one commit."""
+    """One row of the inbox: reports of one spec, day and key from the uploads of one commit.
+
+    Attributes:
+        largest: the most bytes of the payload that came in one upload; 0 if that is not known.
+    """
 
     id: int
     digest: bytes
     epoch: int
     key: str
     payload: bytes
+    largest: int = 0
 
 
 class IngestTransaction(ABC):

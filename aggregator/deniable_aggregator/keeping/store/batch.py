@@ -127,9 +127,14 @@ class Batch:
             bodies = read_bodies(connection, old)
         new: list[tuple[SliceNumbers, NewPart]] = []
         gone: list[StoredPart] = []
-        for where, (counter, _) in groups.items():
+        for where, (counter, waiting) in groups.items():
+            alone = NewPart(
+                len(packed[where]) // counter.report_bytes,
+                encode_reports(packed[where], counter.report_bytes),
+                max(row.largest for row in waiting) // counter.report_bytes,
+            )
             parts, merged = _with_new(
-                counter, packed[where], chosen[where], bodies, keep_reports=keep_reports
+                counter, alone, chosen[where], bodies, keep_reports=keep_reports
             )
             new += [(numbers[where], part) for part in parts]
             gone += merged
@@ -189,7 +194,7 @@ def replace_parts(
 
 def _with_new(
     counter: ReportCounter,
-    packed: bytes,
+    alone: NewPart,
     chosen: Sequence[StoredPart],
     bodies: Mapping[int, bytes],
     *,
@@ -200,10 +205,7 @@ def _with_new(
     Ingest has checked every report, so a failure means damage, a defect, or too little memory. It
     must not keep new reports from being moved.
     """
-    alone = NewPart(
-        len(packed) // counter.report_bytes, encode_reports(packed, counter.report_bytes)
-    )
-    old = [NewPart(part.reports, bodies.get(part.part, b"")) for part in chosen]
+    old = [NewPart(part.reports, bodies.get(part.part, b""), part.largest) for part in chosen]
     try:
         return merge(counter, [alone, *old], keep_reports=keep_reports), chosen
     except Exception as error:  # noqa: BLE001  see above

@@ -48,6 +48,7 @@ _PERIOD = (
     rolled_periods.c.id,
     rolled_periods.c.reports,
     literal(0),
+    literal(0),
     literal(b""),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import hashlib
 import secrets
-from collections import defaultdict
+from collections import Counter, defaultdict
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -71,7 +71,8 @@ class Inbox:
         """Stores uploads in one transaction; durable when this returns.
 
         The payloads of all uploads are joined by (digest, epoch, key), sorted, under a random row
-        id. So the store shows neither which reports came in one upload nor their order.
+        id. So the store shows neither which reports came in one upload nor their order. Of the
+        sizes of these uploads only the largest is kept.
 
         Args:
             uploads: at least one.
@@ -188,6 +189,7 @@ def _append(
     fresh = step.remember_uploads(distinct) if distinct else set()
     outcomes: list[Outcome] = []
     payloads: defaultdict[tuple[bytes, int, str], list[bytes]] = defaultdict(list)
+    largest: Counter[tuple[bytes, int, str]] = Counter()
     for upload, sender, name in zip(uploads, senders, names, strict=True):
         if name is None:
             outcomes.append(Outcome.CLOSED)
@@ -196,10 +198,13 @@ def _append(
         else:
             outcomes.append(Outcome.STORED)
             fresh.remove(name)
+            sizes: Counter[tuple[bytes, int, str]] = Counter()
             for digest, epoch, payload in upload.parts:
                 payloads[digest, epoch, sender.key_id].append(payload)
+                sizes[digest, epoch, sender.key_id] += len(payload)
+            largest |= sizes  # the larger of each
     if payloads:
-        step.append_rows([_inbox_row(*item) for item in payloads.items()])
+        step.append_rows([_inbox_row(*item, largest[item[0]]) for item in payloads.items()])
     return outcomes
 
 
@@ -239,5 +244,5 @@ def _upload_name(
     return latest, hashlib.blake2b(name_bytes, digest_size=HASH_BYTES, key=key).digest()
 
 
-def _inbox_row(group: tuple[bytes, int, str], payloads: list[bytes]) -> InboxRow:
-    return InboxRow(secrets.randbits(ROW_ID_BITS), *group, b"".join(sorted(payloads)))
+def _inbox_row(group: tuple[bytes, int, str], payloads: list[bytes], largest: int) -> InboxRow:
+    return InboxRow(secrets.randbits(ROW_ID_BITS), *group, b"".join(sorted(payloads)), largest)

@@ -181,7 +181,16 @@ def _write(connection: Connection, chosen: Sums, differing: Mapping[TallyKey, in
                 f"reports of {format_day(where.epoch)} are being counted: load again when they are"
             )
     old = [part for parts in present.values() for part in parts]
-    new = [(numbers[where], part) for where, parts in chosen.items() for part in parts]
+    # An archive does not know uploads: what the store knew of the largest stays.
+    largest = {
+        where: max((part.largest for part in present.get(numbers[where], ())), default=0)
+        for where in chosen
+    }
+    new = [
+        (numbers[where], part._replace(largest=max(part.largest, largest[where])))
+        for where, parts in chosen.items()
+        for part in parts
+    ]
     try:
         replace_parts(connection, old, new)
     except TakenError:

@@ -131,7 +131,7 @@ def merge(
     final: bool = False,
     keep_reports: bool = False,
 ) -> list[NewPart]:
-    """The fewest and smallest parts that hold what these hold.
+    """The fewest and smallest parts that hold what these hold, and know their largest upload.
 
     Counters of different lengths stay apart, as those that a shorter part lacks were never counted.
 
@@ -150,7 +150,9 @@ def merge(
     if keep_reports and (waiting := [part for part in parts if awaits_archive(part.body)]):
         joined = join_reports((unpack_reports(part.body) for part in waiting), counter.report_bytes)
         joined_part = NewPart(
-            sum(part.reports for part in waiting), encode_reports(joined, counter.report_bytes)
+            sum(part.reports for part in waiting),
+            encode_reports(joined, counter.report_bytes),
+            max(part.largest for part in waiting),
         )
         others = [part for part in parts if not awaits_archive(part.body)]
         return [joined_part, *merge(counter, others, final=final)]
@@ -158,7 +160,7 @@ def merge(
     payloads = [unpack_reports(part.body) for part in parts if holds_reports(part.body)]
     packed = join_reports(payloads, counter.report_bytes)
     sums: dict[int, tuple[int, CounterSum]] = {}
-    for reports, body in parts:
+    for reports, body, _ in parts:
         if not holds_reports(body):
             before, total = _sum_of(sums, count_cells(body))
             total.add_part(body)
@@ -178,7 +180,9 @@ def merge(
             smallest = smallest._replace(body=mark_archived(smallest.body))
         merged.append(smallest)
     merged += [NewPart(reports, total.encode(counter.cells)) for reports, total in sums.values()]
-    return merged
+    # Which of several parts the largest upload is in does not matter: readers take the largest.
+    largest = max((part.largest for part in parts), default=0)
+    return [part._replace(largest=largest) for part in merged]
 
 
 def add_reports(total: CounterSum, counter: ReportCounter, payload: bytes) -> int:

@@ -30,6 +30,7 @@ PART_COLUMNS: Final = (
     tallies.c.part,
     tallies.c.reports,
     tallies.c.size,
+    tallies.c.largest,
     func.substr(tallies.c.body, 1, 1),
 )
 """What `stored_part` is made of."""
@@ -56,6 +57,7 @@ class StoredPart(NamedTuple):
         part: its id.
         reports: how many reports it counts.
         size: the length of its body.
+        largest: the most reports that one upload brought; 0 if that is not known.
         form: the first byte of its body.
     """
 
@@ -63,14 +65,22 @@ class StoredPart(NamedTuple):
     part: int
     reports: int
     size: int
+    largest: int
     form: bytes
 
 
 class NewPart(NamedTuple):
-    """A part to store: how many reports it counts, and its bytes."""
+    """A part to store.
+
+    Attributes:
+        reports: how many reports it counts.
+        body: its bytes.
+        largest: the most reports that one upload brought; 0 if that is not known.
+    """
 
     reports: int
     body: bytes
+    largest: int = 0
 
 
 def key_ids(connection: Connection) -> dict[int, str]:
@@ -81,8 +91,8 @@ def key_ids(connection: Connection) -> dict[int, str]:
 
 def stored_part(row: Sequence[Any]) -> StoredPart:
     """A part from a row of `PART_COLUMNS`."""
-    *where, part, reports, size, form = row
-    return StoredPart(SliceNumbers(*where), part, reports, size, bytes(form))
+    *where, part, reports, size, largest, form = row
+    return StoredPart(SliceNumbers(*where), part, reports, size, largest, bytes(form))
 
 
 def lock_parts(
@@ -125,8 +135,13 @@ def insert_parts(
     """Adds parts, without waiting for others who add parts; returns their ids."""
     rows: list[dict[str, Any]] = []
     rests: list[dict[str, Any]] = []
-    for where, (reports, body) in parts:
-        row = {"part": secrets.randbits(PART_BITS), "reports": reports, "size": len(body)}
+    for where, (reports, body, largest) in parts:
+        row = {
+            "part": secrets.randbits(PART_BITS),
+            "reports": reports,
+            "size": len(body),
+            "largest": largest,
+        }
         whole = len(body) <= WHOLE_BYTES
         rows.append({**where._asdict(), **row, "body": body if whole else body[:1]})
         if not whole:

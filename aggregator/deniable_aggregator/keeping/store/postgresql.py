@@ -161,8 +161,8 @@ _REMEMBER: Final = (
     "ON CONFLICT DO NOTHING RETURNING epoch, hash"
 )
 _APPEND: Final = (
-    "INSERT INTO inbox (id, digest, epoch, key, payload) "
-    "SELECT * FROM unnest(%s::bigint[], %b::bytea[], %s::int[], %s::text[], %b::bytea[])"
+    "INSERT INTO inbox (id, digest, epoch, key, payload, largest) SELECT * FROM unnest("
+    "%s::bigint[], %b::bytea[], %s::int[], %s::text[], %b::bytea[], %s::bigint[])"
 )
 
 

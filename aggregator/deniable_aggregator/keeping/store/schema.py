@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.sql.ddl import ExecutableDDLElement
 
-REVISION: Final = "0001"
+REVISION: Final = "0002"
 """The newest revision in ``migrations/versions``; a store at another one is refused."""
 
 # Only a column declared INTEGER is SQLite's own row key; BIGINT would get a second index.
@@ -167,6 +167,8 @@ inbox: Final = Table(
     # The id of the write key that the upload came with; all devices of a build share it.
     Column("key", Text, nullable=False),
     Column("payload", LargeBinary, nullable=False),
+    # The most bytes of the payload that came in one upload; of no other upload is the size kept.
+    Column("largest", BigInteger, nullable=False, server_default="0"),
 )
 
 set_aside: Final = inbox.to_metadata(metadata, name="set_aside")
@@ -184,6 +186,8 @@ tallies: Final = Table(
     Column("reports", BigInteger, nullable=False),
     Column("size", Integer, nullable=False),  # bytes of the whole part
     Column("body", LargeBinary, nullable=False),  # the part, or its first byte; see `encoding`
+    # The most reports that one upload brought; 0 if that is not known. Merged parts keep the larger.
+    Column("largest", BigInteger, nullable=False, server_default="0"),
     sqlite_with_rowid=False,
 )
 

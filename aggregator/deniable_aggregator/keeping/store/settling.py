@@ -146,7 +146,7 @@ class DaySettler:
             counter = self._find(digest)
             if counter is None:
                 continue
-            before = [NewPart(part.reports, bodies[part.part]) for part in parts]
+            before = [NewPart(part.reports, bodies[part.part], part.largest) for part in parts]
             try:
                 after = merge(counter, before, final=True, keep_reports=keep_reports)
             except Exception as error:  # noqa: BLE001  damage must not keep other slices from it

@@ -139,7 +139,9 @@ _KEYS: Final = "SELECT epoch, key FROM epochs WHERE epoch BETWEEN ? AND ?"
 _OPEN: Final = "INSERT INTO epochs (epoch, key) VALUES (?, ?)"
 _REMEMBER: Final = "INSERT INTO seen (epoch, hash) VALUES %s ON CONFLICT DO NOTHING"
 _FIND: Final = "SELECT 1 FROM seen WHERE epoch = ? AND hash = ?"
-_APPEND: Final = "INSERT INTO inbox (id, digest, epoch, key, payload) VALUES (?, ?, ?, ?, ?)"
+_APPEND: Final = (
+    "INSERT INTO inbox (id, digest, epoch, key, payload, largest) VALUES (?, ?, ?, ?, ?, ?)"
+)
 
 
 class SqliteIngest(IngestTransaction):

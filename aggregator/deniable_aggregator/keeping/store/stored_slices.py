@@ -33,12 +33,14 @@ class WaitingRows(NamedTuple):
         digest: the spec's digest.
         epoch: the day.
         key: the number of the key.
+        largest: the most bytes of them that one upload brought.
     """
 
     digest: bytes
     epoch: int
     key: int
     payload_bytes: int
+    largest: int
 
 
 def waiting_rows(
@@ -50,8 +52,9 @@ def waiting_rows(
         until: the last day, inclusive.
     """
     length = func.sum(func.length(inbox.c.payload))
+    largest = func.max(inbox.c.largest).label("largest")
     query = (
-        select(inbox.c.digest, inbox.c.epoch, keys.c.number, length.label("payload_bytes"))
+        select(inbox.c.digest, inbox.c.epoch, keys.c.number, length.label("payload_bytes"), largest)
         .join_from(inbox, keys, inbox.c.key == keys.c.id)
         .where(inbox.c.digest.in_(digests))
         .group_by(inbox.c.digest, inbox.c.epoch, keys.c.number)
@@ -62,6 +65,7 @@ def waiting_rows(
             epoch=row.epoch,
             key=row.number,
             payload_bytes=int(row.payload_bytes),
+            largest=int(row.largest),
         )
         for row in connection.execute(query)
     ]
@@ -111,6 +115,7 @@ class StoredSlice(NamedTuple):
         key: the id of the write key.
         packed: those that are not counted yet, one after the other; `Tally.fold` counts them.
         counters: the counters of all others, in parts; `keeping.store.encoding` decodes these.
+        largest: the most of them that one upload brought; 0 if that is not known.
     """
 
     epoch: int
@@ -118,6 +123,7 @@ class StoredSlice(NamedTuple):
     reports: int
     packed: bytes
     counters: tuple[bytes, ...]
+    largest: int = 0
 
 
 class TallyTotal(NamedTuple):
@@ -173,22 +179,28 @@ def read_slices(
         until: the last day, inclusive.
     """
     names = key_ids(connection)
-    waiting = waiting_reports(connection, counter, since, until)
     width = counter.report_bytes
+    waiting = waiting_reports(connection, counter, since, until)
+    waiting_largest = {
+        (row.epoch, row.key): row.largest // width
+        for row in waiting_rows(connection, [counter.digest], since, until)
+    }
     for (epoch, key), parts in groupby(
         _all_parts(connection, counter, since, until, waiting), lambda part: part[:2]
     ):
         packed, counters, reports = list(waiting.pop((epoch, key), ())), [], 0
         reports += sum(map(len, packed)) // width
-        for _, _, counted, body in parts:
+        largest = waiting_largest.get((epoch, key), 0)
+        for _, _, counted, body, most in parts:
             reports += counted
+            largest = max(largest, most)
             if not body:
                 continue  # only waiting reports
             if holds_reports(body):
                 packed.append(unpack_reports(body))
             else:
                 counters.append(body)
-        yield StoredSlice(epoch, names[key], reports, b"".join(packed), tuple(counters))
+        yield StoredSlice(epoch, names[key], reports, b"".join(packed), tuple(counters), largest)
 
 
 def metric_number(digest: bytes) -> ScalarSelect[int]:
@@ -196,8 +208,9 @@ def metric_number(digest: bytes) -> ScalarSelect[int]:
     return select(metrics.c.number).where(metrics.c.digest == digest).scalar_subquery()
 
 
-_Part = tuple[int, int, int, bytes]
-"""Day, number of the key, number of reports, and body; without a body where reports only wait."""
+_Part = tuple[int, int, int, bytes, int]
+"""Day, number of the key, number of reports, body, and largest upload; without a body where reports
+only wait."""
 
 
 def _all_parts(
@@ -212,13 +225,13 @@ def _all_parts(
     place = 0
     for part in _parts(connection, counter, since, until):
         while place < len(ahead) and ahead[place] < part[:2]:
-            yield (*ahead[place], 0, b"")
+            yield (*ahead[place], 0, b"", 0)
             place += 1
         if place < len(ahead) and ahead[place] == part[:2]:
             place += 1
         yield part
     for slice_ in ahead[place:]:
-        yield (*slice_, 0, b"")
+        yield (*slice_, 0, b"", 0)
 
 
 def _parts(
@@ -232,6 +245,7 @@ def _parts(
             tallies.c.reports,
             tallies.c.size,
             tallies.c.body,
+            tallies.c.largest,
         )
         .where(
             tallies.c.metric == metric_number(counter.digest),
@@ -245,8 +259,8 @@ def _parts(
             rests = read_rests(
                 connection, [row.part for row in portion if len(row.body) < row.size]
             )
-            for epoch, key, part, reports, _, body in portion:
-                yield epoch, key, reports, bytes(body) + rests.get(part, b"")
+            for epoch, key, part, reports, _, body, largest in portion:
+                yield epoch, key, reports, bytes(body) + rests.get(part, b""), largest
 
 
 def _portions(rows: Iterable[Any]) -> Iterator[list[Any]]:

@@ -42,8 +42,21 @@ if TYPE_CHECKING:
 
 FORGOTTEN_PARTS: Final = 1_000
 
-ReportsBySlice = dict[bytes, dict[int, dict[str, int]]]
-"""Numbers of reports by the digest of their spec, their day and the id of their key."""
+
+class Volume(NamedTuple):
+    """How many reports one key brought for one day.
+
+    Attributes:
+        reports: how many.
+        largest: the most of them that one upload brought; 0 if that is not known.
+    """
+
+    reports: int
+    largest: int
+
+
+VolumesBySlice = dict[bytes, dict[int, dict[str, Volume]]]
+"""Volumes by the digest of their spec, their day and the id of their key."""
 
 
 class Slice(NamedTuple):
@@ -205,9 +218,9 @@ class Tallies:
             rows = [(names.get(key), int(reports)) for key, reports in connection.execute(stored)]
         return {key: reports for key, reports in rows if key is not None and reports}
 
-    def reports_by_slice(
+    def volumes(
         self, counters: Collection[ReportCounter], since: int, until: int
-    ) -> ReportsBySlice:
+    ) -> VolumesBySlice:
         """How many reports each key brought for each day, excluded keys too.
 
         Args:
@@ -219,25 +232,28 @@ class Tallies:
         widths = {counter.digest: counter.report_bytes for counter in counters}
         where = (metrics.c.digest, tallies.c.epoch, tallies.c.key)
         query = (
-            select(*where, func.sum(tallies.c.reports))
+            select(*where, func.sum(tallies.c.reports), func.max(tallies.c.largest))
             .join_from(metrics, tallies, tallies.c.metric == metrics.c.number)
             .where(metrics.c.digest.in_(widths), tallies.c.epoch.between(since, until))
             .group_by(*where)
         )
-        reports_by_version: dict[bytes, dict[int, dict[str, int]]] = defaultdict(
-            lambda: defaultdict(Counter)
-        )
+        volumes: dict[bytes, dict[int, dict[str, Volume]]] = defaultdict(lambda: defaultdict(dict))
+
+        def add(digest: bytes, epoch: int, key: str, reports: int, largest: int) -> None:
+            before = volumes[digest][epoch].get(key, Volume(0, 0))
+            volumes[digest][epoch][key] = Volume(
+                before.reports + reports, max(before.largest, largest)
+            )
+
         with self._database.read() as connection:
             names = key_ids(connection)
-            for digest, epoch, key, reports in connection.execute(query):
-                reports_by_version[digest][epoch][names[key]] += int(reports)
+            for digest, epoch, key, reports, largest in connection.execute(query):
+                add(bytes(digest), epoch, names[key], int(reports), int(largest))
             for row in waiting_rows(connection, widths, since, until):
-                reports = row.payload_bytes // widths[row.digest]
-                reports_by_version[row.digest][row.epoch][names[row.key]] += reports
-        return {
-            digest: {epoch: dict(of_keys) for epoch, of_keys in days.items()}
-            for digest, days in reports_by_version.items()
-        }
+                width = widths[row.digest]
+                reports, largest = row.payload_bytes // width, row.largest // width
+                add(row.digest, row.epoch, names[row.key], reports, largest)
+        return {digest: dict(days) for digest, days in volumes.items()}
 
     def first_days(
         self, digests: Collection[bytes], without: Collection[str] = ()
