@@ -140,8 +140,10 @@ class HealthRow(Struct, frozen=True):
         stopped_since: the first day without reports, if they have stopped.
         suspicious_keys: the ids of keys whose reports fail a check, with spaces between.
         uneven_keys: the ids of keys that answer differently from the others.
+        surge_keys: the ids of keys that brought far more reports than usual.
         suspicious_days: on how many days a check fails.
         uneven_days: on how many days keys are seen to differ.
+        surge_days: on how many days far more reports came than usual.
         excluded_reports: reports that are left out because their keys are excluded.
         pending_reports: reports that wait to be counted.
         unanswered: why the reports could not be looked at.
@@ -154,8 +156,10 @@ class HealthRow(Struct, frozen=True):
     stopped_since: date | None
     suspicious_keys: str | None
     uneven_keys: str | None
+    surge_keys: str | None
     suspicious_days: int
     uneven_days: int
+    surge_days: int
     excluded_reports: int
     pending_reports: int
     unanswered: str | None
@@ -227,8 +231,10 @@ class HealthOverview:
                 each.stopped_since,
                 _ids(each.suspicious_keys),
                 _ids(each.uneven_keys),
+                _ids(each.surge_keys),
                 len(each.suspicious_days),
                 len(each.uneven_days),
+                len(each.surge_days),
                 each.excluded_reports,
                 each.pending_reports,
                 each.unanswered,

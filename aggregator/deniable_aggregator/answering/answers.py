@@ -381,14 +381,14 @@ def _health(of: Answerer, asked: Asked[DaysQuery]) -> Answer:
         made=review.examination.checks_made,
         p_below=review.examination.limit,
         meaning=_ALARM,
-        asks=dict(MEANINGS),
+        asks={**MEANINGS, **report.VOLUME_MEANINGS},
         invisible=report.INVISIBLE,
     )
     return Answer(
         head=head,
         question=_question("health", query),
         numbers=[report.contrast(contrast, keys) for contrast in review.contrasts],
-        checks=report.by_day(review.examination, keys),
+        checks=report.by_day(review.examination, review.volumes.surges, keys),
         notices=ordered_notices(review.notices, pending_notices(pending)),
     )
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.keeping.parts import Parts
 
 
-_WORST_FIRST: Final[tuple[Verdict, ...]] = ("suspicious", "uneven", "unknown", "ok")
+_WORST_FIRST: Final[tuple[Verdict, ...]] = ("suspicious", "uneven", "surge", "unknown", "ok")
 
 
 def metric_health(
@@ -53,8 +53,10 @@ def metric_health(
         worst=_worst(review),
         suspicious_keys=review.summary.suspicious_keys,
         uneven_keys=review.summary.uneven_keys,
+        surge_keys=review.summary.surge_keys,
         suspicious_days=review.days.suspicious,
         uneven_days=review.days.uneven,
+        surge_days=review.days.surges,
         reported_days=review.days.reported,
         not_checked=review.days.not_checked,
         reports=sum(sum(days.values()) for days in reported.by_day.values()),
@@ -80,7 +82,7 @@ def health_overview(
     ordered = sorted(
         found,
         key=lambda each: (
-            _WORST_FIRST.index(each.verdict) if each.verdict in ("suspicious", "uneven") else 2,
+            min(_WORST_FIRST.index(each.verdict), _WORST_FIRST.index("unknown")),
             each.stopped_since is None,
             each.metric,
         ),
@@ -112,6 +114,11 @@ def _notices(found: Sequence[MetricHealth]) -> list[Notice]:
             "uneven_key",
             "A key answers differently from the others in {}.",
             [each.metric for each in found if each.verdict == "uneven"],
+        ),
+        (
+            "unusual_volume",
+            "Far more reports than usual came of {}.",
+            [each.metric for each in found if each.verdict == "surge"],
         ),
         (
             "reports_stopped",

@@ -11,6 +11,7 @@ from deniable_aggregator.answering.integrity import report
 from deniable_aggregator.answering.integrity.contrasts import KeyComparison, KeyContrast
 from deniable_aggregator.answering.integrity.examiner import Examination, Examiner
 from deniable_aggregator.answering.integrity.kept_verdicts import KeptVerdicts, kept_of
+from deniable_aggregator.answering.integrity.volumes import Volumes, volumes_of
 from deniable_aggregator.answering.metrics import newest_first, newest_registration
 from deniable_aggregator.answering.requests import ProblemError
 from deniable_aggregator.answers.answer import Head, Period
@@ -44,6 +45,7 @@ def covered_days(
     reported: MetricReports,
     examination: Examination,
     contrasts: Sequence[KeyContrast],
+    volumes: Volumes,
     first_days: Mapping[bytes, int],
     *,
     today: date,
@@ -56,6 +58,7 @@ def covered_days(
         reported: the reports of the days that were asked for; at least one.
         examination: the checks of these reports.
         contrasts: every key against the others.
+        volumes: what stands out among the volumes.
         first_days: the first day of each version, also before these days.
         today: the server's day.
         accept_days: for how many days a day stays open for reports.
@@ -89,6 +92,7 @@ def covered_days(
         releases=_releases(first_days, since, until),
         suspicious=sorted({day_of(day.epoch) for day in examination.failing_days}),
         uneven=sorted({day_of(epoch) for each in contrasts for epoch in each.epochs}),
+        surges=sorted({day_of(each.epoch) for each in volumes.surges}),
         not_checked=len(not_checked),
         not_looked_at=runs(map(day_of, sorted(not_checked))),
         keys_left_out=_keys_left_out(reported),
@@ -164,6 +168,7 @@ class Review:
         reported: the reports; at least one.
         examination: the checks of what noise decides.
         contrasts: every key against the others.
+        volumes: what stands out among the volumes.
         days: the days that are covered.
         summary: the verdict.
         notices: what to know first.
@@ -173,6 +178,7 @@ class Review:
     reported: MetricReports
     examination: Examination
     contrasts: Sequence[KeyContrast]
+    volumes: Volumes
     days: Days
     summary: IntegritySummary
     notices: Sequence[Notice]
@@ -248,26 +254,31 @@ class Reviewer:
         days = reported.of_days
         examination = self._examiner.examine(days, most_cells=most_cells, kept=kept)
         contrasts = self._comparison.compare(days, kept)
+        volumes = volumes_of(reported, self._store)
         digests = [entry.spec.digest for entry in reported.entries]
         name, keys = reported.entries[0].spec.name, reported.keys
         return Review(
             reported,
             examination,
             contrasts,
+            volumes,
             covered_days(
                 reported,
                 examination,
                 contrasts,
+                volumes,
                 self._store.tallies.first_days(digests, reported.without),
                 today=day_of(epoch_at(self._clock())),
                 accept_days=self._accept_days,
                 every=newest_registration(reported.entries).spec.every,
             ),
-            report.summary(examination, contrasts, keys),
+            report.summary(examination, contrasts, volumes, keys),
             ordered_notices(
                 [SIMULATED] if self._catalogue.simulated else [],
+                report.of_largest_upload(volumes.largest, keys),
                 report.of_checks(name, examination, keys),
                 report.of_contrasts(contrasts, keys),
+                report.of_surges(volumes.notable, keys),
                 report.of_mixed_keys(reported.mixed, keys),
             ),
             kept,

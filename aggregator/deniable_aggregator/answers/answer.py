@@ -40,9 +40,12 @@ QuestionName = Literal["estimate", "series", "change", "discovery", "health"]
 Kind = Literal["shares", "mean", "distribution", "strings", "health"]
 """What is estimated."""
 
-CheckName = Literal["bounds", "groups", "levels", "pairs", "seeds", "sizes", "sum", "alarm"]
+CheckName = Literal[
+    "bounds", "groups", "levels", "pairs", "seeds", "sizes", "sum", "alarm", "volume", "upload"
+]
 """What is looked at; "alarm" is whether a whole distribution has changed from one period of a
-series to the next."""
+series to the next, "volume" and "upload" whether a day or its largest upload has far more reports
+than usual."""
 
 
 class AskedQuestion(Struct, frozen=True, kw_only=True):
@@ -337,4 +340,4 @@ class Answer(Struct, kw_only=True, omit_defaults=True):
             yield period, by_place.get(place, [])
 
 
-_FROM_GOOD_TO_BAD = ("ok", "unknown", "uneven", "suspicious")
+_FROM_GOOD_TO_BAD = ("ok", "unknown", "surge", "uneven", "suspicious")

@@ -66,11 +66,13 @@ class IntegritySummary(Struct):
         verdict: of all days that were checked.
         suspicious_keys: keys whose reports fail a check.
         uneven_keys: keys whose devices answer differently from those of the others.
+        surge_keys: keys that brought far more reports on a day than they usually do.
     """
 
     verdict: Verdict
     suspicious_keys: list[NamedKey]
     uneven_keys: list[NamedKey]
+    surge_keys: list[NamedKey]
 
 
 class PeriodCounts(Struct, frozen=True):
@@ -171,13 +173,15 @@ Mark = Literal[
     "incomplete",
     "suspicious",
     "uneven",
+    "surge",
     "release",
     "unlike",
 ]
 """What is special about a period: one of its days has no reports; has some, and all are left out;
 has none as none are due; is not over; has reports that are not all those of honest devices; has a
-key that answers differently from the others; is the first day of a version of the metric; or the
-numbers of the period cannot be compared with those of the one before."""
+key that answers differently from the others; has far more reports than usual; is the first day of a
+version of the metric; or the numbers of the period cannot be compared with those of the one
+before."""
 
 
 class Run(Struct, frozen=True):
@@ -242,6 +246,7 @@ class Days(Struct, kw_only=True):
         releases: first days of versions of the metric.
         suspicious: days on which a check of the reports fails.
         uneven: days on which a key is seen to answer differently from the others.
+        surges: days on which far more reports came than usual.
         not_checked: how many days with reports were not checked, to bound the work.
         not_looked_at: which these are.
         keys_left_out: keys whose reports are not counted.
@@ -257,6 +262,7 @@ class Days(Struct, kw_only=True):
     releases: list[Release]
     suspicious: list[date]
     uneven: list[date]
+    surges: list[date]
     not_checked: Count
     keys_left_out: list[KeyLeftOut]
     left_out: list[Run] = []
@@ -286,6 +292,8 @@ class Days(Struct, kw_only=True):
             marks.append("suspicious")
         if any(since <= day <= until for day in self.uneven):
             marks.append("uneven")
+        if any(since <= day <= until for day in self.surges):
+            marks.append("surge")
         if any(since <= release.day <= until for release in self.releases):
             marks.append("release")
         return marks

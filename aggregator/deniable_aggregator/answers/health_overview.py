@@ -21,8 +21,10 @@ class MetricHealth(Struct, kw_only=True):
         worst: the check with the smallest p, or null if none could be made.
         suspicious_keys: keys whose reports fail a check.
         uneven_keys: keys whose devices answer differently from those of the others.
+        surge_keys: keys that brought far more reports on a day than they usually do.
         suspicious_days: days on which a check of the reports fails.
         uneven_days: days on which a key is seen to answer differently from the others.
+        surge_days: days on which far more reports came than usual.
         reported_days: how many of the days have reports.
         not_checked: how many days with reports were not checked, to bound the work.
         reports: how many reports of these days were counted.
@@ -40,8 +42,10 @@ class MetricHealth(Struct, kw_only=True):
     worst: Check | None = None
     suspicious_keys: list[NamedKey] = []
     uneven_keys: list[NamedKey] = []
+    surge_keys: list[NamedKey] = []
     suspicious_days: list[date] = []
     uneven_days: list[date] = []
+    surge_days: list[date] = []
     reported_days: Count = 0
     not_checked: Count = 0
     reports: Count = 0
@@ -63,7 +67,8 @@ class HealthOverview(Struct, kw_only=True):
         since: the first day, as it was asked for.
         until: the last day.
         verdict: the worst of all metrics.
-        metrics: one entry per metric: suspicious ones first, then uneven ones, then those whose
+        metrics: one entry per metric: suspicious ones first, then uneven ones, then those
+            with unusual volume, then those whose
             reports have stopped, then all others by name.
     """
 

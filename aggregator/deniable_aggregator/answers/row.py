@@ -49,11 +49,11 @@ class Row(Measured, frozen=True, kw_only=True, omit_defaults=True, gc=False):
             "noise-and-sampling".
         mechanism: the mechanisms of the versions, with spaces between.
         epsilon: the privacy loss of one report; of several versions, the largest.
-        verdict: whether the reports look like those of devices: "ok", "uneven", "suspicious" or
-            "unknown".
+        verdict: whether the reports look like those of devices: "ok", "surge", "uneven",
+            "suspicious" or "unknown".
         suspicious: whether some of the reports do not.
         marks: what is special about the period, with spaces between: "missing", "incomplete",
-            "suspicious", "uneven", "release".
+            "suspicious", "uneven", "surge", "release".
         final: in the table of estimates, whether no day of the period takes reports any longer; the
             number may move until then.
         measure: what the row says.

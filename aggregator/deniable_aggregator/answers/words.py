@@ -30,9 +30,9 @@ KnownIn = Literal["before", "after", "neither"]
 
 Scope = Literal["write", "read", "admin"]
 KeyAction = Literal["revoke", "exclude", "include"]
-Verdict = Literal["ok", "uneven", "suspicious", "unknown"]
-"""Of reports: as devices send them; the same, but one key answers unlike the others; not as devices
-send them; or not checked."""
+Verdict = Literal["ok", "surge", "uneven", "suspicious", "unknown"]
+"""Of reports: as devices send them; the same, but far more than usual; or but one key answers unlike
+the others; not as devices send them; or not checked."""
 
 NoticeCode = Literal[
     "beyond_range",
@@ -42,6 +42,7 @@ NoticeCode = Literal[
     "excluded_key_counted",
     "key_on_one_side",
     "known_in_part",
+    "large_upload",
     "other_version",
     "other_version_left_out",
     "pending_reports",
@@ -56,6 +57,7 @@ NoticeCode = Literal[
     "simulated",
     "suspicious_reports",
     "uneven_key",
+    "unusual_volume",
     "unlisted_string",
     "values_renamed",
     "weekdays_matched",

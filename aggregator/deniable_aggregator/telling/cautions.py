@@ -208,6 +208,8 @@ def days_in_words(days: Days) -> str:
         parts.append(f"suspicious: {_runs_in_words(runs(days.suspicious), days)}")
     if days.uneven:
         parts.append(f"keys differ: {_runs_in_words(runs(days.uneven), days)}")
+    if days.surges:
+        parts.append(f"unusual volume: {_runs_in_words(runs(days.surges), days)}")
     for key in days.keys_left_out:
         why = "excluded" if key.why == "excluded" else "as asked"
         name = key_in_words(key.key, key.label)
@@ -245,6 +247,9 @@ def health_in_words(health: IntegritySummary, checked: int | None = None) -> str
     if health.verdict == "uneven":
         keys = _keys_in_words(health.uneven_keys)
         return f"No sign of forgery{where}, but {keys or 'keys'} answered unlike the others."
+    if health.verdict == "surge":
+        keys = _keys_in_words(health.surge_keys)
+        return f"No check fails{where}, but {keys or 'keys'} brought far more reports than usual."
     if health.verdict == "unknown":
         return "Whether reports look honest was not checked."
     return f"No sign of forgery{where}."

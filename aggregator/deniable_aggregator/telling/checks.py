@@ -30,6 +30,8 @@ CHECK_WORDS: Final[Mapping[CheckName, str]] = {
     "sizes": "too many or too few ones",
     "sum": "shares that do not add up",
     "alarm": "a change of the whole distribution",
+    "volume": "far more reports than usual",
+    "upload": "a far larger upload than usual",
 }
 """What the checks look for, in a few words."""
 
@@ -84,6 +86,10 @@ def health_finding(answer: Answer) -> str:
     if uneven:
         answers = "key {} answers" if len(uneven) == 1 else "keys {} answer"
         return f"no check fails, but {answers.format(listed(uneven))} differently from the others"
+    if answer.head.verdict == "surge":
+        some = sorted({check.day for check in verdicts if check.verdict == "surge"})
+        which = f" on {days_shortly(some)}" if some else ""
+        return f"no check fails, but far more reports than usual came{which}"
     made = answer.head.checks.made if answer.head.checks else 0
     if answer.head.verdict == "unknown" or not made:
         return f"none of {counted(len(days), 'day')} could be checked"
@@ -112,7 +118,8 @@ def failed_checks(answer: Answer) -> Iterator[str]:
     """
     failed: dict[tuple[str, str], list[Check]] = {}
     for check in answer.checks:
-        if check.name is None or check.name == "alarm" or check.verdict != "suspicious":
+        odd = check.verdict in ("suspicious", "surge")
+        if check.name is None or check.name == "alarm" or not odd:
             continue
         name = CHECK_WORDS[check.name]
         if check.key is not None:

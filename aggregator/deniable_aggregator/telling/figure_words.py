@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 MARKS: Final[Mapping[str, str]] = {
     "suspicious": "suspicious reports",
     "uneven": "a key answers differently from the others",
+    "surge": "far more reports than usual",
     "missing": "no reports",
     "left_out": "reports left out",
     "none_due": "none due",
@@ -51,6 +52,7 @@ VERDICTS: Final[Mapping[str, str]] = {
     "ok": "as devices send them",
     "suspicious": "suspicious reports",
     "uneven": "a key answers differently from the others",
+    "surge": "far more reports than usual",
     "unknown": "not checked",
 }
 """What verdicts about reports mean."""

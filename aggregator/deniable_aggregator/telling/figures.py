@@ -56,7 +56,7 @@ _COVER: Final[Mapping[IntervalKind, str]] = {
     "all": "all together",
     "picked": "after picking the top",
 }
-_WORST_FIRST: Final = ("suspicious", "uneven", "unknown", "ok")
+_WORST_FIRST: Final = ("suspicious", "uneven", "surge", "unknown", "ok")
 
 
 def figure_of(
@@ -211,6 +211,8 @@ def _verdicts(answer: Answer, most: int) -> Grid:
         days = tuple(head.days.since + timedelta(number) for number in range(head.days.covered))
         for uneven in head.days.uneven:
             by_key[None].setdefault(uneven, []).append("uneven")
+        for surge in head.days.surges:
+            by_key[None].setdefault(surge, []).append("surge")
     worst = {
         key: _worst_of(verdict for some in by_key[key].values() for verdict in some)
         for key in names

@@ -215,7 +215,7 @@ def _overview_notes(answer: HealthOverview) -> Iterator[str]:
         more = f" and {len(silent) - MOST_NAMED:,} more" if silent[MOST_NAMED:] else ""
         yield f"No reports yet: {', '.join(silent[:MOST_NAMED])}{more}."
     for each in answer.metrics:
-        if each.verdict in ("suspicious", "uneven"):
+        if each.verdict in ("suspicious", "uneven", "surge"):
             yield f"Look at deniable health {each.metric}."
 
 
@@ -238,6 +238,10 @@ def _odd(each: MetricHealth) -> str:
     uneven = [key for key in each.uneven_keys if key not in each.suspicious_keys]
     if uneven:
         parts.append(f"{_names(uneven)} answers unlike the other keys")
+    if each.surge_days:
+        parts.append(f"far more reports than usual, {days_shortly(each.surge_days)}")
+        if each.surge_keys:
+            parts.append(f"key {_names(each.surge_keys)}")
     return "; ".join(parts)
 
 

@@ -21,6 +21,7 @@ MARK_WORDS: Final[Mapping[Mark, str]] = {
     "incomplete": "not over",
     "suspicious": "suspicious",
     "uneven": "keys differ",
+    "surge": "unusual volume",
     "release": "new version",
     "unlike": "not comparable with the one before",
 }
@@ -28,6 +29,7 @@ MARK_WORDS: Final[Mapping[Mark, str]] = {
 
 VERDICT_WORDS: Final[Mapping[Verdict, str]] = {
     "ok": "honest",
+    "surge": "unusual volume",
     "uneven": "keys differ",
     "suspicious": "suspicious",
     "unknown": "not checked",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answering.integrity.contrasts import KeyContrast
     from deniable_aggregator.answering.integrity.examiner import Examination
     from deniable_aggregator.answering.integrity.kept_verdicts import KeptDay
+    from deniable_aggregator.answering.integrity.volumes import Kind, LargestUpload, Surge, Volumes
     from deniable_aggregator.answers.words import Verdict
     from deniable_aggregator.keeping.store import StoredKey
 
@@ -35,6 +36,7 @@ INVISIBLE: Final = (
 def summary(
     examination: Examination,
     contrasts: Sequence[contrasts.KeyContrast],
+    volumes: Volumes,
     keys: Mapping[str, StoredKey],
 ) -> IntegritySummary:
     """The verdict on all days together, and the keys that it is about.
@@ -42,12 +44,16 @@ def summary(
     Args:
         examination: the checks.
         contrasts: every key against the others.
+        volumes: what stands out among the volumes.
     """
     failing = {
         key for day in examination.failing_days for key in day.suspicious_keys(examination.limit)
     }
     uneven = dict.fromkeys(contrast.key for contrast in contrasts if contrast.uneven)
     verdict: Verdict = "ok" if examination.checks_made else "unknown"
+    surging = sorted({each.key for each in volumes.notable if each.key is not None})
+    if volumes.notable:
+        verdict = "surge"
     if uneven:
         verdict = "uneven"
     if examination.failing_days:
@@ -56,6 +62,7 @@ def summary(
         verdict,
         [NamedKey(key, label_of(keys, key)) for key in sorted(failing)],
         [NamedKey(key, label_of(keys, key)) for key in uneven],
+        [NamedKey(key, label_of(keys, key)) for key in surging],
     )
 
 
@@ -64,11 +71,58 @@ def label_of(keys: Mapping[str, StoredKey], key: str) -> str:
     return keys[key].label if key in keys else ""
 
 
-def by_day(examination: Examination, keys: Mapping[str, StoredKey]) -> list[Check]:
-    """Every check, by day and key."""
-    return [
-        check for day in examination.days for check in checks_of_day(day, keys, examination.limit)
-    ]
+def by_day(
+    examination: Examination, surges: Sequence[Surge], keys: Mapping[str, StoredKey]
+) -> list[Check]:
+    """Every check, by day and key; of volumes only those that stand out.
+
+    Args:
+        surges: the days on which far more came than usual.
+    """
+    of_day: dict[tuple[int, bytes], list[Surge]] = {}
+    for surge in surges:
+        of_day.setdefault((surge.epoch, surge.digest), []).append(surge)
+    found: list[Check] = []
+    for day in examination.days:
+        checks = list(checks_of_day(day, keys, examination.limit))
+        unusual = of_day.get((day.epoch, day.spec.digest), [])
+        if unusual:
+            checks = [_with_surges(check, unusual) for check in checks]
+            checks += [_check_of_surge(surge, keys) for surge in unusual]
+        found += checks
+    return found
+
+
+def _with_surges(check: Check, unusual: Sequence[Surge]) -> Check:
+    """The verdict of a day or key that has far more reports than usual."""
+    concerned = check.key is None or any(check.key == surge.key for surge in unusual)
+    if check.name is None and concerned and check.verdict != "suspicious":
+        return replace(check, verdict="surge")
+    return check
+
+
+def _check_of_surge(surge: Surge, keys: Mapping[str, StoredKey]) -> Check:
+    return Check(
+        day=day_of(surge.epoch),
+        version=surge.digest.hex(),
+        key=surge.key,
+        label=None if surge.key is None else label_of(keys, surge.key),
+        reports=surge.reports,
+        name=surge.kind,
+        verdict="surge",
+        p=surge.p,
+        finding=f"{surge.reports:,} reports{_IN_ONE[surge.kind]}, usually {surge.usual:,.0f}",
+    )
+
+
+_IN_ONE: Final[Mapping[Kind, str]] = {"volume": "", "upload": " in one upload"}
+
+VOLUME_MEANINGS: Final[Mapping[str, str]] = {
+    "volume": "a key brings about as many on a day as on the same weekdays of the four weeks "
+    "before; it stands out from twice as many, beyond what these weeks differ",
+    "upload": "so does the largest upload of a key's day",
+}
+"""What is so of volumes that are usual."""
 
 
 def contrast(key_contrast: contrasts.KeyContrast, keys: Mapping[str, StoredKey]) -> Measured:
@@ -209,6 +263,50 @@ def of_contrasts(
                 f"{contrast_in_words(contrast)}. Its devices may differ, or its reports may be "
                 "forged: ask again without it, and compare.",
             )
+
+
+def of_largest_upload(
+    largest: LargestUpload | None, keys: Mapping[str, StoredKey]
+) -> Iterator[Notice]:
+    """A warning if much of an answer came in one upload.
+
+    Args:
+        largest: the largest, if it has more than a tenth of the reports.
+    """
+    if largest is not None:
+        day = "" if largest.epoch is None else f" of {day_of(largest.epoch)}"
+        name = key_in_words(largest.key, label_of(keys, largest.key))
+        yield Notice(
+            "large_upload",
+            "warning",
+            f"{largest.part:.0%} of these reports came in one upload: {largest.reports:,}{day}, "
+            f"with key {name}. Whoever sent it can have made them up.",
+        )
+
+
+def of_surges(surges: Sequence[Surge], keys: Mapping[str, StoredKey]) -> Iterator[Notice]:
+    """A warning for each key that brought far more reports on some days than it usually does.
+
+    Args:
+        surges: the days on which that is so.
+    """
+    by_key: dict[str | None, list[Surge]] = {}
+    for surge in surges:
+        by_key.setdefault(surge.key, []).append(surge)
+    for key, some in by_key.items():
+        days = days_shortly(sorted({day_of(surge.epoch) for surge in some}))
+        worst = max(some, key=lambda surge: surge.reports / surge.usual)
+        who, advice = "All keys together", "ask about other days, and compare"
+        if key is not None:
+            who = f"Key {key_in_words(key, label_of(keys, key))}"
+            advice = "ask again without it, and compare"
+        yield Notice(
+            "unusual_volume",
+            "warning",
+            f"{who} brought far more reports than usual on {days}: up to {worst.reports:,}"
+            f"{_IN_ONE[worst.kind]}, usually {worst.usual:,.0f}. Its devices may be more, or its "
+            f"reports may be forged: {advice}.",
+        )
 
 
 def of_mixed_keys(mixed: Mapping[str, int], keys: Mapping[str, StoredKey]) -> Iterator[Notice]:

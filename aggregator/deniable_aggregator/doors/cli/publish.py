@@ -39,6 +39,8 @@ _FOUND: Final = {
     "suspicious": "Suspicious: the reports of {} are not all those of honest devices.",
     "uneven": "Keys differ: some keys of {} answer differently from the others. Their devices may "
     "differ, or their reports be forged.",
+    "surge": "Unusual volume: far more reports of {} came on some days than usual. There may be "
+    "more devices, or reports be forged.",
 }
 """What the verdicts mean on which a publication is looked at before it is handed on."""
 

@@ -51,6 +51,7 @@ OLDER_DAYS: Final = 15
 _BADGES: Final[dict[str, tuple[str, str]]] = {
     "suspicious": ("suspicious", "a check fails"),
     "uneven": ("uneven", "keys differ"),
+    "surge": ("surge", "unusual volume"),
     "stopped": ("stopped", "stopped"),
     "ok": ("ok", "no check fails"),
     "unknown": ("unknown", "not checked"),
@@ -196,21 +197,25 @@ def _columns(days: DayRange) -> Iterator[GridColumn]:
 def _answer(metrics: Sequence[MetricDays], days: DayRange) -> tuple[str, str]:
     """Whether these days can be trusted, and why."""
     by_worst = {kind: [m for m in metrics if m.worst == kind] for kind in _BADGES}
-    suspicious, uneven, stopped = (by_worst[kind] for kind in ("suspicious", "uneven", "stopped"))
-    checked = [each for each in metrics if {"ok", "suspicious", "uneven"} & {*each.cells}]
+    suspicious, uneven, surging, stopped = (
+        by_worst[kind] for kind in ("suspicious", "uneven", "surge", "stopped")
+    )
+    checked = [each for each in metrics if {"ok", "suspicious", "uneven", "surge"} & {*each.cells}]
     parts = []
     if suspicious:
         parts.append(f"The reports of {_named(suspicious)} are not all those of honest devices.")
     if uneven:
         parts.append(f"A key answers differently from the others in {_named(uneven)}.")
+    if surging:
+        parts.append(f"Far more reports than usual came of {_named(surging)}.")
     if stopped:
         parts.append(f"No reports arrive any more of {_named(stopped)}.")
     unknown = [each for each in metrics if "unknown" in each.cells and each not in checked]
-    fine = len(checked) - len(suspicious) - len(uneven)
+    fine = len(checked) - len(suspicious) - len(uneven) - len(surging)
     span = days_between(days.since, days.until)
     if not checked:
         return "There is nothing to check.", f"No reports of {span} were checked."
-    if not suspicious and not uneven:
+    if not suspicious and not uneven and not surging:
         parts.insert(0, f"No check fails in the reports of {counted(fine, 'metric')} from {span}.")
     elif fine:
         parts.append(f"No check fails in the other {counted(fine, 'metric')}.")
@@ -219,7 +224,9 @@ def _answer(metrics: Sequence[MetricDays], days: DayRange) -> tuple[str, str]:
         parts.append(f"{counted(len(unknown), 'metric')} {were} not checked.")
     if suspicious:
         return "Not all of them.", " ".join(parts)
-    return ("With care." if uneven else "Yes, as far as checks can see."), " ".join(parts)
+    return ("With care." if uneven or surging else "Yes, as far as checks can see."), " ".join(
+        parts
+    )
 
 
 def _named(metrics: Sequence[MetricDays]) -> str:
@@ -234,7 +241,7 @@ def _line(each: MetricDays, days: DayRange) -> GridLine:
     kind, words = _BADGES[each.worst]
     asides = []
     counts = Counter(each.cells)
-    if each.worst in ("suspicious", "uneven"):
+    if each.worst in ("suspicious", "uneven", "surge"):
         words = f"{words} on {counted(counts[each.worst], 'day')}"
     if each.worst == "stopped":
         words = f"stopped, last reports {each.last_day}"
@@ -257,7 +264,7 @@ def _line(each: MetricDays, days: DayRange) -> GridLine:
 
 
 def _cell(metric: str, kind: CellKind, day: date) -> GridCell:
-    odd = kind in ("suspicious", "uneven")
+    odd = kind in ("suspicious", "uneven", "surge")
     place = address("health", metric=metric, since=str(day), until=str(day)) if odd else ""
     return GridCell(kind, CELL_WORDS[kind], place)
 

@@ -25,15 +25,25 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.row import Row
 
 CellKind = Literal[
-    "ok", "suspicious", "uneven", "missing", "left_out", "rest", "open", "unknown", "before"
+    "ok",
+    "suspicious",
+    "uneven",
+    "surge",
+    "missing",
+    "left_out",
+    "rest",
+    "open",
+    "unknown",
+    "before",
 ]
-"""Of a metric's day: no check fails; a check fails; a key answers unlike the others; no reports;
-all reports are left out; none due, as devices report more seldom; the day is not over; nobody has
-looked at its reports yet; or the metric had no reports before."""
+"""Of a metric's day: no check fails; a check fails; a key answers unlike the others; far more
+reports than usual; no reports; all reports are left out; none due, as devices report more seldom;
+the day is not over; nobody has looked at its reports yet; or the metric had no reports before."""
 
 CELL_WORDS: Final[Mapping[CellKind, str]] = {
     "suspicious": "a check fails",
     "uneven": "a key answers unlike the others",
+    "surge": "far more reports than usual",
     "missing": "no reports",
     "left_out": "left out",
     "unknown": "not looked at",
@@ -42,6 +52,13 @@ CELL_WORDS: Final[Mapping[CellKind, str]] = {
     "ok": "no check fails",
     "before": "before the first report",
 }
+
+
+_ODD: Final[tuple[Literal["suspicious", "uneven", "surge"], ...]] = (
+    "suspicious",
+    "uneven",
+    "surge",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +86,7 @@ class MetricDays:
     @property
     def worst(self) -> CellKind | Literal["stopped"]:
         """What is worst of these days."""
-        for kind in ("suspicious", "uneven"):
+        for kind in _ODD:
             if kind in self.cells:
                 return kind
         if self.stopped_since is not None:
@@ -77,7 +94,7 @@ class MetricDays:
         return "ok" if "ok" in self.cells else "unknown"
 
 
-_WORST_FIRST: Final = ("suspicious", "uneven", "stopped", "ok", "unknown")
+_WORST_FIRST: Final = ("suspicious", "uneven", "surge", "stopped", "ok", "unknown")
 
 
 def days_of(asked: DayRange) -> list[date]:
@@ -141,6 +158,7 @@ def metric_days(
             _WORST_FIRST.index(each.worst),
             -Counter(each.cells)["suspicious"],
             -Counter(each.cells)["uneven"],
+            -Counter(each.cells)["surge"],
             each.metric,
         ),
     )
@@ -168,6 +186,8 @@ def _cells_of_table(rows: Mapping[date, Row], written: date | None) -> _Cells:
             if row.suspicious or "suspicious" in marks
             else "uneven"
             if "uneven" in marks
+            else "surge"
+            if "surge" in marks
             else "ok"
         )
     return _Cells(by_day, written if rows else None)
@@ -190,9 +210,12 @@ def _cells_of_checks(health: Answer) -> _Cells:
                     for day in days_of(DayRange(run.since, run.until))
                     if day not in by_day
                 }
-        for uneven in days.uneven:
-            if by_day.get(uneven) != "suspicious":
-                by_day[uneven] = "uneven"
+        odd: tuple[tuple[CellKind, Sequence[date]], ...]
+        odd = ("surge", days.surges), ("uneven", days.uneven)
+        for kind, some_days in odd:
+            for day in some_days:
+                if by_day.get(day) != "suspicious":
+                    by_day[day] = kind
     return _Cells(by_day, max((days.until for days in health.head.covered), default=None))
 
 
@@ -207,7 +230,7 @@ def _metric_days(
 
     def kind(day: date) -> CellKind:
         found = cells.by_day.get(day)
-        if found in ("suspicious", "uneven"):
+        if found in _ODD:
             return found
         if day >= today:
             return "open"

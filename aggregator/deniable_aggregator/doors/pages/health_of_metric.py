@@ -28,7 +28,7 @@ MOST_FAILED: Final = 4
 MOST_KEYS: Final = 20
 """So many keys are drawn."""
 
-_SAID_ANYWAY: Final = ("suspicious_reports", "uneven_key")
+_SAID_ANYWAY: Final = ("suspicious_reports", "uneven_key", "unusual_volume")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -186,7 +186,7 @@ tallies: Final = Table(
     Column("reports", BigInteger, nullable=False),
     Column("size", Integer, nullable=False),  # bytes of the whole part
     Column("body", LargeBinary, nullable=False),  # the part, or its first byte; see `encoding`
-    # The most reports that one upload brought; 0 if that is not known. Merged parts keep the larger.
+    # The most reports that one upload brought; 0 if not known. Merged parts keep the larger.
     Column("largest", BigInteger, nullable=False, server_default="0"),
     sqlite_with_rowid=False,
 )

@@ -47,7 +47,12 @@ def draw_marked_day(
         height: of the picture.
     """
     theme = canvas.theme
-    colors = {"suspicious": theme.warning, "uneven": theme.uneven, "missing": theme.unclear}
+    colors = {
+        "suspicious": theme.warning,
+        "uneven": theme.uneven,
+        "surge": theme.uneven,
+        "missing": theme.unclear,
+    }
     for mark in drawn_marks(marks)[:1]:
         if mark in colors:
             wide, kind = right - left, f"behind {mark}"
@@ -72,6 +77,8 @@ def draw_mark(canvas: Canvas, marks: Sequence[str], x: float, y: float) -> None:
         elif mark == "uneven":
             corners = [(x, y - 4.5), (x + 4.5, y), (x, y + 4.5), (x - 4.5, y)]
             canvas.shape(corners, theme.uneven, kind=mark)
+        elif mark == "surge":
+            canvas.box(x - 2, y - 4.5, 4, 9, theme.uneven, kind=mark)
         elif mark == "missing":
             canvas.line((x - 3, y - 3), (x + 3, y + 3), theme.unclear, 1.6, kind=mark)
             canvas.line((x - 3, y + 3), (x + 3, y - 3), theme.unclear, 1.6)
@@ -168,7 +175,7 @@ def draw_verdict(canvas: Canvas, verdict: str, x: float, y: float) -> None:
 
 def _verdicts(canvas: Canvas, row: GridRow, across: Scale, y: float) -> None:
     theme, step = canvas.theme, across(1) - across(0)
-    tints = {"suspicious": theme.warning, "uneven": theme.uneven}
+    tints = {"suspicious": theme.warning, "uneven": theme.uneven, "surge": theme.uneven}
     number = 0
     for verdict, some in groupby(row.verdicts):
         count = len(list(some))

@@ -37,6 +37,8 @@ SAID: Final[Mapping[NoticeCode, str]] = {
     "others that begin alike.",
     "excluded_key_counted": "Some reports of a source that the publisher left out are counted all "
     "the same, as they cannot be taken out of the sums of earlier days.",
+    "large_upload": "More than a tenth of these reports came in one upload: whoever sent it can "
+    "have made them up.",
     "other_version_left_out": FACT,
     "pending_reports": MESSAGE,
     "reports_left_out": MESSAGE,
@@ -63,6 +65,7 @@ NOT_SAID: Final[Mapping[NoticeCode, str]] = {
     "segment_not_there": "there is no report of the segment then, so nothing is published",
     "suspicious_reports": "the verdict says it, and the message names keys",
     "uneven_key": "the verdict says it, and the message names keys",
+    "unusual_volume": "the verdict says it, and the message names keys",
 }
 """Why other notices are not published."""
 
@@ -162,6 +165,11 @@ def _of_verdict(made: Publication) -> Iterator[str]:
             "Checks found that some sources of reports answer differently from the others. Their "
             "devices may differ; or reports were forged, and the numbers may be wrong by more than "
             "the intervals say."
+        )
+    elif made.verdict == "surge":
+        yield (
+            "Far more reports came on some days than usual. There may be more devices; or reports "
+            "were forged, and the numbers may be wrong by more than the intervals say."
         )
 
 

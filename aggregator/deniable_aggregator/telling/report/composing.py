@@ -111,6 +111,7 @@ MOST_FOLLOWED: Final = 4
 
 VERDICTS: Final = {
     "ok": "no check fails",
+    "surge": "unusual volume",
     "uneven": "keys differ",
     "suspicious": "SUSPICIOUS",
     "unknown": "not checked",
@@ -158,7 +159,7 @@ def _lead(report: Report, answered: int) -> Iterator[str]:
 def _warnings(report: Report, anchors: dict[str, str]) -> Iterator[Item]:
     """Suspicious reports, uneven keys, reports that have stopped, and days that are not over."""
     healths = [each.health for each in report.metrics if each.health is not None]
-    for verdict in ("suspicious", "uneven"):
+    for verdict in ("suspicious", "uneven", "surge"):
         for each in healths:
             if each.verdict == verdict:
                 yield Item(each.metric, _unwell(each), anchors[each.metric])
@@ -175,6 +176,8 @@ def _warnings(report: Report, anchors: dict[str, str]) -> Iterator[Item]:
 
 
 def _unwell(health: MetricHealth) -> str:
+    if health.verdict == "surge":
+        return f"far more reports than usual came on {days_shortly(health.surge_days)}"
     keys = health.suspicious_keys if health.verdict == "suspicious" else health.uneven_keys
     named = ", ".join(visible(key_in_words(each.key, each.label)) for each in keys)
     if health.verdict == "suspicious":
@@ -207,6 +210,8 @@ def _change(change: Answer) -> str:
         return f"{text} Its reports are suspicious: do not rely on this."
     if "uneven" in verdicts:
         return f"{text} One key answers differently from the others: compare without it."
+    if "surge" in verdicts:
+        return f"{text} Far more reports came than usual: compare without these days or keys."
     return text
 
 

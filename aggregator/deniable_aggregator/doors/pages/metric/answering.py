@@ -302,7 +302,11 @@ def key_links(answers: Answers, choices: Choices, address: str) -> Iterator[Link
     """Leads to the same page without keys that stand out, and back to the page with all."""
     both = [each for each in (answers.estimate, answers.change) if each is not None]
     health = [summary for answer in both for summary in answer.head.summaries]
-    keys = {each.key: each for one in health for each in (*one.suspicious_keys, *one.uneven_keys)}
+    keys = {
+        each.key: each
+        for one in health
+        for each in (*one.suspicious_keys, *one.uneven_keys, *one.surge_keys)
+    }
     left_out = choices.passed["without_key"]
     for key, each in keys.items():
         if key and key not in left_out:
@@ -311,7 +315,7 @@ def key_links(answers: Answers, choices: Choices, address: str) -> Iterator[Link
             yield Link(text, changed(address, without_key=without))
     if left_out:
         yield Link("Count all keys again", changed(address, without_key=None))
-    if any(each.verdict in ("suspicious", "uneven") for each in health):
+    if any(each.verdict in ("suspicious", "uneven", "surge") for each in health):
         since, until = str(choices.followed.since), str(choices.days.until)
         place = page_at("health", metric=answers.details.name, since=since, until=until)
         yield Link("See which checks fail, day by day", place)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _WEEK_DAYS: Final = 7
 
-HealthKind = Literal["suspicious", "uneven", "stopped", "unknown", "ok"]
+HealthKind = Literal["suspicious", "uneven", "surge", "stopped", "unknown", "ok"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +107,8 @@ def _health(of: MetricWeek, *, stopped: bool) -> HealthKind:
         return "stopped"
     if "uneven" in of.marks:
         return "uneven"
+    if "surge" in of.marks:
+        return "surge"
     return "ok" if of.rows else "unknown"
 
 
@@ -115,6 +117,8 @@ def _badges(of: MetricWeek, health: HealthKind, stopped: date | None) -> Iterato
         yield Badge("suspicious reports", "suspicious")
     elif health == "uneven":
         yield Badge("keys differ", "uneven")
+    elif health == "surge":
+        yield Badge("unusual volume", "surge")
     if stopped is not None:
         yield Badge(f"no reports since {stopped}", "stopped")
     if "release" in of.marks:

@@ -34,7 +34,7 @@ MOST_NAMED: Final = 3
 MOST_HAPPENED: Final = 5
 
 SORTS: Final = {"changed": "Clearest change", "name": "Name", "health": "Health"}
-_WORST_FIRST: Final = ("suspicious", "uneven", "stopped", "unknown", "ok")
+_WORST_FIRST: Final = ("suspicious", "uneven", "surge", "stopped", "unknown", "ok")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +229,7 @@ def _table(cards: Sequence[MetricCard]) -> Table:
 _HEALTH: Final = {
     "suspicious": "suspicious",
     "uneven": "keys differ",
+    "surge": "unusual volume",
     "stopped": "stopped",
     "unknown": "none yet",
     "ok": "no check fails",

@@ -1,0 +1,293 @@
+"""How many reports days, keys and single uploads bring, beside the past of each.
+
+Forged reports that are drawn as a device draws them pass every check of noise. What one upload of
+millions of them cannot hide is that it brings far more than its key usually does.
+
+The logarithms of the reports of a key's days are compared with those of the 28 days before: with
+the same weekday, once there are three weeks, by the t-test for one new observation. As counts vary
+by chance, too, a day must also be more than Poisson noise explains. What is flagged is no past for
+later days, until fewer than a week of unflagged days is left: then the new volume is usual.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from deniable_aggregator.answering.estimation.inputs import MetricReports
+    from deniable_aggregator.keeping.store import Store, Volume
+
+FAMILY_P: Final = 1e-3
+"""Days whose volume is usual make any day of an answer stand out with this probability, at most."""
+
+PAST_DAYS: Final = 28
+"""A day is compared with so many days before it."""
+
+LEAST_PAST: Final = 7
+"""With fewer of them that have reports, nothing is usual yet."""
+
+LEAST_FACTOR: Final = 2.0
+"""Fewer than so many times the usual number is growth."""
+
+LEAST_REPORTS: Final = 100
+"""Fewer additional reports than so many stand out nowhere; nor does an upload of fewer."""
+
+LEAST_MOVED: Final = 0.01
+"""Days that are a smaller part of an answer's reports are marked, but are no verdict on it."""
+
+LEAST_PART: Final = 0.1
+"""An upload with more than this part of an answer's reports is named before its numbers."""
+
+_WEEK: Final = 7
+_ENOUGH_FREEDOM: Final = 14
+"""Degrees of freedom that weekdays need: those of three weeks."""
+
+Kind = Literal["volume", "upload"]
+
+
+class Surge(NamedTuple):
+    """A day on which far more came than usual.
+
+    Attributes:
+        kind: whether all reports of the day, or those of its largest upload, are many.
+        epoch: the day.
+        key: the id of the key; None for all keys together.
+        digest: the version of the metric that most of these reports are of.
+        reports: how many there are; of an upload, the largest.
+        usual: how many there were, by the same weekday where that is known: a geometric mean.
+        p: how often a day that is as usual as those before has so many, at least.
+    """
+
+    kind: Kind
+    epoch: int
+    key: str | None
+    digest: bytes
+    reports: int
+    usual: float
+    p: float
+
+
+class LargestUpload(NamedTuple):
+    """The upload with most of an answer's reports.
+
+    Attributes:
+        key: the id of its key.
+        epoch: the day of its reports; None if only the period is known that the day became part of.
+        reports: how many it brought.
+        part: which part of all reports of the answer these are.
+    """
+
+    key: str
+    epoch: int | None
+    reports: int
+    part: float
+
+
+class Volumes(NamedTuple):
+    """What stands out among the volumes of an answer.
+
+    Attributes:
+        surges: the days on which it does, the latest first.
+        notable: those of them that can move a share of the answer by a percentage point.
+        largest: the largest upload, if it has more than a tenth of the reports.
+    """
+
+    surges: tuple[Surge, ...] = ()
+    notable: tuple[Surge, ...] = ()
+    largest: LargestUpload | None = None
+
+
+def volumes_of(reported: MetricReports, store: Store) -> Volumes:
+    """What stands out among the volumes of a metric's days.
+
+    Args:
+        reported: the reports; at least one.
+        store: has those of the days before.
+    """
+    asked = [day for table in reported.tables.values() for day in table.days.tolist()]
+    largest = _largest_upload(reported)
+    if not asked:
+        return Volumes(largest=largest)
+    first, last = min(asked), max(asked)
+    # So that days before these are flagged alike, whatever days are asked about.
+    since = first - 2 * PAST_DAYS
+    counters = [entry.tally for entry in reported.entries]
+    before = store.tallies.volumes(counters, since, first - 1)
+    left_out = {key for key in reported.keys if reported.is_excluded(key)} | reported.without
+    cells = [*_of_store(before, left_out), *_of_tables(reported)]
+    found = surges(cells, since, first, last)
+    total = sum(sum(days.values()) for days in reported.by_day.values())
+    notable = [surge for surge in found if surge.reports >= LEAST_MOVED * total]
+    return Volumes(tuple(found), tuple(notable), largest)
+
+
+class Cell(NamedTuple):
+    """What one key brought of one version for one day."""
+
+    digest: bytes
+    epoch: int
+    key: str
+    reports: int
+    largest: int
+
+
+def _of_store(
+    volumes: Mapping[bytes, Mapping[int, Mapping[str, Volume]]], left_out: Collection[str]
+) -> Iterator[Cell]:
+    for digest, days in volumes.items():
+        for epoch, keys in days.items():
+            for key, volume in keys.items():
+                if key not in left_out:
+                    yield Cell(digest, epoch, key, volume.reports, volume.largest)
+
+
+def _of_tables(reported: MetricReports) -> Iterator[Cell]:
+    for digest, table in reported.tables.items():
+        columns = table.epochs, table.keys, table.reports, table.largest
+        for epoch, code, reports, largest in zip(*(c.tolist() for c in columns), strict=True):
+            yield Cell(digest, epoch, table.key_ids[code], reports, largest)
+
+
+def _largest_upload(reported: MetricReports) -> LargestUpload | None:
+    total = sum(sum(days.values()) for days in reported.by_day.values())
+    found: list[tuple[int, str, int | None]] = []
+    for table in reported.tables.values():
+        if len(table):
+            row = int(table.largest.argmax())
+            key = table.key_ids[int(table.keys[row])]
+            found.append((int(table.largest[row]), key, int(table.epochs[row])))
+        found += [
+            (largest, key, None)
+            for period in table.rolled
+            for key, largest in period.summary.largest.items()
+        ]
+    reports, key, epoch = max(found, key=lambda each: each[0], default=(0, "", None))
+    if reports < LEAST_REPORTS or reports <= LEAST_PART * total:
+        return None
+    return LargestUpload(key, epoch, reports, reports / total)
+
+
+def surges(cells: Iterable[Cell], since: int, first: int, last: int) -> list[Surge]:
+    """The days on which far more came than in the days before, the latest first.
+
+    Versions are added up, as one takes the reports of another when it is released. All keys
+    together are looked at where no key with a past of its own is flagged that day: a new key.
+
+    Args:
+        cells: what came.
+        since: the first day of these.
+        first: the first day that is asked about.
+        last: the last.
+    """
+    some = list(cells)
+    keys = sorted({cell.key for cell in some})
+    place = {key: number for number, key in enumerate(keys)}
+    shape = last - since + 1, len(keys) + 1
+    reports, largest = np.zeros(shape), np.zeros(shape)
+    most: dict[tuple[int, str | None], dict[bytes, int]] = defaultdict(lambda: defaultdict(int))
+    for cell in some:
+        row, column = cell.epoch - since, place[cell.key]
+        reports[row, column] += cell.reports
+        reports[row, -1] += cell.reports
+        largest[row, column] = max(largest[row, column], cell.largest)
+        for key in (cell.key, None):
+            most[cell.epoch, key][cell.digest] += cell.reports
+    asked = slice(first - since, None)
+    tests = int(np.count_nonzero(reports[asked])) + int(np.count_nonzero(largest[asked]))
+    limit = FAMILY_P / max(tests, 1)
+    found: list[Surge] = []
+    kinds: Sequence[tuple[Kind, NDArray[np.float64]]] = (("volume", reports), ("upload", largest))
+    for kind, counts in kinds:
+        p, usual = _unusual(counts, limit)
+        for row, column in np.argwhere(p[asked] < limit).tolist():
+            day = row + first - since
+            whole = column == len(keys)
+            if whole and (p[day, :-1] < limit).any():
+                continue  # a key explains it
+            key, epoch = None if whole else keys[column], day + since
+            digests = most[epoch, key]
+            found.append(
+                Surge(
+                    kind,
+                    epoch,
+                    key,
+                    max(digests, key=lambda digest: (digests[digest], digest)),
+                    int(counts[day, column]),
+                    float(usual[day, column]),
+                    float(p[day, column]),
+                )
+            )
+    return sorted(found, key=lambda each: (-each.epoch, each.kind != "volume", each.key or ""))
+
+
+def _unusual(
+    counts: NDArray[np.float64], limit: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The p-value of each day beside the days before, and what is usual there.
+
+    Args:
+        counts: (days, columns): numbers of reports; 0 where there are none.
+
+    Returns:
+        Both as `counts`; p is 1 where nothing can be told, or no more came than may be growth.
+    """
+    logs = np.log(np.where(counts > 0, counts, np.nan))
+    p_values, usual = np.ones_like(counts), np.full_like(counts, np.nan)
+    past = logs.copy()  # without what is flagged
+    for day in range(LEAST_PAST, len(counts)):
+        window = past[max(day - PAST_DAYS, 0) : day]
+        missing = np.full((PAST_DAYS - len(window), window.shape[1]), np.nan)
+        # The first of the seven is the weekday of the day itself.
+        weeks = np.concatenate([missing, window]).reshape(-1, _WEEK, window.shape[1])
+        p, expected = _one_day(logs[day], weeks)
+        flagged = (
+            (p < limit)
+            & (counts[day] >= LEAST_FACTOR * expected)
+            & (counts[day] >= expected + LEAST_REPORTS)
+        )
+        p_values[day] = np.where(flagged, p, 1.0)
+        usual[day] = expected
+        past[day, flagged] = np.nan
+    return p_values, usual
+
+
+def _one_day(
+    log: NDArray[np.float64], weeks: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The p-values of a day's counts, and what is expected.
+
+    Args:
+        log: (columns,): of the day.
+        weeks: (4, 7, columns): of the days before; NaN where there is nothing.
+    """
+    known = ~np.isnan(weeks)
+    values = np.where(known, weeks, 0.0)
+    of_weekday = known.sum(axis=0)
+    days = of_weekday.sum(axis=0)
+    means = values.sum(axis=0) / np.maximum(of_weekday, 1)
+    squares = (np.where(known, weeks - means, 0.0) ** 2).sum(axis=(0, 1))
+    freedom = np.maximum(of_weekday - 1, 0).sum(axis=0)
+    by_weekday = (freedom >= _ENOUGH_FREEDOM) & (of_weekday[0] >= 2)
+    mean = values.sum(axis=(0, 1)) / np.maximum(days, 1)
+    all_squares = (np.where(known, weeks - mean, 0.0) ** 2).sum(axis=(0, 1))
+    centre = np.where(by_weekday, means[0], mean)
+    freedom = np.maximum(np.where(by_weekday, freedom, days - 1), 1)
+    observations = np.maximum(np.where(by_weekday, of_weekday[0], days), 1)
+    spread = np.sqrt(np.where(by_weekday, squares, all_squares) / freedom)
+    error = np.sqrt(1 + 1 / observations)
+    expected = np.exp(centre)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        by_past = stats.t.sf((log - centre) / (spread * error), freedom)
+    roots = 2 * (np.sqrt(np.exp(log) + 3 / 8) - np.sqrt(expected + 3 / 8))
+    by_chance = stats.norm.sf(roots / error)
+    enough = (days >= LEAST_PAST) & ~np.isnan(log)
+    p = np.where(enough, np.fmax(by_past, by_chance), 1.0)
+    return p, np.where(enough, expected, np.inf)
