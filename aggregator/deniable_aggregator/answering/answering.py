@@ -124,7 +124,11 @@ class Answerer:
         self.parts = parts
         self.reader = MetricReader(parts.store, parts.catalogue)
         self.reviewer = Reviewer(
-            parts.store, parts.catalogue, parts.settings.accept_days, parts.clock
+            parts.store,
+            parts.catalogue,
+            self.reader.tables,
+            parts.settings.accept_days,
+            parts.clock,
         )
         self.medians = SliceMedians()
         self.discoveries = DiscoveryService(parts, runs)

@@ -59,11 +59,14 @@ class MetricReader:
     Args:
         store: the store.
         catalogue: the registered metrics.
+
+    Attributes:
+        tables: the slices of metrics.
     """
 
     def __init__(self, store: Store, catalogue: MetricCatalog) -> None:
         self._store = store
-        self._tables = SliceTables(store)
+        self.tables = SliceTables(store)
         self._catalogue = catalogue
 
     def asked_metric(
@@ -120,7 +123,7 @@ class MetricReader:
         Raises:
             ProblemError: if there are none, saying whether leaving out keys is why.
         """
-        reported = read_reports(self._store, self._tables, asked.entries, days, asked.without)
+        reported = read_reports(self._store, self.tables, asked.entries, days, asked.without)
         if reported.reported_days:
             return reported
         asked_out = sum(each.reports for each in reported.left_out) - reported.excluded

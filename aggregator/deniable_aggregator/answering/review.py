@@ -11,6 +11,7 @@ from deniable_aggregator.answering.integrity import report
 from deniable_aggregator.answering.integrity.contrasts import KeyComparison, KeyContrast
 from deniable_aggregator.answering.integrity.examiner import Examination, Examiner
 from deniable_aggregator.answering.integrity.kept_verdicts import KeptVerdicts, kept_of
+from deniable_aggregator.answering.integrity.past_of_keys import pasts_of
 from deniable_aggregator.answering.integrity.volumes import Volumes, volumes_of
 from deniable_aggregator.answering.metrics import newest_first, newest_registration
 from deniable_aggregator.answering.requests import ProblemError
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from deniable_aggregator.answering.estimation.inputs import MetricReports
+    from deniable_aggregator.answering.slice_cache import SliceTables
     from deniable_aggregator.keeping.catalog import CatalogEntry, MetricCatalog
     from deniable_aggregator.keeping.store import Store, StoredKey
     from deniable_shared.periods import Every
@@ -225,6 +227,7 @@ class Reviewer:
     Args:
         store: has the tallies.
         catalogue: knows whether they are of simulated devices.
+        tables: reads slices of days before those that are asked about.
         accept_days: for how many days a day stays open for reports.
         clock: seconds since 1970.
     """
@@ -233,11 +236,13 @@ class Reviewer:
         self,
         store: Store,
         catalogue: MetricCatalog,
+        tables: SliceTables,
         accept_days: int,
         clock: Callable[[], float],
     ) -> None:
         self._store = store
         self._catalogue = catalogue
+        self._tables = tables
         self._accept_days = accept_days
         self._clock = clock
         self._examiner = Examiner()
@@ -253,7 +258,11 @@ class Reviewer:
         kept = kept_of(reported)
         days = reported.of_days
         examination = self._examiner.examine(days, most_cells=most_cells, kept=kept)
-        contrasts = self._comparison.compare(days, kept)
+        pasts = {
+            digest: pasts_of(self._store, self._tables, table)
+            for digest, table in days.tables.items()
+        }
+        contrasts = self._comparison.compare(days, kept, pasts)
         volumes = volumes_of(reported, self._store)
         digests = [entry.spec.digest for entry in reported.entries]
         name, keys = reported.entries[0].spec.name, reported.keys

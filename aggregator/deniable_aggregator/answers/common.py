@@ -72,7 +72,7 @@ class IntegritySummary(Struct):
     verdict: Verdict
     suspicious_keys: list[NamedKey]
     uneven_keys: list[NamedKey]
-    surge_keys: list[NamedKey]
+    surge_keys: list[NamedKey] = []
 
 
 class PeriodCounts(Struct, frozen=True):
@@ -262,12 +262,12 @@ class Days(Struct, kw_only=True):
     releases: list[Release]
     suspicious: list[date]
     uneven: list[date]
-    surges: list[date]
     not_checked: Count
     keys_left_out: list[KeyLeftOut]
     left_out: list[Run] = []
     none_due: list[Run] = []
     not_looked_at: list[Run] = []
+    surges: list[date] = []
 
     def marks(self, since: date, until: date) -> list[Mark]:
         """What is special about some of the days.

@@ -118,6 +118,9 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         both: of a lift, the share of the devices that hold both values.
         expected: what that would be if they were independent.
         noise: of a distance, what noise alone makes of it on average.
+        flagged_from: of a contrast, from which size on the key is flagged.
+        past: of a contrast, how far the key was from the others in its past; the estimate is then
+            how far it has moved since. None for a key without a past.
         part: of a contrast, which part of all reports the key brought.
         p_value: of a test: that nothing has changed, that two values are independent, or that
             nobody holds a found text.
@@ -167,6 +170,8 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     both: float | None = None
     expected: float | None = None
     noise: float | None = None
+    flagged_from: float | None = None
+    past: float | None = None
     part: float | None = None
     p_value: float | None = None
     adjusted_p_value: float | None = None

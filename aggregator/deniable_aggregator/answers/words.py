@@ -31,8 +31,8 @@ KnownIn = Literal["before", "after", "neither"]
 Scope = Literal["write", "read", "admin"]
 KeyAction = Literal["revoke", "exclude", "include"]
 Verdict = Literal["ok", "surge", "uneven", "suspicious", "unknown"]
-"""Of reports: as devices send them; the same, but far more than usual; or but one key answers unlike
-the others; not as devices send them; or not checked."""
+"""Of reports: as devices send them; the same, but far more than usual; the same, but a key answers
+unlike the others; not as devices send them; or not checked."""
 
 NoticeCode = Literal[
     "beyond_range",

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from deniable_aggregator.answering.integrity.contrasts import PARTS, _of_groups
+from deniable_aggregator.answering.integrity.contrast_measures import PARTS, _of_groups, judge
 from deniable_shared.mechanisms import Support
 
 GROUPS, BUCKETS = 32, 64
@@ -41,7 +41,7 @@ def distances(own, others, sizes, runs=60):
             np.rint(PARTS * side * part).astype(np.int64)
             for side, part in zip(both, parts, strict=True)
         ]
-        found.append(_of_groups(Rows(), *weighted, parts[0], 1e-3))
+        found.append(judge(_of_groups(Rows(), *weighted, parts[0]), 1e-3))
     return found
 
 

@@ -67,7 +67,9 @@ class DiscoveryWork:
         self._reader = MetricReader(store, catalogue)
         # Only the day of this clock matters: it is noon.
         noon = (job.today + 0.5) * SECONDS_PER_EPOCH
-        self._reviewer = Reviewer(store, catalogue, job.accept_days, lambda: noon)
+        self._reviewer = Reviewer(
+            store, catalogue, self._reader.tables, job.accept_days, lambda: noon
+        )
 
     def find(self) -> Answer:
         """What was found.

@@ -13,11 +13,10 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from deniable_aggregator.answering.integrity.contrasts import (
-    Contrast,
-    KeyContrast,
-    contrasts_of_version,
+from deniable_aggregator.answering.integrity.contrast_measures import (
+    Contrast,  # noqa: TC001  read by msgspec
 )
+from deniable_aggregator.answering.integrity.contrasts import KeyContrast, contrasts_of_version
 from deniable_aggregator.answering.integrity.day_checks import (
     ALARM_P,
     DayChecks,

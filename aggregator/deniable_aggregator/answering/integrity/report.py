@@ -145,6 +145,8 @@ def contrast(key_contrast: contrasts.KeyContrast, keys: Mapping[str, StoredKey])
         before=compared.others,
         after=compared.own,
         told=key_contrast.uneven,
+        flagged_from=compared.flagged_from,
+        past=compared.past,
     )
 
 

@@ -290,6 +290,21 @@ class Tallies:
                 days_by_version[digest] = [*chain.from_iterable(stored), *days]
         return {digest: min(days) for digest, days in days_by_version.items() if days}
 
+    def first_days_by_key(self, digest: bytes) -> dict[str, int]:
+        """The first day with counted reports of each key, of those that are kept apart by day.
+
+        Args:
+            digest: of the spec.
+        """
+        query = (
+            select(tallies.c.key, func.min(tallies.c.epoch))
+            .where(tallies.c.metric == metric_number(digest))
+            .group_by(tallies.c.key)
+        )
+        with self._database.read() as connection:
+            names = key_ids(connection)
+            return {names[key]: epoch for key, epoch in connection.execute(query)}
+
     def reported_days(self, digests: Collection[bytes]) -> dict[bytes, ReportedDays]:
         """The first and the last day with reports of each spec, without those of excluded keys.
 
