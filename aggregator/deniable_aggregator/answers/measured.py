@@ -88,7 +88,8 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         version: the version of the metric that the number is of alone; None for all of the answer.
         period: its place among the periods of the answer; of a change, that of the second.
         estimate: unbiased, neither clipped nor rescaled: a share is a fraction, a difference is
-            after minus before. None where the reports cannot place it.
+            after minus before; of a contrast it is how far the key is from all others, or, with a
+            past, how far that has moved. None where the reports cannot place it.
         standard_error: of the estimate; of a difference, if no device reported in both periods.
         low: the lower end of its interval.
         high: the upper end.

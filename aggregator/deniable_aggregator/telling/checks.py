@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from deniable_aggregator.telling.numbers import contrast_in_words, is_contrast
+from deniable_aggregator.telling.numbers import contrast_in_words, contrast_judged, is_contrast
 from deniable_aggregator.telling.wording import (
     counted,
     days_shortly,
@@ -205,7 +205,10 @@ def uneven_keys(answer: Answer) -> Iterator[str]:
     for number in _uneven(answer):
         key = key_in_words(number.key or "", number.label or "")
         most = contrast_in_words(number, answer.head.limits)
-        yield f"Key {key} answers differently from the others, most in {most}."
+        yield (
+            f"Key {key} answers differently from the others, most in {most}: it "
+            f"{contrast_judged(number)}."
+        )
 
 
 def health_lines(answer: Answer) -> Iterator[str]:
@@ -254,8 +257,11 @@ def checks_explained(answer: Answer) -> Iterator[str]:
         "answers."
     )
     yield (
-        "A key differs if one of its shares is more than 20 points from that of the other keys, or "
-        "its mean a fifth of the range, beyond what noise explains, and if it moves the answer by "
-        "a point or more. Devices may really differ: compare with and without the key."
+        "A key is compared with all others on the same days. It is flagged if how far it is from "
+        "them has changed since its first four weeks, beyond what noise explains: a share by 5 "
+        "points or more, a mean by a twentieth of the range. A key with fewer than 14 days of past "
+        "is flagged if a share is more than 20 points from that of the others, or its mean a fifth "
+        "of the range, and if it moves the answer by a point or more. Devices may really differ: "
+        "compare with and without the key."
     )
     yield note.invisible

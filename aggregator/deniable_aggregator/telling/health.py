@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_aggregator.telling.checks import CHECK_WORDS
 from deniable_aggregator.telling.document import Column, Document, Row, Table
-from deniable_aggregator.telling.numbers import contrast_in_words
+from deniable_aggregator.telling.numbers import contrast_in_words, contrast_judged
 from deniable_aggregator.telling.wording import (
     VERDICT_WORDS,
     days_between,
@@ -103,7 +103,7 @@ def health_tables(answer: Answer) -> Iterator[Table]:
                 Column(heading="reports"),
                 Column(heading="of all"),
                 Column(heading="differs most in", words=True, folds=True),
-                Column(heading="verdict", words=True),
+                Column(heading="verdict", words=True, folds=True),
             ],
             rows=[
                 Row(
@@ -113,7 +113,7 @@ def health_tables(answer: Answer) -> Iterator[Table]:
                         f"{each.reports or 0:,}",
                         f"{each.part or 0.0:.1%}",
                         contrast_in_words(each),
-                        "differs" if each.told else "alike",
+                        contrast_judged(each),
                     )
                 )
                 for each in contrasts

@@ -305,6 +305,32 @@ def contrast_in_words(number: Measured, limits: Limits | None = None) -> str:
     return f"{name}: {own} against {others}"
 
 
+def contrast_judged(number: Measured) -> str:
+    """How far a key is from all others, or has moved from its past, and what is flagged.
+
+    Args:
+        number: a contrast.
+    """
+    size = _size_of_contrast(number, number.estimate or 0.0)
+    limit = _size_of_contrast(number, number.flagged_from or 0.0)
+    if number.past is None:
+        text = f"differs by {size}; flagged from {limit}, as it has no past of its own"
+    else:
+        past = _size_of_contrast(number, abs(number.past))
+        text = f"moved by {size} since its first weeks, when it differed by {past}"
+        text += f"; flagged from {limit}"
+    if not number.told and (number.estimate or 0.0) >= (number.flagged_from or 0.0):
+        text += ", but moves the answer by less than a point"
+    return text
+
+
+def _size_of_contrast(number: Measured, size: float) -> str:
+    """A size such as "14 points", to three digits."""
+    unit = " points" if number.unit == "points" else "%"
+    of = " of the range" if number.measure == "contrast in mean" else ""
+    return f"{100 * size:.3g}{unit}{of}"
+
+
 def _ends_to_round(number: Measured) -> tuple[float, float] | None:
     """The interval that a number is rounded by; of one with a single end, what is known of it."""
     if number.low is not None and number.high is not None:

@@ -261,9 +261,10 @@ def of_contrasts(
                 "uneven_key",
                 "warning",
                 f"Key {key_in_words(contrast.key, label_of(keys, contrast.key))}, with "
-                f"{contrast.share:.0%} of the reports, answers differently from the others: "
-                f"{contrast_in_words(contrast)}. Its devices may differ, or its reports may be "
-                "forged: ask again without it, and compare.",
+                f"{contrast.share:.0%} of the reports, answers differently from the others"
+                f"{_since_when(contrast)}: {contrast_in_words(contrast)}. "
+                "Its devices may differ, or its reports may be forged: ask again without it, and "
+                "compare.",
             )
 
 
@@ -325,6 +326,13 @@ def of_mixed_keys(mixed: Mapping[str, int], keys: Mapping[str, StoredKey]) -> It
             "excluded, are counted: they are of days that had become one before the key was "
             "excluded. Ask about later days to do without them.",
         )
+
+
+def _since_when(key_contrast: KeyContrast) -> str:
+    """Whether this is new; what is known of a key without a past."""
+    if key_contrast.contrast.past is not None:
+        return ", unlike in its first weeks"
+    return " (it has no past to compare with)"
 
 
 def contrast_in_words(key_contrast: KeyContrast) -> str:
