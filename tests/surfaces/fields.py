@@ -135,6 +135,10 @@ FIELDS: Final = {
         r"noise alone gives about \d", "shape", (*TERMINALS, "page", "notebook"),
         "a report says whether it is more than noise, a picture has the changes of numbers",
     ),
+    "flagged_from": Field(
+        "flagged from", "health", ("page", *TERMINALS), "a picture of health has verdicts alone"
+    ),
+    "past": _nowhere("the deployment has no key with two weeks of past: test_keys_with_a_past.py"),
     "part": Field(
         r"\d%", "health", ("page", *TERMINALS), "a picture of health has verdicts alone"
     ),

@@ -142,6 +142,7 @@ class KeyFinding:
         failing: the days on which they fail a check.
         contrast: how far they are from those of all others; None if there are too few to tell.
         where: in what they differ most; empty without a contrast.
+        judged: how much that is, and from which size on a key is flagged; likewise.
     """
 
     key: str
@@ -150,6 +151,7 @@ class KeyFinding:
     failing: set[date] = field(default_factory=set)
     contrast: Measured | None = None
     where: str = ""
+    judged: str = ""
 
     @property
     def differs(self) -> bool:
@@ -193,6 +195,7 @@ def key_findings(answer: Answer) -> list[KeyFinding]:
         if finding.contrast is None or (number.told and not finding.contrast.told):
             finding.contrast = number
             finding.where = contrast_in_words(number, answer.head.limits)
+            finding.judged = contrast_judged(number)
     return sorted(keys.values(), key=lambda each: (-len(each.failing), not each.differs))
 
 

@@ -195,7 +195,7 @@ def _keys(details: MetricDetails, health: Answer | None, days: DayRange) -> Tabl
                 _badge(key, of_key, checked=checked),
                 f"{of_key.reports if of_key else 0:,}",
                 f"{key.reports:,}",
-                of_key.where if of_key else "",
+                f"{of_key.where}; {of_key.judged}" if of_key and of_key.where else "",
                 Link("numbers without it", without) if key.key and not key.excluded else "",
             )
         )
