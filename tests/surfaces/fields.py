@@ -136,7 +136,8 @@ FIELDS: Final = {
         "a report says whether it is more than noise, a picture has the changes of numbers",
     ),
     "flagged_from": Field(
-        "flagged from", "health", ("page", *TERMINALS), "a picture of health has verdicts alone"
+        "flagged from", "health", TERMINALS,
+        "the page of one metric says it, that of all and a picture of health have verdicts alone",
     ),
     "past": _nowhere("the deployment has no key with two weeks of past: test_keys_with_a_past.py"),
     "part": Field(

@@ -55,10 +55,17 @@ SHARES = np.linspace(3, 1, 16) / np.linspace(3, 1, 16).sum()
 PATH = "/v1/metrics/screen"
 
 
+UPLOADS = 10
+
+
 def send(service: Service, token: str, name: str, payload: bytes, epoch: int = TODAY) -> None:
-    part = wire.Part(SPECS[name].digest, epoch, payload)
-    body = wire.encode(wire.Upload(np.random.default_rng().bytes(wire.ID_BYTES), (part,)))
-    assert service.send(body, key=token).status_code == 204
+    """Sends reports in several uploads, none of which is much of an answer."""
+    width = SPECS[name].mechanism.report_bytes
+    width *= -(-len(payload) // (UPLOADS * width))
+    for start in range(0, len(payload), width):
+        part = wire.Part(SPECS[name].digest, epoch, payload[start : start + width])
+        body = wire.encode(wire.Upload(np.random.default_rng().bytes(wire.ID_BYTES), (part,)))
+        assert service.send(body, key=token).status_code == 204
 
 
 def key_id(service: Service, token: str) -> str:
@@ -115,7 +122,8 @@ def test_a_poisoned_key_is_seen_excluded_and_included_again(fleet):
     after = service.ask(f"{PATH}/estimate").get_json()
     head = after["head"]
     assert (head["reports"], head["excluded_reports"]) == (20_000, 10_000)
-    assert head["health"] == {"verdict": "ok", "suspicious_keys": [], "uneven_keys": []}
+    assert head["health"].pop("verdict") == "ok"
+    assert not any(head["health"].values())
     assert codes(after) == []
     assert head["days"]["keys_left_out"] == [
         {"key": poisoned, "label": "", "reports": 10_000, "why": "excluded"}

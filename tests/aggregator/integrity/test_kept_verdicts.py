@@ -14,6 +14,7 @@ from deniable_aggregator.answering.integrity.contrasts import KeyComparison
 from deniable_aggregator.answering.integrity.examiner import Examiner
 from deniable_aggregator.answering.integrity.kept_verdicts import KeptVerdicts
 from deniable_aggregator.answering.integrity.slice_medians import SliceMedians
+from deniable_aggregator.answering.integrity.volumes import Volumes
 from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, DayRange
 from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.counting.tallies import tally_for
@@ -63,12 +64,15 @@ def test_verdicts_and_warnings_are_those_of_the_slices(table, kept):
     uneven = KeyComparison().compare(reported(), kept)
     assert [each.key for each in uneven] == ["key 2"]
     assert uneven == tuple(each for each in contrasts if each.uneven)
-    said = [report.summary(found, of, {}) for found, of in ((before, contrasts), (after, uneven))]
+    said = [
+        report.summary(found, of, Volumes(), {})
+        for found, of in ((before, contrasts), (after, uneven))
+    ]
     assert said[0] == said[1]
     assert said[0].verdict == "suspicious"
     warned = [list(report.of_checks("m", found, {})) for found in (before, after)]
     assert warned[0] == warned[1]
-    days = [report.by_day(found, {}) for found in (before, after)]
+    days = [report.by_day(found, (), {}) for found in (before, after)]
     assert [each for each in days[0] if each.key is None] == days[1]
     assert [each.stand_out for each in days[1] if each.stand_out] == [("key 1",)]
 
