@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import msgspec
 from flask import Response, request
 
+from deniable_aggregator.answering.integrity.volumes import DAYS_BEFORE
 from deniable_aggregator.answering.requests import ProblemError
 from deniable_aggregator.answers.dates import DayRange, epoch_of
 from deniable_aggregator.answers.extras import MissingExtraError
@@ -178,6 +179,8 @@ def validity_of(
     digests = [entry.spec.digest for entry in asked.entries]
     last = max(epoch_of(days.until) for days in ranges)
     closed = last < today - accept_days
+    # What is usual follows from the days before.
+    spans = [(max(epoch_of(days.since) - DAYS_BEFORE, 0), epoch_of(days.until)) for days in ranges]
     depends_on = (
         __version__,
         asked.application,
@@ -201,9 +204,9 @@ def validity_of(
         # Only series say what happened when.
         store.annotations.all(asked.application) if isinstance(question[0], SeriesQuery) else (),
         [
-            sorted(store.tallies.stamps(digest, epoch_of(days.since), epoch_of(days.until)).items())
+            sorted(store.tallies.stamps(digest, since, until).items())
             for digest in digests
-            for days in ranges
+            for since, until in spans
         ],
     )
     tag = hashlib.blake2b(repr(depends_on).encode(), digest_size=_TAG_BYTES).hexdigest()

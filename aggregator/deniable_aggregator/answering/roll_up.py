@@ -139,7 +139,7 @@ def _sum(key: str, table: SliceTable, old: RolledSums | None) -> NewPeriod | Non
     """
     tally = table.entry.tally
     days, keys = Counter(table.reports_by_day), Counter(table.reports_by_key)
-    largest = Counter(table.largest_by_key)
+    volumes = table.volumes
     total = table.sum(tally.cells)
     verdicts = [] if old is None else list(old.summary.verdicts)
     if len(table) and key == ALL_KEYS:
@@ -148,12 +148,15 @@ def _sum(key: str, table: SliceTable, old: RolledSums | None) -> NewPeriod | Non
         old.add_to(total)
         days.update(old.summary.days)
         keys.update(old.summary.keys)
-        largest |= Counter(old.summary.largest)  # the larger of each
+        for of_key, some in old.summary.volumes.items():
+            for day, (before, largest) in some.items():
+                came, most = volumes.setdefault(of_key, {}).get(day, (0, 0))
+                volumes[of_key][day] = came + before, max(most, largest)
     reports = days.total()
     if not reports:
         return None
     counted = total.count() if tally.is_sparse else tally.reports(total.array())
     if counted != reports:
         raise ChangedError
-    summary = PeriodSummary(dict(sorted(days.items())), dict(keys), verdicts, dict(largest))
+    summary = PeriodSummary(dict(sorted(days.items())), dict(keys), verdicts, volumes)
     return NewPeriod(key, min(days), reports, summary.encode(), total.encode(tally.cells))

@@ -148,14 +148,14 @@ class PeriodSummary(msgspec.Struct, array_like=True):
         keys: how many each key brought.
         verdicts: what was found while the days were apart, as bytes of `KeptVerdicts`.
             The second and later ones are about reports that came later.
-        largest: by key, the most reports that one upload brought for one day; without keys of
-            which that is not known.
+        volumes: by key and day, how many reports there are, and the most of them that one upload
+            brought; 0 if that is not known.
     """
 
     days: dict[int, int]
     keys: dict[str, int]
     verdicts: list[bytes]
-    largest: dict[str, int] = {}
+    volumes: dict[str, dict[int, tuple[int, int]]] = {}
 
     def encode(self) -> bytes:
         """The same as bytes."""

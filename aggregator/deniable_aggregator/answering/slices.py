@@ -186,12 +186,14 @@ class SliceTable:
         present = np.unique(self.keys).tolist()
         return {self.key_ids[code]: int(sums[code]) for code in present}
 
-    @cached_property
-    def largest_by_key(self) -> Mapping[str, int]:
-        """The most reports that one upload of each key brought for one day, where it is known."""
-        most = np.zeros(len(self.key_ids), np.int64)
-        np.maximum.at(most, self.keys, self.largest)
-        return {self.key_ids[code]: int(most[code]) for code in np.flatnonzero(most).tolist()}
+    @property
+    def volumes(self) -> dict[str, dict[int, tuple[int, int]]]:
+        """By key and day, how many reports there are, and the most that one upload brought."""
+        found: dict[str, dict[int, tuple[int, int]]] = {}
+        columns = self.keys, self.epochs, self.reports, self.largest
+        for code, epoch, reports, largest in zip(*(c.tolist() for c in columns), strict=True):
+            found.setdefault(self.key_ids[code], {})[epoch] = reports, largest
+        return found
 
     @cached_property
     def fingerprint(self) -> Hashable:

@@ -277,12 +277,12 @@ def of_largest_upload(
         largest: the largest, if it has more than a tenth of the reports.
     """
     if largest is not None:
-        day = "" if largest.epoch is None else f" of {day_of(largest.epoch)}"
         name = key_in_words(largest.key, label_of(keys, largest.key))
         yield Notice(
             "large_upload",
             "warning",
-            f"{largest.part:.0%} of these reports came in one upload: {largest.reports:,}{day}, "
+            f"{largest.part:.0%} of these reports came in one upload: {largest.reports:,} of "
+            f"{day_of(largest.epoch)}, "
             f"with key {name}. Whoever sent it can have made them up.",
         )
 

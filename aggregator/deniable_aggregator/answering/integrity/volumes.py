@@ -17,19 +17,26 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 import numpy as np
 from scipy import stats
 
+from deniable_aggregator.answering.rolled_slices import read_rolled
+
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from deniable_aggregator.answering.estimation.inputs import MetricReports
-    from deniable_aggregator.keeping.store import Store, Volume
+    from deniable_aggregator.answering.rolled_slices import RolledSums
+    from deniable_aggregator.keeping.store import Store
 
 FAMILY_P: Final = 1e-3
 """Days whose volume is usual make any day of an answer stand out with this probability, at most."""
 
 PAST_DAYS: Final = 28
 """A day is compared with so many days before it."""
+
+DAYS_BEFORE: Final = 2 * PAST_DAYS
+"""So many days before those that are asked about are read, so that days before these are flagged
+alike, whatever days are asked about."""
 
 LEAST_PAST: Final = 7
 """With fewer of them that have reports, nothing is usual yet."""
@@ -80,13 +87,13 @@ class LargestUpload(NamedTuple):
 
     Attributes:
         key: the id of its key.
-        epoch: the day of its reports; None if only the period is known that the day became part of.
+        epoch: the day of its reports.
         reports: how many it brought.
         part: which part of all reports of the answer these are.
     """
 
     key: str
-    epoch: int | None
+    epoch: int
     reports: int
     part: float
 
@@ -112,17 +119,16 @@ def volumes_of(reported: MetricReports, store: Store) -> Volumes:
         reported: the reports; at least one.
         store: has those of the days before.
     """
-    asked = [day for table in reported.tables.values() for day in table.days.tolist()]
     largest = _largest_upload(reported)
-    if not asked:
-        return Volumes(largest=largest)
-    first, last = min(asked), max(asked)
-    # So that days before these are flagged alike, whatever days are asked about.
-    since = first - 2 * PAST_DAYS
-    counters = [entry.tally for entry in reported.entries]
-    before = store.tallies.volumes(counters, since, first - 1)
+    days = reported.reported_days
+    first, last = days[0], days[-1]
+    since = first - DAYS_BEFORE
     left_out = {key for key in reported.keys if reported.is_excluded(key)} | reported.without
-    cells = [*_of_store(before, left_out), *_of_tables(reported)]
+    cells = [
+        cell
+        for cell in (*_before(reported, store, since, first - 1), *_of_tables(reported))
+        if cell.key not in left_out
+    ]
     found = surges(cells, since, first, last)
     total = sum(sum(days.values()) for days in reported.by_day.values())
     notable = [surge for surge in found if surge.reports >= LEAST_MOVED * total]
@@ -139,40 +145,41 @@ class Cell(NamedTuple):
     largest: int
 
 
-def _of_store(
-    volumes: Mapping[bytes, Mapping[int, Mapping[str, Volume]]], left_out: Collection[str]
-) -> Iterator[Cell]:
+def _before(reported: MetricReports, store: Store, since: int, until: int) -> Iterator[Cell]:
+    """What came on some days, also of those that became one."""
+    volumes = store.tallies.volumes([entry.tally for entry in reported.entries], since, until)
     for digest, days in volumes.items():
         for epoch, keys in days.items():
             for key, volume in keys.items():
-                if key not in left_out:
-                    yield Cell(digest, epoch, key, volume.reports, volume.largest)
+                yield Cell(digest, epoch, key, volume.reports, volume.largest)
+    for entry in reported.entries:
+        digest = entry.spec.digest
+        for cell in _of_rolled(digest, read_rolled(store, digest, since, until)):
+            if since <= cell.epoch <= until:
+                yield cell
+
+
+def _of_rolled(digest: bytes, rolled: Iterable[RolledSums]) -> Iterator[Cell]:
+    for period in rolled:
+        for key, days in period.summary.volumes.items():
+            for epoch, (reports, largest) in days.items():
+                yield Cell(digest, epoch, key, reports, largest)
 
 
 def _of_tables(reported: MetricReports) -> Iterator[Cell]:
     for digest, table in reported.tables.items():
-        columns = table.epochs, table.keys, table.reports, table.largest
-        for epoch, code, reports, largest in zip(*(c.tolist() for c in columns), strict=True):
-            yield Cell(digest, epoch, table.key_ids[code], reports, largest)
+        for key, days in table.volumes.items():
+            for epoch, (reports, largest) in days.items():
+                yield Cell(digest, epoch, key, reports, largest)
+        yield from _of_rolled(digest, table.rolled)
 
 
 def _largest_upload(reported: MetricReports) -> LargestUpload | None:
     total = sum(sum(days.values()) for days in reported.by_day.values())
-    found: list[tuple[int, str, int | None]] = []
-    for table in reported.tables.values():
-        if len(table):
-            row = int(table.largest.argmax())
-            key = table.key_ids[int(table.keys[row])]
-            found.append((int(table.largest[row]), key, int(table.epochs[row])))
-        found += [
-            (largest, key, None)
-            for period in table.rolled
-            for key, largest in period.summary.largest.items()
-        ]
-    reports, key, epoch = max(found, key=lambda each: each[0], default=(0, "", None))
-    if reports < LEAST_REPORTS or reports <= LEAST_PART * total:
+    cell = max(_of_tables(reported), key=lambda each: each.largest, default=None)
+    if cell is None or cell.largest < LEAST_REPORTS or cell.largest <= LEAST_PART * total:
         return None
-    return LargestUpload(key, epoch, reports, reports / total)
+    return LargestUpload(cell.key, cell.epoch, cell.largest, cell.largest / total)
 
 
 def surges(cells: Iterable[Cell], since: int, first: int, last: int) -> list[Surge]:
