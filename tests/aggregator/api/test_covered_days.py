@@ -7,6 +7,7 @@ from datetime import date
 
 from deniable_aggregator.answering.estimation.inputs import LeftOut, MetricReports
 from deniable_aggregator.answering.integrity.examiner import Examination
+from deniable_aggregator.answering.integrity.volumes import Volumes
 from deniable_aggregator.answering.review import covered_days
 from deniable_aggregator.answers.common import Release, Run
 from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, DayRange, epoch_of
@@ -50,6 +51,7 @@ class Field:
             reported,
             Examination((), 0),
             (),
+            Volumes(),
             {digest: min(found) for digest, found in self.versions.items()},
             today=day(today),
             accept_days=accept_days,

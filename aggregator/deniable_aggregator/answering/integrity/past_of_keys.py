@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from deniable_aggregator.answering.rolled_slices import DaysRolledUpError
+from deniable_aggregator.answering.rolled_slices import DaysRolledUpError, read_rolled
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -64,7 +64,17 @@ def pasts_of(store: Store, tables: SliceTables, asked: SliceTable) -> list[PastO
         return []
     digest = asked.entry.spec.digest
     first_days = store.tallies.first_days_by_key(digest)
-    began = {key: first_days[key] for key in asked.reports_by_key if key in first_days}
+    # Of a key whose first weeks became one, later days are no past: it may forge on all of them.
+    rolled = {
+        key
+        for period in read_rolled(store, digest, 0, int(asked.days[-1]))
+        for key in period.summary.keys
+    }
+    began = {
+        key: first_days[key]
+        for key in asked.reports_by_key
+        if key in first_days and key not in rolled
+    }
     last, found = int(asked.days[-1]), []
     for since, keys in _periods(began).items():
         until = since + PAST_DAYS - 1
