@@ -151,7 +151,7 @@ def test_reports_that_come_late_change_their_periods(store):
     assert store.counted_days.stamp(TODAY - ACCEPT_DAYS) == settled
     with store._database.write() as connection:  # as if somebody had retried what was set aside
         connection.exec_driver_sql(
-            "INSERT INTO inbox SELECT 1, digest, "
+            "INSERT INTO inbox (id, digest, epoch, key, payload) SELECT 1, digest, "
             f"{LAST - 3}, '{FORGER}', {_bytes(connection, '010101')} FROM metrics "
             "WHERE name = 'theme'"
         )
