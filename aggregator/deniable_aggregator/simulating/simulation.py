@@ -14,12 +14,19 @@ from deniable_aggregator.telling.figures import figure_of
 from deniable_aggregator.telling.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from deniable_aggregator.simulating import ForgerKind
     from deniable_aggregator.simulating.population import Deployment
     from deniable_aggregator.simulating.relay import Answering
     from deniable_aggregator.simulating.scenario import Prepared, Scenario
     from deniable_aggregator.telling.figure import Figure
+
+_MANNERS: Final[Mapping[ForgerKind, str]] = {
+    "naive": "one report again and again",
+    "patient": "fresh ones on all days",
+    "upload": "fresh ones in one upload",
+}
 
 WORTH_PROCESSES: Final = 100_000
 """So many reports are made by several processes, each of which takes a second to start."""
@@ -66,7 +73,7 @@ class Simulated:
         if deployment.forgery is not None:
             count = self.truth.recorded.forged(deployment.forgery.metric)
             lines.append(
-                f"{count:,} reports of {scenario.forged} are forged by a {scenario.forger} forger, "
+                f"{count:,} reports of {scenario.forged} are forged, {_MANNERS[scenario.forger]}, "
                 f"with the write key {deployment.forgery.key}."
             )
         return lines

@@ -246,7 +246,10 @@ def health_in_words(health: IntegritySummary, checked: int | None = None) -> str
         return f"Some reports look forged: {keys or 'see the health of the metric'}."
     if health.verdict == "uneven":
         keys = _keys_in_words(health.uneven_keys)
-        return f"No sign of forgery{where}, but {keys or 'keys'} answered unlike the others."
+        more = _keys_in_words(health.surge_keys)
+        brought = f", and {more} brought far more reports than usual" if more else ""
+        no_sign = "No single report looks forged" if more else "No sign of forgery"
+        return f"{no_sign}{where}, but {keys or 'keys'} answered unlike the others{brought}."
     if health.verdict == "surge":
         keys = _keys_in_words(health.surge_keys)
         return f"No check fails{where}, but {keys or 'keys'} brought far more reports than usual."
