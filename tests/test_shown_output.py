@@ -18,9 +18,11 @@ from tools.concepts.pictures import PICTURES
 DOCS = Path(__file__).parents[1] / "docs"
 CONCEPTS = DOCS / "concepts"
 FAQ = DOCS / "faq.md"
-DOCUMENTS = [FAQ, DOCS / "reviewer" / "quickstart.md", *sorted(CONCEPTS.glob("*.md"))]
+TEXTBOOK = DOCS / "analysis" / "textbook.md"
+DOCUMENTS = [FAQ, DOCS / "reviewer" / "quickstart.md", TEXTBOOK, *sorted(CONCEPTS.glob("*.md"))]
 IMAGE = re.compile(r"!\[([^\]]+)\]\((\w[\w-]*\.svg)\)")
-BLOCK = re.compile(r"(?ms)^```(sh|text)\n(.*?)^```$")
+BLOCK = re.compile(r"(?ms)^```(sh|text|toml)\n(.*?)^```$")
+NAMED = re.compile(r"registry = 1 +# (\w+\.toml)\n")
 
 
 def rows(document, first):
@@ -49,14 +51,19 @@ def printed(capsys, monkeypatch):
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.stem)
 def test_what_a_document_shows_is_what_its_commands_print(document, printed, tmp_path, monkeypatch):
-    """A block of text shows lines that the commands before it have printed, one after another."""
+    """A block of text shows lines that the commands before it have printed, one after another.
+
+    A registry with its name in the first line is a file.
+    """
     monkeypatch.chdir(tmp_path)
     output = ""
     for language, text in BLOCK.findall(document.read_text("utf-8")):
         if language == "sh":
             output = "".join(printed(line) for line in text.splitlines())
-        else:
+        elif language == "text":
             assert text in output
+        elif name := NAMED.match(text):
+            Path(name[1]).write_text(text, "utf-8")
 
 
 def test_the_answers_have_as_many_devices_as_the_planner_says(printed):
