@@ -19,6 +19,7 @@ from deniable_shared.frozen import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from importlib.machinery import ModuleSpec
     from importlib.resources.abc import Traversable
 
 DEVICE_PACKAGES: Final = ("deniable", "deniable_shared")
@@ -75,20 +76,37 @@ def installed_files(packages: Sequence[str] = DEVICE_PACKAGES) -> InstalledFiles
     return InstalledFiles(__version__, dict(sorted(hashes.items())), digest_of(hashes))
 
 
+def is_packed() -> bool:
+    """Whether this is a program whose packer left out the files of source, as PyInstaller does."""
+    return any(_source_folder(_spec(package), package) is None for package in DEVICE_PACKAGES)
+
+
 def package_folder(package: str) -> Traversable:
     """The folder that a package is imported from, which may be in a zip.
 
     Raises:
         ParameterError: if it is not installed, or has no files of source.
     """
-    spec = find_spec(package)
-    if spec is None:
-        raise ParameterError("package", "the name of an installed one", package)
-    reader = getattr(spec.loader, "get_resource_reader", lambda _: None)(package)
-    if reader is None or not reader.files().joinpath("__init__.py").is_file():
+    spec = _spec(package)
+    folder = _source_folder(spec, package)
+    if folder is None:
         raise ParameterError(
             package, "installed as files of source (a packed program has none)", spec.origin
         )
+    return folder
+
+
+def _spec(package: str) -> ModuleSpec:
+    spec = find_spec(package)
+    if spec is None:
+        raise ParameterError("package", "the name of an installed one", package)
+    return spec
+
+
+def _source_folder(spec: ModuleSpec, package: str) -> Traversable | None:
+    reader = getattr(spec.loader, "get_resource_reader", lambda _: None)(package)
+    if reader is None or not reader.files().joinpath("__init__.py").is_file():
+        return None
     folder: Traversable = reader.files()
     return folder
 

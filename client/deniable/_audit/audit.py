@@ -6,7 +6,7 @@ import sys
 from functools import cache
 from importlib import import_module
 from pkgutil import walk_packages
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import deniable
 from deniable._audit.certificate import AuditedMetric, Certificate
@@ -19,18 +19,18 @@ from deniable._audit.verdict import verdict_on
 from deniable_shared.installed import installed_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from deniable_shared.registry import Metric, Registry
 
-_OF_TESTS: Final = ("deniable.testing", "deniable._testing")
+_NOT_IN_APPLICATIONS: Final = ("deniable.testing", "deniable._testing", "deniable._pyinstaller")
 
 
 @cache
 def import_the_client() -> None:
     """Imports all that applications run: any of these modules could replace a randomizer."""
     for module in walk_packages(deniable.__path__, "deniable."):
-        if not module.name.startswith(_OF_TESTS):
+        if not module.name.startswith(_NOT_IN_APPLICATIONS):
             import_module(module.name)
 
 
@@ -56,11 +56,21 @@ def audit_metric(metric: Metric, declared: Declared | None) -> AuditedMetric:
     return AuditedMetric(metric.spec, verdict, declared)
 
 
+def audit_draws(audited: Iterable[AuditedMetric]) -> tuple[Mapping[str, Any], ...]:
+    """How each primitive draw of metrics that passed was audited.
+
+    Raises:
+        AuditFailure: if one does not have the probabilities that the metrics rest on.
+    """
+    return audit_primitives({draw for metric in audited for draw in metric.verdict.draws})
+
+
 def certificate_of(registry: Registry, audited: Iterable[AuditedMetric]) -> Certificate:
     """The certificate of metrics that passed.
 
     Raises:
-        AuditFailure: if a draw does not have the probabilities that the metrics rest on.
+        AuditFailure: see `audit_draws`.
+        ParameterError: if the client is part of a packed program, which has no files to name.
     """
     metrics = tuple(audited)
     return Certificate(
@@ -68,5 +78,5 @@ def certificate_of(registry: Registry, audited: Iterable[AuditedMetric]) -> Cert
         metrics,
         installed_files(),
         sys.version.partition(" ")[0],
-        audit_primitives({draw for metric in metrics for draw in metric.verdict.draws}),
+        audit_draws(metrics),
     )

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable._audit.audit import audit_metric, certificate_of
+from deniable._audit.audit import audit_draws, audit_metric, certificate_of
 from deniable._audit.coverage import coverage
 from deniable._audit.declared import declared_in
 from deniable._audit.failure import PRIMITIVE_DRAWS, AuditFailure
@@ -16,12 +16,13 @@ from deniable._audit.sampling import MAX_REPORTS, MIN_REPORTS, Sample, sample
 from deniable_shared.commands.parser import Parser, integer_in
 from deniable_shared.commands.text import labelled_lines, wrapped
 from deniable_shared.errors import DeniableError, ParameterError
+from deniable_shared.installed import is_packed
 from deniable_shared.registry import load
 from deniable_shared.replaced_file import replaced_file
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from fractions import Fraction
 
     from deniable._audit.certificate import AuditedMetric, Certificate
@@ -38,7 +39,9 @@ without Python: node check-certificate.mjs CERTIFICATE. The same FILE, installed
 files and version of Python give the same certificate, to the byte.
 
 Where a metric has too many values or choices to walk through all of them, it is
-said how many were. See docs/reviewer/certificates.md.
+said how many were. See docs/reviewer/certificates.md. A program that is packed
+with the client, as by PyInstaller, is audited as well, but has no files that a
+certificate could name.
 
 With --sample reports are also drawn with the system's randomness, and counted:
 that shows what epsilon is at least, whatever the code says of itself. It proves
@@ -106,9 +109,14 @@ def run(options: argparse.Namespace) -> int:
         if not options.json:
             print(*lines, "", sep="\n", flush=True)
     certificate = None
+    draws: tuple[Mapping[str, Any], ...] = ()
     _progress("following the primitive draws ...")
     try:
-        certificate = certificate_of(registry, passed)
+        if is_packed():
+            draws = audit_draws(passed)
+        else:
+            certificate = certificate_of(registry, passed)
+            draws = certificate.primitives
     except AuditFailure as failure:
         failures.append(failure)
     _progress("")
@@ -117,12 +125,16 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(_as_json(certificate, passed, samples, failures), indent=2))
     else:
-        print("\n".join(wrapped(_summary(certificate, failures, options.certificate))))
+        print("\n".join(wrapped(_summary(certificate, draws, failures, options.certificate))))
     return 1 if failures else 0
 
 
 def _check_place(path: Path) -> None:
-    """Refuses a certificate that could not be written, before minutes of audit."""
+    """Refuses a certificate that could not be made or written, before minutes of audit."""
+    if is_packed():
+        raise ParameterError(
+            "--certificate", "left out in a packed program, which has no files to name", str(path)
+        )
     if path.is_dir() or not path.parent.is_dir():
         raise ParameterError("--certificate", "a file in a folder that is there", str(path))
 
@@ -189,21 +201,27 @@ def _failed(name: str, failure: AuditFailure) -> list[str]:
 
 
 def _summary(
-    certificate: Certificate | None, failures: list[AuditFailure], path: Path | None
+    certificate: Certificate | None,
+    draws: tuple[Mapping[str, Any], ...],
+    failures: list[AuditFailure],
+    path: Path | None,
 ) -> Iterator[str]:
-    if failures or certificate is None:
+    if failures:
         for failure in failures:
             if failure.metric == PRIMITIVE_DRAWS:
                 yield f"{failure.metric} FAILED: {failure.reason}"
         yield "This is not what the file states. Do not ship it: no certificate was written."
         return
-    draws = ", ".join(str(each["primitive"]) for each in certificate.primitives)
-    yield f"The basic random draws also have the right probabilities: {draws}."
-    installed = certificate.installed
-    yield (
-        f"Audited: {len(installed.files)} files, digest {installed.digest_to_read_out} (the first "
-        "16 of 64 digits; compare with deniable verify)."
-    )
+    names = ", ".join(str(each["primitive"]) for each in draws)
+    yield f"The basic random draws also have the right probabilities: {names}."
+    if certificate is None:
+        yield "Audited: the code inside this program, which has no files for a certificate to name."
+    else:
+        installed = certificate.installed
+        yield (
+            f"Audited: {len(installed.files)} files, digest {installed.digest_to_read_out} (the "
+            "first 16 of 64 digits; compare with deniable verify)."
+        )
     yield _NOT_COVERED
     if path is not None:
         yield f"Certificate: {path}"

@@ -8,7 +8,6 @@ states, which are the ones that the device draws with.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable._disclosure.phrases import Likelihood, in_decimals, join_names, likelihood_clause
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     Explain = Callable[[Spec, bytes], Sentence]
 
 _YES_OR_NO: Final = ("'no'", "'yes'")
-_WITH_EXPLANATIONS: Final = ("explain_composites", "explain_numbers")
 
 EXPLANATIONS: Final[dict[type[Mechanism], Explain]] = {}
 """What puts reports into words, of each mechanism that is no oracle; filled by `explains`."""
@@ -101,8 +99,9 @@ def explanation_for(mechanism: Mechanism) -> Explain:
     """
     if isinstance(mechanism, Oracle):
         return _explain_oracle
-    for module in _WITH_EXPLANATIONS:
-        import_module(f"deniable._disclosure.{module}")
+    # Each registers its explanations, with what this module has.
+    from deniable._disclosure import explain_composites, explain_numbers  # noqa: F401
+
     explanation = EXPLANATIONS.get(type(mechanism))
     if explanation is None:
         raise ParameterError("mechanism", "one whose reports are explained", mechanism.name)
