@@ -180,8 +180,8 @@ class Client:
                 raise RecordError(Outcome.CLOSED, "the client was closed")
             agreed = self._agreed == self._consent.endings
             outcome, wake = self._recorder.record(metric, value, segment, agreed=agreed)
-            if wake is not None:
-                self._uploader.wake(wake)
+            if wake is not None or self._uploader.put_off:
+                self._uploader.wake(wake or 0.0)
         except RecordError as error:
             outcome, problem = Outcome(error.outcome), error.problem
         except STORAGE_ERRORS:
@@ -367,8 +367,10 @@ class Client:
 
     def _begin(self) -> None:
         """Deletes what is owed; with consent, begins to upload what earlier processes stored."""
-        if self._recorder.prepare() and (self._recorder.counts_absence or self._storage.exists):
-            self._uploader.wake(0.0)
+        if self._recorder.prepare():
+            self._uploader.prepare()  # now, so that the first `record` need not wait
+            if self._recorder.counts_absence or self._storage.exists:
+                self._uploader.wake(0.0)
 
     @property
     def _is_closed(self) -> bool:

@@ -1,4 +1,4 @@
-"""What PyInstaller asks of this package, by an entry point, when a program that uses it is frozen."""
+"""What PyInstaller asks this package, by an entry point, when it freezes a program that uses it."""
 
 from __future__ import annotations
 

@@ -145,6 +145,13 @@ class RemoteSettings:
             self._storage.run_locked(self._update_file, today)
         self._asked_on = today
 
+    def prepare(self) -> None:
+        """Imports what a fetch needs, if there is a key to verify documents by."""
+        if self._key is not None and self._fetch is not None:
+            with _import_lock.hold():
+                import deniable._remote.ed25519  # noqa: F401
+                import deniable_shared.remote  # noqa: F401
+
     def _fetch_document(self, fetch: Callable[[str, float, int], tuple[int, bytes]]) -> None:
         with _import_lock.hold():
             from deniable_shared.remote import MAX_DOCUMENT_BYTES, PATH

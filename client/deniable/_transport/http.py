@@ -48,7 +48,8 @@ class Transport(Protocol):
     permission and has to set the attribute again. A transport may also have a method
     ``fetch(path, timeout_seconds, limit_bytes)``, which returns the status and the body of a GET,
     as `HttpTransport.fetch` does. Without it remote configuration is not used. Its attribute
-    ``public_endpoint``, if any, is the server's address without any secret: messages show it.
+    ``public_endpoint``, if any, is the server's address without any secret: messages show it. A
+    method ``prepare()``, if any, imports what `send` needs; it is called before there is a thread.
     """
 
     def send(self, body: bytes, timeout_seconds: float) -> Response:
@@ -147,6 +148,23 @@ class HttpTransport:
     def __repr__(self) -> str:
         return f"HttpTransport({self.public_endpoint})"
 
+    def prepare(self) -> None:
+        """Imports what uploads need: 20 ms, which programs without uploads need not wait."""
+        with _import_lock.hold():
+            import http.client  # noqa: F401
+
+            import deniable._transport.connection
+            import deniable._transport.proxy
+
+            codecs.lookup("idna")  # imports modules, which sockets would do with a host's name
+            if self._tls:
+                import ssl  # noqa: F401
+
+                import deniable._platform.certificates  # noqa: F401
+
+                if self._proxy == "environment":
+                    import urllib.request  # noqa: F401
+
     def send(self, body: bytes, timeout_seconds: float) -> Response:
         """Delivers one upload.
 
@@ -204,19 +222,16 @@ class HttpTransport:
         limit_bytes: int,
     ) -> Iterator[HTTPResponse]:
         deadline = time.monotonic() + timeout_seconds
-        # Imported here: these take 20 ms, which programs without uploads should not have to wait.
-        with _import_lock.hold():
-            from http.client import HTTPConnection, HTTPSConnection
+        self.prepare()
+        from http.client import HTTPConnection, HTTPSConnection
 
-            from deniable._transport.connection import (
-                MAX_HEAD_BYTES,
-                DeadlineStream,
-                connect,
-                read_final_response,
-            )
-            from deniable._transport.proxy import find_proxy
-
-            codecs.lookup("idna")  # imports modules, which sockets would do with a host's name
+        from deniable._transport.connection import (
+            MAX_HEAD_BYTES,
+            DeadlineStream,
+            connect,
+            read_final_response,
+        )
+        from deniable._transport.proxy import find_proxy
 
         context, proxy = None, None
         if self._tls:

@@ -126,6 +126,17 @@ class ReportSender:
 
         return close
 
+    def prepare(self) -> None:
+        """Imports what the thread is going to need, before it starts.
+
+        Whoever forks without Python's hooks while another thread imports a module leaves the module
+        locked in the child for ever.
+        """
+        self._problems.prepare()
+        self._remote.prepare()
+        with contextlib.suppress(Exception):  # a transport of the host's own need not have it
+            self._transport.prepare()  # type: ignore[attr-defined]
+
     def pace(self, count: int, seconds_left: Callable[[], float]) -> FlushPace:
         """How many of the reports of a flush are to be sent at a time; see `FlushPace`."""
         recent = time.monotonic() < self._answered_at + RECENT_SECONDS

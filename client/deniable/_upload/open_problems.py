@@ -48,6 +48,10 @@ class OpenProblems:
         """Replaces the lock, which a thread of the parent may have held."""
         self._lock = threading.RLock()
 
+    def prepare(self) -> None:
+        """Imports the words for problems."""
+        _table()
+
     def answered(self, status: int, digest: bytes) -> None:
         """Notes the status of an answer that does not acknowledge a report.
 
@@ -120,7 +124,7 @@ class OpenProblems:
 
 
 def _table() -> ModuleType:
-    """The words for problems; imported when there is one."""
+    """The words for problems."""
     with _import_lock.hold():
         from deniable._upload import problems
 

@@ -1,6 +1,6 @@
 """From the status or the exception of an upload to what it means, in words for the developer.
 
-Imported when the first upload fails, and not before: most programs never need it.
+Imported before the first upload, and not with the client: it needs what uploads need.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from deniable._frames import release_frames
+from deniable._platform import uwsgi
 from deniable._status import FlushResult
 from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
 from deniable._upload.delivery import ReportSender
@@ -67,6 +68,10 @@ class Uploader:
         absence_digests: see there. If there are any, the thread stays, and calls `prepare` at least
             every `MAX_WAIT_SECONDS`.
         background: whether there is a thread outside of `flush`.
+
+    Attributes:
+        put_off: whether there was something to do in a process that is only there to be forked;
+            the next `wake` in a worker does it.
     """
 
     def __init__(
@@ -105,6 +110,8 @@ class Uploader:
         self._prepare = prepare
         self._still_agreed = still_agreed
         self._background = background
+        self._told_of_threads = False
+        self.put_off = False
         self.after_fork_in_child()
 
     def after_fork_in_child(self) -> None:
@@ -122,6 +129,11 @@ class Uploader:
         self._flushes_requested = self._flushes_done = 0
         self._flush_until = 0.0
 
+    def prepare(self) -> None:
+        """Imports what the thread is going to need, unless there is none outside of `flush`."""
+        if self._background:
+            self._sender.prepare()
+
     def wake(self, in_seconds: float) -> None:
         """Has the thread look in this many seconds; starts it if there is none.
 
@@ -129,6 +141,13 @@ class Uploader:
         """
         if not self._background:
             return
+        if self._thread is None:
+            if uwsgi.forks_later():
+                self.put_off = True
+                return
+            if self.put_off:
+                self.put_off, in_seconds = False, 0.0
+            self._sender.prepare()
         due = time.monotonic() + in_seconds
         if self._thread is not None and self._wake_at <= due:
             return  # the thread will look earlier, and sees this report then
@@ -151,6 +170,7 @@ class Uploader:
         deadline = time.monotonic() + timeout_seconds
         sent, dropped = self._events.sent, sum(self._events.dropped().values())
         noted, last_error = self._problems.noted, self._events.last_error
+        self._sender.prepare()
         with self._lock:
             self._flushes_requested += 1
             ticket = self._flushes_requested
@@ -224,18 +244,25 @@ class Uploader:
         return thread
 
     def __del__(self) -> None:
-        # The engine is gone by now: the thread, if it waits, wakes up, sees that, and ends.
-        self._ring()
+        # The engine is gone by now: the thread, if it waits, wakes up, sees that, and ends. At the
+        # end of the interpreter the names of this module may be gone, too.
+        try:
+            self._alarm.release()
+        except (AttributeError, RuntimeError):
+            return
 
     def _ring(self) -> None:
-        """Wakes the thread up, or keeps it from waiting. Needs no lock, so `__del__` may call it.
-
-        A finalizer runs in any thread and at any moment, and must not wait for anything.
-        """
+        """Wakes the thread up, or keeps it from waiting. Needs no lock, as `__del__` has none."""
         with contextlib.suppress(RuntimeError):  # it rings already
             self._alarm.release()
 
     def _start(self) -> None:
+        if uwsgi.forks_later():
+            self._events.problem("no_thread", uwsgi.WORKERS_ALONE)
+            return
+        if not self._told_of_threads and uwsgi.stops_threads():
+            self._told_of_threads = True
+            self._events.problem("uwsgi", uwsgi.SWITCH_ON, mistake=True)
         self._alarm = alarm = _new_alarm()  # each thread has its own, and takes no other's
         thread = threading.Thread(
             target=_run,

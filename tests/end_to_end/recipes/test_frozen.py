@@ -1,4 +1,4 @@
-"""A program frozen by PyInstaller: its user reads what was said, and its author audits and tries."""
+"""A program frozen by PyInstaller: its user reads what was said, its author audits and tries."""
 
 from __future__ import annotations
 
