@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
+from deniable_shared.commands.ascii import printable
 from deniable_shared.commands.mistakes import read_file
 from deniable_shared.commands.parser import Parser
 from deniable_shared.commands.text import wrapped
@@ -16,6 +18,7 @@ from deniable_shared.letters import LetterCode, Model, shipped_model
 from deniable_shared.letters.code import MAX_LONGEST
 from deniable_shared.letters.training import fitted
 from deniable_shared.replaced_file import replaced_file
+from deniable_shared.value_lists import lines_of, notices
 
 if TYPE_CHECKING:
     import argparse
@@ -71,6 +74,8 @@ def run(options: argparse.Namespace) -> int:
     if len(examples) < LEAST_EXAMPLES:
         constraint = f"at least {LEAST_EXAMPLES} different ones"
         raise ParameterError("strings of FILE", constraint, len(examples))
+    for notice in notices(value.decode(errors="replace") for value in examples):
+        print(printable(f"Notice: {notice}"), file=sys.stderr)
     answer = _trained(examples, options.out)
     if options.json:
         print(json.dumps(answer, indent=2))
@@ -80,19 +85,20 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _add_examples(file: Path, examples: dict[bytes, float]) -> None:
-    for number, line in enumerate(read_file(file).splitlines(), start=1):
+    try:
+        lines = lines_of(read_file(file))
+    except ParameterError as error:
+        raise ParameterError(str(file), error.constraint, error.value) from None
+    for number, line in enumerate(lines, start=1):
         place = f"{file}:{number}"
-        try:
-            text, _, count = line.decode("utf-8-sig").partition("\t")
-        except UnicodeDecodeError as error:
-            raise ParameterError(place, "UTF-8", line[:40]) from error
+        text, _, count = line.partition("\t")
         if not text.strip():
             continue
         if count and not (count.strip().isascii() and count.strip().isdigit() and int(count) > 0):
             raise ParameterError(
                 place, "a string, or a string, a tab and a count", text[:40] + "\t" + count[:40]
             )
-        value = canonical(text.strip())
+        value = canonical(text)
         examples[value] = examples.get(value, 0) + (int(count) if count else 1)
 
 

@@ -21,7 +21,7 @@ from deniable_shared.commands.plan_registry import (
 from deniable_shared.commands.plan_text import plan_plot, plan_text
 from deniable_shared.commands.plan_together import together_as_json, together_text
 from deniable_shared.commands.text import wrapped
-from deniable_shared.errors import DeniableError
+from deniable_shared.errors import DeniableError, ParameterError
 from deniable_shared.periods import EVERY
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, MOST_DAYS
 from deniable_shared.planning.one_metric import plan_one_metric
@@ -29,6 +29,7 @@ from deniable_shared.planning.plan import plan
 from deniable_shared.registry import DEFAULT_DEVICES, MAX_DEVICES, Registry, load
 from deniable_shared.registry.discovery import MAX_LONGEST
 from deniable_shared.spec import TYPES
+from deniable_shared.value_lists import different, notices, read_list
 
 if TYPE_CHECKING:
     import argparse
@@ -231,16 +232,18 @@ def _of_file(options: argparse.Namespace, registry: Registry) -> tuple[list[Plan
     return plans, dict.fromkeys(without_expected_devices(options.file), ASSUMED_IN_FILE)
 
 
-def _texts(options: argparse.Namespace, *, discovers: bool) -> list[str]:
+def _texts(options: argparse.Namespace, *, discovers: bool) -> Sequence[str]:
     """The examples of the command line and of its file, each once; at most `MAX_TEXTS`."""
     texts = list(options.texts or ())
     if options.examples is not None:
         try:
-            texts += options.examples.read_text(encoding="utf-8").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
+            texts += read_list(options.examples.read_bytes())
+        except (OSError, ParameterError) as error:
             why = getattr(error, "strerror", None) or error
             raise FileProblemError(options.examples, f"cannot be read: {why}") from None
-    distinct = [text for text in dict.fromkeys(texts) if text]
+    distinct = different(text for text in texts if text)
+    for notice in notices(distinct):
+        print(printable(f"Notice: examples: {notice}"), file=sys.stderr)
     if len(distinct) > MAX_TEXTS:
         raise DeniableError(f"examples must be at most {MAX_TEXTS:,}, got {len(distinct):,}")
     if distinct and not discovers:

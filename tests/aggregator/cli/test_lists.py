@@ -42,7 +42,8 @@ def test_values_come_from_files_standard_input_and_lists_each_value_once(tmp_pat
     path.write_bytes("\ufeffDE\r\n\r\nwhite space \r\nDE\r\n".encode())
     result = read("--candidates", str(path), "--candidates", "list:countries", "--candidates", "-",
                   stdin="DE\nnowhere\n")  # fmt: skip
-    found = json.loads(result.output)
+    found = json.loads(result.stdout)
+    assert "Notice: --candidates: 1 value with white space at an end, such as" in result.stderr
     assert found[:3] == ["DE", "white space ", "AD"]
     assert found[-1] == "nowhere"
     assert len(found) == len(lists.load("countries")) + 2

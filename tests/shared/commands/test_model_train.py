@@ -73,7 +73,10 @@ def test_counts_say_how_often_a_string_comes(tmp_path):
     [
         (b"", "strings of FILE must be at least 50 different ones, got 0"),
         (b"one\ntwo\n", "strings of FILE must be at least 50 different ones, got 2"),
-        (b"one\ncaf\xe9\n", r"routes.txt:2 must be UTF-8, got b'caf\xe9'"),
+        (
+            b"one\ncaf\xe9\n",
+            "routes.txt must be UTF-8 text; save the file as UTF-8, got 'byte 0xe9 in line 2'",
+        ),
         (
             b"one\tmany\n",
             r"routes.txt:1 must be a string, or a string, a tab and a count, got 'one\tmany'",

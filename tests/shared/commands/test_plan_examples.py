@@ -18,7 +18,7 @@ def run(*options):
 
 
 def examples_of(*options):
-    (plan,) = json.loads(run(*options, "--json").output)["plans"]
+    (plan,) = json.loads(run(*options, "--json").stdout)["plans"]
     return {example["text"]: example for example in plan["examples"]}
 
 
@@ -108,9 +108,10 @@ def test_a_file_of_examples_is_read_line_by_line_and_any_character_is_shown(tmp_
     file = tmp_path / "examples.txt"
     file.write_text("the\n\n天气预报\nred\x1b[31m\nthe\n", encoding="utf-8")
     assert list(examples_of(*DISCOVERING, "--examples", file)) == ["the", "天气预报", "red\x1b[31m"]
-    output = run(*DISCOVERING, "--examples", file).output
-    assert "\x1b" not in output
-    assert "red<U+001B>" in output
+    done = run(*DISCOVERING, "--examples", file)
+    assert "\x1b" not in done.output
+    assert "red<U+001B>" in done.stdout
+    assert "1 value with control or invisible characters, such as 'red<U+001B>" in done.stderr
     missing = run(*DISCOVERING, "--examples", tmp_path / "none.txt")
     assert missing.exit_code != 0
     assert "none.txt: cannot be read: No such file or directory\n" in missing.output

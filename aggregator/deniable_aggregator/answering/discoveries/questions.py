@@ -31,6 +31,7 @@ from deniable_aggregator.keeping.store import NewDiscovery, StoredDiscovery, Sto
 from deniable_shared import __version__
 from deniable_shared.characters import without_refused
 from deniable_shared.errors import ParameterError
+from deniable_shared.value_lists import read_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -46,8 +47,8 @@ _UNSEEN: Final = re.compile("[\u200c\u200d\ufe00-\ufe0f\U000e0020-\U000e007f\U00
 """Joiners, variation selectors and tags: allowed in texts, and not seen in most."""
 
 
-def read_deny_list(path: str) -> list[str]:
-    """The lines of a deny list, without those that are empty or begin with #.
+def read_deny_list(path: str) -> Sequence[str]:
+    """The lines of a deny list.
 
     Args:
         path: of a UTF-8 file; empty for no list.
@@ -56,13 +57,11 @@ def read_deny_list(path: str) -> list[str]:
         ParameterError: if it cannot be read.
     """
     if not path:
-        return []
+        return ()
     try:
-        text = Path(path).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
+        return read_list(Path(path).read_bytes())
+    except (OSError, ParameterError) as error:
         raise ParameterError("deny_list", "a UTF-8 file that can be read", path) from error
-    lines = (line.strip() for line in text.splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
 
 
 class DenyList:
@@ -241,7 +240,7 @@ class DiscoveryAsker:
         entries = self._reader.asked_metric(application, name).entries
         return max(each.registration.minimum_devices or 0 for each in entries)
 
-    def deny_list(self) -> list[str]:
+    def deny_list(self) -> Sequence[str]:
         """The lines of the server's deny list.
 
         Raises:

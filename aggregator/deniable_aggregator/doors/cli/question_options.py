@@ -21,7 +21,6 @@ from msgspec import Struct
 from deniable_aggregator.answers import lists
 from deniable_aggregator.answers.dates import DayRange
 from deniable_aggregator.answers.fields import Field, fields_of, in_order
-from deniable_aggregator.answers.lists.reading import read_values as read_text
 from deniable_aggregator.asking.credentials import AskingError
 from deniable_aggregator.asking.questions import SAVED_LIST, Question
 from deniable_aggregator.doors.cli import value_completion
@@ -45,6 +44,7 @@ from deniable_shared.characters import visible
 from deniable_shared.commands.mistakes import FileProblemError
 from deniable_shared.errors import ParameterError
 from deniable_shared.nearest import did_you_mean
+from deniable_shared.value_lists import different, notices, read_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -90,7 +90,7 @@ def read_values(given: str, ask_saved: Callable[[str], Sequence[str]]) -> tuple[
     piped = given == "-"
     shown = "standard input" if piped else visible(given)
     try:
-        found = read_text(sys.stdin.buffer.read() if piped else Path(given).read_bytes())
+        found = read_list(sys.stdin.buffer.read() if piped else Path(given).read_bytes())
     except ParameterError as error:
         message = f"{shown} must be {error.constraint}, got {error.value}"
         raise click.BadParameter(message) from error
@@ -119,7 +119,10 @@ def values_option(name: str, help_text: str) -> Callable[[Any], Any]:
             return source.ask(SAVED_LIST.of(list_name)).values
 
         every = (read_values(each, ask_saved) for each in given)
-        return tuple(dict.fromkeys(itertools.chain.from_iterable(every)))
+        values = different(itertools.chain.from_iterable(every))
+        for notice in notices(values):
+            click.echo(f"Notice: {name}: {notice}", err=True)
+        return values
 
     return click.option(
         name,

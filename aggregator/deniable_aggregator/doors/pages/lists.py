@@ -10,7 +10,6 @@ from flask import Blueprint, Response, request
 
 from deniable_aggregator.answers import lists as shipped
 from deniable_aggregator.answers.dates import epoch_of
-from deniable_aggregator.answers.lists.reading import read_values
 from deniable_aggregator.asking.questions import SAVED_LIST
 from deniable_aggregator.doors.pages.rendering import address, go_to, here, page
 from deniable_aggregator.doors.pages.visit import current_visit
@@ -18,6 +17,7 @@ from deniable_aggregator.keeping.lists_and_annotations import NoSuchListError, S
 from deniable_aggregator.telling.wording import counted
 from deniable_shared.characters import visible
 from deniable_shared.errors import ParameterError
+from deniable_shared.value_lists import notices, read_list
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,6 +117,7 @@ class OneListView:
         count: how many values it has.
         values: the first of them.
         left_out: what is said of the others; empty if all are shown.
+        notices: what looks as if a program had mangled it.
         file: the address of a text file of all.
         delete: where the form that deletes it is sent.
     """
@@ -126,6 +127,7 @@ class OneListView:
     count: str
     values: Sequence[str]
     left_out: str
+    notices: Sequence[str]
     file: str
     delete: str
 
@@ -142,6 +144,7 @@ def one_list_view(found: SavedList) -> OneListView:
         given=f"saved:{found.name}",
         count=counted(len(found.values), "value"),
         values=found.values[:MOST_SHOWN],
+        notices=notices(found.values),
         left_out=f"{counted(more, 'more value')}: the file has all." if more > 0 else "",
         file=address("lists", f"{found.name}.txt"),
         delete=address("lists", found.name, "delete"),
@@ -201,7 +204,7 @@ class _Lists:
             self._keeper.save(
                 visit.application,
                 name,
-                (*read_values(typed), *read_values(content)),
+                (*read_list(typed), *read_list(content)),
                 today=epoch_of(visit.today),
                 actor=visit.key.id,
             )

@@ -48,11 +48,14 @@ def test_a_prefix_is_denied_if_a_denied_string_begins_with_it(line, prefix, deni
     assert DenyList([line]).denies(prefix, whole=False) is denied
 
 
-def test_a_file_has_a_line_each_and_comments(tmp_path):
+def test_a_file_has_a_line_each(tmp_path):
+    """No line is a comment: a string may begin with any character."""
     file = tmp_path / "deny.txt"
-    file.write_text("# rude words\n\n rude \n*bad*\n", encoding="utf-8")
-    assert read_deny_list(str(file)) == ["rude", "*bad*"]
-    assert read_deny_list("") == []
+    file.write_bytes("\ufeffsecret\r\n\n rude \n#rude\n*bad*\ncafe\u0301\n".encode())
+    denied = DenyList(read_deny_list(str(file)))
+    for text in ("secret", "rude", "#rude", "so bad!", "caf\u00e9"):
+        assert denied.denies(text, whole=True)
+    assert list(read_deny_list("")) == []
     file.write_bytes(b"\xff")
     for path in (file, tmp_path / "absent"):
         with pytest.raises(ParameterError, match="deny_list must be a UTF-8 file"):

@@ -101,3 +101,9 @@ def test_nobody_else_can_send_the_form(service):
         form = {"name": "stolen", "values": "a", **more}
         assert service.http.post("/lists", data=form, headers=headers).status_code in (400, 403)
     assert "stolen" not in service.http.get("/lists").text
+
+
+def test_what_looks_mangled_in_a_list_is_pointed_out(service):
+    post(service, name="quoted", values='"a"\r\n"b"\r\nc')
+    page = service.http.get("/lists/quoted").text
+    assert "2 values in quotes, such as" in page

@@ -135,3 +135,11 @@ def test_a_form_cannot_send_a_visitor_elsewhere(found):
         assert answer.status_code == 303
         assert answer.location.startswith("/metric/code")
         assert "Set-Cookie: a" not in str(answer.headers)
+
+
+def test_values_that_look_mangled_are_pointed_out_and_asked_for_as_they_stand(service):
+    page = words(
+        service.http.get(f"/metric/emoji?{DAYS}&values=cafe%CC%81%0Acaf%C3%A9%0Adark%20").text
+    )
+    assert "1 value with white space at an end, such as 'dark '" in page
+    assert "Values to look for: 2 values" in page

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers import lists as shipped
-from deniable_aggregator.answers.lists.reading import read_values as values_of_text
 from deniable_aggregator.answers.questions import ValueLists
 from deniable_aggregator.asking.credentials import AskingError
 from deniable_aggregator.asking.questions import (
@@ -23,6 +22,7 @@ from deniable_aggregator.telling.lines import missing_strings
 from deniable_aggregator.telling.tell import tell
 from deniable_aggregator.telling.wording import counted, days_between, listed
 from deniable_shared.characters import visible
+from deniable_shared.value_lists import notices, read_list
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -102,7 +102,7 @@ class ChosenValues:
     @property
     def lines(self) -> list[str]:
         """The typed values."""
-        return [line.strip() for line in values_of_text(self.typed) if line.strip()]
+        return [*read_list(self.typed)]
 
     @property
     def words(self) -> str:
@@ -207,8 +207,9 @@ def read_values(
             values.update(dict.fromkeys(_values(name, source, found)))
         except AskingError as error:
             problems.append(str(error))
-    values.update(dict.fromkeys(line.strip() for line in values_of_text(typed)))
-    values.pop("", None)
+    of_text = read_list(typed)
+    values.update(dict.fromkeys(of_text))
+    problems += notices(of_text)
     lists = ValueLists(candidates=tuple(values)) if values else ValueLists()
     return ChosenValues(lists=lists, names=names, typed=typed, problems=tuple(problems))
 
