@@ -42,6 +42,7 @@ def default_directory(application: str) -> Path:
 def applications_with_directories() -> list[str]:
     """The names of the applications of this user that have a default directory, sorted."""
     try:
-        return sorted(each.name for each in (state_folder() / FOLDER).iterdir())
+        names = (each.name for each in (state_folder() / FOLDER).iterdir())
+        return sorted(name for name in names if re.fullmatch(NAME, name))
     except (OSError, RuntimeError):
         return []

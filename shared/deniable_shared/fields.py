@@ -97,10 +97,18 @@ class TableReader:
                 isinstance(v, list)
                 and len(v) <= MAX_VALUES
                 and all(isinstance(item, str) and 0 < len(item) <= MAX_TEXT for item in v)
-                and len(set(v)) == len(v)
             ),
             default,
         )
+        listed = set(values or ())
+        twice = listed and len(listed) < len(values)
+        for value in sorted(listed if twice else ()):
+            places = [str(at) for at, each in enumerate(values, 1) if each == value]
+            if len(places) > 1:
+                hint = f" It is entry {' and '.join(places)} of the list."
+                self.add_problem(name, "a list of different strings", value, hint)
+        if twice:
+            return None
         visible = [self._is_visible(name, item) for item in values or ()]
         return None if values is None or not all(visible) else tuple(values)
 
@@ -161,9 +169,15 @@ class TableReader:
         )
         return value
 
-    def table(self, name: str) -> TableReader:
-        """A table inside this one; its absence is a problem."""
-        value = self.read(name, f"a table [{name}]", lambda v: isinstance(v, dict))
+    def table(self, name: str, fields: str = "") -> TableReader:
+        """A table inside this one; its absence is a problem.
+
+        Args:
+            name: of the table.
+            fields: what is in it, as an example; empty if that differs.
+        """
+        constraint = f"a table [{name}]{fields and f' with {fields}'}"
+        value = self.read(name, constraint, lambda v: isinstance(v, dict))
         return TableReader(value, f"{self._where}{name}.", [] if value is None else self._problems)
 
     def optional_table(self, name: str) -> TableReader | None:

@@ -65,6 +65,7 @@ How to read it:
   probability may exceed what epsilon allows.
 
 Examples:
+  deniable show
   deniable show --application flightdeck
   deniable show --directory /var/lib/flightdeck/telemetry
 """
@@ -83,14 +84,15 @@ def parser() -> Parser:
     made = Parser(
         "deniable show",
         f"{_ABOUT}\n{_EXPLAINED}",
-        arguments="(--application NAME | --directory DIR)",
+        arguments="[--application NAME | --directory DIR]",
     )
     made.add_argument(
         "--application",
         dest="directory",
         type=_directory_of,
         metavar="NAME",
-        help="Which application, if it keeps its answers where Deniable suggests.",
+        help="Which application, if it keeps its answers where Deniable suggests. Default: the "
+        "only one that does.",
     )
     made.add_argument(
         "--directory",
@@ -109,7 +111,7 @@ def run(options: argparse.Namespace) -> int:
         The exit status: 0, or 1 if there is nothing to show or something could not be read.
     """
     if options.directory is None:
-        parser().error(f"--application or --directory is missing.{_suggestion()}")
+        options.directory = _only_directory()
     shown = disclosure(options.directory)
     if shown.problem in (NO_DIRECTORY, NOTHING) and not options.json:
         hint = _WHERE if shown.problem == NO_DIRECTORY else _WHY_NOTHING
@@ -130,9 +132,14 @@ def _directory_of(application: str) -> Path:
     raise argparse.ArgumentTypeError(problem)
 
 
-def _suggestion() -> str:
-    names = _printable(", ".join(applications_with_directories()))
-    return f" Applications that keep their answers where Deniable suggests: {names}." * bool(names)
+def _only_directory() -> Path:
+    """The directory of the only application that keeps its answers where Deniable suggests."""
+    names = applications_with_directories()
+    if len(names) != 1:
+        hint = f" Applications that keep their answers where Deniable suggests: {', '.join(names)}."
+        hint = _printable(hint) * bool(names)
+        parser().error(f"--application or --directory is missing.{hint}")
+    return default_directory(names[0])
 
 
 def _as_json(shown: Disclosure) -> str:

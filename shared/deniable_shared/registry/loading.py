@@ -172,7 +172,7 @@ def parse(
     top = TableReader(data, f"{name}: ", problems)
     if top.read("registry", "the number 1", lambda value: type(value) is int and value == VERSION):
         application = top.text("application", NAME) or ""
-        budget = _budget(top.table("budget"))
+        budget = _budget(top.table("budget", "epsilon_per_day = 4.0 and epsilon_lifetime = 400.0"))
         remote_key = _remote_key(top) if "remote" in data else None
         ignore = read_ignored(top, METRIC_CODES + REGISTRY_CODES)
         carried = top.read(MODELS, "a table", lambda value: isinstance(value, dict), default=None)

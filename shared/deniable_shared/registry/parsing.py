@@ -53,6 +53,9 @@ def parse_values(
     complete = table.read("complete", "true", lambda value: value is True, default=None)
     if catch_all and complete:
         table.add_problem("complete", "left out: other takes all other values", complete)
+    if catch_all and values and hashing.normalize(catch_all) in map(hashing.normalize, values):
+        constraint = "none of values: a device that holds it could not be told from all others"
+        table.add_problem("other", constraint, catch_all)
     unstated = catch_all == "" and absent is None and not complete
     if values is not None and unstated:
         table.add_problem("other", "given, or complete = true if there are no other values", None)

@@ -25,7 +25,7 @@ epsilon = 0.5
 WEEKLY = """
 [metrics.weekly]
 type = "category"
-values = ["a", "b", "c", "d", "e", "f", "g", "h"]
+values = ["a", "b", "c", "d", "e", "f", "g"]
 other = "h"
 absent = "a"
 epsilon = 1.0
@@ -40,7 +40,7 @@ every = "once"
 REMEMBERED = """
 [metrics.remembered]
 type = "category"
-values = ["a", "b", "c"]
+values = ["a", "b"]
 other = "c"
 epsilon = 1.0
 repeat = "memoize"

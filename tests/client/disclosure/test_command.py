@@ -47,6 +47,35 @@ def test_the_same_for_programs(directory, capsys):
     assert shown["reports"][2]["likelihoods"][0]["if_true"] == pytest.approx(0.731058, abs=1e-6)
 
 
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Where the applications of this user keep their answers."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "deniable"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the folder is another elsewhere")
+@pytest.mark.usefixtures("used")
+def test_the_only_application_needs_no_name(folder, directory, capsys):
+    folder.mkdir(parents=True)
+    directory.rename(folder / "flightdeck")
+    (folder / ".DS_Store").touch()
+    status, page, _ = run(capsys)
+    assert status == 0
+    assert page.startswith("What this device has said to flightdeck\n")
+    (folder / "other").mkdir()
+    status, page, error = run(capsys)
+    assert (status, page) == (2, "")
+    assert "suggests: flightdeck, other." in error
+
+
+@pytest.mark.usefixtures("folder")
+def test_without_any_application_a_directory_is_asked_for(capsys):
+    status, _, error = run(capsys)
+    assert status == 2
+    assert "--application or --directory is missing.\n" in error
+
+
 def test_a_missing_directory_is_answered_with_what_to_do(tmp_path, capsys):
     status, page, error = run(capsys, "--directory", tmp_path / "none")
     assert (status, page) == (1, "")

@@ -21,7 +21,7 @@ type = "boolean"
 epsilon = 1.0
 [metrics.weekly]
 type = "category"
-values = ["a", "b", "c"]
+values = ["a", "b"]
 other = "c"
 epsilon = 1.0
 every = "week"
@@ -31,7 +31,7 @@ epsilon = 1.0
 every = "once"
 [metrics.remembered]
 type = "category"
-values = ["a", "b", "c"]
+values = ["a", "b"]
 other = "c"
 epsilon = 1.0
 repeat = "memoize"

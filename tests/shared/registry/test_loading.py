@@ -109,9 +109,31 @@ def test_the_attributes_of_a_record_are_read_in_their_order():
     assert late == Attribute("late", "boolean")
 
 
-def test_a_catch_all_that_is_already_listed_is_not_added_again():
-    text = with_metric('type = "category"\nvalues = ["a", "rest"]\nother = "rest"\nepsilon = 1')
-    assert registry.parse(text).metrics["m"].spec.values == ("a", "rest")
+@pytest.mark.parametrize("other", ["r\u00e9st", "re\u0301st"])
+def test_a_catch_all_is_none_of_the_listed_values(other):
+    """Whoever holds the listed one would be counted with all others, without a word."""
+    fields = f'type = "category"\nvalues = ["a", "r\u00e9st"]\nother = "{other}"\nepsilon = 1'
+    with pytest.raises(RegistryError, match="other must be none of values"):
+        registry.parse(with_metric(fields))
+
+
+def test_each_value_that_is_listed_twice_is_named_with_its_places():
+    fields = (
+        'type = "category"\nvalues = ["a", "b", "a", "c", "b", "a"]\ncomplete = true\nepsilon = 1'
+    )
+    with pytest.raises(RegistryError) as raised:
+        registry.parse(with_metric(fields))
+    assert [problem.partition("got ")[2] for problem in raised.value.problems] == [
+        "'a'. It is entry 1 and 3 and 6 of the list.",
+        "'b'. It is entry 2 and 5 of the list.",
+    ]
+
+
+def test_a_missing_budget_is_answered_with_what_it_looks_like():
+    with pytest.raises(RegistryError, match="with epsilon_per_day = "):
+        registry.parse(
+            'registry = 1\napplication = "a"\n[metrics.m]\ntype = "boolean"\nepsilon = 1'
+        )
 
 
 @pytest.mark.parametrize(
@@ -188,7 +210,7 @@ def test_a_catch_all_that_is_already_listed_is_not_added_again():
         ),
         (
             'type = "category"\nepsilon = 1\nvalues = ["a", "a"]\ncomplete = true',
-            "values must be a list of at most 1024 different, non-empty strings, got ['a', 'a']",
+            "values must be a list of different strings, got 'a'. It is entry 1 and 2 of the list.",
         ),
         (
             'type = "category"\nepsilon = 1\nvalues = ["a", ""]\ncomplete = true',
