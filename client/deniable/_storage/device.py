@@ -7,6 +7,7 @@ import os
 import sqlite3
 import time
 
+from deniable._platform.remedies import remedy
 from deniable._storage import sqlite
 from deniable._storage.directory import BusyError, StorageError, claim_directory, make_private
 from deniable._storage.files import (
@@ -316,8 +317,8 @@ class DeviceStorage(DeviceFiles):
         self._close_files()
         own = isinstance(error, (StorageError, LedgerError))
         problem = str(error) if own else describe_error(error)
-        if isinstance(error, OSError):
-            problem += ": let the directory be one that this user can write to"
+        if (order := remedy(error)) is not None:
+            problem += f": {order}"
         self._last_failure = StorageError(problem)
         self._retry_at = time.monotonic() + REOPEN_SECONDS
         self._events.problem("storage_unavailable", str(self._last_failure))
