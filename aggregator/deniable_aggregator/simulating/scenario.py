@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_aggregator.simulating.draws import Population
 from deniable_aggregator.simulating.laws import FLAGS
-from deniable_aggregator.simulating.population import Deployment, Forgery, Late
+from deniable_aggregator.simulating.population import DAYS_PER_WEEK, Deployment, Forgery, Late
 from deniable_aggregator.simulating.priors import priors_of, reporting_of, stated_priors
 from deniable_shared.errors import DomainError, ParameterError
 from deniable_shared.nearest import did_you_mean
@@ -48,7 +48,7 @@ class Scenario:
         weekend_volume: reports of a Saturday or Sunday, relative to another day.
         keys: the share of the devices with each build, by its write key.
         change_points: how much changes, see `laws.changed`; 0 for nothing.
-        change_on: from which day on; None for after three quarters of the days.
+        change_on: from which day on; None for the last quarter, in whole weeks.
         outage: a day whose reports are all lost; None for no day.
         late: the part of the reports that come two days late.
         forged: a metric and the value that is forged, such as "theme=dark"; None for no forger.
@@ -166,7 +166,9 @@ def _change(deployment: Deployment, scenario: Scenario) -> int | None:
         return None
     day = _day(deployment, "change_on", scenario.change_on)
     if day is None:
-        day = 3 * deployment.days // 4
+        quarter = deployment.days // 4 // DAYS_PER_WEEK * DAYS_PER_WEEK
+        last = max(DAYS_PER_WEEK, quarter)
+        day = deployment.days - last if deployment.days > last else deployment.days // 2
     elif day == 0:
         raise ParameterError("change_on", "after the first day", str(scenario.change_on))
     return day or None

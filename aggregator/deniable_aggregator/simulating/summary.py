@@ -18,6 +18,7 @@ from deniable_aggregator.simulating.beside import (
     table_beside_truth,
 )
 from deniable_aggregator.simulating.draws import Selection
+from deniable_aggregator.simulating.population import DAYS_PER_WEEK
 from deniable_aggregator.telling.cautions import counted_line, health_in_words
 from deniable_aggregator.telling.changes import change_finding
 from deniable_aggregator.telling.numbers import named
@@ -61,6 +62,7 @@ class Shown:
         clipped: of numbers, the part that lies outside of the range.
         others: how many reports the answer is of that were not simulated now.
         problem: why there is no answer; empty if there is one.
+        not_compared: why something changes and there is no `change`; else empty.
     """
 
     metric: Metric
@@ -74,6 +76,7 @@ class Shown:
     clipped: float
     others: int = 0
     problem: str = ""
+    not_compared: str = ""
 
     @property
     def name(self) -> str:
@@ -113,6 +116,8 @@ class Shown:
             yield f"{part} of devices hold a number outside of the range: it is clipped."
         if self.change is not None:
             yield from _change_in_words(self.change, self.changes)
+        elif self.not_compared:
+            yield as_sentence(f"Before and after the change: {self.not_compared}")
 
     def data(self) -> dict[str, Any]:
         """The same for programs."""
@@ -188,12 +193,13 @@ class _Asking:
                 self._metric, None, (), None, (), noticed, prior, held, clipped, problem=str(error)
             )
         rows = beside(answer, self._numbers(answer), self._truth, selection)
-        change = self._change(selection.without)
+        change, not_compared = self._change(selection.without)
         changes = [] if change is None else self._beside_change(change, selection)
         others = answer.head.reports - self._truth.recorded.reports(self._name, selection)
         return Shown(
-            self._metric, answer, rows, change, changes, noticed, prior, held, clipped, others
-        )
+            self._metric, answer, rows, change, changes, noticed, prior, held, clipped, others,
+            not_compared=not_compared,
+        )  # fmt: skip
 
     def _numbers(self, answer: Answer) -> list[Measured]:
         if answer.head.kind == "strings":
@@ -206,26 +212,32 @@ class _Asking:
         query = EstimateQuery(without_key=without)
         return self._source.ask(ESTIMATE.of(self._name), query, self._lists)
 
-    def _change(self, without: tuple[str, ...]) -> Answer | None:
-        """The days before the change against those after it."""
-        change, deployment = self._deployment.change, self._deployment
-        if change is None or self._metric.spec.letters is not None:
-            return None
-        date = deployment.date_of
+    def _change(self, without: tuple[str, ...]) -> tuple[Answer | None, str]:
+        """Whole weeks before the change against whole weeks after it; or why there is no answer."""
+        if self._deployment.change is None or self._metric.spec.letters is not None:
+            return None, ""
+        before, after = self._compared()
+        if min(len(before), len(after)) < DAYS_PER_WEEK:
+            return None, "not compared, as there is no whole week on each side; simulate more days"
+        date = self._deployment.date_of
         query = ChangeQuery(
-            before=f"{date(0)}..{date(change - 1)}",
-            after=f"{date(change)}..{date(deployment.last)}",
+            before=f"{date(before[0])}..{date(before[-1])}",
+            after=f"{date(after[0])}..{date(after[-1])}",
             without_key=without,
         )
         try:
-            return self._source.ask(CHANGE.of(self._name), query, self._lists)
-        except AskingError:
-            return None
+            return self._source.ask(CHANGE.of(self._name), query, self._lists), ""
+        except AskingError as error:
+            return None, f"not compared: {error}"
+
+    def _compared(self) -> tuple[range, range]:
+        """The whole weeks next to the change, on either side."""
+        first, end = self._deployment.change or 0, self._deployment.days
+        before, after = (days // DAYS_PER_WEEK * DAYS_PER_WEEK for days in (first, end - first))
+        return range(first - before, first), range(first, first + after)
 
     def _beside_change(self, change: Answer, selection: Selection) -> list[Beside]:
-        first = self._deployment.change or 0
-        before = selection._replace(days=(0, first - 1))
-        after = selection._replace(days=(first, self._deployment.last))
+        before, after = (selection._replace(days=(days[0], days[-1])) for days in self._compared())
         found = []
         for number in change.of("difference in share", "difference in mean"):
             if number.low is None:

@@ -125,8 +125,6 @@ SAME = [
     f"theme/estimate?{JULY_AND_AUGUST}",
     "theme/series?by=month",
     f"theme/series?by=month&{JULY_AND_AUGUST}",
-    "theme/change?before=2024-07-01..2024-07-31&after=2024-08-01..2024-08-31",
-    "theme/change?before=2024-08-01..2024-08-31&after=2024-09-20..2024-10-01",
     "theme/estimate?since=2024-09-05&until=2024-09-14",
 ]
 
@@ -166,6 +164,20 @@ def test_answers_at_the_grain_of_the_periods_stay_as_they_were(store):
         assert comparable(path, ask(path)) == comparable(path, before[path]), path
     after = ask(f"emoji/estimate?{JULY_AND_AUGUST}", **strings)
     assert comparable("emoji", after) == comparable("emoji", before_emoji)
+
+
+@pytest.mark.one_store
+def test_weekdays_that_are_no_longer_kept_apart_are_said_to_be_unknown(store):
+    """Months are not the same weekdays: these are matched as long as days are apart."""
+    ask, months = Asked(store), "before=2024-07-01..2024-07-31&after=2024-08-01..2024-08-31"
+    maintain(store, roll_up_days=None)
+    _, before = ask(f"theme/change?{months}")
+    maintain(store)
+    _, after = ask(f"theme/change?{months}")
+    for answer, code in ((before, "weekdays_matched"), (after, "weekdays_unknown")):
+        (notice,) = [each for each in answer["notices"] if each["code"].startswith("weekdays_")]
+        assert notice["code"] == code
+    assert "not kept apart before 2024-09-01" in notice["message"]
 
 
 @pytest.mark.parametrize("days", ["since=2024-08-01&until=2024-08-31", "since=2024-09-01"])

@@ -15,7 +15,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from deniable_aggregator.answering.rolled_slices import read_rolled
 
@@ -292,9 +292,9 @@ def _one_day(
     error = np.sqrt(1 + 1 / observations)
     expected = np.exp(centre)
     with np.errstate(divide="ignore", invalid="ignore"):
-        by_past = stats.t.sf((log - centre) / (spread * error), freedom)
+        by_past = special.stdtr(freedom, (centre - log) / (spread * error))
     roots = 2 * (np.sqrt(np.exp(log) + 3 / 8) - np.sqrt(expected + 3 / 8))
-    by_chance = stats.norm.sf(roots / error)
+    by_chance = special.ndtr(-roots / error)
     enough = (days >= LEAST_PAST) & ~np.isnan(log)
     p = np.where(enough, np.fmax(by_past, by_chance), 1.0)
     return p, np.where(enough, expected, np.inf)

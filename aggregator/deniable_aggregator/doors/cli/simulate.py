@@ -123,7 +123,7 @@ def _percent_option(
     help="By how much the second most common value of each metric becomes more common, in points; "
     "numbers by so many percent; 0 for no change.",
 )
-@_day_option("--change-on", "The day of the change; after three quarters if left out.")
+@_day_option("--change-on", "The day of the change; if left out, the last quarter begins with it.")
 @_percent_option("--late", 0, 100, 5.0, "How many reports come two days late.")
 @_day_option("--outage", "A day whose reports are all lost.")
 @click.option(
