@@ -40,6 +40,8 @@ _ROOM: Final = tuple(name for name in EVERYWHERE if name != "terminal, narrow")
 _NO_ROOM: Final = "a narrow terminal has no room for minor columns"
 _ONE_ESTIMATE: Final = "a picture shows one estimate of a value"
 _ROBUST: Final = r"[Rr]obust check of dark: 39 to 44%"
+_RANKED: Final = ("terminal, wide", "page", *REPORTS, "notebook")
+_NO_RANK: Final = "a sentence has it where it matters, if a table has no room; a picture has shares"
 _ASKED: Final = tuple(name for name in EVERYWHERE if name not in REPORTS)
 
 FIELDS: Final = {
@@ -77,6 +79,8 @@ FIELDS: Final = {
     "possible_high": Field(
         r"(?<![\d-])31(\.1\d*)?%? to (53|52\.3|52\.23)%", "estimate", beside=True
     ),
+    "rank_first": Field(r"(?<![\d-])1 to 2\b", "estimate", _RANKED, _NO_RANK, beside=True),
+    "rank_last": Field(r"(?<![\d-])1 to 2\b", "estimate", _RANKED, _NO_RANK, beside=True),
     "before": Field(r"\b40(\.0)?%", "change"),
     "after": Field(r"\b56(\.\d)?%", "change"),
     "all_days": Field(r"\+19", "change"),

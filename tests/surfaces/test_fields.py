@@ -31,7 +31,7 @@ def estimate():
     """Shares of which one has all fields; no two of its numbers are alike."""
     full = answers.share(
         "dark", 0.4223, 0.4321, 0.4419, reports=12_345, versions=("a" * 64,),
-        possible_low=0.3111, possible_high=0.5222, adjusted=0.3777,
+        possible_low=0.3111, possible_high=0.5222, rank_first=1, rank_last=2, adjusted=0.3777,
         robust=0.4111, robust_error=0.0101, robust_low=0.3911, robust_high=0.4311,
         robust_slices=12,
     )  # fmt: skip

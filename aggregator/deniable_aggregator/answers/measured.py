@@ -103,6 +103,9 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         method: how the interval was made, or the histogram of a bin and a quantile.
         possible_low: the least that the share of all reports can be, where `reports` are fewer.
         possible_high: the most that it can be.
+        rank_first: the first rank, 1 for the largest, that the share can have among all values
+            asked for, or those of its attribute; all ranges hold at once with the answer's level.
+        rank_last: the last rank that it can have.
         adjusted: the post-processed share; no interval belongs to it.
         robust: a second estimate of a share: the median over slices of the reports.
         robust_error: the standard error of that.
@@ -158,6 +161,8 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     method: str | None = None
     possible_low: float | None = None
     possible_high: float | None = None
+    rank_first: int | None = None
+    rank_last: int | None = None
     adjusted: float | None = None
     robust: float | None = None
     robust_error: float | None = None

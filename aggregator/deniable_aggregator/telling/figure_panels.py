@@ -37,8 +37,8 @@ PAIRS_HEADING: Final = "Both of a pair"
 LIFTS_HEADING: Final = "Together more or less often than by chance"
 
 _WHOSE: Final[Mapping[Margin, str]] = {
-    "noise": "the devices that reported",
-    "noise-and-sampling": "the population",
+    "noise": "reports",
+    "noise-and-sampling": "the reports of all devices",
 }
 
 
@@ -67,7 +67,7 @@ def interval_of_number(number: Measured, level: float, limits: Limits | None = N
 
 
 def whose(head: Head) -> str:
-    """Of whom shares and means are, such as "the devices that reported with channel=beta"."""
+    """Of whom shares and means are, such as "reports with channel=beta"."""
     within = f" with {head.segment}" if head.segment else ""
     return f"{_WHOSE[head.margin]}{within}"
 
@@ -118,7 +118,7 @@ def _lifts(lifts: Sequence[Measured], head: Head, most: int) -> Dots:
 
 def strings_panels(answer: Answer, most: int) -> Iterator[Dots]:
     """Whole strings, and apart from them the first letters of longer ones."""
-    axis = "share of the devices that reported"
+    axis = "share of reports"
     more_below = f"{axis}, at least: more may begin so than the upper end allows"
     for heading, words, numbers in (
         ("Whole strings", axis, answer.strings),

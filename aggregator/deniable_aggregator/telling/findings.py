@@ -17,6 +17,7 @@ from deniable_aggregator.telling.numbers import (
     named,
     range_of,
     range_of_all,
+    rank_of,
     size_of,
 )
 from deniable_aggregator.telling.ranges import bound_in_words, number_ends, verb_of
@@ -139,8 +140,15 @@ def contenders(shares: Sequence[Measured]) -> list[Measured]:
     Args:
         shares: the largest estimate first, at least one.
     """
-    least = shares[0].of_all[0]
-    return [number for number in shares if number.of_all[1] >= least]
+    first = shares[0]
+    return [first, *(number for number in shares[1:] if not _surely_larger(first, number))]
+
+
+def _surely_larger(first: Measured, second: Measured) -> bool:
+    """Whether a share is larger than another one, by their ranks; without ranks by their ranges."""
+    if first.rank_last is None or second.rank_first is None:
+        return first.of_all[0] > second.of_all[1]
+    return first.rank_last == 1 or second.rank_first > 1
 
 
 def leaders(shares: Sequence[Measured]) -> str:
@@ -159,13 +167,21 @@ def leaders(shares: Sequence[Measured]) -> str:
         names[0] += " of reports"
         more = [f"{len(level) - MOST_NAMED:,} more"] if level[MOST_NAMED:] else []
         line = f"{listed([*names, *more])} are too close to call"
-    behind = [number for number in shares if number.of_all[1] < first.of_all[0]]
-    next_ones = [_with_range(number) for number in behind[: max(0, MOST_NAMED - len(level))]]
+    behind = [number for number in shares[1:] if number not in level]
+    next_ones = [
+        f"{_with_range(number)}{_place(number)}"
+        for number in behind[: max(0, MOST_NAMED - len(level))]
+    ]
     return f"{line}, then {listed(next_ones)}" if next_ones else line
 
 
 def _with_range(share: Measured, between: str = " with ") -> str:
     return f"{named(share)}{between}{range_of_all(share)}"
+
+
+def _place(share: Measured) -> str:
+    """Between which ranks a share is, where that is not one."""
+    return "" if share.rank_first == share.rank_last else f" (rank {rank_of(share)})"
 
 
 def untold_in_words(shares: Sequence[Measured], *, others: bool) -> str:

@@ -74,6 +74,7 @@ def _of_shares(answer: Answer) -> Iterator[str]:
     yield from _fakes(answer)
     if head.closeness is not None:
         yield f"Closeness: {with_full_stop(head.closeness.meaning)}"
+    yield from _named_meaning(answer, "rank", "Ranks")
     yield from _named_meaning(answer, "combined", "Values together")
     yield from _named_meaning(answer, "robust check", "Robust check")
     yield from _named_meaning(answer, "versions", f"{len(head.versions)} versions")

@@ -39,7 +39,7 @@ RANGES: Final = Passage(
         "it is about the devices that reported; “for noise and sampling” means that it is "
         "about all devices that these are a random sample of.",
         "A value that can't be told from zero may be rare or may not exist; its upper end is "
-        "what is known. Leading values are too close to call where their ranges overlap.",
+        "what is known. Ranks, and what is too close to call, hold for all values at once.",
     ),
 )
 

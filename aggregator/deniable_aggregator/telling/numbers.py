@@ -197,6 +197,19 @@ def range_of_all(number: Measured) -> str:
     return interval_in_words(number.unit, *number.of_all, told=not is_untold(number))
 
 
+def rank_of(number: Measured) -> str:
+    """Between which ranks a share is: "1", "2 to 4"; empty without ranks.
+
+    Args:
+        number: any.
+    """
+    if number.rank_first is None or number.rank_last is None:
+        return ""
+    if number.rank_first == number.rank_last:
+        return f"{number.rank_first:,}"
+    return f"{number.rank_first:,} to {number.rank_last:,}"
+
+
 def possible_range_of(number: Measured) -> str:
     """What a share can be of all reports; empty where that is its own range.
 

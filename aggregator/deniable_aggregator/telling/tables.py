@@ -24,6 +24,7 @@ from deniable_aggregator.telling.numbers import (
     possible_range_of,
     range_ends,
     range_of,
+    rank_of,
 )
 from deniable_aggregator.telling.ranges import range_in_words
 from deniable_aggregator.telling.wording import (
@@ -37,7 +38,7 @@ from deniable_aggregator.telling.wording import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from deniable_aggregator.answers.answer import Answer, Period
+    from deniable_aggregator.answers.answer import Answer, Head, Period
     from deniable_aggregator.answers.common import IntervalNote
     from deniable_aggregator.answers.limits import Limits
     from deniable_aggregator.answers.measured import Measured, Unit
@@ -403,6 +404,7 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
         _Cells(Column(heading=adjusted, minor=True), lambda each: beside(each, each.adjusted)),
         _Cells(Column(heading="of reports", minor=True), of_reports),
         _Cells(Column(heading="possible of all", minor=True), possible_range_of),
+        _Cells(Column(heading=_rank_heading(head), minor=True), rank_of),
         _Cells(Column(heading=told[0], words=True), lambda each: _verdict(each, told)),
         _Cells(Column(heading="p, corrected", minor=True), _p_value),
         _Cells(Column(heading="evidence", words=True), lambda each: each.evidence or ""),
@@ -417,6 +419,12 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
     ]
     always = {columns[0].column, columns[5].column}
     return [each for each in columns if each.column in always or any(map(each.cell, rows))]
+
+
+def _rank_heading(head: Head) -> str:
+    """The heading of ranks, with among how many values; attributes have ranks of their own."""
+    records = any(version.mechanism.get("name") in RECORDS for version in head.versions)
+    return "rank" if records or not head.values_asked else f"rank of {head.values_asked:,}"
 
 
 def _range(number: Measured, limits: Limits | None) -> str:

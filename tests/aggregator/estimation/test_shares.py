@@ -95,7 +95,7 @@ def test_json_says_what_the_numbers_mean():
     assert head["versions"][0]["epsilon"] <= 1
     assert list(numbers(data, "share")[0]) == [
         *("measure", "value", "estimate", "standard_error", "low", "high", "told"),
-        *("shift_if_fake", "method", "adjusted"),
+        *("shift_if_fake", "method", "rank_first", "rank_last", "adjusted"),
     ]
 
 

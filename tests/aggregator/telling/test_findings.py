@@ -53,6 +53,25 @@ def test_values_whose_ranges_overlap_are_too_close_to_call() -> None:
     )
 
 
+def ranked(number: Measured, first: int, last: int) -> Measured:
+    return replace(number, rank_first=first, rank_last=last)
+
+
+def test_nothing_leads_whose_rank_is_not_sure_even_where_ranges_are_apart() -> None:
+    close = share("safari", 0.41, 0.42, 0.43)
+    assert finding(shares(ranked(CHROME, 1, 2), ranked(close, 1, 2))) == (
+        "chrome with 44 to 46% of reports and safari with 41 to 43% are too close to call."
+    )
+
+
+def test_what_follows_the_leader_has_its_ranks_where_they_are_not_sure() -> None:
+    others = [ranked(share(name, 0.20, 0.21, 0.22), 2, 4) for name in ("safari", "edge", "opera")]
+    assert finding(shares(ranked(CHROME, 1, 1), *others)) == (
+        "chrome leads with 44 to 46% of reports, then safari with 20 to 22% (rank 2 to 4) and "
+        "edge with 20 to 22% (rank 2 to 4); 1 more value is above zero."
+    )
+
+
 def test_values_that_cannot_be_told_from_zero_are_said_with_how_large_they_may_be() -> None:
     rows = [share(f"v{n}", -0.01, 0.001, 0.005 + n / 1_000, detected=False) for n in range(7)]
     assert finding(shares(*rows)) == "None of 7 values can be told from zero (each below 1.1%)."

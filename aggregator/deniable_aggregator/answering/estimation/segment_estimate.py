@@ -13,6 +13,7 @@ from deniable_aggregator.answering.estimation.shares import (
     DEVICES,
     FAKES,
     metric_versions,
+    ranks_meaning,
 )
 from deniable_aggregator.answers.common import DetectionNote, IntervalNote, Notice
 from deniable_aggregator.answers.measured import Measured, SegmentCloseness
@@ -46,6 +47,7 @@ class SegmentEstimate:
         low: float64, (items,): lower end of the interval.
         high: float64, (items,): upper end.
         influence: float64, (items,): how far 1% of fake reports could move each share.
+        ranks: int64, (items,), twice: between which ranks each share is; 0 where that is not known.
         detected: bool, (items,): whether there are such devices, by a one-sided test corrected for
             all items.
         known: int64, (items,): over how many reports each is known, of all segments.
@@ -71,6 +73,7 @@ class SegmentEstimate:
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     influence: NDArray[np.float64]
+    ranks: tuple[NDArray[np.int64], NDArray[np.int64]]
     detected: NDArray[np.bool_]
     known: NDArray[np.int64]
     versions: Sequence[VersionIds]
@@ -111,6 +114,7 @@ class SegmentEstimate:
                 "detected values differ from zero, corrected for all that are listed",
             ),
             values_asked=len(self.items),
+            meanings={"rank": ranks_meaning(self.level)} if self.ranks[0].any() else {},
         )
 
     @property
@@ -118,7 +122,7 @@ class SegmentEstimate:
         """What the numbers are, in words."""
         where = "" if self.size is None else f" {self.size.segment}"
         return (
-            f"share of those of {DEVICES[self.margin]} and are in segment{where}; neither clipped "
+            f"share of {DEVICES[self.margin]}, of those in segment{where} alone; neither clipped "
             "nor rescaled"
         )
 
@@ -132,7 +136,7 @@ class SegmentEstimate:
             return []
         columns = (
             self.share, self.standard_error, self.low, self.high, self.influence, self.detected,
-            self.known,
+            self.known, *self.ranks,
         )  # fmt: skip
         rows = zip(self.items, self.versions, *(column.tolist() for column in columns), strict=True)
         return [
@@ -152,7 +156,21 @@ class SegmentEstimate:
                     versions=versions,
                     shift_if_fake=shift if math.isfinite(shift) else None,
                     method="fieller",
+                    rank_first=first or None,
+                    rank_last=last or None,
                 )
-                for item, versions, share, error, low, high, shift, detected, reports in rows
+                for (
+                    item,
+                    versions,
+                    share,
+                    error,
+                    low,
+                    high,
+                    shift,
+                    detected,
+                    reports,
+                    first,
+                    last,
+                ) in rows
             ),
         ]

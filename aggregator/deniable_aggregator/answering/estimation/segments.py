@@ -27,11 +27,14 @@ from deniable_aggregator.counting.statistics.intervals import (
     detect,
     z_for_alpha,
 )
+from deniable_aggregator.counting.statistics.ranks import rank_ranges
 from deniable_aggregator.counting.tallies import nonempty
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
 
     from deniable_aggregator.answering.estimation.segment_parts import (
         SegmentPart,
@@ -108,6 +111,13 @@ def estimate_within_segment(
         ratio_within(values.in_versions(row, moments), margin, z_for_alpha(alpha)) for row in rows
     ]
     possible = [ratio for ratio in ratios if ratio is not None]
+    known = values.combined.reports[rows]
+    at_once = alpha_per_interval("all", level=level, asked=len(rows), shown=len(rows))
+    joint = [
+        ratio_within(values.in_versions(row, moments), margin, z_for_alpha(at_once))
+        for row in rows
+        if len(rows) > 1 and (known == known[0]).all()
+    ]
     if not size.told or len(possible) < len(ratios):
         if not may_be_empty:
             reason = (
@@ -115,7 +125,7 @@ def estimate_within_segment(
                 f"{max(size.estimate or 0.0, 0.0):.1%}, which can't be told from none"
             )
             raise UnanswerableError("segment", segment, reason)
-        rows, possible = [], []
+        rows, possible, joint = [], [], []
     reports = sum(part.part.reports for part in parts)
     matrix = np.array(possible, np.float64).reshape(len(possible), len(Ratio._fields))
     columns = dict(zip(Ratio._fields, matrix.T, strict=True))
@@ -128,6 +138,7 @@ def estimate_within_segment(
         low=columns["low"],
         high=columns["high"],
         influence=columns["influence"],
+        ranks=_ranks(len(rows), joint),
         detected=detect(
             values.combined.scores[rows], false_finds=options.false_finds, alpha=DETECTION_ALPHA
         ),
@@ -184,6 +195,7 @@ def _no_shares(
         low=nothing,
         high=nothing,
         influence=nothing,
+        ranks=(nothing.astype(np.int64), nothing.astype(np.int64)),
         detected=np.zeros(0, bool),
         known=np.zeros(0, np.int64),
         versions=(),
@@ -196,6 +208,15 @@ def _no_shares(
         specs=(),
         notices=(Notice("segment_not_there", "note", message),),
     )
+
+
+def _ranks(size: int, joint: Sequence[Ratio | None]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Between which ranks values are within a segment; 0 where an interval has no ends."""
+    placed = [(ratio.low, ratio.high) for ratio in joint if ratio is not None]
+    if not size or len(placed) < size:
+        return np.zeros(size, np.int64), np.zeros(size, np.int64)
+    low, high = np.array(placed, np.float64).T
+    return rank_ranges(low, high)
 
 
 def _too_small(size: Measured, shares: Sequence[Ratio]) -> Iterator[Notice]:

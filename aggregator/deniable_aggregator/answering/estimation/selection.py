@@ -31,7 +31,9 @@ from deniable_aggregator.counting.statistics.intervals import (
     alpha_per_interval,
     detect,
 )
+from deniable_aggregator.counting.statistics.ranks import rank_ranges
 from deniable_aggregator.counting.statistics.sketches import SketchShares
+from deniable_aggregator.telling.numbers import PAIR
 from deniable_aggregator.telling.wording import shown_value
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import ItemOracle
@@ -206,6 +208,7 @@ def select(
         known=reports,
         versions=combined.versions_of(places),
         possible=(possible.low, possible.high),
+        ranks=_ranks(estimates, chosen, level),
         rest=remainder,
         processed=_postprocess(estimates, method, places, total, remainder),
         combined=total,
@@ -216,6 +219,35 @@ def select(
             *known_in_part(items, reports, combined.total, _BESIDE),
         ),
     )
+
+
+def _ranks(
+    estimates: ItemEstimates, chosen: NDArray[np.int64], level: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Between which ranks the chosen items are, each among the items that can take its place.
+
+    Of attributes these are the values of its own; a flag and pairs have no ranks.
+    """
+    combined, requested = estimates.combined, estimates.wanted
+    first, last = np.zeros(requested.size, np.int64), np.zeros(requested.size, np.int64)
+    groups = [np.arange(requested.size)]
+    if combined.parts[0].spec.type == "attributes":
+        items = [estimates.domain[place] for place in requested.tolist()]
+        single = [at for at, item in enumerate(items) if PAIR not in item]
+        names = {at: items[at].partition("=")[0] for at in single}
+        groups = [
+            np.array([at for at in single if names[at] == name])
+            for name in dict.fromkeys(names.values())
+        ]
+    ranked = sum(group.size for group in groups if group.size > 1)
+    for group in groups:
+        if group.size > 1:
+            places = requested[group]
+            in_part = (combined.reports[places] < combined.total).any()
+            alpha = alpha_per_interval("all", level=level, asked=ranked, shown=ranked)
+            ends = (combined.possible if in_part else combined.limits)(places, alpha)
+            first[group], last[group] = rank_ranges(ends.low, ends.high)
+    return first[chosen], last[chosen]
 
 
 def _lifts(

@@ -42,8 +42,8 @@ FAKES: Final = FakesNote(
 """What `shift_if_fake` beside every estimate is."""
 
 DEVICES: Final[Mapping[Margin, str]] = {
-    "noise": "the devices that reported",
-    "noise-and-sampling": "the population that the devices that reported are a random sample of",
+    "noise": "the reports",
+    "noise-and-sampling": "the reports of a population of which these devices are a random sample",
 }
 """Whose shares an estimate, its errors and its intervals are about, by margin."""
 
@@ -108,6 +108,8 @@ class ShareEstimate:
         known: int64, (items,): over how many reports each share is known, and which it is of.
         versions: over which versions' reports each share is known; None for all.
         possible: float64, (items,), twice: between which ends the share of all reports can lie.
+        ranks: int64, (items,), twice: between which ranks each share is among all items asked for,
+            or among those of its attribute; 0 where it has none.
         rest: the share of all reports of the items together that are known over some of them only;
             None if there are none, or it is not known.
         processed: post-processed shares beside the raw ones, or None.
@@ -137,6 +139,7 @@ class ShareEstimate:
     known: NDArray[np.int64]
     versions: Sequence[VersionIds]
     possible: tuple[NDArray[np.float64], NDArray[np.float64]]
+    ranks: tuple[NDArray[np.int64], NDArray[np.int64]]
     rest: SubsetShare | None = None
     processed: PostprocessedShares | None = None
     combined: SubsetShare | None = None
@@ -167,6 +170,8 @@ class ShareEstimate:
             meanings["versions"] = VERSIONS_NOTE
         if self.processed is not None:
             meanings["postprocess"] = self.processed.meaning
+        if self.ranks[0].any():
+            meanings["rank"] = ranks_meaning(self.level)
         if self.lifts is not None:
             meanings["lift"] = self.lifts[0]
         return replace(
@@ -237,11 +242,13 @@ class ShareEstimate:
                 method="exact" if exact else "normal",
                 possible_low=least,
                 possible_high=most,
+                rank_first=first or None,
+                rank_last=last or None,
                 adjusted=processed,
             )
             for (
                 item, share, error, low, high, exact, detected, shift, versions, count, least, most,
-                processed,
+                first, last, processed,
             ) in zip(
                 self.items,
                 self.share.tolist(),
@@ -255,6 +262,8 @@ class ShareEstimate:
                 reports,
                 lows,
                 highs,
+                self.ranks[0].tolist(),
+                self.ranks[1].tolist(),
                 adjusted,
                 strict=False,
             )
@@ -301,6 +310,19 @@ def _each(numbers: NDArray[Any]) -> Iterable[object]:
         return itertools.repeat(numbers[0].item(), numbers.size)
     values: list[object] = numbers.tolist()
     return values
+
+
+def ranks_meaning(level: float) -> str:
+    """What ranks are.
+
+    Args:
+        level: with which probability all of them hold at once.
+    """
+    return (
+        "the rank of a share among those of the values asked for, 1 for the largest, or between "
+        f"which ranks it lies; with probability {level:g} this is right of all of them at once "
+        "(simultaneous intervals, Bonferroni; Klein, Wright and Wieczorek 2020)"
+    )
 
 
 def metric_versions(specs: Iterable[tuple[Spec, int]]) -> list[MetricVersion]:

@@ -168,7 +168,7 @@ def _figure(made: Publication, title: str, basis: str) -> Figure | None:
     most = MOST_ROWS - len(last)
     more = len(first) - most
     panel = Dots(
-        axis="share of the devices that reported" if shares else made.metric,
+        axis="share of reports" if shares else made.metric,
         unit="share" if shares else "number",
         reference=0.0 if shares else None,
         dots=tuple(_dot(row, made.level, limits) for row in [*first[:most], *last]),

@@ -35,7 +35,7 @@ def shares():
         Dot(label="Opera", interval=interval(0.009, 0.015, told=False)),
         Dot(label="Konqueror", interval=interval(-0.004, 0.015, told=False)),
     ]
-    panel = Dots(axis="share of the devices that reported", unit="share", dots=tuple(dots))
+    panel = Dots(axis="share of reports", unit="share", dots=tuple(dots))
     return Figure(
         title="The browser that opens links",
         subtitle=(
@@ -77,7 +77,7 @@ def series():
             moments.append(Moment(since=since, until=since + timedelta(6), interval=known))
         lines.append(Line(label=label, moments=tuple(moments)))
     panel = Lines(
-        axis="share of the devices that reported",
+        axis="share of reports",
         unit="share",
         by="week",
         marks=tuple(marks),
@@ -111,7 +111,7 @@ def change():
         Dot(label=name, interval=interval(points, half, told=told), aside=aside)
         for name, points, half, told, aside in rows
     )
-    axis = "change of the share of the devices that reported, in percentage points"
+    axis = "change of the share of reports, in percentage points"
     return Figure(
         title="Which theme is used",
         subtitle=(
