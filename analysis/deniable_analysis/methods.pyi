@@ -26,6 +26,8 @@ class MetricQuestions:
         postprocess: Literal["base-cut", "ibu", "none", "norm-sub", "power"] | None = None,
         reconstruction: Literal["em", "ems"] = "em",
         quantile: Sequence[float] = (),
+        above: float | None = None,
+        below: float | None = None,
         segment: str | None = None,
         closeness: float | None = None,
         ordered: bool = False,
@@ -54,6 +56,9 @@ class MetricQuestions:
             reconstruction: how the histogram of a distribution is found.
             quantile: of a distribution, the share of devices below the value that is wanted, such
                 as 0.95; may come several times. Left out for seven of them.
+            above: of a distribution, the share of the values that are this number or more, too;
+                with below, of those between the two.
+            below: the share of the values that are less than this number.
             segment: shares among the devices of this segment only.
             closeness: the distance of the segment from all devices above which there is a warning;
                 left out for 0.5.

@@ -12,6 +12,7 @@ from deniable_aggregator.answers.dates import FIRST_DAY, DayRange
 from deniable_aggregator.answers.words import (
     DayPair,
     FalseFinds,
+    Finite,
     Fraction,
     IntervalKind,
     KeyName,
@@ -108,6 +109,9 @@ class EstimateQuery(EstimateOptions, frozen=True, kw_only=True, forbid_unknown_f
         reconstruction: how the histogram of a distribution is found.
         quantile: of a distribution, the share of devices below the value that is wanted, such as
             0.95; may come several times. Left out for seven of them.
+        above: of a distribution, the share of the values that are this number or more, too; with
+            below, of those between the two.
+        below: the share of the values that are less than this number.
         segment: shares among the devices of this segment only.
         closeness: the distance of the segment from all devices above which there is a warning;
             left out for 0.5.
@@ -123,6 +127,8 @@ class EstimateQuery(EstimateOptions, frozen=True, kw_only=True, forbid_unknown_f
     without_key: tuple[KeyName, ...] = ()
     reconstruction: Reconstruction = "em"
     quantile: QuantileShares = ()
+    above: Finite | None = None
+    below: Finite | None = None
     segment: SegmentName | None = None
     closeness: Fraction | None = None
     ordered: bool = False
@@ -136,6 +142,8 @@ class EstimateQuery(EstimateOptions, frozen=True, kw_only=True, forbid_unknown_f
             ValueError: if it has none.
         """
         check_days(self.since, self.until)
+        if self.above is not None and self.below is not None and not self.above < self.below:
+            raise ValueError(f"below must be more than above, got {self.below!r}")
         for name in ("closeness", "ordered"):
             if self.segment is None and getattr(self, name):
                 raise ValueError(f"{name} must be left out without a segment")

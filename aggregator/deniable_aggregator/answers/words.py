@@ -79,6 +79,7 @@ LARGEST_TOP: Final = 999_999_999
 Count = Annotated[int, Meta(ge=0)]
 Top = Annotated[int, Meta(ge=1, le=LARGEST_TOP)]
 Fraction = Annotated[float, Meta(ge=0, le=1)]
+Finite = Annotated[float, Meta(ge=-1e300, le=1e300)]
 MOST_QUANTILES: Final = 20
 QuantileShare = Annotated[float, Meta(gt=0, lt=1)]
 QuantileShares = Annotated[tuple[QuantileShare, ...], Meta(max_length=MOST_QUANTILES)]

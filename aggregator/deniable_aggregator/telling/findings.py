@@ -273,7 +273,8 @@ def number_finding(answer: Answer) -> str:
     limits = limits_of(answer)
     quantiles = [placed(number, limits) for number in _chosen(answer.of("quantile"))]
     means = [placed(number, limits) for number in answer.of("mean")]
-    return "; ".join([listed(quantiles), *means] if quantiles else means)
+    asked = [f"{named(number)}: {range_of(number)} of reports" for number in answer.of("share")]
+    return "; ".join([*asked, *([listed(quantiles)] if quantiles else []), *means])
 
 
 def placed(number: Measured, limits: Limits | None) -> str:

@@ -130,6 +130,8 @@ def named(number: Measured) -> str:
         return f"the {words}" + "," * (range_ends(number) is not None)
     if number.quantile is not None:
         return f"the {name_of(number)}"
+    if number.measure == "share" and (number.bin_from, number.bin_to) != (None, None):
+        return name_of(number)
     if number.value == TRUE:
         return "the share that is true" if number.unit == "points" else TRUE
     return shown_value(name_of(number))

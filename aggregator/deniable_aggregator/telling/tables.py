@@ -240,6 +240,8 @@ def _estimate_tables(
         yield numbers_table(answer, "mean", answer.of("mean"))
         return
     if answer.head.kind == "distribution":
+        if asked := answer.of("share"):
+            yield numbers_table(answer, "values", asked)
         yield numbers_table(answer, "bins", answer.of("bin"))
         yield numbers_table(answer, "numbers", answer.of("quantile", "mean"))
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import httpx
 import pytest
@@ -118,6 +119,28 @@ def test_any_quantile_can_be_asked_for(asked):
     assert "Shape: changed, p " in shown
     assert "% of the range, 95% interval " in shown
     assert "%; noise alone gives about " in shown
+
+
+def test_the_share_above_a_number_is_an_answer_of_its_own(asked, run, url):  # noqa: F811
+    spread = json.loads(asked("estimate", "spread", "--json"))["numbers"]
+    last = [row["bin_from"] for row in spread if row["measure"] == "bin"][-2]
+    shown = asked("estimate", "spread", "--above", str(last))
+    assert re.search(rf"{last:g} or more: .*% of reports", " ".join(shown.split())), shown
+    exact, within = (
+        json.loads(asked("estimate", "spread", "--above", str(end), "--json"))["numbers"][0]
+        for end in (last, last + 0.001)
+    )
+    assert (exact["measure"], within["measure"]) == ("share", "share")
+    assert exact["low"] <= exact["estimate"] <= exact["high"]
+    assert "estimate" not in within
+    assert within["low"] <= exact["low"]
+    base, service = url
+    own = ("--server", base, "--token", service.read)
+    refused = run("estimate", "seconds", "--above", "1", *own)
+    assert (refused.exit_code, "only a distribution" in refused.output) == (1, True)
+    turned = run("estimate", "spread", "--above", "3", "--below", "2", *own)
+    assert turned.exit_code != 0
+    assert "below must be more than above" in " ".join(turned.output.split())
 
 
 @pytest.mark.usefixtures("asked")

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from deniable_aggregator.answering.estimation.histograms import Histogram, find_histogram
 from deniable_aggregator.answering.estimation.shares import FAKES, metric_versions
+from deniable_aggregator.answering.estimation.thresholds import share_between
 from deniable_aggregator.answers.common import IntervalNote
 from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.answers.words import (
@@ -81,6 +82,7 @@ class DistributionEstimate:
         reports: how many reports were counted.
         specs: for each spec that contributed, the spec and its number of reports.
         notices: what a reader must know before these numbers.
+        between: the ends of the values whose share together is asked for; None for no such end.
     """
 
     metric: str
@@ -91,6 +93,7 @@ class DistributionEstimate:
     reports: int
     specs: tuple[tuple[Spec, int], ...]
     notices: tuple[Notice, ...] = ()
+    between: tuple[float | None, float | None] = (None, None)
 
     kind: ClassVar[Literal["distribution"]] = "distribution"
     margin: ClassVar[Margin] = "noise-and-sampling"
@@ -141,7 +144,13 @@ class DistributionEstimate:
         """
         edges, moved = self.edges.tolist(), self.histogram.influence.bins.tolist()
         bins = zip(edges, edges[1:], self.shares, moved, strict=False)
+        above, below = self.between
+        asked = []
+        if (above, below) != (None, None):
+            share = share_between(self.histogram, self.edges, above, below, self.level)
+            asked = [replace(share, period=period)]
         return [
+            *asked,
             *self.placed(period),
             *(
                 Measured(

@@ -53,7 +53,12 @@ from deniable_aggregator.answering.estimation.share_changes import (
 )
 from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.answers.limits import widest
-from deniable_aggregator.answers.questions import ChangeQuery, EstimateOptions, ValueLists
+from deniable_aggregator.answers.questions import (
+    ChangeQuery,
+    EstimateOptions,
+    EstimateQuery,
+    ValueLists,
+)
 from deniable_aggregator.telling.wording import named_shortly, shown_value
 from deniable_shared.errors import ParameterError
 
@@ -191,13 +196,14 @@ class DistributionEstimator:
     def estimate(self, tallies: CollectedTallies, request: EstimateRequest) -> DistributionEstimate:
         """The histogram, see `estimate_distribution`."""
         _refuse_lists(tallies, request.lists, request.query)
-        return estimate_distribution(
+        found = estimate_distribution(
             tallies.tallies,
             method=request.query.reconstruction,
             quantiles=request.query.quantile or QUANTILES,
             periods=tallies.periods,
             level=request.level,
         )
+        return dataclasses.replace(found, between=(request.query.above, request.query.below))
 
     def compare(
         self, before: CollectedTallies, after: CollectedTallies, request: ChangeRequest
@@ -261,6 +267,7 @@ def estimate(
     """
     kind, segment = common_type(tallies.specs), request.query.segment
     refuse_quantiles(kind, request.query.quantile)
+    _refuse_ends(kind, request.query)
     if segment is None:
         return ESTIMATORS[kind].estimate(tallies, request)
     _refuse_combined(request.lists)
@@ -367,6 +374,18 @@ def refuse_quantiles(kind: MetricType, quantiles: Sequence[float]) -> None:
     if quantiles and kind != "distribution":
         constraint = f"left out: only a distribution has quantiles, and this is a {kind}"
         raise ParameterError("quantile", constraint, quantiles[0])
+
+
+def _refuse_ends(kind: MetricType, query: EstimateQuery) -> None:
+    """Refuses to look for values above or below a number in anything but a distribution.
+
+    Raises:
+        ParameterError: if that is asked for.
+    """
+    for name, end in (("above", query.above), ("below", query.below)):
+        if end is not None and kind != "distribution":
+            constraint = f"left out: only a distribution is asked for it, and this is a {kind}"
+            raise ParameterError(name, constraint, end)
 
 
 def combined_items(specs: Sequence[Spec], lists: ValueLists) -> Sequence[str] | None:
