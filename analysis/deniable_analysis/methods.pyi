@@ -141,6 +141,8 @@ class MetricQuestions:
         top: int | None = None,
         segment: str | None = None,
         quantile: Sequence[float] = (),
+        above: float | None = None,
+        below: float | None = None,
         candidates: Some | None = None,
         combined: Some | None = None,
         range: tuple[str, str] | None = None,
@@ -160,6 +162,9 @@ class MetricQuestions:
             segment: shares among the devices of this segment only.
             quantile: of a distribution, the share of devices below the value that is wanted, such
                 as 0.95; may come several times. Left out for 0.25, 0.5, 0.75 and 0.95.
+            above: of a distribution, the share of the values that are this number or more, too;
+                with below, of those between the two. An edge of a bin.
+            below: the share of the values that are less than this number.
             candidates: values to look for.
             combined: values whose share together is asked for, too.
             range: instead of combined, the first and the last of its values, in the order of the

@@ -142,8 +142,7 @@ class EstimateQuery(EstimateOptions, frozen=True, kw_only=True, forbid_unknown_f
             ValueError: if it has none.
         """
         check_days(self.since, self.until)
-        if self.above is not None and self.below is not None and not self.above < self.below:
-            raise ValueError(f"below must be more than above, got {self.below!r}")
+        check_ends(self.above, self.below)
         for name in ("closeness", "ordered"):
             if self.segment is None and getattr(self, name):
                 raise ValueError(f"{name} must be left out without a segment")
@@ -180,6 +179,16 @@ class SeriesQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     version: VersionStart | None = None
 
 
+def check_ends(above: float | None, below: float | None) -> None:
+    """Checks that one number is below another, where both are given.
+
+    Raises:
+        ValueError: if it is not.
+    """
+    if above is not None and below is not None and not above < below:
+        raise ValueError(f"below must be more than above, got {below!r}")
+
+
 class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How two periods are compared.
 
@@ -194,6 +203,9 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         segment: shares among the devices of this segment only.
         quantile: of a distribution, the share of devices below the value that is wanted, such as
             0.95; may come several times. Left out for 0.25, 0.5, 0.75 and 0.95.
+        above: of a distribution, the share of the values that are this number or more, too; with
+            below, of those between the two. An edge of a bin.
+        below: the share of the values that are less than this number.
         without_key: a key whose reports are left out: its id, the first letters of its id, or its
             label. May come several times.
         version: one version of the metric only: its id, or the first letters of it, see metrics
@@ -208,6 +220,8 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     top: Top | None = None
     segment: SegmentName | None = None
     quantile: QuantileShares = ()
+    above: Finite | None = None
+    below: Finite | None = None
     without_key: tuple[KeyName, ...] = ()
     version: VersionStart | None = None
 
@@ -220,6 +234,7 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         before, after = self.periods()
         if not (before.until < after.since or after.until < before.since):
             raise ValueError(f"after must not overlap with before, got '{self.after}'")
+        check_ends(self.above, self.below)
 
     def periods(self) -> tuple[DayRange, DayRange]:
         """The days before, and the days after."""

@@ -51,6 +51,9 @@ PAIR: Final = " & "
 RECORDS: Final = frozenset({"pairs", "smp"})
 """Mechanisms of attributes, whose values are those of several attributes and of pairs."""
 
+_BETWEEN: Final = frozenset({"share", "difference in combined"})
+"""Measures that are of the values between two numbers, where they have these."""
+
 _TOLD_FROM_ZERO: Final = frozenset({"share", "combined", "rest", "segment size", "bin"})
 """Measures whose `told` says whether they are told from zero."""
 
@@ -130,8 +133,8 @@ def named(number: Measured) -> str:
         return f"the {words}" + "," * (range_ends(number) is not None)
     if number.quantile is not None:
         return f"the {name_of(number)}"
-    if number.measure == "share" and (number.bin_from, number.bin_to) != (None, None):
-        return name_of(number)
+    if (number.bin_from, number.bin_to) != (None, None) and number.measure in _BETWEEN:
+        return f"the share {name_of(number)}" if number.unit == "points" else name_of(number)
     if number.value == TRUE:
         return "the share that is true" if number.unit == "points" else TRUE
     return shown_value(name_of(number))

@@ -138,6 +138,9 @@ def test_the_share_above_a_number_is_an_answer_of_its_own(asked, run, url):  # n
     own = ("--server", base, "--token", service.read)
     refused = run("estimate", "seconds", "--above", "1", *own)
     assert (refused.exit_code, "only a distribution" in refused.output) == (1, True)
+    days = ("--before", day(-7), "--after", day(0))
+    changed = asked("change", "spread", *days, "--above", str(last))
+    assert f"the share {last:g} or more" in " ".join(changed.split()), changed
     turned = run("estimate", "spread", "--above", "3", "--below", "2", *own)
     assert turned.exit_code != 0
     assert "below must be more than above" in " ".join(turned.output.split())

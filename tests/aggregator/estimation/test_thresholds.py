@@ -8,7 +8,8 @@ from msgspec.structs import replace as with_fields
 from scipy import stats
 
 from deniable_aggregator.answering.estimation.distributions import estimate_distribution
-from deniable_aggregator.answering.estimation.thresholds import share_between
+from deniable_aggregator.answering.estimation.thresholds import change_between, share_between
+from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import SquareWave
 from tests.aggregator.estimation.test_distributions import answered, drawn, flips, shares, wave
 
@@ -92,3 +93,31 @@ def test_intervals_of_shares_above_an_edge_cover_and_narrower_ones_do_not(spec):
         narrow.append(abs(middle - actual) <= 0.6 * half)
     assert 0.95 - 3 * 0.013 <= np.mean(covered) <= 0.95 + 3 * 0.013
     assert np.mean(narrow) < 0.85
+
+
+def changes(first, second, repetitions=300):
+    for seed in range(repetitions):
+        sides = [
+            found(wave("2"), of, seed + at * 1_000, 5_000) for at, of in enumerate((first, second))
+        ]
+        yield change_between(*sides, float(sides[0].edges[5]), None, 0.05)
+
+
+@pytest.mark.statistics
+def test_a_change_of_a_threshold_is_tested_at_its_level_and_found():
+    """300 changes; the standard error of the level is 0.013."""
+    same = [number.told for number in changes(TRUTH, TRUTH)]
+    assert np.mean(same) <= 0.05 + 3 * 0.013
+    slower = shares(stats.beta(2.6, 4), BINS)
+    truly = float(slower[5:].sum() - TRUTH[5:].sum())
+    moved = list(changes(TRUTH, slower))
+    assert np.mean([number.told for number in moved]) > 0.8
+    covered = np.mean([number.low <= truly <= number.high for number in moved])
+    assert covered == pytest.approx(0.95, abs=3 * 0.013)
+    assert np.mean([number.estimate for number in moved]) == pytest.approx(truly, abs=0.005)
+
+
+def test_a_change_within_a_bin_is_refused_with_an_edge_that_fits():
+    sides = found(wave("2")), found(wave("2"), seed=2)
+    with pytest.raises(ParameterError, match=r"above must be an edge of a bin .* such as 22\.5"):
+        change_between(*sides, 22.0, None, 0.05)

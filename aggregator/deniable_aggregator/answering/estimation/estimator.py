@@ -51,6 +51,7 @@ from deniable_aggregator.answering.estimation.share_changes import (
     compare_subset,
     compare_within_segment,
 )
+from deniable_aggregator.answering.estimation.thresholds import change_between
 from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.answers.limits import widest
 from deniable_aggregator.answers.questions import (
@@ -227,10 +228,15 @@ class DistributionEstimator:
             edges = common
         earlier, later = fold(earlier, edges), fold(later, edges)
         differences = compare_histogram_means(earlier, later, request.alpha(1))
+        above, below = request.query.above, request.query.below
+        combined = None
+        if (above, below) != (None, None):
+            combined = change_between(earlier, later, above, below, 1 - request.level)
         return Comparison(
             (earlier.metric,),
             differences,
             "mean",
+            combined=combined,
             notices=quantile_notices(earlier, later),
             quantiles=compare_quantiles(earlier, later),
             range=(float(edges[0]), float(edges[-1])),
@@ -307,6 +313,7 @@ def compare(
         return _compare_unlike_means(before, after, request)
     kind = common_type([*before.specs, *after.specs])
     refuse_quantiles(kind, request.query.quantile)
+    _refuse_ends(kind, request.query)
     if request.query.segment is not None:
         _refuse_combined(request.lists)
         return compare_within_segment(before, after, request.query.segment, request)
@@ -319,6 +326,7 @@ def _compare_unlike_means(
 ) -> Comparison:
     """How the mean differs between a period of numbers and one of a distribution."""
     refuse_quantiles("number", request.query.quantile)
+    _refuse_ends("number", request.query)
     _refuse_lists(before, request.lists, request.query)
     low, high = next(
         range_of(spec) for spec in (*before.specs, *after.specs) if spec.type == "number"
@@ -376,7 +384,7 @@ def refuse_quantiles(kind: MetricType, quantiles: Sequence[float]) -> None:
         raise ParameterError("quantile", constraint, quantiles[0])
 
 
-def _refuse_ends(kind: MetricType, query: EstimateQuery) -> None:
+def _refuse_ends(kind: MetricType, query: EstimateQuery | ChangeQuery) -> None:
     """Refuses to look for values above or below a number in anything but a distribution.
 
     Raises:

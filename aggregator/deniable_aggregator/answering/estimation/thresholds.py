@@ -6,22 +6,29 @@ import math
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from scipy import special
 
+from deniable_aggregator.answering.estimation.means import range_of
 from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.counting.statistics.histogram_limits import (
     BoundedValue,
     interval_containing,
     normal_interval,
 )
-from deniable_aggregator.counting.statistics.intervals import z_for_level
+from deniable_aggregator.counting.statistics.intervals import z_for_alpha, z_for_level
+from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from deniable_aggregator.answering.estimation.distributions import DistributionEstimate
     from deniable_aggregator.answering.estimation.histograms import Histogram
 
 _CLOSE: Final = 1e-9
 """Numbers that differ from an edge by such a part of a bin are the edge."""
+
+CHANGE_ALPHA: Final = 0.05
+LEAST_VARIANCE: Final = 1e-24
 
 BRACKETED: Final = "an end lies within a bin, or where values beyond the range are recorded too"
 """Why a share has ends and no estimate."""
@@ -48,21 +55,11 @@ def share_between(
         below: the second; None for no upper end.
         level: of the interval, in (0, 1).
     """
-    starts, ends = edges[:-1].copy(), edges[1:].copy()
-    ends[-1] = math.inf
-    if edges[0] != 0:
-        starts[0] = -math.inf
-    low = -math.inf if above is None else _at_edge(edges, above)
-    high = math.inf if below is None else _at_edge(edges, below)
-    if edges[0] == 0:
-        low = max(low, 0.0)
-    inside = np.flatnonzero((starts >= low) & (ends <= high))
-    touched = np.flatnonzero((ends > low) & (starts < high))
+    inside, touched = _bins_between(edges, above, below, floor=edges[0] == 0)
     widest = least = _share_of(histogram, touched, level)
     is_exact, shift = np.array_equal(inside, touched), None
     if is_exact:
-        moved = histogram.influence.bins
-        shift = float(min(moved[inside].sum(), moved.sum() - moved[inside].sum(), 1.0))
+        shift = _influence(histogram, inside)
     else:
         least = _share_of(histogram, inside, level)
     return Measured(
@@ -80,6 +77,58 @@ def share_between(
     )
 
 
+def change_between(
+    before: DistributionEstimate,
+    after: DistributionEstimate,
+    above: float | None,
+    below: float | None,
+    alpha: float,
+) -> Measured:
+    """How the share between two numbers differs; of raw shares, as no device reported in both.
+
+    Args:
+        after: of the second period, over the same bins.
+        above: as of `share_between`; an edge of a bin.
+        below: likewise.
+        alpha: the probability that the interval may miss, in (0, 1).
+
+    Raises:
+        ParameterError: naming the end that is no edge of a bin of both periods.
+    """
+    specs = [spec for side in (before, after) for spec, _ in side.specs]
+    floor = before.edges[0] == 0 and all(range_of(spec)[0] >= 0 for spec in specs)
+    bins, touched = _bins_between(before.edges, above, below, floor=floor)
+    if not np.array_equal(bins, touched):
+        for name, end in (("above", above), ("below", below)):
+            inner = before.edges[1:-1]
+            if end is not None and _at_edge(inner, end) not in inner:
+                nearest = float(inner[np.abs(inner - end).argmin()])
+                constraint = f"an edge of a bin that both periods have, such as {nearest:.10g}"
+                raise ParameterError(name, constraint, end)
+    sides = [side.histogram for side in (before, after)]
+    shares = [float(side.raw.share[bins].sum()) for side in sides]
+    variance = sum(float(side.raw.covariance[np.ix_(bins, bins)].sum()) for side in sides)
+    difference, error = shares[1] - shares[0], math.sqrt(max(variance, LEAST_VARIANCE))
+    p_value = float(2 * special.ndtr(-abs(difference) / error))
+    reach = z_for_alpha(alpha) * error
+    return Measured(
+        measure="difference in combined",
+        value=threshold_in_words(above, below),
+        bin_from=above,
+        bin_to=below,
+        period=1,
+        before=shares[0],
+        after=shares[1],
+        estimate=difference,
+        standard_error=error,
+        low=difference - reach,
+        high=difference + reach,
+        p_value=p_value,
+        told=p_value <= CHANGE_ALPHA,
+        shift_if_fake=sum(_influence(side, bins) for side in sides),
+    )
+
+
 def threshold_in_words(above: float | None, below: float | None) -> str:
     """What is asked for, such as "3000 or more" or "100 to 3000".
 
@@ -90,6 +139,34 @@ def threshold_in_words(above: float | None, below: float | None) -> str:
     if below is None:
         return f"{above:.10g} or more"
     return f"below {below:.10g}" if above is None else f"{above:.10g} to {below:.10g}"
+
+
+def _bins_between(
+    edges: NDArray[np.float64], above: float | None, below: float | None, *, floor: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The bins whose values are surely between two numbers, and those whose values may be.
+
+    Args:
+        floor: whether no value can be below the first edge.
+    """
+    starts, ends = edges[:-1].copy(), edges[1:].copy()
+    ends[-1] = math.inf
+    if not floor:
+        starts[0] = -math.inf
+    low = -math.inf if above is None else _at_edge(edges, above)
+    high = math.inf if below is None else _at_edge(edges, below)
+    if floor:
+        low = max(low, float(edges[0]))
+    inside = np.flatnonzero((starts >= low) & (ends <= high))
+    touched = np.flatnonzero((ends > low) & (starts < high))
+    return inside, touched
+
+
+def _influence(histogram: Histogram, bins: NDArray[np.int64]) -> float:
+    """How far 1% of fake reports could move the share of some bins together, at most."""
+    moved = histogram.influence.bins
+    own = float(moved[bins].sum())
+    return min(own, float(moved.sum()) - own, 1.0)
 
 
 def _at_edge(edges: NDArray[np.float64], number: float) -> float:
