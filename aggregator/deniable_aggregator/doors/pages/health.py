@@ -318,6 +318,10 @@ def _of_all() -> Response:
     suspicious = [each.metric for each in found if each.worst == "suspicious"]
     odd = [name for name in suspicious if name not in strings][:MOST_LOOKS]
     looked_at |= _looked_at(source, (name for name in odd if name not in looked_at), days)
+    # The table has no row of a day that has no reports, nor of one whose reports are all excluded.
+    gaps = [each.metric for each in found if each.excluded_reports and "missing" in each.cells]
+    unsure = [name for name in gaps if name not in looked_at][:MOST_CHECKED]
+    looked_at |= _looked_at(source, unsure, days)
     # The table may be of before an exclusion: what was checked just now is truer.
     found = metric_days(metrics, rows, looked_at, days, visit.today)
     suspicious = [each.metric for each in found if each.worst == "suspicious"]
