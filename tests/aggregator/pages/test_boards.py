@@ -8,8 +8,10 @@ import re
 import pytest
 
 from deniable_aggregator.keeping.keys import create_key
+from tests.aggregator.api.estimate_table.filled import write
 from tests.aggregator.pages.visiting import FROM_OUR_PAGE, form_token
 from tests.aggregator.service import APPLICATION, TODAY, serving, upload
+from tests.aggregator.stored import key_administrator
 
 LABEL = "partner <b>&"
 
@@ -126,3 +128,25 @@ def test_every_test_that_privacy_names_exists(service, pytestconfig):
     assert len(named) >= 5
     for name in named:
         assert any(f"def {name}(" in source for source in sources), name
+
+
+def test_a_day_that_an_excluded_key_alone_brought_is_left_out_in_the_grid(tmp_path):
+    """The SQL table, which has no row of such a day, fills the grid."""
+    with serving(tmp_path / "store.db") as running:
+        running.register()
+        alone = create_key(
+            running.store, scope="write", application=APPLICATION, label="alone", today=TODAY - 9
+        )
+        for epoch in range(TODAY - 7, TODAY):
+            running.clock.epoch = epoch
+            keys = {"key": alone} if epoch == TODAY - 4 else {}
+            if epoch != TODAY - 2:  # a day without reports
+                running.send(upload(bytes([0, 1, 2] * 80), epoch=epoch), **keys)
+        running.clock.epoch = TODAY
+        running.running.inbox_fold.fold(seconds=60)
+        key_administrator(running.store).exclude(alone.split("_")[2])
+        write(running.store)
+        grid = page(running, "/health?since=-7d")
+    cells = re.findall(r'class="unseen">([^<:]+)</span></(?:a|td)>', grid)
+    assert cells.count("left out") == 1
+    assert cells.count("no reports") == 1
