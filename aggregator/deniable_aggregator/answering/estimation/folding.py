@@ -103,9 +103,10 @@ def fold(estimate: DistributionEstimate, edges: NDArray[np.float64]) -> Distribu
         max(float(arms @ raw.covariance @ arms), 0.0),
         DistributionInfluence(
             bins,
-            float(np.abs(arms) @ bins),
+            whole.reach(arms @ merge),
             {quantile: ratio * far for quantile, far in moved.quantiles.items()},
         ),
+        lambda weights: whole.reach(weights @ merge),
         (),
         whole.reports,
     )

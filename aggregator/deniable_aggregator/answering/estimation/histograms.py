@@ -29,7 +29,7 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import GroupedBins, SquareWave
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -108,15 +108,14 @@ def dbitflip_influence(
     """
     size = share.size
     arms = (np.arange(size) + 0.5) / size - 0.5
-    mean, shifted = 0.0, np.repeat(share[None], 3, axis=0)
+    mean = _reach_of_groups(mechanisms, counts, weights, share, arms)
+    shifted = np.repeat(share[None], 3, axis=0)
     for mechanism, counted, weight in zip(mechanisms, counts, weights, strict=True):
         answers = np.maximum(counted[:size], 1).astype(np.float64)
         fakes = counted[:size].sum() / mechanism.buckets * FORGED_PER_REPORT
         support = mechanism.support
         low, high = ((end - support.q) / (support.p - support.q) - share for end in (0.0, 1.0))
-        pull = weight * fakes / answers * np.abs(arms) * np.maximum(high, -low)
         groups = (np.arange(size)[:, None] + np.arange(mechanism.buckets)) % size
-        mean += float(pull[groups].sum(axis=1).max())
         part = weight * fakes / (answers + fakes)
         for row, last, group in ((0, 0, 0), (1, size - 1, size - mechanism.buckets)):
             answered_bins = groups[group]
@@ -124,6 +123,30 @@ def dbitflip_influence(
             shifted[row, last] += (part * (high - low))[last]
     histograms = norm_sub(shifted)
     return DistributionInfluence(bins, mean, {q: _apart(histograms, q) for q in quantiles})
+
+
+def _reach_of_groups(
+    mechanisms: Sequence[GroupedBins],
+    counts: Sequence[NDArray[np.int64]],
+    weights: Sequence[NDArray[np.float64]],
+    share: NDArray[np.float64],
+    arms: NDArray[np.float64],
+) -> float:
+    """How far fake reports of dBitFlip could move a weighted sum of the shares, at most.
+
+    Args:
+        arms: float64, (bins,): the weights of the sum; the others as of `dbitflip_influence`.
+    """
+    size, reach = share.size, 0.0
+    for mechanism, counted, weight in zip(mechanisms, counts, weights, strict=True):
+        answers = np.maximum(counted[:size], 1).astype(np.float64)
+        fakes = counted[:size].sum() / mechanism.buckets * FORGED_PER_REPORT
+        support = mechanism.support
+        low, high = ((end - support.q) / (support.p - support.q) - share for end in (0.0, 1.0))
+        pull = weight * fakes / answers * np.abs(arms) * np.maximum(high, -low)
+        groups = (np.arange(size)[:, None] + np.arange(mechanism.buckets)) % size
+        reach += float(pull[groups].sum(axis=1).max())
+    return reach
 
 
 def _apart(histograms: NDArray[np.float64], quantile: float) -> float:
@@ -147,6 +170,8 @@ class Histogram:
         mean: of the middles of the bins.
         mean_variance: of this estimate.
         influence: how far 1% of fake reports could move all this.
+        reach: how far 1% of fake reports could move a weighted sum of the raw shares, by these
+            weights: float64, (bins,).
         sources: of Square Wave, for each spec its mechanism, its reports, and what repeated reports
             add to the variance of a share.
     """
@@ -157,6 +182,7 @@ class Histogram:
     mean: float
     mean_variance: float
     influence: DistributionInfluence
+    reach: Callable[[NDArray[np.float64]], float]
     sources: tuple[tuple[SquareWave, int, float], ...]
     reports: int
 
@@ -232,13 +258,14 @@ def _from_square_wave(
     parts = reports / reports.sum()
     size = mechanisms[0].size
     shares, raw = np.zeros(size), np.zeros(size)
-    likely, covariances = [], []
+    likely, covariances, pulls = [], [], []
     for mechanism, part, (_, counts, _) in zip(mechanisms, parts.tolist(), counted, strict=True):
         smoothed = reconstruct(mechanism, counts[None], method="em")[0]
         share, covariance = raw_shares(mechanism, counts, smoothed)
         likely.append(smoothed)
         raw += part * share
         covariances.append(covariance)
+        pulls.append(part * _pulls(mechanism, counts, smoothed, share, covariance))
         smooth = method != "em"
         shares += part * (
             reconstruct(mechanism, counts[None], method=method)[0] if smooth else smoothed
@@ -270,6 +297,7 @@ def _from_square_wave(
         float(parts @ [mean.mean for mean in means]),
         mean_variance(mean_parts, periods),
         influence,
+        lambda weights: float(sum(np.abs(weights @ pull).max() for pull in pulls)),
         tuple(zip(mechanisms, reports.tolist(), repeated, strict=True)),
         int(reports.sum()),
     )
@@ -301,9 +329,11 @@ def _from_dbitflip(
     ]
     covariance = _covariance(counted, weights, noise, own_shares, periods)
     moved = [cast("Any", shares.influence) for shares in estimates]
+    mechanisms = [cast("GroupedBins", spec.mechanism) for spec, _, _ in counted]
+    tallied = [counts for _, counts, _ in counted]
     influence = dbitflip_influence(
-        [cast("GroupedBins", spec.mechanism) for spec, _, _ in counted],
-        [counts for _, counts, _ in counted],
+        mechanisms,
+        tallied,
         weights,
         share,
         np.sum([weight * shift for weight, shift in zip(weights, moved, strict=True)], axis=0),
@@ -319,9 +349,30 @@ def _from_dbitflip(
         0.5 + float(arms @ share),
         max(float(arms @ covariance @ arms), 0.0),
         influence,
+        lambda arms: _reach_of_groups(mechanisms, tallied, weights, share, arms),
         (),
         sum(reports for _, _, reports in counted),
     )
+
+
+def _pulls(
+    mechanism: SquareWave,
+    counts: NDArray[np.int64],
+    held: NDArray[np.float64],
+    raw: NDArray[np.float64],
+    covariance: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """How far 1% of fake reports of each outcome move the raw shares: float64, (bins, outcomes).
+
+    Args:
+        held: as given to `raw_shares`.
+        raw: the shares that it has found.
+        covariance: of these.
+    """
+    matrix = channel(mechanism)
+    each = int(counts.sum()) * covariance @ (matrix.T / (matrix @ held))
+    part = FORGED_PER_REPORT / (1 + FORGED_PER_REPORT)
+    return np.asarray(part * (each - raw[:, None]))
 
 
 def _covariance(

@@ -106,6 +106,7 @@ def change_between(
                 constraint = f"an edge of a bin that both periods have, such as {nearest:.10g}"
                 raise ParameterError(name, constraint, end)
     sides = [side.histogram for side in (before, after)]
+    chosen = np.isin(np.arange(before.edges.size - 1), bins).astype(np.float64)
     shares = [float(side.raw.share[bins].sum()) for side in sides]
     variance = sum(float(side.raw.covariance[np.ix_(bins, bins)].sum()) for side in sides)
     difference, error = shares[1] - shares[0], math.sqrt(max(variance, LEAST_VARIANCE))
@@ -125,7 +126,7 @@ def change_between(
         high=difference + reach,
         p_value=p_value,
         told=p_value <= CHANGE_ALPHA,
-        shift_if_fake=sum(_influence(side, bins) for side in sides),
+        shift_if_fake=sum(side.reach(chosen) for side in sides),
     )
 
 
