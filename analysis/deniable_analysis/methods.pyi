@@ -178,6 +178,54 @@ class MetricQuestions:
             AskingError: if there is no answer.
             ParameterError: if an argument is not what it must be.
         """
+    def compare(
+        self,
+        *,
+        since: Day | None = None,
+        until: Day | None = None,
+        segment: Some = (),
+        value: Some = (),
+        interval: Literal["all", "one", "picked"] | None = None,
+        false_finds: Literal["few", "none"] = "few",
+        top: int | None = None,
+        quantile: Sequence[float] = (),
+        candidates: Some | None = None,
+        combined: Some | None = None,
+        range: tuple[str, str] | None = None,
+        without_key: Some = (),
+        key: Some = (),
+        version: Some = (),
+        days: Period | None = None,
+    ) -> Result:
+        """How two segments, versions, keys or groups of keys differ in the same days.
+
+        Args:
+            since: the first day; left out for the first with reports.
+            until: the last day, inclusive; left out for the last with reports.
+            segment: one of the two segments; comes twice. Once, both sides are within this segment.
+            value: one of the values to compare; may come several times. Left out for all.
+            interval: what intervals cover: one value at a time, all together, or those that are
+                left after picking; left out for "picked" with top, else "one".
+            false_finds: how many false ones there may be among the clear differences.
+            top: only so many values, those that differ most.
+            quantile: of a distribution, the share of devices below the value that is wanted, such
+                as 0.95; may come several times. Left out for 0.25, 0.5, 0.75 and 0.95.
+            candidates: values to look for.
+            combined: values whose share together is asked for, too.
+            range: instead of combined, the first and the last of its values, in the order of the
+                registry.
+            without_key: a key whose reports are left out: its id, the first letters of its id, or
+                its label. May come several times.
+            key: one of the two: a key, or several with "+" between: ids, the first letters of ids,
+                or labels. Comes twice.
+            version: one of the two: the first letters of the id of a version, or all; comes twice.
+                Once, both sides are of this version only.
+            days: instead of since and until, both.
+
+        Raises:
+            AskingError: if there is no answer.
+            ParameterError: if an argument is not what it must be.
+        """
     def health(
         self,
         *,

@@ -198,7 +198,9 @@ class Answerer:
             ProblemError: if the metric is unknown.
         """
         query = asked.query
-        version: str | None = getattr(query, "version", None)  # health has none
+        # Health has none, and a comparison may have two.
+        version = getattr(query, "version", None)
+        version = version if isinstance(version, str) else None
         return validity_of(
             self.parts.store,
             self.reader.asked_metric(asked.application, asked.name, query.without_key, version),
@@ -206,4 +208,5 @@ class Answerer:
             (query, asked.lists),
             today=self.parts.today,
             accept_days=self.parts.settings.accept_days,
+            part_reports=self.parts.settings.part_reports,
         )

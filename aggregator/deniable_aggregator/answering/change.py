@@ -182,6 +182,14 @@ _OVERLAP: Final = (
     "likely to hold it after; same_devices_error is for as many as possible, with the "
     "permanent noise and the sampling that cancel out then"
 )
+_BOTH_SIDES: Final = (
+    "how many devices reported on both sides is not known. Errors, intervals and tests are for "
+    "none; same_devices_error is for as many as possible"
+)
+_ONE_SIDE: Final = (
+    "every report is of one of the two segments or of neither, and all of them tell of both: "
+    "errors, intervals and tests allow for what the two estimates have in common"
+)
 _SHAPE: Final = (
     "the test compares how often the outcomes of reports came, within each version that has "
     "reported in both periods: where nothing has changed, these are equally common in both. It "
@@ -246,6 +254,7 @@ class Change:
         days: tuple[DayRange, DayRange],
         covered: tuple[Days, Days],
         health: tuple[IntegritySummary, IntegritySummary],
+        sides: tuple[str, str] | None = None,
     ) -> Head:
         """The head of an answer with what is to be said of this change.
 
@@ -253,6 +262,7 @@ class Change:
             days: those of the first and of the second period, as they were asked for.
             covered: what is known of these days.
             health: whether their reports look like those of devices.
+            sides: what they are called if they are not periods.
         """
         comparison = self.comparison
         meanings = {"overlap": _OVERLAP}
@@ -265,21 +275,25 @@ class Change:
             for columns in zip(days, covered, health, (self.before, self.after), strict=True)
         ]
         counted: dict[Spec, int] = {}
-        for tallies in (self.before, self.after):
+        for tallies in (self.before, self.after)[self.before is self.after :]:
             for spec, reports in tallies.reports_by_spec:
                 counted[spec] = counted.get(spec, 0) + reports
-        segment = comparison.segment
+        of_same = self.before is self.after
+        if sides is not None:
+            periods = [replace(each, side=name) for each, name in zip(periods, sides, strict=True)]
+            meanings["overlap"] = _ONE_SIDE if of_same else _BOTH_SIDES
         return replace(
             head,
             metric=self.before.specs[0].name,
             kind=comparison.kind,
             periods=periods,
-            reports=sum(period.reports for period in periods),
-            excluded_reports=self.before.excluded + self.after.excluded,
+            reports=sum(period.reports for period in periods[of_same:]),
+            excluded_reports=self.before.excluded + self.after.excluded * (not of_same),
             left_out_reports=self._left_out(),
             margin=SAMPLED,
             unit=(
-                f"after minus before, {_DEVICES}"
+                f"{'after minus before' if sides is None else f'{sides[1]} minus {sides[0]}'}, "
+                f"{_DEVICES}"
                 f"{_segment_in_words(comparison)}; neither clipped nor rescaled"
             ),
             interval=IntervalNote(
@@ -288,7 +302,7 @@ class Change:
             detection=DetectionNote(ALPHA, self.false_finds, _test_meaning(self.false_finds)),
             fakes=FAKES_OF_CHANGES,
             versions=metric_versions(counted.items()),
-            segment=None if segment is None else segment[1].segment,
+            segment=_within(comparison),
             values_asked=len(comparison.items) if comparison.kind == "shares" else None,
             meanings=meanings,
             not_compared=[
@@ -364,7 +378,7 @@ class Change:
                 value=name,
                 bin_from=low_end,
                 bin_to=high_end,
-                segment=self.comparison.segment[1].segment if self.comparison.segment else None,
+                segment=_within(self.comparison),
                 period=1,
                 before=before,
                 after=after,
@@ -414,9 +428,24 @@ def change(before: CollectedTallies, after: CollectedTallies, request: ChangeReq
     """
     if not before.tallies or not after.tallies:
         raise ParameterError("reports", "at least 1 in both periods", 0)
-    query = request.query
-    comparison = compare(before, after, request)
-    differences = comparison.differences
+    return change_of(compare(before, after, request), before, after, request)
+
+
+def change_of(
+    comparison: Comparison,
+    before: CollectedTallies,
+    after: CollectedTallies,
+    request: ChangeRequest,
+) -> Change:
+    """What was compared as a change, with its tests corrected.
+
+    Args:
+        comparison: of the two.
+        before: what was counted of the first side.
+        after: of the second; the same object if both are of the same reports.
+        request: what is asked.
+    """
+    query, differences = request.query, comparison.differences
     places = np.arange(len(comparison.items))
     if query.top is not None:
         moved = np.abs(differences.after - differences.before)
@@ -433,9 +462,15 @@ def change(before: CollectedTallies, after: CollectedTallies, request: ChangeReq
     )
 
 
+def _within(comparison: Comparison) -> str | None:
+    """The segment that both sides are within."""
+    segments = {size.segment for size in comparison.segment or ()}
+    return segments.pop() if len(segments) == 1 else None
+
+
 def _segment_in_words(comparison: Comparison) -> str:
-    segment = comparison.segment
-    return "" if segment is None else f" and are in segment {segment[0].segment}"
+    segment = _within(comparison)
+    return "" if segment is None else f" and are in segment {segment}"
 
 
 def _period(

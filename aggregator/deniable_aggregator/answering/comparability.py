@@ -251,8 +251,9 @@ def compare_versions(
     after: CollectedTallies,
     newest_first: Sequence[Spec],
     first_days: Mapping[bytes, date],
+    sides: tuple[str, str] | None = None,
 ) -> ComparedVersions:
-    """The versions of two periods whose numbers can be compared.
+    """The versions of two periods, or of two other sides, whose numbers can be compared.
 
     They are those that both periods have. If there are none, bins of two distributions are combined
     as far as their edges are the same, and of a number and a distribution the means are compared.
@@ -262,6 +263,7 @@ def compare_versions(
         after: likewise.
         newest_first: all versions.
         first_days: the first day with reports of each version, by digest.
+        sides: what the two are called if they are not periods.
 
     Raises:
         UnanswerableError: if nothing can be compared; it says why, and what to ask instead.
@@ -288,9 +290,9 @@ def compare_versions(
         ]
         if not pairs:
             most = [max(side.values(), key=_reports_of) for side in (first, second)]
-            raise _not_comparable(most[0], most[1], first_days)
+            raise _not_comparable(most[0], most[1], first_days, sides)
         pair = max(pairs, key=lambda two: min(two[0].reports, two[1].reports))
-        parts = [_comparable_in_part(*pair)]
+        parts = [_comparable_in_part(*pair, sides)]
     chosen = _split(pair[0], before), _split(pair[1], after)
     left_out = *chosen[0].left_out, *chosen[1].left_out
     notices = [*parts, *left_out_notices(left_out, pair[1].specs[0])]
@@ -311,10 +313,17 @@ def _have_something_in_common(one: Spec, other: Spec) -> bool:
     return False
 
 
-def _comparable_in_part(one: _Alike, other: _Alike) -> Notice:
+def _unlike(was: str, now: str, sides: tuple[str, str] | None) -> str:
+    """What two sides are, such as "was a number before and is a distribution after"."""
+    if sides is None:
+        return f"was {was} before and is {now} after"
+    return f"is {was} in {sides[0]} and {now} in {sides[1]}"
+
+
+def _comparable_in_part(one: _Alike, other: _Alike, sides: tuple[str, str] | None) -> Notice:
     """What is compared of two periods whose versions are unlike, and how to ask for the rest."""
     name = one.specs[0].name
-    was = f"{name} was {one.basis.in_words()} before and is {other.basis.in_words()} after"
+    was = f"{name} {_unlike(one.basis.in_words(), other.basis.in_words(), sides)}"
     if one.basis.type == other.basis.type:
         edges = common_edges(*(edges_of(group.specs[0]).tolist() for group in (one, other)))
         assert edges is not None
@@ -339,7 +348,10 @@ def _each_by_itself(groups: Iterable[_Alike]) -> str:
 
 
 def _not_comparable(
-    one: _Alike, other: _Alike, first_days: Mapping[bytes, date]
+    one: _Alike,
+    other: _Alike,
+    first_days: Mapping[bytes, date],
+    sides: tuple[str, str] | None,
 ) -> UnanswerableError:
     name, was, now = one.specs[0].name, one.basis, other.basis
     if was.type == now.type == "number":
@@ -360,13 +372,17 @@ def _not_comparable(
         (first_days[spec.digest] for spec in other.specs if spec.digest in first_days),
         default=None,
     )
-    instead = "" if since is None else f"Compare days from {since} on, or days before. "
-    reason = (
-        f"{name} cannot be compared: it was {was.in_words()} before "
-        f"({counted(one.reports, 'report')}) and is {now.in_words()} after "
-        f"({counted(other.reports, 'report')}); {why}. {instead}{_each_by_itself((one, other))}"
+    instead = (
+        ""
+        if since is None or sides is not None
+        else f"Compare days from {since} on, or days before. "
     )
-    return UnanswerableError("after", str(since), reason)
+    said = [f"{each.basis.in_words()} ({counted(each.reports, 'report')})" for each in (one, other)]
+    reason = (
+        f"{name} cannot be compared: it {_unlike(said[0], said[1], sides)}; {why}. {instead}"
+        f"{_each_by_itself((one, other))}"
+    )
+    return UnanswerableError("after" if sides is None else "version", str(since), reason)
 
 
 def keys_on_one_side(before: MetricReports, after: MetricReports) -> Iterator[Notice]:

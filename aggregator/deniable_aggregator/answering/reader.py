@@ -13,7 +13,7 @@ from deniable_aggregator.answering.estimation.inputs import (
 )
 from deniable_aggregator.answering.metrics import pending_by_version
 from deniable_aggregator.answering.requests import ProblemError, server_outdated, store_unavailable
-from deniable_aggregator.answering.review import keys_to_leave_out, version_named
+from deniable_aggregator.answering.review import keys_named, version_named
 from deniable_aggregator.answering.rolled_slices import ChangedError, DaysRolledUpError
 from deniable_aggregator.answering.slice_cache import SliceTables
 from deniable_aggregator.answers.questions import ValueLists
@@ -99,8 +99,21 @@ class MetricReader:
             entries = [version_named(entries, version)]
         without: frozenset[str] = frozenset()
         if without_key:
-            without = keys_to_leave_out(self._store.keys.all(), application, without_key)
+            without = self.keys_named(application, without_key, "without_key")
         return AskedMetric(application, name, entries, without)
+
+    def keys_named(self, application: str, names: Sequence[str], option: str) -> frozenset[str]:
+        """The ids of the write keys that an option of a question names.
+
+        Args:
+            application: whose keys may be named.
+            names: each an id, the first letters of an id, or a label.
+            option: of the question.
+
+        Raises:
+            ProblemError: if a name fits no key, or several.
+        """
+        return keys_named(self._store.keys.all(), application, names, option)
 
     def rolled_stamp(self, application: str, name: str) -> object:
         """What changes whenever days of a metric become one.

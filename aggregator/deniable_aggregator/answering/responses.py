@@ -165,6 +165,7 @@ def validity_of(
     *,
     today: int,
     accept_days: int,
+    part_reports: int,
 ) -> Validity:
     """How long the answer to a question stays right.
 
@@ -175,6 +176,7 @@ def validity_of(
         question: how to answer, and the values that it is about.
         today: the server's day, in days since 1970-01-01.
         accept_days: for how many days a day stays open for reports.
+        part_reports: how many reports a part of them needs.
     """
     digests = [entry.spec.digest for entry in asked.entries]
     last = max(epoch_of(days.until) for days in ranges)
@@ -187,6 +189,7 @@ def validity_of(
         asked.name,
         type(question[0]).__name__,
         msgspec.json.encode(question),
+        part_reports,
         # Answers about other days say which of them are still open.
         None if closed else (today, accept_days),
         [

@@ -104,12 +104,14 @@ class Matched(NamedTuple):
 def match(
     collect: Sequence[Callable[[DayRange], CollectedTallies]],
     days: Sequence[ReportsByDay],
+    sides: tuple[str, str] | None = None,
 ) -> Matched:
     """Both periods with their common weekdays, each weighted alike.
 
     Args:
         collect: reads what was counted on a day, of the first and of the second period.
         days: how many reports each day has, in either.
+        sides: what the two are called if they are not periods.
 
     Raises:
         UnanswerableError: if they have no weekday in common.
@@ -117,7 +119,7 @@ def match(
     weekdays = common_weekdays(*days)
     mixes = [in_words({day.weekday() for day in side}) for side in days]
     if not weekdays:
-        raise _nothing_in_common(mixes, *days)
+        raise _nothing_in_common(mixes, days[0], days[1], sides)
     before, after = (
         weighted_alike(read, [day for day in side if day.weekday() in weekdays])
         for read, side in zip(collect, days, strict=True)
@@ -127,31 +129,49 @@ def match(
     )
     without = f"; {counted(left_out, 'report')} of other weekdays are left out" * bool(left_out)
     message = (
-        f"The days before are not the same weekdays as those after: compared are "
+        f"{_mixes_differ(sides)}: compared are "
         f"{in_words(weekdays)}, each weighted alike{without}. The difference of all days as they "
         "are stands beside. Whole weeks are compared as they are"
     )
     return Matched(before, after, Notice("weekdays_matched", "note", message))
 
 
-def not_kept_apart(last: date) -> Notice:
+def _mixes_differ(sides: tuple[str, str] | None) -> str:
+    if sides is None:
+        return "The days before are not the same weekdays as those after"
+    return f"The days of {sides[0]} are not the same weekdays as those of {sides[1]}"
+
+
+def not_kept_apart(last: date, sides: tuple[str, str] | None = None) -> Notice:
     """That periods of unlike weekdays are compared as they are, since days were added up.
 
     Args:
         last: of the days that were.
+        sides: what the two are called if they are not periods.
     """
     return Notice(
         "weekdays_unknown",
         "warning",
-        "The days before are not the same weekdays as those after, and weekdays are not kept "
+        f"{_mixes_differ(sides)}, and weekdays are not kept "
         f"apart before {last + timedelta(1)}: part of a difference may be the rhythm of the week. "
         "Compare whole weeks",
     )
 
 
 def _nothing_in_common(
-    mixes: Sequence[str], before: ReportsByDay, after: ReportsByDay
+    mixes: Sequence[str],
+    before: ReportsByDay,
+    after: ReportsByDay,
+    sides: tuple[str, str] | None,
 ) -> UnanswerableError:
+    if sides is not None:
+        return UnanswerableError(
+            "since",
+            str(min(before)),
+            f"These cannot be compared: the days of {sides[0]} are {mixes[0]}, those of {sides[1]} "
+            f"{mixes[1]}, and what devices do on other weekdays may differ. Ask about days on "
+            "which both have reports",
+        )
     first, last = min(after), max(after)
     back = timedelta(WEEK * -(-((last - first).days + 1) // WEEK))
     return UnanswerableError(

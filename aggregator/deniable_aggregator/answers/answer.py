@@ -35,7 +35,7 @@ from deniable_aggregator.answers.words import (
     VersionId,
 )
 
-QuestionName = Literal["estimate", "series", "change", "discovery", "health"]
+QuestionName = Literal["estimate", "series", "change", "compare", "discovery", "health"]
 
 Kind = Literal["shares", "mean", "distribution", "strings", "health"]
 """What is estimated."""
@@ -73,6 +73,7 @@ class Period(Struct, kw_only=True, omit_defaults=True):
         days: the same in full; None of a period of a series, where the head has them.
         health: whether the reports look like those of devices; likewise.
         versions: of a change, how many reports of each version were counted, by its id.
+        side: of a comparison, what the numbers are of, such as "key store-3"; None of a change.
     """
 
     since: date
@@ -83,6 +84,7 @@ class Period(Struct, kw_only=True, omit_defaults=True):
     days: Days | None = None
     health: IntegritySummary | None = None
     versions: dict[VersionId, Count] | None = None
+    side: str | None = None
 
 
 class NotCompared(Struct, frozen=True):
@@ -314,6 +316,25 @@ class Answer(Struct, kw_only=True, omit_defaults=True):
             version: its id.
         """
         return [each for each in self.numbers if each.version == version]
+
+    @property
+    def compares(self) -> bool:
+        """Whether its numbers are differences of two sides."""
+        return self.question.name in ("change", "compare")
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """What the two sides are called, if it compares: "before" and "after", or their names."""
+        named = [each.side for each in self.head.periods if each.side is not None]
+        return (named[0], named[1]) if len(named) == 2 else ("before", "after")
+
+    @property
+    def of_same_reports(self) -> bool:
+        """Whether it compares two segments, of which all of its reports tell."""
+        periods = self.head.periods
+        return self.question.name == "compare" and self.head.reports < sum(
+            each.reports for each in periods
+        )
 
     @property
     def strings(self) -> list[Measured]:

@@ -10,6 +10,7 @@ from msgspec.structs import fields, replace
 
 from deniable_aggregator.answers.dates import FIRST_DAY, DayRange
 from deniable_aggregator.answers.words import (
+    Axis,
     DayPair,
     FalseFinds,
     Finite,
@@ -239,6 +240,77 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     def periods(self) -> tuple[DayRange, DayRange]:
         """The days before, and the days after."""
         return _day_range("before", self.before), _day_range("after", self.after)
+
+
+class CompareQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How two parts of the reports of the same days are compared, the second minus the first.
+
+    One of key, version and segment comes twice.
+
+    Attributes:
+        since: the first day; left out for the first with reports.
+        until: the last day, inclusive; left out for the last with reports.
+        key: one of the two: a key, or several with "+" between: ids, the first letters of ids, or
+            labels. Comes twice.
+        version: one of the two: the first letters of the id of a version, or all; comes twice.
+            Once, both sides are of this version only.
+        segment: one of the two segments; comes twice. Once, both sides are within this segment.
+        value: one of the values to compare; may come several times. Left out for all.
+        interval: what intervals cover: one value at a time, all together, or those that are left
+            after picking; left out for "picked" with top, else "one".
+        false_finds: how many false ones there may be among the clear differences.
+        top: only so many values, those that differ most.
+        quantile: of a distribution, the share of devices below the value that is wanted, such as
+            0.95; may come several times. Left out for 0.25, 0.5, 0.75 and 0.95.
+        without_key: a key whose reports are left out: its id, the first letters of its id, or its
+            label. May come several times.
+    """
+
+    key: tuple[KeyName, ...] = ()
+    version: tuple[VersionStart, ...] = ()
+    segment: tuple[SegmentName, ...] = ()
+    value: tuple[ValueName, ...] = ()
+    interval: IntervalKind | None = None
+    false_finds: FalseFinds = "few"
+    top: Top | None = None
+    quantile: QuantileShares = ()
+
+    def __post_init__(self) -> None:
+        """Checks the days, see `check_days`, and that there are two sides.
+
+        Raises:
+            ValueError: if not exactly one of key, version and segment comes twice, or a key comes
+                once.
+        """
+        check_days(self.since, self.until)
+        times = [len(self.key), len(self.version), len(self.segment)]
+        if sorted(times)[1:] not in ([0, 2], [1, 2]) or len(self.key) == 1:
+            raise ValueError(
+                "key, version or segment must come twice, one of them, such as "
+                "segment=a&segment=b; the other two at most once, and key not"
+            )
+        first, second = self.sides
+        if first == second:
+            raise ValueError(f"{self.axis} must be two that differ, got {first!r} twice")
+
+    @property
+    def axis(self) -> Axis:
+        """What the two sides are."""
+        return "key" if self.key else "version" if len(self.version) == 2 else "segment"
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The two, as they were named."""
+        given: dict[Axis, tuple[str, ...]] = {
+            "key": self.key, "version": self.version, "segment": self.segment,
+        }  # fmt: skip
+        first, second = given[self.axis]
+        return first, second
+
+    @property
+    def within(self) -> str | None:
+        """The segment that both sides are within, if any."""
+        return None if self.axis == "segment" else next(iter(self.segment), None)
 
 
 def _day_range(name: str, text: str) -> DayRange:

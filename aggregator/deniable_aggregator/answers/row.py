@@ -18,7 +18,7 @@ from deniable_aggregator.answers.measured import Measure, Measured
 from deniable_aggregator.answers.questions import check_days
 from deniable_aggregator.answers.words import MetricName, PeriodLength, Top
 
-RowQuestion = Literal["estimate", "version", "series", "change", "discovery", "health"]
+RowQuestion = Literal["estimate", "version", "series", "change", "compare", "discovery", "health"]
 """What was asked. "version" is one version of a metric by itself, beside an estimate of all."""
 
 RowMeasure = Literal[Measure, "reports", "day", "key", "check", "alarm"]
@@ -42,6 +42,8 @@ class Row(Measured, frozen=True, kw_only=True, omit_defaults=True, gc=False):
             earlier window.
         before_until: its last day, inclusive.
         before_reports: how many reports were counted in it.
+        side: of a comparison of two sides that are not periods, what the second is.
+        before_side: what the first is.
         interval: what intervals cover: "one" value at a time, "all" together, or those "picked" for
             their size.
         level: with which probability an interval covers.
@@ -68,6 +70,8 @@ class Row(Measured, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     before_since: date | None = None
     before_until: date | None = None
     before_reports: int | None = None
+    side: str | None = None
+    before_side: str | None = None
     interval: str | None = None
     level: float | None = None
     margin: str | None = None

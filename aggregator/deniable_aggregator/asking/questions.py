@@ -26,6 +26,7 @@ from deniable_aggregator.answers.health_overview import HealthOverview
 from deniable_aggregator.answers.metrics import MetricDetails
 from deniable_aggregator.answers.questions import (
     ChangeQuery,
+    CompareQuery,
     DaysQuery,
     EstimateQuery,
     SeriesQuery,
@@ -173,6 +174,16 @@ CHANGE: Final[Question[ChangeQuery, answer.Answer]] = Question(
     **_MEASURED,
     problems=(*_LIMITED, *_ABOUT_VALUES),
 )
+COMPARE: Final[Question[CompareQuery, answer.Answer]] = Question(
+    "compare",
+    "/v1/metrics/<name>/compare",
+    "How two segments, versions, keys or groups of keys differ in the same days.",
+    answer.Answer,
+    CompareQuery,
+    ValueLists,
+    **_MEASURED,
+    problems=(*_LIMITED, *_ABOUT_VALUES),
+)
 HEALTH: Final[Question[DaysQuery, answer.Answer]] = Question(
     "health",
     "/v1/metrics/<name>/health",
@@ -251,6 +262,7 @@ QUESTIONS: Final[tuple[Question[Any, Any], ...]] = (
     ESTIMATE,
     SERIES,
     CHANGE,
+    COMPARE,
     HEALTH,
     HEALTH_OVERVIEW,
     ESTIMATES,

@@ -295,6 +295,14 @@ class Settings:
         pattern=r"(day|week|month)(,(day|week|month)){0,2}",
         pattern_in_words="some of day, week and month, with commas between them",
     )
+    part_reports: int = _setting(
+        100,
+        "How many reports a key, version or segment needs in the days asked to be compared or "
+        "shown by itself: fewer say little, and much of each device.",
+        _WORK,
+        minimum=1,
+        maximum=1_000_000_000,
+    )
     fold_seconds: float = _setting(
         21_600.0,
         "How long a few reports wait in the inbox before they are moved to tallies; many are "

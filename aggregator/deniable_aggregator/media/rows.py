@@ -138,6 +138,8 @@ class _Origins:
             before_since=before.since,
             before_until=before.until,
             before_reports=before.reports,
+            side=after.side,
+            before_side=before.side,
             **self._from_versions(dict.fromkeys(of_both)),
             marks=_in_words([*before.marks, *after.marks]),
         )

@@ -73,8 +73,8 @@ def beside_title(answer: Answer) -> str:
         parts.append(f"where {visible(name)} is {visible(value)}")
     if answer.question.name == "series":
         parts.append(f"by {answer.head.by}")
-    elif answer.question.name == "change":
-        parts.append("before and after")
+    elif answer.compares:
+        parts.append(visible(" and ".join(answer.sides)))
     elif answer.question.name == "discovery":
         parts.append("found without a list")
     elif answer.question.name == "health":
@@ -158,8 +158,10 @@ def days_lines(answer: Answer) -> list[str]:
     Args:
         answer: of any kind; of a change there are two lines.
     """
-    names = ("Before", "After") if answer.question.name == "change" else ("Days",)
     head = answer.head
+    names: tuple[str, ...] = ("Days",)
+    if answer.compares and not answer.of_same_reports:
+        names = tuple(visible(name[:1].upper() + name[1:]) for name in answer.sides)
     return [
         _days_line(name, days, health)
         for name, days, health in zip(names, head.covered, head.summaries, strict=False)
@@ -272,9 +274,15 @@ def counted_line(answer: Answer) -> str:
         answer: of any kind.
     """
     head = answer.head
-    if answer.question.name == "change":
-        before, after = head.periods
-        reports = f"{counted(before.reports, 'report')} before, {after.reports:,} after"
+    if answer.compares and not answer.of_same_reports:
+        sides = zip(head.periods, answer.sides, strict=True)
+        if answer.question.name == "change":
+            before, after = head.periods
+            reports = f"{counted(before.reports, 'report')} before, {after.reports:,} after"
+        else:
+            reports = " and ".join(
+                f"{counted(side.reports, 'report')} of {visible(name)}" for side, name in sides
+            )
     else:
         reports = counted(_reports_of(answer), "report")
     return ", ".join(filter(None, (reports, mechanisms_in_words(head.versions)))) + "."
@@ -319,7 +327,7 @@ def basis(answer: Answer) -> str:
         return f"{text}."
     margin = "" if head.kind == "strings" else f" for {MARGINS[head.margin]}"
     covers = f", {INTERVALS[head.interval.kind]}" if head.interval.kind else ""
-    clear = f"; {clear_in_words(answer)}" if answer.question.name == "change" else ""
+    clear = f"; {clear_in_words(answer)}" if answer.compares else ""
     return f"{text}; {head.interval.level:.0%} intervals{margin}{covers}{clear}."
 
 
@@ -338,7 +346,16 @@ def clear_in_words(answer: Answer) -> str:
         if answer.one(measure) is not None and not (family and measure == "distance")
     ]
     metrics = 1 if answer.head.detection is None else answer.head.detection.metrics
-    return clear_among(listed(family or ["nothing"]), metrics)
+    return clear_among(listed(family or ["nothing"]), metrics, difference_word(answer))
+
+
+def difference_word(answer: Answer) -> str:
+    """What its differences are called: "change" between periods, "difference" of other sides.
+
+    Args:
+        answer: that compares.
+    """
+    return "difference" if answer.question.name == "compare" else "change"
 
 
 _FAMILY: Final[dict[Measure, str]] = {
@@ -348,20 +365,31 @@ _FAMILY: Final[dict[Measure, str]] = {
 }
 
 
-def clear_among(family: str, metrics: int) -> str:
+def clear_among(family: str, metrics: int, what: str = "change") -> str:
     """The same in general, such as "a change is clear beyond noise and sampling, over 4 values".
 
     Args:
         family: what was asked of each metric.
         metrics: how many were asked about together.
+        what: is clear.
     """
     together = f" of {metrics:,} metrics together" if metrics > 1 else ""
-    return f"a change is clear beyond noise and sampling, over {family}{together}"
+    return f"a {what} is clear beyond noise and sampling, over {family}{together}"
 
 
 def _sources(answer: Answer) -> str:
     """How many reports there are, and of which days."""
-    if answer.question.name == "change":
+    if answer.of_same_reports:
+        period = answer.head.periods[0]
+        reports = counted(answer.head.reports, "report")
+        return f"{reports} from {days_between(period.since, period.until)}"
+    if answer.question.name == "compare":
+        return " and ".join(
+            f"{counted(side.reports, 'report')} of {visible(name)} from "
+            f"{days_between(side.since, side.until)}"
+            for side, name in zip(answer.head.periods, answer.sides, strict=True)
+        )
+    if answer.compares:
         return " and ".join(
             f"{counted(period.reports, 'report')} from {days_between(period.since, period.until)}"
             for period in answer.head.periods

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Literal
 
+from deniable_aggregator.telling.cautions import difference_word
 from deniable_aggregator.telling.document import ClearChange
 from deniable_aggregator.telling.numbers import (
     TRUE,
@@ -17,6 +18,7 @@ from deniable_aggregator.telling.numbers import (
 )
 from deniable_aggregator.telling.ranges import difference_in_words, points_in_words
 from deniable_aggregator.telling.wording import counted, p_value_in_words
+from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,7 +41,8 @@ def change_finding(answer: Answer) -> str:
         answer: a change.
     """
     clear = clear_changes(answer)
-    parts = [f"clear change{'s' if clear[1:] else ''}: {'; '.join(clear)}"] if clear else []
+    what = difference_word(answer)
+    parts = [f"clear {what}{'s' if clear[1:] else ''}: {'; '.join(clear)}"] if clear else []
     return "; ".join([*parts, *unclear_changes(answer)]) or "nothing can be compared"
 
 
@@ -71,22 +74,25 @@ def unclear_changes(answer: Answer) -> list[str]:
 
 
 def _clear(answer: Answer) -> Iterator[ClearChange]:
+    sides = answer.sides if answer.question.name == "compare" else None
+    verb = "changed" if sides is None else "differ"
     clear = [number for number in answer.of(*DIFFERENCES) if number.told]
     clear.sort(key=lambda number: -abs(size_of(number)))
     for number in clear[:MOST_CHANGES]:
-        yield ClearChange(_moved(number), way_of(number))
+        yield ClearChange(_moved(number, sides), way_of(number))
     if len(clear) > MOST_CHANGES:
         more = len(clear) - MOST_CHANGES
-        yield ClearChange(f"{counted(more, 'more value')} changed", "changed")
+        yield ClearChange(f"{counted(more, 'more value')} {verb}", "changed")
     combined = answer.one("difference in combined")
     if combined is not None and combined.told:
-        yield ClearChange(_moved(combined), way_of(combined))
+        yield ClearChange(_moved(combined, sides), way_of(combined))
     shape = answer.one("distance")
     if shape is not None and shape.told and not (answer.head.kind == "shares" and clear):
-        yield ClearChange(f"{WHOLE} changed", "changed")
+        yield ClearChange(f"{WHOLE} {'changed' if sides is None else 'differs'}", "changed")
     for number in answer.of("difference in quantile"):
         if number.told and number.estimate is not None:
-            yield ClearChange(f"{named(number)} went {movement_of(number)}", way_of(number))
+            went = "went" if sides is None else "is"
+            yield ClearChange(f"{named(number)} {went} {movement_of(number)}", way_of(number))
 
 
 def way_of(number: Measured) -> Literal["risen", "fallen"]:
@@ -99,19 +105,22 @@ def way_of(number: Measured) -> Literal["risen", "fallen"]:
 
 
 def _unclear(answer: Answer) -> Iterator[str]:
+    what = difference_word(answer)
     others = [number for number in answer.of(*DIFFERENCES) if not number.told]
     if others:
-        yield _excluded(others)
+        yield _excluded(others, what)
     combined = answer.one("difference in combined")
     if combined is not None and not combined.told:
-        yield f"no clear change of {named(combined)} ({at_most(combined)})"
+        yield f"no clear {what} of {named(combined)} ({at_most(combined)})"
     shape = answer.one("distance")
     if shape is not None and not shape.told and answer.head.kind != "shares":
-        yield f"no clear change of {WHOLE}"
+        yield f"no clear {what} of {WHOLE}"
 
 
-def _moved(number: Measured) -> str:
+def _moved(number: Measured, sides: tuple[str, str] | None) -> str:
     """A clear change, such as "dark rose from 44% to 54%, by 8 to 12 points"."""
+    if sides is not None:
+        return _differs(number, sides)
     verb = "rose" if size_of(number) > 0 else "fell"
     low, high = number.ends
     if low <= 0 <= high:
@@ -123,6 +132,20 @@ def _moved(number: Measured) -> str:
     return f"{named(number)} {verb} from {before} to {after}, by {how_far(number)}{beside_it}"
 
 
+def _differs(number: Measured, sides: tuple[str, str]) -> str:
+    """A clear difference: "dark is 44% in key a and 54% in key b, up 8 to 12 points"."""
+    low, high = number.ends
+    if low <= 0 <= high:
+        return f"{named(number)} differs, a test finds, by how much is not known"
+    levels = (beside(number, level) for level in (number.before, number.after))
+    first, second = (
+        f"{level} in {visible(side)}" for level, side in zip(levels, sides, strict=True)
+    )
+    all_days = all_days_of(number)
+    beside_it = f" (all days as they are: {all_days})" if all_days else ""
+    return f"{named(number)} is {first} and {second}, {movement_of(number)}{beside_it}"
+
+
 def how_far(number: Measured) -> str:
     """By how much something has changed, such as "8 to 12 points".
 
@@ -132,13 +155,13 @@ def how_far(number: Measured) -> str:
     return movement_of(number).removeprefix("up ").removeprefix("down ")
 
 
-def _excluded(numbers: Sequence[Measured]) -> str:
+def _excluded(numbers: Sequence[Measured], what: str) -> str:
     """Values without a clear change, and how much they can have changed."""
     most = at_most(max(numbers, key=reach))
     if len(numbers) == 1:
         of = "" if numbers[0].value == TRUE else f" of {named(numbers[0]).rstrip(',')}"
-        return f"no clear change{of} ({most})"
-    return f"no clear change of {counted(len(numbers), 'value')} (each {most})"
+        return f"no clear {what}{of} ({most})"
+    return f"no clear {what} of {counted(len(numbers), 'value')} (each {most})"
 
 
 def reach(number: Measured) -> float:
@@ -172,13 +195,17 @@ def shape_line(answer: Answer) -> str:
     shape = answer.one("distance")
     if shape is None or shape.p_value is None:
         return ""
-    line = "Shape: changed" if shape.told else "Shape: no clear change"
+    between = answer.question.name == "compare"
+    line = f"Shape: {'different' if between else 'changed'}"
+    if not shape.told:
+        line = f"Shape: no clear {difference_word(answer)}"
     line += f", p {p_value_in_words(shape.p_value)}"
     if shape.estimate is not None:
         line += f". {_distance(shape, answer.head.level)}"
     if answer.head.left_out_reports:
         reports = counted(answer.head.left_out_reports, "report")
-        line += f". Without {reports}, whose version only one period has or no test is known for"
+        where = "side" if between else "period"
+        line += f". Without {reports}, whose version only one {where} has or no test is known for"
     return f"{line}."
 
 

@@ -34,6 +34,7 @@ from deniable_aggregator.telling.figure_panels import (
 from deniable_aggregator.telling.figure_words import ABSENT
 from deniable_aggregator.telling.numbers import name_of
 from deniable_aggregator.telling.wording import POSTPROCESS_LABELS, counted, key_in_words
+from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
@@ -76,7 +77,7 @@ def figure_of(
         notes = ["Suspicious: a check fails that honest reports nearly always pass."]
     elif answer.question.name == "series":
         panels = [_over_time(answer, most)]
-    elif answer.question.name == "change":
+    elif answer.compares:
         panels = list(change_panels(answer, most))
     elif head.kind == "strings":
         panels = list(strings_panels(answer, most))
@@ -252,6 +253,7 @@ def _subtitle(head: Head) -> Iterator[str]:
         yield days_in_words(head.days)
     else:
         for when, period in zip(("Before", "After"), head.periods, strict=False):
+            when = when if period.side is None else visible(period.side)
             days = f"{period.since} to {period.until}"
             days = days_in_words(period.days) if period.days else days
             yield f"{when}: {days}; {period.reports:,} reports"

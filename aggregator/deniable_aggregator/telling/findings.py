@@ -63,7 +63,7 @@ def finding(answer: Answer) -> str:
     Args:
         answer: of any kind.
     """
-    if answer.question.name == "change":
+    if answer.compares:
         text = change_finding(answer)
     elif answer.question.name == "series":
         text = series_finding(answer)

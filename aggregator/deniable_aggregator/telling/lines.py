@@ -175,7 +175,7 @@ def alarm_lines(answer: Answer) -> Iterator[str]:
 
 def _of_parts(answer: Answer) -> Iterator[str]:
     """What is to be known of values together, and how large the segment of a change is."""
-    if answer.question.name == "change":
+    if answer.compares:
         yield from _segment_before_and_after(answer)
     elif answer.question.name == "estimate" and answer.of("rest"):
         names = ", ".join(name_of(number) for number in answer.of("rest"))
@@ -185,7 +185,13 @@ def _of_parts(answer: Answer) -> Iterator[str]:
 def _segment_before_and_after(answer: Answer) -> Iterator[str]:
     before, after = (answer.one("segment size", period) for period in (0, 1))
     if before is not None and after is not None:
-        yield f"{name_of(before)}: {range_of(before)} of all before, {range_of(after)} after"
+        if before.segment != after.segment:
+            yield from (f"{name_of(each)}: {range_of(each)} of all" for each in (before, after))
+            return
+        first, second = map(visible, answer.sides)
+        inside = "" if answer.question.name == "change" else "in "
+        ranges = f"{range_of(before)} of all {inside}{first}, {range_of(after)} {inside}{second}"
+        yield f"{name_of(before)}: {ranges}"
 
 
 def not_placed(answer: Answer) -> Iterator[str]:
@@ -206,7 +212,7 @@ def not_placed(answer: Answer) -> Iterator[str]:
 
 def _left_out(answer: Answer) -> Iterator[str]:
     """Reports of versions that do not fit; of a change, the line about its shape has them."""
-    if not answer.head.left_out_reports or answer.question.name == "change":
+    if not answer.head.left_out_reports or answer.compares:
         return
     reports = counted(answer.head.left_out_reports, "report")
     versions = (

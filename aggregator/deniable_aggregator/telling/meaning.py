@@ -53,7 +53,7 @@ def explanation(answer: Answer) -> list[str]:
     Args:
         answer: of any kind.
     """
-    if answer.question.name == "change":
+    if answer.compares:
         return list(_of_change(answer))
     if answer.question.name == "series":
         return list(_of_series(answer))
@@ -107,18 +107,25 @@ def _of_series(answer: Answer) -> Iterator[str]:
 
 def _of_change(answer: Answer) -> Iterator[str]:
     head = answer.head
-    yield _unit("Changes", answer, ", in percentage points" if head.kind == "shares" else "")
+    between = answer.question.name == "compare"
+    what = "Differences" if between else "Changes"
+    yield _unit(what, answer, ", in percentage points" if head.kind == "shares" else "")
     if head.detection is not None:
         yield (
             f"Test at {head.detection.alpha:.0%}: {with_full_stop(head.detection.meaning)} No "
-            "clear change means that the reports do not tell, and not that nothing has changed."
+            + (
+                "clear difference means that the reports do not tell, and not that there is none."
+                if between
+                else "clear change means that the reports do not tell, and not that nothing has "
+                "changed."
+            )
         )
     yield from _named_meaning(answer, "combined", "Values together")
     left_out = ""
     if head.left_out_reports:
         left_out = (
-            f" It is without {counted(head.left_out_reports, 'report')}: only one of the periods "
-            "has their version, or no test is known for it."
+            f" It is without {counted(head.left_out_reports, 'report')}: only one of the "
+            f"{'sides' if between else 'periods'} has their version, or no test is known for it."
         )
     for line in _named_meaning(answer, "shape", "Test of the shape"):
         yield f"{line}{left_out}"
@@ -130,9 +137,12 @@ def _of_change(answer: Answer) -> Iterator[str]:
 
 
 def _same_devices(answer: Answer) -> str:
-    """A sentence about devices that may have reported in both periods."""
+    """A sentence about devices that may have reported in both periods, or on both sides."""
+    if answer.of_same_reports:
+        return f"Devices: {with_full_stop(answer.head.meanings['overlap'])}"
+    where = "on both sides" if answer.question.name == "compare" else "in both periods"
     line = (
-        "Devices: nobody can tell how many reported in both periods. Errors and tests assume that "
+        f"Devices: nobody can tell how many reported {where}. Errors and tests assume that "
         "none did, which is the most careful."
     )
     ratios = [
@@ -295,7 +305,7 @@ def possible_shift(answer: Answer) -> str:
 
 def _shifted(answer: Answer) -> tuple[str, tuple[Measure, ...]]:
     """Of which numbers the largest possible shift is said, and what one of them is called."""
-    if answer.question.name == "change":
+    if answer.compares:
         return "a change", (*DIFFERENCES, "difference in combined")
     if answer.question.name == "series":
         of_shares = answer.head.kind == "shares"

@@ -9,6 +9,7 @@ import itertools
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from deniable_aggregator.answers.words import VERSION_LETTERS
+from deniable_aggregator.telling.cautions import difference_word
 from deniable_aggregator.telling.document import Column, Row, Table, Way
 from deniable_aggregator.telling.interval import Interval, interval_of
 from deniable_aggregator.telling.numbers import (
@@ -34,6 +35,7 @@ from deniable_aggregator.telling.wording import (
     days_between,
     p_value_in_words,
 )
+from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -78,6 +80,7 @@ _HEADINGS: Final = {
 
 _ASSOCIATION: Final = ("", "", "can't tell")
 _CHANGED: Final = ("clear change?", "yes", "no clear change")
+_DIFFERENT: Final = ("clear difference?", "yes", "no clear difference")
 
 
 def tables_of(
@@ -93,7 +96,7 @@ def tables_of(
     """
     if answer.question.name == "series":
         return [_series_table(answer)]
-    if answer.question.name == "change":
+    if answer.compares:
         return [_change_table(answer, order, most)]
     if answer.question.name == "discovery":
         return list(_found_tables(answer, most))
@@ -180,9 +183,16 @@ def numbers_table(
     unit: Unit | None = rows[0].unit if rows else None
     limits = limits_of(answer) if unit == "number" else None
     ends = _ends_of_groups(answer, rows)
-    told = [place for place, each in enumerate(columns) if each.column.heading == _CHANGED[0]]
+    told = [
+        place
+        for place, each in enumerate(columns)
+        if each.column.heading in (_CHANGED[0], _DIFFERENT[0])
+    ]
     if not caption:
         caption = _CAPTIONS.get(first, "Share of reports") + _of_means(rows)
+        if answer.question.name == "compare":
+            caption = f"{visible(answer.sides[1])} minus {visible(answer.sides[0])}, {caption}"
+            caption = caption.replace("Change in", "in")
     return Table(
         name=name,
         caption=caption,
@@ -378,6 +388,10 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
     head, limits = answer.head, limits_of(answer)
     first = rows[0].measure if rows else "share"
     name, number = _HEADINGS.get(first, ("value", "share"))
+    sides, told_words = answer.sides, _CHANGED
+    if answer.question.name == "compare":
+        number = difference_word(answer)
+        told_words = _DIFFERENT
     reports = {place: period.reports for place, period in enumerate(head.periods)}
 
     def of_reports(each: Measured) -> str:
@@ -389,12 +403,12 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
     adjusted = "adjusted"
     if head.postprocess is not None:
         adjusted = POSTPROCESS_LABELS.get(head.postprocess, head.postprocess)
-    told = _ASSOCIATION if first == "lift" else _CHANGED
+    told = _ASSOCIATION if first == "lift" else told_words
     heading = interval_heading(number, head.interval)
     columns = [
         _Cells(Column(heading=name, key="value", words=True, folds=True), name_of),
-        _Cells(Column(heading="before"), lambda each: _level(each, each.before, limits)),
-        _Cells(Column(heading="after"), lambda each: _level(each, each.after, limits)),
+        _Cells(Column(heading=visible(sides[0])), lambda each: _level(each, each.before, limits)),
+        _Cells(Column(heading=visible(sides[1])), lambda each: _level(each, each.after, limits)),
         _Cells(Column(heading="both"), lambda each: beside(each, each.both)),
         _Cells(Column(heading="by chance"), lambda each: beside(each, each.expected)),
         _Cells(Column(heading=heading, key=number), lambda each: _range(each, limits)),

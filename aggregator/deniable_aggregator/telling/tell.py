@@ -36,7 +36,7 @@ def tell(
         most: so many rows of each table of values; None for all.
         fold: whether values that can't be told from zero have a table of their own.
     """
-    compares = answer.question.name == "change"
+    compares = answer.compares
     health = answer.question.name == "health"
     return Document(
         metric=answer.head.metric,

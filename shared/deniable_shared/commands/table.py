@@ -94,6 +94,11 @@ COMMANDS: Final = {
         "analyst",
         first=True,
     ),
+    "compare": Command(
+        "deniable_aggregator.doors.cli.estimate:compare",
+        "Compares two segments, versions or keys.",
+        "analyst",
+    ),
     "health": Command(
         "deniable_aggregator.doors.cli.estimate:health",
         "Says whether reports look like those of devices.",

@@ -56,6 +56,7 @@ from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.answers.limits import widest
 from deniable_aggregator.answers.questions import (
     ChangeQuery,
+    CompareQuery,
     EstimateOptions,
     EstimateQuery,
     ValueLists,
@@ -313,12 +314,26 @@ def compare(
         return _compare_unlike_means(before, after, request)
     kind = common_type([*before.specs, *after.specs])
     refuse_quantiles(kind, request.query.quantile)
-    _refuse_ends(kind, request.query)
-    if request.query.segment is not None:
+    if isinstance(request.query, ChangeQuery):
+        _refuse_ends(kind, request.query)
+    if request.segment is not None:
         _refuse_combined(request.lists)
-        return compare_within_segment(before, after, request.query.segment, request)
+        return compare_within_segment(before, after, request.segment, request)
     compared = ESTIMATORS[kind].compare(before, after, request)
     return dataclasses.replace(compared, shape=compare_shapes(before, after))
+
+
+def refuse_for_segments(specs: Sequence[Spec], request: ChangeRequest) -> None:
+    """Refuses what does not fit a comparison of two segments.
+
+    Args:
+        specs: the versions with reports.
+
+    Raises:
+        ParameterError: if something does not.
+    """
+    refuse_quantiles(specs[0].value_type, request.query.quantile)
+    _refuse_combined(request.lists)
 
 
 def _compare_unlike_means(
@@ -427,7 +442,9 @@ def _refuse_combined(lists: ValueLists) -> None:
 
 
 def _refuse_lists(
-    tallies: CollectedTallies, lists: ValueLists, query: EstimateOptions | ChangeQuery
+    tallies: CollectedTallies,
+    lists: ValueLists,
+    query: EstimateOptions | ChangeQuery | CompareQuery,
 ) -> None:
     """Refuses to look for values in numbers.
 

@@ -12,7 +12,12 @@ import numpy as np
 from deniable_aggregator.answering.rolled_slices import DaysRolledUpError, without_keys
 from deniable_aggregator.answers.common import PeriodCounts
 from deniable_aggregator.answers.dates import DayRange, day_of, epoch_of
-from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery, ValueLists
+from deniable_aggregator.answers.questions import (
+    ChangeQuery,
+    CompareQuery,
+    EstimateQuery,
+    ValueLists,
+)
 from deniable_aggregator.counting.statistics.intervals import (
     DEFAULT_LEVEL,
     alpha_per_interval,
@@ -62,7 +67,7 @@ class EstimateRequest:
 
 @dataclass(frozen=True)
 class ChangeRequest:
-    """A question about the difference of one metric between two periods.
+    """A question about the difference of one metric between two periods, or two other sides.
 
     Attributes:
         query: how to answer. Its days do not matter here.
@@ -70,9 +75,15 @@ class ChangeRequest:
         level: of the intervals, in (0, 1).
     """
 
-    query: ChangeQuery
+    query: ChangeQuery | CompareQuery
     lists: ValueLists = NO_LISTS
     level: float = DEFAULT_LEVEL
+
+    @property
+    def segment(self) -> str | None:
+        """The segment that both sides are within."""
+        query = self.query
+        return query.within if isinstance(query, CompareQuery) else query.segment
 
     @property
     def interval(self) -> IntervalKind:
@@ -188,6 +199,26 @@ class MetricReports:
     def excluded(self) -> int:
         """How many reports are left out because an administrator has excluded their keys."""
         return sum(slice_.reports for slice_ in self.left_out if self.is_excluded(slice_.key))
+
+    def of_keys(self, chosen: frozenset[str]) -> MetricReports:
+        """The reports of some keys.
+
+        Args:
+            chosen: their ids.
+
+        Raises:
+            DaysRolledUpError: if they were added to those of others.
+        """
+        tables: dict[bytes, SliceTable] = {}
+        for digest, table in self.tables.items():
+            there = {*table.key_ids, *(k for p in table.rolled for k in p.summary.keys)}
+            others = frozenset(there - chosen)
+            _require_apart(table, others, frozenset())
+            kept = table.without(others)
+            if not kept.is_empty:
+                tables[digest] = kept
+        left_out = [each for each in self.left_out if each.key in chosen]
+        return replace(self, tables=tables, left_out=left_out, mixed={})
 
     @cached_property
     def of_days(self) -> MetricReports:

@@ -219,6 +219,33 @@ class Ratio(NamedTuple):
     influence: float
 
 
+class RatioMoments(NamedTuple):
+    """The share of a value within a segment and that of the segment, of all devices.
+
+    Attributes:
+        top: of the value within the segment.
+        bottom: of the segment.
+        own: the variance of the first.
+        covariance: of both.
+        size: the variance of the second.
+    """
+
+    top: float
+    bottom: float
+    own: float
+    covariance: float
+    size: float
+
+    def variance_at(self, share: float) -> float:
+        """The variance of the ratio by the delta method, if this is the ratio.
+
+        Args:
+            share: the ratio.
+        """
+        variance = self.own - 2 * share * self.covariance + share**2 * self.size
+        return float(max(variance, 0.0) / self.bottom**2)
+
+
 class SegmentMoments(NamedTuple):
     """One version's estimates of a segment and of the values within, with their variances.
 
@@ -281,6 +308,24 @@ def ratio_within(
         None if the segment's share is within z standard errors of 0: then Fieller's interval is
         unbounded.
     """
+    top, bottom, own, covariance, size = ratio_moments(values, margin)
+    low, high = map(float, fieller(top, bottom, own, covariance, size, z))
+    if math.isnan(low):
+        return None
+    share = top / bottom
+    error = max(own - 2 * share * covariance + share**2 * size, 0.0) ** 0.5 / bottom
+    return Ratio(share, error, low, high, _influence(values, top, bottom))
+
+
+def ratio_moments(
+    values: Sequence[tuple[SegmentMoments, int | None]], margin: Margin
+) -> RatioMoments:
+    """The shares of a value within a segment and of the segment, over all versions.
+
+    Args:
+        values: as of `ratio_within`.
+        margin: what variances allow for.
+    """
     versions = [moments for moments, _ in values]
     reports = np.array([moments.part.reports for moments in versions], np.float64)
     weights = reports / reports.sum()
@@ -290,12 +335,7 @@ def ratio_within(
     if margin == "noise-and-sampling":
         added = _sampling(versions, weights, read_columns[:, 0], read_columns[:, 1])
         own, covariance, size = own + added[0], covariance + added[1], size + added[2]
-    low, high = map(float, fieller(top, bottom, own, covariance, size, z))
-    if math.isnan(low):
-        return None
-    share = top / bottom
-    error = max(own - 2 * share * covariance + share**2 * size, 0.0) ** 0.5 / bottom
-    return Ratio(share, error, low, high, _influence(values, top, bottom))
+    return RatioMoments(top, bottom, float(own), float(covariance), float(size))
 
 
 def _read(moments: SegmentMoments, value: int | None) -> tuple[float, ...]:

@@ -292,10 +292,10 @@ def compare_within_segment(
     lists = request.lists
     versions = list(dict.fromkeys([*before.specs, *after.specs]))
     first, second = (
-        _estimate_side(side, segment, request, versions, 1 - request.level)
+        estimate_side(side, segment, request, versions, 1 - request.level)
         for side in (before, after)
     )
-    known_items = [_known_of_all(estimate) for estimate in (first, second)]
+    known_items = [known_of_all(estimate) for estimate in (first, second)]
     items = tuple(dict.fromkeys((*first.items, *second.items)))
     common = tuple(item for item in items if item in known_items[0] and item in known_items[1])
     if not common:
@@ -304,7 +304,7 @@ def compare_within_segment(
     alpha = request.alpha(len(common))
     if alpha != 1 - request.level:
         first, second = (
-            _estimate_side(estimate, segment, request, versions, alpha)
+            estimate_side(estimate, segment, request, versions, alpha)
             for estimate in (before, after)
         )
     rows = [[side.items.index(item) for item in common] for side in (first, second)]
@@ -322,8 +322,12 @@ def compare_within_segment(
     )
 
 
-def _known_of_all(estimate: SegmentEstimate) -> frozenset[str]:
-    """The values that all versions with the segment tell from others."""
+def known_of_all(estimate: SegmentEstimate) -> frozenset[str]:
+    """The values that all versions with the segment tell from others.
+
+    Args:
+        estimate: of the segment.
+    """
     reports = zip(estimate.items, estimate.known.tolist(), strict=True)
     return frozenset(item for item, reported in reports if reported == estimate.reports)
 
@@ -332,13 +336,25 @@ def _known_in(item: str, before: frozenset[str], after: frozenset[str]) -> Known
     return "before" if item in before else "after" if item in after else "neither"
 
 
-def _estimate_side(
+def estimate_side(
     tallies: CollectedTallies,
     segment: str,
     request: ChangeRequest,
     versions: Sequence[Spec],
     alpha: float,
 ) -> SegmentEstimate:
+    """The shares of values within a segment of one side of a comparison.
+
+    Args:
+        tallies: of the side.
+        segment: which.
+        request: what is asked.
+        versions: of both sides.
+        alpha: the probability that a single interval may miss, in (0, 1).
+
+    Raises:
+        ParameterError: see `estimate_within_segment`.
+    """
     return estimate_within_segment(
         tallies.tallies,
         segment,

@@ -1,4 +1,4 @@
-"""``deniable estimate``, ``series``, ``change``, ``health`` and ``discover``."""
+"""``deniable estimate``, ``series``, ``change``, ``compare``, ``health`` and ``discover``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 from deniable_aggregator.answers.health_overview import HealthOverview
 from deniable_aggregator.asking.questions import (
     CHANGE,
+    COMPARE,
     DISCOVER,
     ESTIMATE,
     HEALTH,
@@ -24,7 +25,12 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.discoveries import Discovery, DiscoveryQuery
     from deniable_aggregator.answers.measured import Measure
-    from deniable_aggregator.answers.questions import ChangeQuery, DaysQuery, SeriesQuery
+    from deniable_aggregator.answers.questions import (
+        ChangeQuery,
+        CompareQuery,
+        DaysQuery,
+        SeriesQuery,
+    )
     from deniable_aggregator.telling.tables import Order
 
 
@@ -132,6 +138,25 @@ def change(asked: Asked[ChangeQuery, Answer], fail_if_changed: bool) -> None:
     asked.show(came)
     if fail_if_changed and is_changed(came.decode(CHANGE.answer)):
         raise click.exceptions.Exit(CHANGED)
+
+
+@click.command(short_help="Compares two segments, versions or keys of METRIC.")
+@question_options(COMPARE)
+def compare(asked: Asked[CompareQuery, Answer]) -> None:
+    """Compares two segments, versions or keys of METRIC, or groups of keys: second minus first.
+
+    The same test, intervals and words as of deniable change: a difference is clear beyond noise and
+    sampling. Two segments of the same reports have their errors in common, which is allowed for.
+
+    A side with fewer than 100 reports (part_reports of the server) is refused.
+
+    \b
+        deniable compare crash --key release-41 --key release-42 --since -7d
+        deniable compare crash --key eu+us --key asia
+        deniable compare mode --segment beta --segment stable
+        deniable compare startup_seconds --version 3f2a --version 90cc
+    """  # noqa: D301  click reads the backslash as a sign
+    asked.show(asked.fetch())
 
 
 def is_changed(answer: Answer) -> bool:
