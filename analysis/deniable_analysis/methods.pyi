@@ -143,6 +143,7 @@ class MetricQuestions:
         quantile: Sequence[float] = (),
         above: float | None = None,
         below: float | None = None,
+        why: Literal["key", "version", "weekday"] | None = None,
         candidates: Some | None = None,
         combined: Some | None = None,
         range: tuple[str, str] | None = None,
@@ -165,6 +166,8 @@ class MetricQuestions:
             above: of a distribution, the share of the values that are this number or more, too;
                 with below, of those between the two. An edge of a bin.
             below: the share of the values that are less than this number.
+            why: also what the largest change comes from, by key, version or weekday: another mix of
+                reports, or other answers within. Of categories and booleans.
             candidates: values to look for.
             combined: values whose share together is asked for, too.
             range: instead of combined, the first and the last of its values, in the order of the

@@ -53,6 +53,7 @@ from deniable_aggregator.answering.review import (
 )
 from deniable_aggregator.answering.series import MAX_PERIODS, calendar_periods, series
 from deniable_aggregator.answering.sides import require_reports, sides_of
+from deniable_aggregator.answering.why import EFFECTS, explain
 from deniable_aggregator.answers.administration import Annotations, Metrics, SavedList, SavedLists
 from deniable_aggregator.answers.answer import (
     Answer,
@@ -310,13 +311,22 @@ def _change(of: Answerer, asked: Asked[ChangeQuery]) -> Answer:
         before, after = map(of.reader.collect, reported, asked.days)
         request = ChangeRequest(asked.query, asked.lists)
         result, of_weekdays = _of_same_weekdays(of, reported, (before, after), request)
+        why = asked.query.why
+        effects = (
+            []
+            if why is None
+            else explain(of.reader, reported, asked.days, result, request, why, _least(of))
+        )
     except ParameterError as error:
         raise estimate_refused(error) from None
     first, second = map(of.reviewer.review, reported)
+    head = _head_of_two(result, asked, (first, second), read.pending, asked.query.periods())
+    if effects:
+        head.meanings["why"] = EFFECTS
     return Answer(
-        head=_head_of_two(result, asked, (first, second), read.pending, asked.query.periods()),
+        head=head,
         question=_question("change", asked.query),
-        numbers=result.numbers(),
+        numbers=[*result.numbers(), *effects],
         notices=ordered_notices(
             versions.notices,
             of_weekdays,

@@ -34,6 +34,9 @@ Measure = Literal[
     "difference in mean",
     "difference in quantile",
     "distance",
+    "effect together",
+    "effect of mix",
+    "effect of answers",
     "contrast in share",
     "contrast in mean",
     "contrast in distribution",
@@ -54,6 +57,9 @@ UNITS: Final[Mapping[Measure, Unit]] = {
     "difference in mean": "difference",
     "difference in quantile": "difference",
     "distance": "share",
+    "effect together": "points",
+    "effect of mix": "points",
+    "effect of answers": "points",
     "contrast in share": "points",
     "contrast in mean": "share",
     "contrast in distribution": "share",
@@ -83,6 +89,8 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
             the range: values outside of it were counted as its ends.
         bin_to: the upper end likewise.
         segment: the segment that the number is within or is the size of, such as "channel=beta".
+        within: of an effect, which part of the reports it comes from: a key, a version, a weekday
+            or "others", those with few reports.
         key: the id of the key whose reports are compared with those of all others.
         label: the note that whoever made the key gave it.
         version: the version of the metric that the number is of alone; None for all of the answer.
@@ -112,8 +120,9 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         robust_low: the lower end of its interval.
         robust_high: the upper end.
         robust_slices: how many slices know the value.
-        before: of a difference the estimate of the first period, of a contrast that of all other
-            keys, of a text that is missing its share in the earlier window.
+        before: of a difference the estimate of the first period, of an effect of answers that
+            within its part, of other effects which part of all reports it is; of a contrast that of
+            all other keys, of a text that is missing its share in the earlier window.
         after: of a difference the estimate of the second period, of a contrast that of the key.
         all_days: of a difference of which only the same weekdays are compared, that of all days as
             they are.
@@ -125,7 +134,8 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         flagged_from: of a contrast, from which size on the key is flagged.
         past: of a contrast, how far the key was from the others in its past; the estimate is then
             how far it has moved since. None for a key without a past.
-        part: of a contrast, which part of all reports the key brought.
+        part: of a contrast, which part of all reports the key brought; of an effect of answers, the
+            mean of both periods of that of its part.
         p_value: of a test: that nothing has changed, that two values are independent, or that
             nobody holds a found text.
         adjusted_p_value: the same, corrected for the number of values.
@@ -146,6 +156,7 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     bin_from: float | None = None
     bin_to: float | None = None
     segment: str | None = None
+    within: str | None = None
     key: str | None = None
     label: str | None = None
     version: VersionId | None = None

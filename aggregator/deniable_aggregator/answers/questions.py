@@ -28,6 +28,7 @@ from deniable_aggregator.answers.words import (
     ValueName,
     Values,
     VersionStart,
+    Why,
 )
 
 Query = TypeVar("Query")
@@ -211,6 +212,8 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             label. May come several times.
         version: one version of the metric only: its id, or the first letters of it, see metrics
             show.
+        why: also what the largest change comes from, by key, version or weekday: another mix of
+            reports, or other answers within. Of categories and booleans.
     """
 
     before: DayPair
@@ -225,6 +228,7 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     below: Finite | None = None
     without_key: tuple[KeyName, ...] = ()
     version: VersionStart | None = None
+    why: Why | None = None
 
     def __post_init__(self) -> None:
         """Checks the periods.

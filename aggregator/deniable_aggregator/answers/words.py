@@ -25,6 +25,9 @@ Postprocess = Literal["none", "norm-sub", "base-cut", "power", "ibu"]
 Reconstruction = Literal["em", "ems"]
 PeriodLength = Literal["day", "week", "month"]
 LongPeriod = Literal["week", "month"]
+Why = Literal["key", "version", "weekday"]
+"""What a change is split by."""
+
 Axis = Literal["key", "version", "segment"]
 """What the two sides of a comparison are that are not two periods."""
 

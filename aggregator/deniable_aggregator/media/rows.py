@@ -59,7 +59,7 @@ class _Origins:
 
     def of(self, number: Measured) -> Row:
         """Where a number comes from."""
-        compares = number.measure.startswith(("difference", "distance"))
+        compares = number.measure.startswith(("difference", "distance", "effect"))
         is_missing = number.seen in ("gone", "not_found")
         same = number.period, number.version, number.versions, number.told, compares, is_missing
         origin = self._kept.get(same)

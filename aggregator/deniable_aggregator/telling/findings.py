@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.telling.cautions import basis, cautions
 from deniable_aggregator.telling.changes import change_finding
 from deniable_aggregator.telling.checks import health_finding
+from deniable_aggregator.telling.effects import effects_sentence
 from deniable_aggregator.telling.meaning import closeness_in_words
 from deniable_aggregator.telling.numbers import (
     PAIR,
@@ -64,8 +65,10 @@ def finding(answer: Answer) -> str:
         answer: of any kind.
     """
     if answer.compares:
-        text = change_finding(answer)
-    elif answer.question.name == "series":
+        return " ".join(
+            filter(None, (as_sentence(change_finding(answer)), effects_sentence(answer)))
+        )
+    if answer.question.name == "series":
         text = series_finding(answer)
     elif answer.head.kind == "strings":
         text = strings_finding(answer)

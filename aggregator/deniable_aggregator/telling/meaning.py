@@ -133,6 +133,7 @@ def _of_change(answer: Answer) -> Iterator[str]:
         yield "Not compared: a share of all reports that is unknown, which is not 0."
     yield from _fakes(answer)
     yield _same_devices(answer)
+    yield from _named_meaning(answer, "why", "Parts")
     yield from _repeated(head.versions)
 
 

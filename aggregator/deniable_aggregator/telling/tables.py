@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from deniable_aggregator.answers.words import VERSION_LETTERS
 from deniable_aggregator.telling.cautions import difference_word
 from deniable_aggregator.telling.document import Column, Row, Table, Way
+from deniable_aggregator.telling.effects import effects_table
 from deniable_aggregator.telling.interval import Interval, interval_of
 from deniable_aggregator.telling.numbers import (
     PAIR,
@@ -97,7 +98,8 @@ def tables_of(
     if answer.question.name == "series":
         return [_series_table(answer)]
     if answer.compares:
-        return [_change_table(answer, order, most)]
+        effects = effects_table(answer)
+        return [_change_table(answer, order, most), *([] if effects is None else [effects])]
     if answer.question.name == "discovery":
         return list(_found_tables(answer, most))
     shown = list(_estimate_tables(answer, order, most, fold=fold))

@@ -186,6 +186,20 @@ class MetricReports:
         return {digest: table.reports_by_day for digest, table in self.tables.items()}
 
     @cached_property
+    def reports_by_key(self) -> Mapping[str, int]:
+        """How many reports each key brought.
+
+        Raises:
+            DaysRolledUpError: if some were added to those of others.
+        """
+        reports: Counter[str] = Counter()
+        for table in self.tables.values():
+            if table.rolled:
+                raise DaysRolledUpError([period.days for period in table.rolled], "keys")
+            reports.update(table.reports_by_key)
+        return reports
+
+    @cached_property
     def reported_days(self) -> Sequence[int]:
         """The days with reports of any version, in their order."""
         return sorted(set().union(*self.by_day.values()))

@@ -1,0 +1,136 @@
+"""What a change comes from: a table of parts of the reports, and a sentence."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from deniable_aggregator.telling.document import Column, Row, Table
+from deniable_aggregator.telling.interval import interval_of
+from deniable_aggregator.telling.numbers import estimate_of, named, range_of
+from deniable_aggregator.telling.ranges import points_in_words
+from deniable_aggregator.telling.wording import as_sentence
+from deniable_shared.characters import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from deniable_aggregator.answers.answer import Answer
+    from deniable_aggregator.answers.measured import Measured
+
+_FEW_POINTS = 0.05
+"""Below so large a change points have a decimal in the sentence."""
+
+_MOVED = 0.005
+"""A part of all reports that moved by less is said to be the same."""
+
+
+def effects_table(answer: Answer) -> Table | None:
+    """The parts of the reports that a change comes from, the largest first; None without them.
+
+    Args:
+        answer: a change.
+    """
+    parts = list(_parts(answer))
+    if not parts:
+        return None
+    value = named(parts[0][0])
+    return Table(
+        name="effects",
+        caption=f"What the change of {value} comes from, in points; intervals cover all at once",
+        columns=[
+            Column(heading="part of reports", words=True, folds=True),
+            Column(heading="of all before"),
+            Column(heading="of all after"),
+            Column(heading="from another mix"),
+            Column(heading="from other answers"),
+            Column(heading="together"),
+            Column(heading="estimate", minor=True),
+        ],
+        rows=[
+            Row(
+                cells=(
+                    visible(together.within or ""),
+                    _percent(together.before),
+                    _percent(together.after),
+                    "" if mix is None else range_of(mix),
+                    "" if answers is None else range_of(answers),
+                    range_of(together),
+                    estimate_of(together),
+                ),
+                interval=interval_of(
+                    together.estimate or 0.0,
+                    *together.ends,
+                    level=answer.head.level,
+                    standard_error=together.standard_error,
+                    told=together.told is not False,
+                ),
+            )
+            for together, mix, answers in parts
+        ],
+        unit="points",
+    )
+
+
+def effects_sentence(answer: Answer) -> str:
+    """From which part most of a change comes, and whether from its mix or its answers.
+
+    Args:
+        answer: a change; the sentence is empty where it was not split.
+    """
+    parts = [(all_, answers) for all_, mix, answers in _parts(answer) if answers is not None]
+    if not parts:
+        return ""
+    whole = next(
+        each for each in answer.of("difference in share") if each.value == parts[0][0].value
+    )
+    total = whole.estimate or 0.0
+    same_way = [each for each in parts if (each[0].estimate or 0.0) * total > 0]
+    if not whole.told or not same_way:
+        return "What it comes from cannot be told, as no change is clear."
+    most, within = max(same_way, key=lambda each: abs(each[0].estimate or 0.0))
+    if not most.told:
+        return "From which part it comes cannot be told."
+    name = visible(most.within or "")
+    share, of = abs(most.estimate or 0.0), abs(total)
+    digits = 0 if of >= _FEW_POINTS else 1
+    points = f"{100 * share:.{digits}f} of the {100 * of:.{digits}f} points"
+    if share > of:
+        points = f"{100 * share:.{digits}f} points, against {100 * of:.{digits}f} in all,"
+    return as_sentence(
+        f"Of the change of {named(whole)}, {points} come from {name}, {_reports(most)}; "
+        f"{_within(within)}"
+    )
+
+
+def _reports(together: Measured) -> str:
+    """How its part of all reports moved."""
+    before, after = together.before or 0.0, together.after or 0.0
+    if not before or not after:
+        return "which brought no reports " + ("after" if before else "before")
+    if abs(after - before) < _MOVED:
+        return "whose share of reports stayed"
+    moved = "rose" if after > before else "fell"
+    return f"whose share of reports {moved} from {_percent(before)} to {_percent(after)}"
+
+
+def _within(answers: Measured) -> str:
+    """What changed within a part."""
+    if answers.before is None or answers.after is None or not answers.part:
+        return "what it held is not known of both periods"
+    low, high = (end / answers.part for end in answers.ends)
+    words = points_in_words(low, high)
+    if not answers.told:
+        return f"within it there is no clear change ({words})"
+    return f"within it {named(answers)} went {words}"
+
+
+def _parts(answer: Answer) -> Iterator[tuple[Measured, Measured | None, Measured | None]]:
+    """Both effects of each part together, and each of them; what is left over has no such."""
+    mixes = {each.within: each for each in answer.of("effect of mix")}
+    answers = {each.within: each for each in answer.of("effect of answers")}
+    for each in answer.of("effect together"):
+        yield each, mixes.get(each.within), answers.get(each.within)
+
+
+def _percent(part: float | None) -> str:
+    return "" if part is None else f"{part:.1%}"
