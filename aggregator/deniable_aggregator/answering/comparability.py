@@ -313,17 +313,23 @@ def _have_something_in_common(one: Spec, other: Spec) -> bool:
     return False
 
 
-def _unlike(was: str, now: str, sides: tuple[str, str] | None) -> str:
+def _unlike(
+    one: _Alike, other: _Alike, sides: tuple[str, str] | None, *, with_reports: bool = False
+) -> str:
     """What two sides are, such as "was a number before and is a distribution after"."""
+    was, now = (each.basis.in_words() for each in (one, other))
+    first, second = (
+        f" ({counted(each.reports, 'report')})" * with_reports for each in (one, other)
+    )
     if sides is None:
-        return f"was {was} before and is {now} after"
-    return f"is {was} in {sides[0]} and {now} in {sides[1]}"
+        return f"was {was} before{first} and is {now} after{second}"
+    return f"is {was} in {sides[0]}{first} and {now} in {sides[1]}{second}"
 
 
 def _comparable_in_part(one: _Alike, other: _Alike, sides: tuple[str, str] | None) -> Notice:
     """What is compared of two periods whose versions are unlike, and how to ask for the rest."""
     name = one.specs[0].name
-    was = f"{name} {_unlike(one.basis.in_words(), other.basis.in_words(), sides)}"
+    was = f"{name} {_unlike(one, other, sides)}"
     if one.basis.type == other.basis.type:
         edges = common_edges(*(edges_of(group.specs[0]).tolist() for group in (one, other)))
         assert edges is not None
@@ -377,9 +383,9 @@ def _not_comparable(
         if since is None or sides is not None
         else f"Compare days from {since} on, or days before. "
     )
-    said = [f"{each.basis.in_words()} ({counted(each.reports, 'report')})" for each in (one, other)]
     reason = (
-        f"{name} cannot be compared: it {_unlike(said[0], said[1], sides)}; {why}. {instead}"
+        f"{name} cannot be compared: it {_unlike(one, other, sides, with_reports=True)}; {why}. "
+        f"{instead}"
         f"{_each_by_itself((one, other))}"
     )
     return UnanswerableError("after" if sides is None else "version", str(since), reason)
