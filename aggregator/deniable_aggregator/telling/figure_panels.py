@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from deniable_aggregator.telling.cautions import difference_word
 from deniable_aggregator.telling.figure import Bar, Dot, Dots, Histogram, Placed
 from deniable_aggregator.telling.interval import Interval, interval_of
 from deniable_aggregator.telling.numbers import (
@@ -145,18 +146,18 @@ def change_panels(answer: Answer, most: int) -> Iterator[Dots]:
         *sorted(largest, key=size_of, reverse=True),
     ]
     count = max(len(changes), head.values_asked or 0)
-    left = count > len(largest)
+    left, what = count > len(largest), difference_word(answer)
     yield Dots(
-        axis=f"change of the share of {whose(head)}, in percentage points"
+        axis=f"{what} of the share of {whose(head)}, in percentage points"
         if shares
-        else f"change of the mean {head.metric}",
+        else f"{what} of the mean {head.metric}",
         unit="points" if shares else "difference",
         dots=_dots(rows, head),
-        left_out=f"the {len(largest)} largest of {count:,} changes" if left else "",
+        left_out=f"the {len(largest)} largest of {count:,} {what}s" if left else "",
     )
     quantiles = answer.of("difference in quantile")
     if quantiles:
-        axis, dots = f"change of {head.metric}", _dots(quantiles, head)
+        axis, dots = f"{what} of {head.metric}", _dots(quantiles, head)
         yield Dots(heading="Quantiles", axis=axis, unit="difference", dots=dots)
 
 

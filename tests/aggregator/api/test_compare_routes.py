@@ -8,6 +8,7 @@ import pytest
 from deniable_aggregator.answers.answer import Answer
 from deniable_aggregator.keeping.keys import create_key
 from deniable_aggregator.media.rows import rows_of
+from deniable_aggregator.telling.figures import figure_of
 from deniable_aggregator.telling.tell import tell
 from deniable_shared import registry, wire
 from tests.aggregator.estimation.test_segments import REGISTRY as SEGMENTED
@@ -74,6 +75,8 @@ def test_a_comparison_says_what_its_sides_are_and_never_before_or_after(stores):
     everything = " ".join([told.finding, told.also, told.counted, told.basis, *told.days])
     assert " before" not in everything
     assert "change" not in everything
+    (panel,) = figure_of(answer).panels
+    assert panel.axis.startswith("difference of the share")
     (row, *_) = rows_of(answer)
     assert (row.question, row.before_side, row.side) == ("compare", first, second)
 
