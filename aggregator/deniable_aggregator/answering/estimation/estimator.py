@@ -58,7 +58,6 @@ from deniable_aggregator.answers.questions import (
     ChangeQuery,
     CompareQuery,
     EstimateOptions,
-    EstimateQuery,
     ValueLists,
 )
 from deniable_aggregator.telling.wording import named_shortly, shown_value
@@ -229,10 +228,12 @@ class DistributionEstimator:
             edges = common
         earlier, later = fold(earlier, edges), fold(later, edges)
         differences = compare_histogram_means(earlier, later, request.alpha(1))
-        above, below = request.query.above, request.query.below
+        above, below = request.ends
         combined = None
         if (above, below) != (None, None):
-            combined = change_between(earlier, later, above, below, 1 - request.level)
+            specs = [spec for side in (earlier, later) for spec, _ in side.specs]
+            sides = earlier.histogram, later.histogram
+            combined = change_between(sides, edges, specs, above, below, 1 - request.level)
         return Comparison(
             (earlier.metric,),
             differences,
@@ -274,7 +275,7 @@ def estimate(
     """
     kind, segment = common_type(tallies.specs), request.query.segment
     refuse_quantiles(kind, request.query.quantile)
-    _refuse_ends(kind, request.query)
+    _refuse_ends(kind, request.query.above, request.query.below)
     if segment is None:
         return ESTIMATORS[kind].estimate(tallies, request)
     _refuse_combined(request.lists)
@@ -314,8 +315,7 @@ def compare(
         return _compare_unlike_means(before, after, request)
     kind = common_type([*before.specs, *after.specs])
     refuse_quantiles(kind, request.query.quantile)
-    if isinstance(request.query, ChangeQuery):
-        _refuse_ends(kind, request.query)
+    _refuse_ends(kind, *request.ends)
     if request.segment is not None:
         _refuse_combined(request.lists)
         return compare_within_segment(before, after, request.segment, request)
@@ -341,7 +341,7 @@ def _compare_unlike_means(
 ) -> Comparison:
     """How the mean differs between a period of numbers and one of a distribution."""
     refuse_quantiles("number", request.query.quantile)
-    _refuse_ends("number", request.query)
+    _refuse_ends("number", *request.ends)
     _refuse_lists(before, request.lists, request.query)
     low, high = next(
         range_of(spec) for spec in (*before.specs, *after.specs) if spec.type == "number"
@@ -399,13 +399,13 @@ def refuse_quantiles(kind: MetricType, quantiles: Sequence[float]) -> None:
         raise ParameterError("quantile", constraint, quantiles[0])
 
 
-def _refuse_ends(kind: MetricType, query: EstimateQuery | ChangeQuery) -> None:
+def _refuse_ends(kind: MetricType, above: float | None, below: float | None) -> None:
     """Refuses to look for values above or below a number in anything but a distribution.
 
     Raises:
         ParameterError: if that is asked for.
     """
-    for name, end in (("above", query.above), ("below", query.below)):
+    for name, end in (("above", above), ("below", below)):
         if end is not None and kind != "distribution":
             constraint = f"left out: only a distribution is asked for it, and this is a {kind}"
             raise ParameterError(name, constraint, end)

@@ -86,6 +86,12 @@ class ChangeRequest:
         return query.within if isinstance(query, CompareQuery) else query.segment
 
     @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """Above and below which number values are whose share is asked for, too."""
+        query = self.query
+        return (None, None) if isinstance(query, CompareQuery) else (query.above, query.below)
+
+    @property
     def interval(self) -> IntervalKind:
         """What intervals cover."""
         return self.query.interval or ("one" if self.query.top is None else "picked")

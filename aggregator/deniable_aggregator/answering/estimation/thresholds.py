@@ -19,10 +19,12 @@ from deniable_aggregator.counting.statistics.intervals import z_for_alpha, z_for
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answering.estimation.distributions import DistributionEstimate
     from deniable_aggregator.answering.estimation.histograms import Histogram
+    from deniable_shared.spec import Spec
 
 _CLOSE: Final = 1e-9
 """Numbers that differ from an edge by such a part of a bin are the edge."""
@@ -78,8 +80,9 @@ def share_between(
 
 
 def change_between(
-    before: DistributionEstimate,
-    after: DistributionEstimate,
+    sides: tuple[Histogram, Histogram],
+    edges: NDArray[np.float64],
+    specs: Iterable[Spec],
     above: float | None,
     below: float | None,
     alpha: float,
@@ -87,7 +90,9 @@ def change_between(
     """How the share between two numbers differs; of raw shares, as no device reported in both.
 
     Args:
-        after: of the second period, over the same bins.
+        sides: of the first and of the second period, over the same bins.
+        edges: float64, (bins + 1,): of these.
+        specs: the versions of both.
         above: as of `share_between`; an edge of a bin.
         below: likewise.
         alpha: the probability that the interval may miss, in (0, 1).
@@ -95,18 +100,16 @@ def change_between(
     Raises:
         ParameterError: naming the end that is no edge of a bin of both periods.
     """
-    specs = [spec for side in (before, after) for spec, _ in side.specs]
-    floor = before.edges[0] == 0 and all(range_of(spec)[0] >= 0 for spec in specs)
-    bins, touched = _bins_between(before.edges, above, below, floor=floor)
+    floor = edges[0] == 0 and all(range_of(spec)[0] >= 0 for spec in specs)
+    bins, touched = _bins_between(edges, above, below, floor=floor)
     if not np.array_equal(bins, touched):
         for name, end in (("above", above), ("below", below)):
-            inner = before.edges[1:-1]
+            inner = edges[1:-1]
             if end is not None and _at_edge(inner, end) not in inner:
                 nearest = float(inner[np.abs(inner - end).argmin()])
                 constraint = f"an edge of a bin that both periods have, such as {nearest:.10g}"
                 raise ParameterError(name, constraint, end)
-    sides = [side.histogram for side in (before, after)]
-    chosen = np.isin(np.arange(before.edges.size - 1), bins).astype(np.float64)
+    chosen = np.isin(np.arange(edges.size - 1), bins).astype(np.float64)
     shares = [float(side.raw.share[bins].sum()) for side in sides]
     variance = sum(float(side.raw.covariance[np.ix_(bins, bins)].sum()) for side in sides)
     difference, error = shares[1] - shares[0], math.sqrt(max(variance, LEAST_VARIANCE))
