@@ -307,7 +307,8 @@ def possible_shift(answer: Answer) -> str:
 def _shifted(answer: Answer) -> tuple[str, tuple[Measure, ...]]:
     """Of which numbers the largest possible shift is said, and what one of them is called."""
     if answer.compares:
-        return "a change", (*DIFFERENCES, "difference in combined")
+        what = "a difference" if answer.question.name == "compare" else "a change"
+        return what, (*DIFFERENCES, "difference in combined")
     if answer.question.name == "series":
         of_shares = answer.head.kind == "shares"
         what = "a share of a period" if of_shares else "an estimate of a period"
