@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from itertools import repeat
 from multiprocessing import get_context
@@ -30,6 +31,13 @@ if TYPE_CHECKING:
 BUFFER_BYTES: Final = 1 << 16
 UPLOAD_BYTES: Final = 4 << 20
 """The most bytes of reports in one upload."""
+
+UPLOADS: Final = 40
+"""Into about so many the reports of a day are divided: a device sends one by itself, and an upload
+that has a good part of a day's reports is one to look at."""
+
+FEW_REPORTS: Final = 200
+"""So many reports of a version and day are in one upload all the same."""
 
 NO_SECRET: Final = bytes(SECRET_BYTES)
 AHEAD: Final = 4
@@ -154,8 +162,9 @@ def forged(deployment: Deployment, day: int, honest: int) -> tuple[Batch, list[U
     spec = deployment.registry(version).metrics[forgery.metric].spec
     made = _forgeries(deployment, forgery, spec, day, round(forgery.part * honest))
     batch = Batch(forgery.metric, day, forgery.key, version, ("forged",), (len(made),))
-    parts = list(_parts(spec, deployment.epoch(day), made))
-    bodies: Iterable[Sequence[wire.Part]] = [parts] if forgery.kind == "upload" else _bodies(parts)
+    together = forgery.kind == "upload"
+    parts = list(_parts(spec, deployment.epoch(day), made, together=together))
+    bodies: Iterable[Sequence[wire.Part]] = [parts] if together else _bodies(parts)
     return batch, [upload(forgery.key, body) for body in bodies]
 
 
@@ -185,23 +194,34 @@ def upload(key: str, parts: Iterable[wire.Part], late: int = 0) -> Upload:
     return Upload(key, wire.encode(wire.Upload(os.urandom(wire.ID_BYTES), tuple(parts))), late)
 
 
-def _parts(spec: Spec, epoch: int, made: Sequence[bytes]) -> Iterator[wire.Part]:
-    """Reports of a day as parts that fit into an upload."""
+def _parts(
+    spec: Spec, epoch: int, made: Sequence[bytes], *, together: bool = False
+) -> Iterator[wire.Part]:
+    """Reports of a day as parts, each for an upload of its own; together as few as possible."""
     most = max(UPLOAD_BYTES // spec.mechanism.report_bytes, 1)
+    if not together:
+        most = min(most, max(FEW_REPORTS, -(-len(made) // UPLOADS)))
     for start in range(0, len(made), most):
         yield wire.Part(spec.digest, epoch, b"".join(made[start : start + most]))
 
 
 def _bodies(parts: Iterable[wire.Part]) -> list[list[wire.Part]]:
-    """Parts in groups that fit into an upload each."""
+    """Parts in groups that fit into an upload each, with one of a version and day in each."""
     bodies: list[list[wire.Part]] = []
-    size = UPLOAD_BYTES
+    sizes: list[int] = []
+    places: Counter[tuple[bytes, int]] = Counter()
     for part in parts:
-        size += len(part.payload)
-        if size > UPLOAD_BYTES or len(bodies[-1]) == wire.MAX_PARTS:
+        place = places[part.digest, part.epoch]
+        while place < len(bodies) and (
+            sizes[place] + len(part.payload) > UPLOAD_BYTES or len(bodies[place]) == wire.MAX_PARTS
+        ):
+            place += 1
+        if place == len(bodies):
             bodies.append([])
-            size = len(part.payload)
-        bodies[-1].append(part)
+            sizes.append(0)
+        bodies[place].append(part)
+        sizes[place] += len(part.payload)
+        places[part.digest, part.epoch] = place + 1
     return bodies
 
 

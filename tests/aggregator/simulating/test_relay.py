@@ -3,6 +3,7 @@
 import ast
 import inspect
 import re
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -50,8 +51,7 @@ def test_reports_are_those_of_the_shipped_randomizer():
     source = of.generator("noise", "theme", 0, "release", 1).bytes
     report = randomizer_for(spec, Randomness(source, relay.BUFFER_BYTES)).report
     expected = [report(spec.encode(value), bytes(32)) for value in ["light"] * 600 + ["dark"] * 400]
-    (upload,) = relay.randomized(of, [THEMES])
-    assert payloads([upload]) == {("release", 0): b"".join(expected)}
+    assert payloads(relay.randomized(of, [THEMES])) == {("release", 0): b"".join(expected)}
 
 
 def test_another_seed_gives_other_noise():
@@ -101,6 +101,13 @@ def test_a_large_payload_is_split_into_uploads_that_servers_take(monkeypatch):
     uploads = relay.randomized(deployment(), [THEMES])
     assert all(len(upload.body) < 600 for upload in uploads)
     assert len(payloads(uploads)["release", 0]) == 1_000
+
+
+def test_no_honest_upload_has_much_of_a_day():
+    many = replace(THEMES, counts=tuple(20 * count for count in THEMES.counts))
+    uploads = relay.randomized(deployment(), [many])
+    assert len(uploads) == 40
+    assert max(len(payloads([upload])["release", 0]) for upload in uploads) == 500
 
 
 @pytest.mark.parametrize(
