@@ -19,6 +19,7 @@ from deniable._audit.limits import epsilon_at_least, proportion_at_least
 from deniable._audit.sampling import sample
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
+from deniable_shared.commands.entry import main
 from deniable_shared.mechanisms import (
     GeneralizedRandomizedResponse,
     MemoizedUnaryEncoding,
@@ -152,6 +153,7 @@ def test_reports_that_show_more_than_is_stated_fail_the_audit(tmp_path, capsys, 
 
 @pytest.mark.parametrize("number", ["999", "10000001", "many"])
 def test_a_number_of_reports_that_says_nothing_or_takes_days_is_refused(tmp_path, capsys, number):
-    with pytest.raises(SystemExit):
-        run(tmp_path, "--sample", number)
+    with pytest.raises(SystemExit) as end:
+        main(["audit", str(tmp_path / "metrics.toml"), "--sample", number])
+    assert end.value.code == 2
     assert "must be an integer in [1,000, 10,000,000]" in capsys.readouterr().err
