@@ -53,6 +53,7 @@ def test_every_day_is_estimated_by_itself_and_days_without_reports_are_there(fil
         alone = filled.ask(f"/v1/metrics/theme/estimate?{query}").get_json()
         row = number(found, "share", period=place)
         wanted = number(alone, "share", value="light")
+        del wanted["rank_first"], wanted["rank_last"]  # a series is about this value alone
         assert {**row, "period": 0} == {**wanted, "period": 0}
 
 

@@ -40,9 +40,7 @@ def chosen(*pairs):
 
 
 def test_lists_and_typed_values_are_looked_for_together_each_once():
-    asked = chosen(
-        ("list", "saved:fruit"), ("values", " 🍌 \r\nkiwi\r\n\r\n"), ("list", "countries")
-    )
+    asked = chosen(("list", "saved:fruit"), ("values", "🍌\r\nkiwi\r\n\r\n"), ("list", "countries"))
     assert asked.lists.candidates == ("🍎", "🍌", *shipped.load("countries"), "kiwi")
     assert asked.any
     assert not asked.problems
