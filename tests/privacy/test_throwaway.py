@@ -86,12 +86,12 @@ class TestCopiedHadamardResponse(MechanismConformance):
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
-    """Two days of honest reports: on the first, everybody has a light theme."""
+    """Honest reports of two days a week apart: on the first, everybody has a light theme."""
     spec = registry.parse(REGISTRY).metrics["theme"].spec
     randomizer = randomizer_for(spec, seeded("honest"))
     with serving(tmp_path_factory.mktemp("store") / "store.db") as running:
         assert running.register(REGISTRY).status_code == 200
-        for epoch, value in ((TODAY - 1, "light"), (TODAY, "dark")):
+        for epoch, value in ((TODAY - 7, "light"), (TODAY, "dark")):
             item = spec.encode(value)
             reports = (randomizer.report(item, secret_of(1)) for _ in range(HONEST_REPORTS))
             part = wire.Part(spec.digest, epoch, b"".join(reports))
@@ -130,7 +130,7 @@ def test_a_device_records_it_and_explains_what_it_said(tmp_path):
 
 
 def test_shares_sums_and_changes_are_estimated(service):
-    days = {"before": format_day(TODAY - 1), "after": format_day(TODAY)}
+    days = {"before": format_day(TODAY - 7), "after": format_day(TODAY)}
     wanted = {"combined": ["light", "dark"]}
     answer = service.ask("/v1/metrics/theme/estimate", method="POST", json=wanted).get_json()
     light, dark = numbers(answer, "share")
