@@ -24,7 +24,11 @@ from deniable_aggregator.answering.comparability import (
     left_out_notices,
 )
 from deniable_aggregator.answering.estimation.each_version import each_version
-from deniable_aggregator.answering.estimation.estimator import estimate, refuse_for_segments
+from deniable_aggregator.answering.estimation.estimator import (
+    common_kind,
+    estimate,
+    refuse_for_segments,
+)
 from deniable_aggregator.answering.estimation.inputs import (
     ChangeRequest,
     CollectedTallies,
@@ -188,9 +192,10 @@ def _only(reported: MetricReports, chosen: Chosen, lists: ValueLists) -> MetricR
 def _estimate(of: Answerer, asked: Asked[EstimateQuery]) -> Answer:
     query, read = asked.query, _Read.by(of, asked)
     (everything,) = read.reported
-    chosen = choose_versions(of.reader.collect(everything, *asked.days), read.newest_first)
+    counted = of.reader.collect(everything, *asked.days)
+    chosen = choose_versions(counted, read.newest_first)
     reported = _only(everything, chosen, asked.lists)
-    tallies = of.reader.collect(reported, *asked.days)
+    tallies = counted.only(chosen.kept)
     request = EstimateRequest(query, asked.lists)
     alone: Sequence[Measured] = ()
     try:
@@ -247,8 +252,11 @@ def _series(of: Answerer, asked: Asked[SeriesQuery]) -> Answer:
     read = _Read.by(of, asked)
     (everything,) = read.reported
     periods = _periods(everything, asked.query)
-    followed = followed_versions(of.reader.collect(everything, *asked.days), read.newest_first)
-    versions = frozenset(spec.digest for spec in followed.versions)
+    followed: Sequence[Spec] = everything.specs
+    if common_kind(followed) is None:
+        counted = of.reader.collect(everything, *asked.days)
+        followed = followed_versions(counted, read.newest_first).versions
+    versions = frozenset(spec.digest for spec in followed)
     left_out = [
         (spec, sum(everything.by_day[spec.digest].values()))
         for spec in everything.specs
@@ -308,7 +316,7 @@ def _change(of: Answerer, asked: Asked[ChangeQuery]) -> Answer:
             _only(side, chosen, asked.lists)
             for side, chosen in zip(read.reported, (versions.before, versions.after), strict=True)
         ]
-        before, after = map(of.reader.collect, reported, asked.days)
+        before, after = one.only(versions.before.kept), other.only(versions.after.kept)
         request = ChangeRequest(asked.query, asked.lists)
         result, of_weekdays = _of_same_weekdays(of, reported, (before, after), request)
         why = asked.query.why
@@ -383,7 +391,8 @@ def _compare(of: Answerer, asked: Asked[CompareQuery]) -> Answer:
             _only(side.reported, chosen, asked.lists)
             for side, chosen in zip(sides, (versions.before, versions.after), strict=True)
         ]
-        before, after = (of.reader.collect(each, days) for each in reported)
+        before = tallies[0].only(versions.before.kept)
+        after = tallies[1].only(versions.after.kept)
         result, of_weekdays = _of_same_weekdays(of, reported, (before, after), request, names)
     except ParameterError as error:
         raise estimate_refused(error) from None
