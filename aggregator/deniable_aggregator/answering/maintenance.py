@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, cast
 from deniable_aggregator.answering.roll_up import RollUp
 from deniable_aggregator.keeping.audit import SERVER, AuditAction, AuditRecord
 from deniable_aggregator.keeping.fold import InboxFold
-from deniable_aggregator.keeping.store import Store, StoreUnavailableError
+from deniable_aggregator.keeping.store import BeingReadError, Store, StoreUnavailableError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,6 +36,9 @@ FOLD_LIMIT_SECONDS: Final = 5.0
 
 LOOK_SECONDS: Final = 10.0
 """The thread looks so often whether there is something to do."""
+
+BUSY_LOOKS: Final = 30
+"""A task that readers kept at so many looks in a row has failed: after five minutes."""
 
 
 class BackgroundWorker:
@@ -118,7 +121,8 @@ class Maintenance:
             current day.
 
     Attributes:
-        failures: how often each of `TASKS` has failed.
+        failures: how often each of `TASKS` has failed. That somebody reads what a task would
+            erase is none until it has kept the task `BUSY_LOOKS` times in a row.
     """
 
     def __init__(
@@ -155,6 +159,7 @@ class Maintenance:
         self._deleted_on: tuple[int, int] | None = None
         self._left_for_archive: tuple[int, set[int]] = (-1, set())
         self.failures = Counter(dict.fromkeys(TASKS, 0))
+        self._busy: Counter[str] = Counter()
 
     def run(self, stopped: Callable[[], bool] = lambda: False) -> None:
         """Runs all tasks, also if some of them fail.
@@ -163,7 +168,7 @@ class Maintenance:
             stopped: tells between two steps whether to leave the rest to the next call.
 
         Raises:
-            Exception: the first failure, once every task was tried; all failures were logged.
+            Exception: the first failure, or what kept a task, once every task was tried.
         """
         failures: list[Exception] = []
         if not self._attempt("clock", self._read_clock, failures):
@@ -189,11 +194,15 @@ class Maintenance:
         try:
             work()
         except Exception as error:  # noqa: BLE001  other tasks must still run
-            self.failures[task] += 1
             failures.append(error)
+            self._busy[task] = self._busy[task] + 1 if isinstance(error, BeingReadError) else 0
+            if 0 < self._busy[task] < BUSY_LOOKS:
+                return False
+            self.failures[task] += 1
             reason = error if isinstance(error, StoreUnavailableError) else type(error).__name__
             log.error(_FAILURE_MESSAGES[task], reason)
             return False
+        self._busy[task] = 0
         return True
 
     def _read_clock(self) -> None:

@@ -6,10 +6,10 @@ from unittest import mock
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.answering.maintenance import Maintenance
+from deniable_aggregator.answering.maintenance import BUSY_LOOKS, Maintenance
 from deniable_aggregator.keeping.catalog import MetricCatalog
 from deniable_aggregator.keeping.clock import GuardedClock
-from deniable_aggregator.keeping.store import Outcome, StoreUnavailableError, batch
+from deniable_aggregator.keeping.store import BeingReadError, Outcome, StoreUnavailableError, batch
 from tests.aggregator.service import TODAY, Clock
 from tests.aggregator.stored import TALLY, THEME, append, counted, decoded, fold, register, rows
 
@@ -83,6 +83,25 @@ def test_a_closing_that_failed_is_done_again(store, clock, monkeypatch):
     maintaining.run()
     maintaining.run()
     assert called == [True]
+
+
+def test_readers_that_keep_bytes_in_the_log_are_no_failure_unless_they_stay(
+    store, clock, monkeypatch, caplog
+):
+    append(store, [decoded(b"\x01")])
+    maintaining = maintenance(store, clock)
+    clock.epoch += ACCEPT_DAYS + 1
+
+    def kept():
+        raise BeingReadError
+
+    monkeypatch.setattr(store._database, "purge", kept)
+    for looks in range(1, BUSY_LOOKS + 1):
+        assert (maintaining.failures["close"], bool(caplog.text)) == (0, False), looks
+        with pytest.raises(BeingReadError):
+            maintaining.run()
+    assert maintaining.failures["close"] == 1
+    assert "closing days failed and will be tried again: deleted ids stay" in caplog.text
 
 
 def test_a_closed_day_is_one_part(store, clock):

@@ -111,7 +111,9 @@ def test_kills_while_the_user_opts_out_leave_a_device_that_works(
             process.send_signal(signal.SIGKILL)
         _, debits = stored(directory)
         ((outcome, trouble, pending),) = run(f"clock.now += {2 * debits + 2} * 86400" + GO_ON)
-        assert (outcome, trouble) == ("recorded", None)
+        assert outcome == "recorded"
+        # Its uploads may have been tried by now, where nobody listens; nothing else is wrong.
+        assert trouble is None or trouble.startswith("connection_refused:")
         assert pending >= 1
         secrets.add((directory / "secret").read_bytes())
         assert {len(secret) for secret in secrets} == {32}

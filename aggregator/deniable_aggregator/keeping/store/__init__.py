@@ -7,6 +7,7 @@ from pathlib import Path
 
 from deniable_aggregator.keeping.store.archived import Archive, ArchivedFile
 from deniable_aggregator.keeping.store.base import (
+    BeingReadError,
     InboxRow,
     InUseError,
     StoreError,
@@ -182,6 +183,7 @@ __all__ = [
     "AuditLog",
     "Backlog",
     "Batch",
+    "BeingReadError",
     "CountedDay",
     "CountedDays",
     "CountedVersion",

@@ -44,6 +44,13 @@ class InUseError(StoreUnavailableError):
         super().__init__(f"another process is at it: {purpose}")
 
 
+class BeingReadError(StoreUnavailableError):
+    """Deleted bytes stay in the log while somebody reads; it is enough to try again later."""
+
+    def __init__(self) -> None:
+        super().__init__("deleted ids stay in the log while somebody reads")
+
+
 class StoreMovedError(StoreUnavailableError):
     """Writes would be lost with the process. The message names no path, as /readyz shows it."""
 

@@ -14,6 +14,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool, StaticPool
 
 from deniable_aggregator.keeping.store.base import (
+    BeingReadError,
     Database,
     InboxRow,
     IngestTransaction,
@@ -309,7 +310,7 @@ class SqliteDatabase(Database):
         """Copies the write-ahead log into the file and truncates it, so that deleted bytes go too.
 
         Raises:
-            StoreUnavailableError: if somebody is reading what the log holds; try again later.
+            BeingReadError: if somebody is reading what the log holds; try again later.
         """
         with self._lock, self._locked(), translate_errors():
             # Not through SQLAlchemy, which would begin a transaction, in which SQLite refuses this.
@@ -320,7 +321,7 @@ class SqliteDatabase(Database):
             finally:
                 self._driver.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         if busy:
-            raise StoreUnavailableError("deleted ids stay in the log while somebody reads")
+            raise BeingReadError
 
     def close(self) -> None:
         """See `Database.close`."""
