@@ -113,6 +113,20 @@ def test_all_that_is_no_upload_goes_through_threads_as_it_was_sent(usual, new_re
     assert (wrong.status_code, wrong.headers["Allow"]) == (405, "OPTIONS, POST")
 
 
+@pytest.mark.parametrize(
+    "line", ["CONNECT e:443", "CONNECT /v1/reports", "TRACE /", "BREW /", "connect e:1"]
+)
+def test_a_method_that_nobody_takes_is_refused_without_a_word_in_the_log(usual, line):
+    server, _ = usual
+    before = server.output.read_text()
+    with socket.create_connection((HOST, server.port)) as connection:
+        connection.sendall(f"{line} HTTP/1.1\r\nHost: e\r\nConnection: close\r\n\r\n".encode())
+        answer = connection.makefile("rb").read()
+    assert answer.startswith(b"HTTP/1.1 405 ")
+    assert b'"code":"method_not_allowed"' in answer
+    assert server.output.read_text() == before
+
+
 def test_pages_of_an_allowed_origin_may_send_and_no_answer_is_taken_for_a_script(path, tokens):
     page = "https://app.example.org"
     with running(path, "--browser-origins", page) as server:

@@ -16,6 +16,7 @@ from deniable_aggregator.doors.http import openapi
 from deniable_aggregator.doors.http import question_routes as api
 from deniable_aggregator.doors.http import uploads as ingest
 from deniable_aggregator.doors.http.browsers import UploadOrigins, forbid_sniffing
+from deniable_aggregator.doors.http.compression import compress_answers
 from deniable_aggregator.doors.http.upload_route import add_upload_route
 from deniable_aggregator.doors.pages import routes as pages
 from deniable_aggregator.doors.pages.errors import install_error_pages
@@ -177,6 +178,7 @@ def _flask(settings: Settings) -> Flask:
     else:
         requests.register_error_handlers(app)
     forbid_sniffing(app)
+    compress_answers(app)
     return app
 
 

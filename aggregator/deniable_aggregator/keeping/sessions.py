@@ -40,7 +40,8 @@ class Session(NamedTuple):
 
     Attributes:
         keys: valid keys, the newest first, one for each application.
-        form_token: carried by every form that changes something, so that no other site can send it.
+        form_token: in hexadecimal; every form that changes something carries it masked, so that no
+            other site can send it.
     """
 
     keys: tuple[Key, ...]

@@ -72,7 +72,10 @@ def test_a_page_is_about_an_application_of_the_session_alone(service):
     refusals = [asked(f"/operations/visit?application={each}") for each in ("third", "nothing", "")]
     assert [each.status_code for each in refusals] == [403] * 3
     # Whether there is such an application is not told.
-    assert len({each.text.replace("third", "nothing") for each in refusals[:2]}) == 1
+    third, nothing = (
+        re.sub('(?<=value=")[0-9a-f]{128}', "TOKEN", each.text) for each in refusals[:2]
+    )
+    assert third.replace("third", "nothing") == nothing
     assert "/sign-in?next=/operations/visit%3Fapplication%3Dthird" in refusals[0].text
 
 
@@ -213,7 +216,7 @@ def test_every_answer_forbids_framing_guessing_and_shared_caches(service, method
     assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     assert answer.headers["Cache-Control"] == "private, no-cache"
-    assert answer.headers["Vary"] == "Cookie"
+    assert "Cookie" in answer.vary
     assert answer.headers["Referrer-Policy"] == "same-origin"
     assert (answer.text == "") == (method == "HEAD")
 

@@ -29,7 +29,7 @@ SIGN_IN: Final = "/sign-in"
 SIGN_OUT: Final = "/sign-out"
 
 _BELOW: Final = tuple(each for each in ANSWER_PAGES if len(each) > 1 and each.endswith("/"))
-_FOR_PROGRAMS: Final = ("v1", "static", "healthz", "readyz", "openapi.json")
+_FOR_PROGRAMS: Final = ("v1", "static", "healthz", "readyz", "openapi.json", "robots.txt")
 
 
 def is_answer_page(path: str) -> bool:
@@ -165,6 +165,7 @@ HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cache-Control": "private, no-cache",
     "Vary": "Cookie",
+    "X-Robots-Tag": "noindex, nofollow",
 }
 
 PAGES: Final = (

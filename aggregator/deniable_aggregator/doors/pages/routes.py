@@ -189,5 +189,11 @@ def open_pages(pages: PageParts) -> Blueprint:
     """What needs no session."""
     routes = Blueprint("pages for all", __name__)
     routes.add_url_rule(f"{STATIC_PATH}/<name>", view_func=static_file)
+    routes.add_url_rule("/robots.txt", view_func=keep_robots_out)
     add_sign_in(routes, pages)
     return routes
+
+
+def keep_robots_out() -> Response:
+    """Tells search engines to leave the whole server alone."""
+    return Response("User-agent: *\nDisallow: /\n", mimetype="text/plain")

@@ -14,6 +14,7 @@ from deniable_aggregator.doors.pages.rendering import SIGN_IN, SIGN_OUT, go_to, 
 from deniable_aggregator.doors.pages.visit import (
     SIGN_IN_BYTES,
     PageParts,
+    masked,
     require_form_token,
     require_form_type,
     require_own_page,
@@ -255,7 +256,7 @@ class SignIn:
             if session
             else (),
             refusal=refusal,
-            form_token=session.form_token if session else "",
+            form_token=masked(session.form_token) if session else "",
             create_command=create_command(),
         )
         status = 200 if refusal is None else refusal.status

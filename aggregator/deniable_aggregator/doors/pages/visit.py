@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -204,13 +205,38 @@ def require_own_page(headers: Headers) -> None:
         )
 
 
+def masked(token: str) -> str:
+    """A session's form token as one page shows it: hidden by fresh random bytes, which precede it.
+
+    So it is another text on every page, and the length of a compressed page tells nothing of it.
+    """
+    secret = bytes.fromhex(token)
+    mask = os.urandom(len(secret))
+    return (mask + _either(mask, secret)).hex()
+
+
+def _unmasked(shown: str) -> bytes:
+    """The token that a form carries; empty if it carries none."""
+    try:
+        both = bytes.fromhex(shown)
+    except ValueError:
+        return b""
+    half = len(both) // 2
+    return _either(both[:half], both[half:]) if len(both) == 2 * half else b""
+
+
+def _either(first: bytes, second: bytes) -> bytes:
+    return bytes(a ^ b for a, b in zip(first, second, strict=True))
+
+
 def require_form_token(expected: str) -> None:
-    """Refuses Flask's current request unless its form carries the session's token.
+    """Refuses Flask's current request unless its form carries the session's token, masked.
 
     Raises:
         ProblemError: ``request_refused``.
     """
-    if not hmac.compare_digest(request.form.get("form_token", "").encode(), expected.encode()):
+    sent = _unmasked(request.form.get("form_token", ""))
+    if not hmac.compare_digest(sent, bytes.fromhex(expected)):
         raise ProblemError(
             "request_refused",
             "This form belongs to an earlier session, so nothing was changed. Open the page again "
@@ -243,7 +269,7 @@ def admit_visitors(routes: Blueprint, pages: PageParts) -> None:
             key=key,
             source=pages.source_of(key.application),
             today=day_of(pages.parts.today),
-            form_token=session.form_token,
+            form_token=masked(session.form_token),
             simulated=pages.parts.catalogue.simulated,
         )
         if name != key.application:  # whether there is such an application or not

@@ -191,6 +191,15 @@ def _give_up(committed: asyncio.Future[None]) -> None:
         committed.set_exception(overloaded())
 
 
+METHODS: Final = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+"""Requests of other methods are refused unread: CONNECT has no path, TRACE would repeat keys."""
+
+
+def _no_such_method() -> ProblemError:
+    detail = "This server is no proxy and repeats no request. Send one of the methods in Allow."
+    return ProblemError("method_not_allowed", detail, headers={"Allow": ", ".join(METHODS)})
+
+
 CHECK_THREADS: Final = 4
 MAX_WAITING_CHECKS: Final = 512
 
@@ -242,7 +251,9 @@ class RsgiApplication:
 
     async def __rsgi__(self, scope: Scope, protocol: HTTPProtocol) -> None:
         """Answers one request."""
-        if scope.path == PATH and scope.method == "POST":
+        if scope.method not in METHODS:
+            respond_problem(protocol, _no_such_method())
+        elif scope.path == PATH and scope.method == "POST":
             await self.uploads.handle(scope.headers, protocol)
         elif scope.path == PATH and scope.method == "OPTIONS" and self.uploads.origins:
             self.uploads.answer_preflight(scope.headers, protocol)
