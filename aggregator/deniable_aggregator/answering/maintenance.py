@@ -95,6 +95,7 @@ TASKS: Final = (
     "delete",
     "shrink",
     "estimates",
+    "check",
 )
 
 SHRINK_BYTES: Final = 1 << 20
@@ -119,6 +120,7 @@ class Maintenance:
         roll_up_days: days become one so many days after them; None for never.
         write_estimates: looks after the SQL table of estimates, without waiting; called with the
             current day.
+        look: goes on with the daily look whether the store is whole; called as the above.
 
     Attributes:
         failures: how often each of `TASKS` has failed. That somebody reads what a task would
@@ -139,6 +141,7 @@ class Maintenance:
         roll_up: RollUp | None = None,
         roll_up_days: int | None = None,
         write_estimates: Callable[[int], None] = lambda _: None,
+        look: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._store = store
         self._accept_days = accept_days
@@ -151,6 +154,7 @@ class Maintenance:
         self._roll_up = roll_up
         self._roll_up_days = roll_up_days
         self._write_estimates = write_estimates
+        self._look = look
         self._rolled_up: tuple[int, list[int]] | None = None
         self._settler = store.tallies.settler(catalogue.tally)
         self._today = 0
@@ -183,6 +187,7 @@ class Maintenance:
             "delete": lambda: self._delete_expired(stopped),
             "shrink": lambda: self._shrink(stopped),
             "estimates": lambda: self._write_estimates(self._today),
+            "check": lambda: self._look(self._today),
         }
         for task, work in tasks.items():
             if not stopped():
@@ -286,6 +291,7 @@ _FAILURE_MESSAGES: Final = {
     "roll-up": "rolling up days failed and will be tried again: %s",
     "shrink": "making the store smaller failed and will be tried again: %s",
     "estimates": "writing the table of estimates failed and will be tried again: %s",
+    "check": "looking whether the store is whole failed and will be tried again: %s",
     "delete": "deleting old tallies failed and will be tried again: %s",
 }
 
@@ -310,6 +316,7 @@ def build(
     clock: GuardedClock,
     intake: KeyIntake,
     write_estimates: Callable[[int], None],
+    look: Callable[[int], None],
 ) -> BackgroundWork:
     """Makes it, and starts the thread.
 
@@ -318,6 +325,7 @@ def build(
         clock: says which day it is, and whether that is plausible.
         intake: how much each key has brought today.
         write_estimates: looks whether the SQL table of estimates must be written.
+        look: goes on with the daily look whether the store is whole.
     """
     store, catalogue, settings = parts.store, parts.catalogue, parts.settings
     inbox_fold = InboxFold(
@@ -338,6 +346,7 @@ def build(
         roll_up=RollUp(store, catalogue, cast("LongPeriod", settings.roll_up_by)),
         roll_up_days=settings.roll_up_days or None,
         write_estimates=write_estimates,
+        look=look,
     )
     look_seconds = min(settings.fold_seconds, LOOK_SECONDS)
     thread = BackgroundWorker(inbox_fold, maintenance, look_seconds=look_seconds)

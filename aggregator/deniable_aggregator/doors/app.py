@@ -24,6 +24,7 @@ from deniable_aggregator.keeping.clock import GuardedClock
 from deniable_aggregator.keeping.parts import Parts
 from deniable_aggregator.keeping.settings import Settings
 from deniable_aggregator.keeping.store import Store
+from deniable_aggregator.keeping.store_watch import StoreWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,9 +114,12 @@ def create_app(
         opened, Settings() if settings is None else settings, clock, development=development
     )
     guarded_clock = GuardedClock(opened, clock, monotonic)
-    takes = ingest.build(parts, guarded_clock.days_ahead)
+    watch = StoreWatch(opened, parts.catalogue.tally)
+    takes = ingest.build(parts, guarded_clock.days_ahead, watch)
     estimate_runs = EstimateTableRuns(opened, parts.settings)
-    background = operations.build(parts, guarded_clock, takes.intake, estimate_runs.look)
+    background = operations.build(
+        parts, guarded_clock, takes.intake, estimate_runs.look, watch.look
+    )
     discovery_runs = DiscoveryRuns(opened, parts.settings, clock)
     discovery_runs.resume()
 
@@ -127,7 +131,9 @@ def create_app(
         max_body_bytes=parts.settings.max_body_bytes,
     )
     made_with = _add_questions(app, parts, discovery_runs)
-    monitoring = api.add_administration(app, parts, takes, background, guarded_clock.days_ahead)
+    monitoring = api.add_administration(
+        app, parts, takes, background, guarded_clock.days_ahead, watch
+    )
     if made_with is not None:
         app.register_blueprint(pages.server_pages(made_with, monitoring.operations.operations))
         app.register_blueprint(pages.open_pages(made_with))

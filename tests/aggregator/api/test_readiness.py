@@ -30,7 +30,7 @@ def test_a_server_is_alive_and_ready(service):
     assert service.http.get("/healthz").get_json() == {"status": "ok"}
     answer = service.http.get("/readyz")
     assert answer.status_code == 200
-    names = {"draining", "database", "migrations", "disk", "fold", "clock"}
+    names = {"draining", "database", "migrations", "disk", "fold", "clock", "pages", "content"}
     assert answer.get_json() == {"status": "ok", "checks": dict.fromkeys(names, "ok")}
 
 

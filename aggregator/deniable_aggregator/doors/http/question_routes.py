@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.doors.http.uploads import Ingest
     from deniable_aggregator.keeping.keys import Key
     from deniable_aggregator.keeping.parts import Parts
+    from deniable_aggregator.keeping.store_watch import StoreWatch
 
 
 LISTED_IN_QUERY = "value"
@@ -168,6 +169,7 @@ def add_administration(
     ingest: Ingest,
     background: BackgroundWork,
     days_ahead: Callable[[], int],
+    watch: StoreWatch,
 ) -> Monitoring:
     """Adds all other routes, which only the server's own process has.
 
@@ -177,12 +179,14 @@ def add_administration(
         ingest: takes uploads.
         background: runs beside requests.
         days_ahead: by how many days the clock is implausibly ahead.
+        watch: looks whether the store is whole.
     """
     ready = status.Readiness(
         store=parts.store,
         lag_seconds=background.inbox_fold.lag_seconds,
         settings=parts.settings,
         days_ahead=days_ahead,
+        watch=watch,
     )
     reader = status.StatusReader(parts, ingest.receiver)
     for routes in (

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.keeping.keys import Key
     from deniable_aggregator.keeping.parts import Parts
     from deniable_aggregator.keeping.settings import Settings
+    from deniable_aggregator.keeping.store_watch import StoreWatch
 
 
 class StatusReader:
@@ -115,6 +116,10 @@ PATIENCE_SECONDS: Final = 3.0
 
 OK: Final = "ok"
 CLOCK: Final = "clock"
+CONTENT: Final = "content"
+STAYS_READY: Final = frozenset((CLOCK, CONTENT))
+"""Only further reports can confirm a doubted day, and what was counted before can be mended while
+others are counted."""
 
 log = logging.getLogger("deniable_aggregator")
 
@@ -127,6 +132,7 @@ class Readiness:
         lag_seconds: for how long the oldest pending report has waited to be counted.
         settings: limits.
         days_ahead: by how many days the clock is ahead of the last plausible day.
+        watch: looks whether the store is whole; None where nobody does.
         monotonic: a clock in seconds.
 
     Attributes:
@@ -141,6 +147,7 @@ class Readiness:
         lag_seconds: Callable[[], float],
         settings: Settings,
         days_ahead: Callable[[], int] = lambda: 0,
+        watch: StoreWatch | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self.draining = False
@@ -148,6 +155,7 @@ class Readiness:
         self._lag_seconds = lag_seconds
         self._settings = settings
         self.days_ahead = days_ahead
+        self._watch = watch
         self._found: Mapping[str, str] = {}
         self._lookout = SharedProbe(self._check, "deniable-looking", monotonic)
 
@@ -175,6 +183,8 @@ class Readiness:
             "disk": self._disk(),
             "fold": self._fold(),
             CLOCK: self._clock(),
+            "pages": (self._watch.wrong_pages() if self._watch else "") or OK,
+            CONTENT: (self._watch.wrong_content() if self._watch else "") or OK,
         }
 
     def _database(self) -> str:
@@ -227,8 +237,7 @@ def readyz(health: Readiness) -> Response:
     """The server can do its work."""
     checks = health.checks()
     wrong = [name for name, said in checks.items() if said != OK]
-    # Stay ready with a doubted clock: only further reports can confirm the day.
-    if wrong and wrong != [CLOCK]:
+    if not STAYS_READY.issuperset(wrong):
         raise ProblemError(
             "not_ready",
             "; ".join(f"{name}: {checks[name]}" for name in wrong),

@@ -22,7 +22,7 @@ from deniable_aggregator.answering.requests import (
     server_outdated,
     store_unavailable,
 )
-from deniable_aggregator.doors.http.upload_limits import DiskReserve, RateLimiter
+from deniable_aggregator.doors.http.upload_limits import RETRY_SECONDS, DiskReserve, RateLimiter
 from deniable_aggregator.keeping.group_commit import (
     SECONDS,
     GroupCommitWriter,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.keeping.keys import Key
     from deniable_aggregator.keeping.parts import Parts
     from deniable_aggregator.keeping.settings import Settings
+    from deniable_aggregator.keeping.store_watch import StoreWatch
 
 
 PATH: Final = "/v1/reports"
@@ -72,6 +73,7 @@ class UploadReceiver:
         settings: limits.
         clock: seconds since 1970.
         days_ahead: by how many days the clock is implausibly ahead; 0 if it is plausible.
+        wrong_pages: what damage keeps the store from keeping uploads; empty for none.
 
     Attributes:
         seconds: how long uploads took, from their headers to the answer.
@@ -89,6 +91,7 @@ class UploadReceiver:
         settings: Settings,
         clock: Callable[[], float],
         days_ahead: Callable[[], int] = lambda: 0,
+        wrong_pages: Callable[[], str] = lambda: "",
     ) -> None:
         self._verifier = verifier
         self._catalogue = catalogue
@@ -99,6 +102,7 @@ class UploadReceiver:
         self._settings = settings
         self._clock = clock
         self._days_ahead = days_ahead
+        self._wrong_pages = wrong_pages
         self._lock = threading.Lock()
         self._counts: Counter[tuple[str, str]] = Counter()
         self.seconds = Histogram(SECONDS)
@@ -158,6 +162,13 @@ class UploadReceiver:
         """
         self._rate_limiter.hit(key.id)
         self._disk_reserve.check()
+        if self._wrong_pages():
+            raise ProblemError(
+                "store_unavailable",
+                "The store is damaged and might lose it. Send the same bytes again later: the "
+                "operator mends the store; /readyz says when it is whole.",
+                headers={"Retry-After": str(RETRY_SECONDS)},
+            )
         if self._intake.is_spent(key.id):
             raise self._daily_limit()
         if content_encoding:
@@ -343,12 +354,13 @@ class Ingest:
     intake: KeyIntake
 
 
-def build(parts: Parts, days_ahead: Callable[[], int]) -> Ingest:
+def build(parts: Parts, days_ahead: Callable[[], int], watch: StoreWatch) -> Ingest:
     """Makes them, and starts the thread that commits.
 
     Args:
         parts: the store, and what is made over it.
         days_ahead: by how many days the clock is implausibly ahead; 0 if it is plausible.
+        watch: looks whether the store is whole.
     """
     store, settings = parts.store, parts.settings
     intake = KeyIntake(store, most_bytes=settings.key_bytes_per_day, clock=parts.clock)
@@ -369,5 +381,6 @@ def build(parts: Parts, days_ahead: Callable[[], int]) -> Ingest:
         settings=settings,
         clock=parts.clock,
         days_ahead=days_ahead,
+        wrong_pages=watch.wrong_pages,
     )
     return Ingest(receiver, writer, intake)

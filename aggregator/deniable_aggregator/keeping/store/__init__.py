@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from deniable_aggregator.keeping.store.archived import Archive, ArchivedFile
 from deniable_aggregator.keeping.store.base import (
@@ -17,6 +18,7 @@ from deniable_aggregator.keeping.store.base import (
     is_url,
 )
 from deniable_aggregator.keeping.store.batch import Batch, SetAsideGroup, SetAsideRows, TallyKey
+from deniable_aggregator.keeping.store.checking import PAGES, Damage, check_content, check_pages
 from deniable_aggregator.keeping.store.counted_days import (
     CountedDay,
     CountedDays,
@@ -73,6 +75,11 @@ from deniable_aggregator.keeping.store.tallies import (
     Volume,
     VolumesBySlice,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from deniable_aggregator.counting.tallies import Tally
 
 
 class Store:
@@ -146,6 +153,14 @@ class Store:
             # /readyz shows this name to anybody, so it is neither a path nor a host.
             check_revision(connection, "the store")
 
+    def check_pages(self, *, seconds: float | None = None) -> list[Damage] | None:
+        """See `checking.check_pages`."""
+        return check_pages(self._database, seconds=seconds)
+
+    def check_content(self, tally_of: Callable[[bytes], Tally | None]) -> Iterator[Damage | None]:
+        """See `checking.check_content`."""
+        return check_content(self._database, tally_of)
+
     def usage(self) -> StoreUsage:
         """Reads how full the store is.
 
@@ -178,6 +193,7 @@ class Store:
 
 __all__ = [
     "ALL_KEYS",
+    "PAGES",
     "Archive",
     "ArchivedFile",
     "AuditLog",
@@ -187,6 +203,7 @@ __all__ = [
     "CountedDay",
     "CountedDays",
     "CountedVersion",
+    "Damage",
     "DaySettler",
     "DayStamp",
     "Discoveries",

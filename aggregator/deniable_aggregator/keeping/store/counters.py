@@ -34,7 +34,7 @@ class _Codecs(threading.local):
             LEVEL,
             format=zstandard.FORMAT_ZSTD1_MAGICLESS,
             write_content_size=True,
-            write_checksum=False,
+            write_checksum=True,
             write_dict_id=False,
         )
         self.compressor = zstandard.ZstdCompressor(compression_params=parameters)
