@@ -55,6 +55,7 @@ class AuditAction(enum.StrEnum):
     STORE_RESTORE = "store.restore"
     STORE_EXPORT = "store.export"
     STORE_IMPORT = "store.import"
+    STORE_SALVAGE = "store.salvage"
     STORE_LOAD = "store.load"
     STORE_SIMULATE = "store.simulate"
     STORE_READER = "store.reader"

@@ -14,7 +14,7 @@ from deniable_aggregator.doors.cli.output import json_option, print_json, print_
 from deniable_aggregator.doors.cli.parameters import READABLE_FILE
 from deniable_aggregator.doors.cli.server_options import ShowProgress, progress_bar
 from deniable_aggregator.doors.cli.set_aside import set_aside_group
-from deniable_aggregator.doors.cli.store_check import check_store
+from deniable_aggregator.doors.cli.store_check import check_store, salvage_store
 from deniable_aggregator.doors.cli.store_option import open_store, store_option, today
 from deniable_aggregator.keeping.audit import AuditAction
 from deniable_aggregator.keeping.settings_files import FILE_VARIABLE
@@ -120,7 +120,7 @@ def store_group() -> None:
     """
 
 
-for _command in (set_aside_group, write_estimates, allow_reader, check_store):
+for _command in (set_aside_group, write_estimates, allow_reader, check_store, salvage_store):
     store_group.add_command(_command)
 
 

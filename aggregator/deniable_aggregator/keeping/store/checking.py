@@ -152,20 +152,33 @@ def _version(
     connection: Connection, number: int, digest: bytes, tally: Tally | None
 ) -> Iterator[Damage]:
     """What is wrong with the parts of a version, and with their sums."""
-    held = 0
+    for part, wrong in broken_parts(connection, number, tally):
+        yield Damage(TALLIES, wrong, digest, part.where.epoch)
+    held = _sum(connection, tallies, number)
+    there = held + _sum(connection, rolled_periods, number)
+    known = _sum(connection, totals, number)
+    if there != known:
+        yield Damage(SUMS, f"{known:,} reports were counted, and {there:,} are there", digest)
+
+
+def broken_parts(
+    connection: Connection, number: int, tally: Tally | None
+) -> Iterator[tuple[StoredPart, str]]:
+    """The parts of a version that cannot be read or have other reports than they say, and why.
+
+    Args:
+        connection: to the store.
+        number: of the version.
+        tally: what counts its reports; None if this program cannot.
+    """
     query = select(*PART_COLUMNS).where(tallies.c.metric == number).order_by(tallies.c.epoch)
     parts = [stored_part(row) for row in connection.execute(query)]
     for chunk in in_chunks(parts):
         bodies = read_bodies(connection, chunk)
         for part in chunk:
-            held += part.reports
             wrong = _wrong_part(part, bodies.get(part.part), tally)
             if wrong is not None:
-                yield Damage(TALLIES, wrong, digest, part.where.epoch)
-    there = held + _sum(connection, rolled_periods, number)
-    known = _sum(connection, totals, number)
-    if there != known:
-        yield Damage(SUMS, f"{known:,} reports were counted, and {there:,} are there", digest)
+                yield part, wrong
 
 
 def _sum(connection: Connection, table: Table, metric: int) -> int:
