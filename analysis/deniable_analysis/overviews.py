@@ -96,16 +96,19 @@ class MetricList:
     def __repr__(self) -> str:
         if not self.answer.metrics:
             return visible(f"{self.answer.application} has no metrics")
-        lines = (
+        document = metrics_document(self.answer)
+        lines = [f"Warning: {text}" for text in document.cautions]
+        lines += [
             f"{each.name} ({each.type}, {each.reports:,} reports): {each.description}"
             for each in self
-        )
+        ]
         return "\n".join(map(visible, lines))
 
     def _repr_html_(self) -> str:
         document = metrics_document(self.answer)
         tables = "".join(map(display.table, document.tables))
-        return display.paragraph(document.finding) + tables
+        warnings = display.warnings_box(document.cautions)
+        return warnings + display.paragraph(document.finding) + tables
 
 
 def _metric_row(versions: list[administration.Metric]) -> MetricRow:

@@ -137,7 +137,8 @@ def read_rows(parts: Parts, application: str, query: EstimateTableQuery) -> Iter
 @answers(questions.METRICS)
 def _metrics(of: Answerer, asked: Asked[None]) -> Metrics:
     entries = of.parts.catalogue.for_application(asked.application)
-    return Metrics(asked.application, list_metrics(of.parts.store, entries))
+    notices = [SIMULATED] if of.parts.catalogue.simulated else []
+    return Metrics(asked.application, list_metrics(of.parts.store, entries), notices)
 
 
 @answers(questions.METRIC)

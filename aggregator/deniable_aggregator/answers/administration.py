@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.answers.words import Count, Scope, Values, VersionId
 
 MAX_OVERLAP_DAYS: Final = 365
@@ -90,10 +91,12 @@ class Metrics(Struct):
     Attributes:
         application: its name.
         metrics: one entry per version of a metric, by name.
+        notices: what to know first.
     """
 
     application: str
     metrics: list[Metric]
+    notices: list[Notice] = []
 
 
 class Simulation(Struct):

@@ -55,7 +55,8 @@ class Row(Measured, frozen=True, kw_only=True, omit_defaults=True, gc=False):
             "suspicious" or "unknown".
         suspicious: whether some of the reports do not.
         marks: what is special about the period, with spaces between: "missing", "incomplete",
-            "suspicious", "uneven", "surge", "release".
+            "suspicious", "uneven", "surge", "release"; or "simulated", of a store whose devices do
+            not exist.
         final: in the table of estimates, whether no day of the period takes reports any longer; the
             number may move until then.
         measure: what the row says.

@@ -50,7 +50,7 @@ COLUMNS: Final = (
     "application", "metric", "segment", "segment_low", "segment_high", "since", "until", "measure",
     "value", "items", "estimate", "low", "high", "reports", "reports_low", "reports_high",
     "of_reports", "people", "presence", "level", "minimum", "epsilon", "version",
-    "reports_left_out",
+    "reports_left_out", "simulated",
 )  # fmt: skip
 """Of CSV."""
 
@@ -95,6 +95,7 @@ def _csv_row(made: Publication, row: PublishedRow) -> list[object]:
         f"{max(version.epsilon for version in made.versions):.6g}",
         " ".join(version.version for version in made.versions),
         made.reports_left_out,
+        "true" if made.simulated else "false",
     ]
 
 

@@ -55,6 +55,7 @@ class _Origins:
         self._head = answer.head
         self._question = answer.question.name
         self._versions = {each.version: each for each in answer.head.versions}
+        self._simulated = [each.code for each in answer.notices if each.code == "simulated"]
         self._kept: dict[tuple[object, ...], Row] = {}
 
     def of(self, number: Measured) -> Row:
@@ -100,7 +101,7 @@ class _Origins:
             # The periods of a series share a verdict.
             suspicious="suspicious"
             in (period.marks if self._question == "series" else [head.verdict]),
-            marks=_in_words(period.marks),
+            marks=self._in_words(period.marks),
         )
 
     def with_check(self, check: Check) -> Row:
@@ -128,7 +129,7 @@ class _Origins:
             reports=check.reports,
             **self._from_versions([check.version]),
             **_of_verdict(check.verdict),
-            marks=None if days is None else _in_words(days.marks(check.day, check.day)),
+            marks=self._in_words([] if days is None else days.marks(check.day, check.day)),
         )
 
     def _between(self, before: Period, after: Period) -> Row:
@@ -141,7 +142,7 @@ class _Origins:
             side=after.side,
             before_side=before.side,
             **self._from_versions(dict.fromkeys(of_both)),
-            marks=_in_words([*before.marks, *after.marks]),
+            marks=self._in_words([*before.marks, *after.marks]),
         )
 
     def _of_version(self, name: str, period: Period) -> Row:
@@ -154,7 +155,7 @@ class _Origins:
             since=since,
             until=until,
             reports=version.reports,
-            marks=_in_words(days.marks(since, until) if days else period.marks),
+            marks=self._in_words(days.marks(since, until) if days else period.marks),
         )
 
     def _since_earlier_window(self, period: Period) -> Row:
@@ -168,6 +169,10 @@ class _Origins:
             before_until=found.earlier.until,
             before_reports=found.earlier.reports,
         )
+
+    def _in_words(self, marks: Sequence[Mark]) -> str | None:
+        """What is special about a period, and that its devices are simulated."""
+        return " ".join(dict.fromkeys([*marks, *self._simulated])) or None
 
     def _from_versions(self, ids: Iterable[str | None]) -> dict[str, Any]:
         """The columns about the versions whose reports were counted."""
@@ -183,10 +188,6 @@ class _Origins:
 
 def _of_verdict(verdict: str) -> dict[str, Any]:
     return {"verdict": verdict, "suspicious": verdict == "suspicious"}
-
-
-def _in_words(marks: Sequence[Mark]) -> str | None:
-    return " ".join(dict.fromkeys(marks)) or None
 
 
 def _measure(check: Check) -> RowMeasure:

@@ -45,6 +45,7 @@ def metrics_document(answer: Metrics) -> Document:
     versions = versions_by_name(answer.metrics)
     if not versions:
         return Document(metric="", title="", finding=_NO_METRICS)
+    warnings = [each.message for each in answer.notices]
     metrics = [whole_metric(some) for some in versions.values()]
     table = text_table(
         "metrics",
@@ -77,6 +78,7 @@ def metrics_document(answer: Metrics) -> Document:
         metric=answer.application,
         title=answer.application,
         also=counted(len(versions), "metric"),
+        cautions=warnings,
         tables=[table],
         below=list(_metrics_notes(metrics)),
     )

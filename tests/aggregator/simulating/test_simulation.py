@@ -1,14 +1,36 @@
 """A simulated deployment: the ordinary answers stand beside the truth."""
 
+import csv
+import io
+from contextlib import closing
 from datetime import date
 
 import pytest
 
+from deniable_aggregator import Store
+from deniable_aggregator.answering.answers import read_rows
+from deniable_aggregator.answering.estimate_table.writing import TableWriter
+from deniable_aggregator.answers.dates import epoch_of
 from deniable_aggregator.answers.questions import ChangeQuery, ValueLists
-from deniable_aggregator.asking.questions import CHANGE, ESTIMATE, HEALTH, HEALTH_OVERVIEW, SERIES
+from deniable_aggregator.answers.row import EstimateTableQuery
+from deniable_aggregator.asking.questions import (
+    CHANGE,
+    ESTIMATE,
+    HEALTH,
+    HEALTH_OVERVIEW,
+    METRICS,
+    SERIES,
+)
+from deniable_aggregator.keeping.parts import Parts
+from deniable_aggregator.media.publication import csv_text
+from deniable_aggregator.media.rows import rows_of
 from deniable_aggregator.simulating.destinations import new_store
 from deniable_aggregator.simulating.scenario import Scenario, prepared
 from deniable_aggregator.simulating.simulation import simulated
+from deniable_aggregator.telling.administration import metrics_document
+from deniable_aggregator.telling.publication.publish import publish
+from deniable_aggregator.telling.publication.selection import Policy
+from deniable_analysis.overviews import MetricList
 from deniable_shared.errors import ParameterError
 from tests.aggregator.simulating.registries import EVERYTHING, HEAD, SEPIA, THEME
 
@@ -148,6 +170,32 @@ def test_whatever_is_asked_of_the_store_says_that_it_is_simulated(everything):
     lists = ValueLists(candidates=("office",))
     answer = source.ask(ESTIMATE.of("printer"), None, lists)
     assert "do not exist" in answer.notices[0].message
+
+
+def test_each_line_for_programs_says_that_it_is_simulated(everything, tmp_path):
+    _, source = everything
+    change = ChangeQuery(before="2026-01-19..2026-01-25", after="2026-01-26..2026-02-01")
+    for question, query in ((ESTIMATE, None), (SERIES, None), (CHANGE, change), (HEALTH, None)):
+        rows = [*rows_of(source.ask(question.of("theme"), query))]
+        assert rows
+        assert all("simulated" in (row.marks or "").split() for row in rows), question.name
+    policy = Policy(minimum=10)
+    published = csv_text([publish(source, "theme", None, policy)])
+    assert {line["simulated"] for line in csv.DictReader(io.StringIO(published))} == {"true"}
+    with closing(Store(tmp_path / "0.db")) as store:
+        options = {"accept_days": 14, "retain_days": None, "today": epoch_of(SUNDAY) + 1}
+        TableWriter(store, lengths=["week"], **options).write()
+        rows = [*read_rows(Parts(store), "editor", EstimateTableQuery(period="week"))]
+        assert rows
+        assert all("simulated" in row.marks for row in rows)
+
+
+def test_a_list_of_metrics_says_that_they_are_simulated(everything):
+    _, source = everything
+    listed = source.ask(METRICS)
+    assert [notice.code for notice in listed.notices] == ["simulated"]
+    assert "do not exist" in metrics_document(listed).cautions[0]
+    assert "do not exist" in repr(MetricList(listed))
 
 
 def test_a_store_that_is_there_is_never_written(tmp_path):

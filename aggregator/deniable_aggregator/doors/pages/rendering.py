@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from flask import Response, g, has_request_context, request
 
 from deniable_aggregator.answering.requests import ProblemError
+from deniable_aggregator.answering.review import SIMULATED
 from deniable_aggregator.media.html import environment, stylesheet
 
 if TYPE_CHECKING:
@@ -238,7 +239,13 @@ def _carried(method: str) -> list[tuple[str, str]]:
 
 def _environment() -> Environment:
     templates = environment()
-    templates.globals.update(static=address_of, address=address, carried=_carried, PAGES=PAGES)
+    templates.globals.update(
+        static=address_of,
+        address=address,
+        carried=_carried,
+        PAGES=PAGES,
+        SIMULATED=SIMULATED.message,
+    )
     templates.filters.update(here=here, changed=changed)
     return templates
 

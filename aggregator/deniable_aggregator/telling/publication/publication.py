@@ -174,6 +174,7 @@ class Publication(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         reports_minimum: with fewer reports nothing is published.
         level: of the intervals.
         verdict: whether the reports look like those of honest devices.
+        simulated: whether they are of devices that do not exist.
         rows: the table.
         left_out: how many values are neither shown nor merged.
         versions: the versions whose reports were counted.
@@ -200,6 +201,7 @@ class Publication(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     reports_minimum: Count
     level: Annotated[float, Meta(ge=0.5, le=0.9999)]
     verdict: Verdict
+    simulated: bool
     rows: list[PublishedRow]
     left_out: Count
     versions: Annotated[list[PublishedVersion], Meta(min_length=1)]

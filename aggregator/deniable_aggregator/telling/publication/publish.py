@@ -163,6 +163,7 @@ def _made(
         reports_minimum=policy.reports_minimum,
         level=head.level,
         verdict=head.verdict,
+        simulated=any(each.code == "simulated" for each in answer.notices),
         rows=rows,
         left_out=left_out,
         versions=versions,
