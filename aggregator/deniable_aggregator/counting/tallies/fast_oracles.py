@@ -15,7 +15,7 @@ from deniable_aggregator.counting.statistics.influence import influence
 from deniable_aggregator.counting.statistics.shares import CountedSums, ItemShares
 from deniable_aggregator.counting.tallies.base import tallies
 from deniable_aggregator.counting.tallies.diagnostics import SEED_BINS, SeedHistogram
-from deniable_aggregator.counting.tallies.oracle import IndexTally, OracleTally
+from deniable_aggregator.counting.tallies.oracle import IndexTally, SupportTally
 from deniable_shared import hashing
 from deniable_shared.errors import WireError
 from deniable_shared.exact_bounds import SCALE
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
-
-    from deniable_aggregator.counting.tallies.oracle import BoundedCounts
 
 
 _BLOCK_CELLS = 1 << 15
@@ -48,11 +46,8 @@ _MIX_2 = np.uint64(hashing.MIX_2)
 
 
 @tallies(OptimizedLocalHashing)
-class LocalHashingTally(OracleTally[OptimizedLocalHashing]):
-    """The number of reports, then how many of them support each item.
-
-    The items are those of the domain; the reports themselves are not kept.
-    """
+class LocalHashingTally(SupportTally[OptimizedLocalHashing]):
+    """Which items of the domain a report supports; the reports themselves are not kept."""
 
     def __init__(self, oracle: OptimizedLocalHashing) -> None:
         super().__init__(oracle)
@@ -61,11 +56,6 @@ class LocalHashingTally(OracleTally[OptimizedLocalHashing]):
         # Bucket y holds the hashes from edges[y] on, in the upper 32 bits of the word.
         edges = [-(-(y << 32) // oracle.buckets) for y in range(oracle.buckets + 1)]
         self._edges = np.array(edges, np.uint64)
-
-    @property
-    def cells(self) -> int:
-        """One more than the items."""
-        return 1 + self.oracle.size
 
     def check(self, reports: NDArray[np.void]) -> None:
         """Every bucket exists. Any seed is possible."""
@@ -86,18 +76,6 @@ class LocalHashingTally(OracleTally[OptimizedLocalHashing]):
             packed = bits.view(f"V{width}").ravel()
             counts += bit_sums(groups[chunk], packed, size)[:, : self.cells]
         return counts
-
-    def reports(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The first counter."""
-        return counts[:, 0]
-
-    def supporting(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The items' counters."""
-        return counts[:, 1:]
-
-    def bounded_counts(self, counts: NDArray[np.int64]) -> BoundedCounts:
-        """The items' counters, between the probabilities of another item and the own one."""
-        return self.supporting(counts), self.oracle.support.q, self.oracle.support.p
 
     @cached_property
     def diagnostics(self) -> SeedHistogram:

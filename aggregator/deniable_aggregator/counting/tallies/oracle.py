@@ -265,13 +265,29 @@ class ItemTally(IndexTally):
         return int(chosen.size == self.oracle.size), 1
 
 
-class BitsTally(OracleTally[BitsOracle]):
-    """The number of reports, then how often each bit was 1."""
+class SupportTally(OracleTally[AnyOracle]):
+    """The number of reports, then how many of them support each item."""
 
     @property
     def cells(self) -> int:
         """One more than the items."""
         return 1 + self.oracle.size
+
+    def reports(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The first counter."""
+        return counts[:, 0]
+
+    def supporting(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The items' counters."""
+        return counts[:, 1:]
+
+    def bounded_counts(self, counts: NDArray[np.int64]) -> BoundedCounts:
+        """The items' counters, between the probabilities of another item and the own one."""
+        return self.supporting(counts), self.oracle.support.q, self.oracle.support.p
+
+
+class BitsTally(SupportTally[BitsOracle]):
+    """How often each bit was 1."""
 
     def check(self, reports: NDArray[np.void]) -> None:
         """The places after the last item are zero."""
@@ -286,18 +302,6 @@ class BitsTally(OracleTally[BitsOracle]):
     ) -> NDArray[np.int64]:
         """Column sums by group."""
         return bit_sums(groups, reports, size)[:, : self.cells]
-
-    def reports(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The first counter."""
-        return counts[:, 0]
-
-    def supporting(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The bits' counters."""
-        return counts[:, 1:]
-
-    def bounded_counts(self, counts: NDArray[np.int64]) -> BoundedCounts:
-        """The bits' counters, between the probabilities of another item's bit and the own one."""
-        return self.supporting(counts), self.oracle.support.q, self.oracle.support.p
 
 
 def _integers(reports: NDArray[np.void]) -> NDArray[Any]:
