@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.telling.cautions import difference_word
 from deniable_aggregator.telling.figure import Bar, Dot, Dots, Histogram, Placed
-from deniable_aggregator.telling.interval import Interval, interval_of
 from deniable_aggregator.telling.numbers import (
     PAIR,
     RECORDS,
+    SHARES,
     all_days_of,
     beside,
-    beyond_of,
+    interval_of_number,
     limits_of,
     mean_in_words,
     name_of,
@@ -27,12 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from deniable_aggregator.answers.answer import Answer, Head
-    from deniable_aggregator.answers.limits import Limits
-    from deniable_aggregator.answers.measured import Measure, Measured
+    from deniable_aggregator.answers.measured import Measured
     from deniable_aggregator.answers.words import Margin
-
-SHARES: Final[tuple[Measure, ...]] = ("share", "combined", "rest")
-"""Measures that are shares of values."""
 
 PAIRS_HEADING: Final = "Both of a pair"
 LIFTS_HEADING: Final = "Together more or less often than by chance"
@@ -41,30 +36,6 @@ _WHOSE: Final[Mapping[Margin, str]] = {
     "noise": "reports",
     "noise-and-sampling": "the reports of all devices",
 }
-
-
-def interval_of_number(number: Measured, level: float, limits: Limits | None = None) -> Interval:
-    """The interval of an estimated number, as it is drawn.
-
-    Args:
-        number: any; one without ends reaches as far as a picture does.
-        level: with which probability the interval covers, between 0 and 1.
-        limits: the range of the metric, if that is known; of a mean or a quantile.
-    """
-    low = -math.inf if number.low is None else number.low
-    told = number.told
-    if told is None:
-        told = low > 0 or number.measure not in SHARES
-    return interval_of(
-        number.estimate,
-        low,
-        math.inf if number.high is None else number.high,
-        level=level,
-        standard_error=number.standard_error,
-        told=told,
-        limits=limits if number.unit == "number" else None,
-        beyond=beyond_of(number),
-    )
 
 
 def whose(head: Head) -> str:

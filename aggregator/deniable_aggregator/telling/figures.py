@@ -22,17 +22,15 @@ from deniable_aggregator.telling.figure import (
     Panel,
 )
 from deniable_aggregator.telling.figure_panels import (
-    SHARES,
     change_panels,
     histogram_panel,
-    interval_of_number,
     mean_panel,
     shares_panels,
     strings_panels,
     whose,
 )
 from deniable_aggregator.telling.figure_words import ABSENT
-from deniable_aggregator.telling.numbers import name_of
+from deniable_aggregator.telling.numbers import SHARES, interval_of_number, name_of
 from deniable_aggregator.telling.wording import POSTPROCESS_LABELS, counted, key_in_words
 from deniable_shared.characters import visible
 

@@ -6,9 +6,11 @@ words wherever it is read.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.limits import Limits, widest
+from deniable_aggregator.telling.interval import Interval, interval_of
 from deniable_aggregator.telling.ranges import (
     NOT_PLACED,
     WITHIN,
@@ -34,7 +36,7 @@ from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
     from deniable_aggregator.answers.answer import Answer
-    from deniable_aggregator.answers.measured import Measured
+    from deniable_aggregator.answers.measured import Measure, Measured
 
 UNTOLD: Final = "can't tell from zero"
 """What stands in place of an estimate that is not told from zero."""
@@ -44,6 +46,9 @@ TOO_RARE: Final = "too rare"
 
 TRUE: Final = "true"
 """The one value of a flag."""
+
+SHARES: Final[tuple[Measure, ...]] = ("share", "combined", "rest")
+"""Measures that are shares of values."""
 
 PAIR: Final = " & "
 """Between the two attributes of a pair."""
@@ -158,6 +163,30 @@ def range_of(number: Measured, limits: Limits | None = None) -> str:
         *ends,
         told=not is_untold(number),
         limits=limits,
+        beyond=beyond_of(number),
+    )
+
+
+def interval_of_number(number: Measured, level: float, limits: Limits | None = None) -> Interval:
+    """The interval of an estimated number, as it is drawn.
+
+    Args:
+        number: any; one without ends reaches as far as a picture does.
+        level: with which probability the interval covers, between 0 and 1.
+        limits: the range of the metric, if that is known; of a mean or a quantile.
+    """
+    low = -math.inf if number.low is None else number.low
+    told = number.told
+    if told is None:
+        told = low > 0 or number.measure not in SHARES
+    return interval_of(
+        number.estimate,
+        low,
+        math.inf if number.high is None else number.high,
+        level=level,
+        standard_error=number.standard_error,
+        told=told,
+        limits=limits if number.unit == "number" else None,
         beyond=beyond_of(number),
     )
 

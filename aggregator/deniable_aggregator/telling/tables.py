@@ -12,14 +12,13 @@ from deniable_aggregator.answers.words import VERSION_LETTERS
 from deniable_aggregator.telling.cautions import difference_word
 from deniable_aggregator.telling.document import Column, Row, Table, Way
 from deniable_aggregator.telling.effects import effects_table
-from deniable_aggregator.telling.interval import Interval, interval_of
 from deniable_aggregator.telling.numbers import (
     PAIR,
     RECORDS,
     all_days_of,
     beside,
-    beyond_of,
     estimate_of,
+    interval_of_number,
     limits_of,
     mean_in_words,
     name_of,
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.common import IntervalNote
     from deniable_aggregator.answers.limits import Limits
     from deniable_aggregator.answers.measured import Measured, Unit
+    from deniable_aggregator.telling.interval import Interval
 
 Order = Literal["listed", "largest"]
 """As the question lists values, or the largest first: of changes those that moved most."""
@@ -133,26 +133,11 @@ def way_of(number: Measured) -> Way | None:
     return "untold" if number.told is False and number.measure == "share" else None
 
 
-def bar_of(number: Measured, level: float, limits: Limits | None = None) -> Interval | None:
-    """What a bar beside a number shows; None of one without an estimate or an interval.
-
-    Args:
-        number: any.
-        level: of its interval, between 0 and 1.
-        limits: what it can be, if that is known.
-    """
+def _bar_of(number: Measured, level: float, limits: Limits | None = None) -> Interval | None:
+    """What a bar beside a number shows; None of one without an estimate or an interval."""
     if number.estimate is None or number.low is None or number.high is None:
         return None
-    return interval_of(
-        number.estimate,
-        number.low,
-        number.high,
-        level=level,
-        standard_error=number.standard_error,
-        told=number.told is not False,
-        limits=limits,
-        beyond=beyond_of(number),
-    )
+    return interval_of_number(number, level, limits)
 
 
 def interval_heading(what: str, interval: IntervalNote | None) -> str:
@@ -202,7 +187,7 @@ def numbers_table(
         rows=[
             Row(
                 cells=tuple(column.cell(number) for column in columns),
-                interval=bar_of(number, answer.head.level, limits),
+                interval=_bar_of(number, answer.head.level, limits),
                 way=way_of(number),
                 group_ends=group_ends,
             )
@@ -344,7 +329,7 @@ def _series_table(answer: Answer) -> Table:
         rows=[
             Row(
                 cells=(*before, *own),
-                interval=None if number is None else bar_of(number, answer.head.level, limits),
+                interval=None if number is None else _bar_of(number, answer.head.level, limits),
                 way=None if number is None else way_of(number),
                 group_ends=several and ends_here,
             )
