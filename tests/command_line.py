@@ -1,13 +1,17 @@
-"""The script ``deniable``, in the form in which click's test runner takes commands."""
+"""The script ``deniable``, as the test runner of click takes commands, and what it prints."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NoReturn
 
+from click.testing import CliRunner
+
 from deniable_shared.commands.entry import main
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from click.testing import Result
 
 
 class _Script:
@@ -19,3 +23,15 @@ class _Script:
 
 
 deniable = _Script()
+
+
+def run(*words: object, columns: int = 80) -> Result:
+    """Runs a command in a terminal of some width."""
+    return CliRunner().invoke(deniable, [*map(str, words)], env={"COLUMNS": str(columns)})
+
+
+def printed(*words: object, columns: int = 80) -> str:
+    """What a command prints that succeeds."""
+    result = run(*words, columns=columns)
+    assert result.exit_code == 0, result.output
+    return result.output

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
 from deniable_aggregator.doors.cli.account_text import upper
-from tests.command_line import deniable
+from tests import command_line
 
 REGISTRY = """
 registry = 1
@@ -29,6 +29,8 @@ every = "week"
 repeat = "memoize"
 epsilon_permanent = 1.0
 """
+run = partial(command_line.run, "cost", columns=100)
+printed = partial(command_line.printed, "cost", columns=100)
 
 
 @pytest.fixture
@@ -36,17 +38,6 @@ def registry(tmp_path):
     file = tmp_path / "metrics.toml"
     file.write_text(REGISTRY)
     return file
-
-
-def run(*options, columns=100):
-    arguments = ["cost", *map(str, options)]
-    return CliRunner().invoke(deniable, arguments, env={"COLUMNS": str(columns)})
-
-
-def printed(*options, columns=100):
-    result = run(*options, columns=columns)
-    assert result.exit_code == 0, result.output
-    return result.output
 
 
 def test_each_metric_has_a_row_and_the_last_is_of_all_together(registry):

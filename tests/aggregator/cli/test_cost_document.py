@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
-from tests.command_line import deniable
+from tests import command_line
 
 FOLDER = Path(__file__).parents[3] / "docs" / "reviewer"
 TEXT = (FOLDER / "account.md").read_text(encoding="utf-8")
+printed = partial(command_line.printed, "cost", columns=100)
 
 
 @pytest.fixture
@@ -20,13 +21,6 @@ def registry(tmp_path):
     (toml,) = re.findall(r"(?ms)^```toml\n(.*?)^```$", TEXT)
     file.write_text(toml)
     return file
-
-
-def printed(*options):
-    arguments = ["cost", *map(str, options)]
-    result = CliRunner().invoke(deniable, arguments, env={"COLUMNS": "100"})
-    assert result.exit_code == 0, result.output
-    return result.output
 
 
 def test_the_document_shows_what_is_printed_and_drawn(registry, tmp_path):

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import re
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from deniable_aggregator import Store
 from deniable_aggregator.keeping.catalog import MetricCatalog
+from tests import command_line
 from tests.aggregator.simulating.registries import EVERYTHING, HEAD, SEPIA, THEME
-from tests.command_line import deniable
 
 PLANNING = Path(__file__).parents[3] / "docs" / "analysis" / "planning.md"
 FEW = ("--devices", 400, "--days", 6, "--until", "2026-02-01")
+run = partial(command_line.run, "simulate")
+printed = partial(command_line.printed, "simulate")
 
 
 @pytest.fixture
@@ -24,17 +26,6 @@ def registry(tmp_path):
     file = tmp_path / "metrics.toml"
     file.write_text(EVERYTHING)
     return file
-
-
-def run(*options, columns=80):
-    arguments = ["simulate", *map(str, options)]
-    return CliRunner().invoke(deniable, arguments, env={"COLUMNS": str(columns)})
-
-
-def printed(*options, columns=80):
-    result = run(*options, columns=columns)
-    assert result.exit_code == 0, result.output
-    return result.output
 
 
 def test_each_metric_has_a_table_beside_the_truth_and_what_would_be_seen(registry):
@@ -150,7 +141,5 @@ def test_the_numbers_of_the_document_are_printed_again(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     section = PLANNING.read_text("utf-8").partition("## On simulated devices")[2]
     commands, shown = re.findall(r"(?ms)^```(?:sh|text)\n(.*?)^```$", section)[:2]
-    for line in commands.splitlines():
-        result = CliRunner().invoke(deniable, line.split()[1:], env={"COLUMNS": "88"})
-        assert result.exit_code == 0, result.output
-    assert shown in result.output
+    output = [command_line.printed(*line.split()[1:], columns=88) for line in commands.splitlines()]
+    assert shown in output[-1]

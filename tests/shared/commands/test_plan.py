@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from fractions import Fraction
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
 
 from deniable_shared.mechanisms import mechanism_from_description
 from deniable_shared.planning.disclosure_figures import devices_to_detect
+from tests import command_line
 from tests.command_line import deniable
 
 REGISTRY = """
@@ -45,8 +47,7 @@ epsilon = 1.0
 CATEGORY = ("--type", "category", "--values", "50", "--epsilon", "1", "--devices", "100000")
 
 
-def run(*options):
-    return CliRunner().invoke(deniable, ["plan", *map(str, options)], env={"COLUMNS": "80"})
+run = partial(command_line.run, "plan")
 
 
 def planned(*options):

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import pytest
-from click.testing import CliRunner
 
-from tests.command_line import deniable
+from tests import command_line
 
 DISCOVERING = ("--type", "string", "--discover", "--epsilon", "4", "--devices", "200000")
 LONG = "opentelemetry-instrumentation-framework"
 
 
-def run(*options):
-    return CliRunner().invoke(deniable, ["plan", *map(str, options)], env={"COLUMNS": "80"})
+run = partial(command_line.run, "plan")
 
 
 def examples_of(*options):

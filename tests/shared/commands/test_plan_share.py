@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,14 +11,14 @@ from click.testing import CliRunner
 
 from deniable_aggregator.counting.statistics.intervals import detect
 from deniable_shared.mechanisms import mechanism_from_description
+from tests import command_line
 from tests.command_line import deniable
 
 CATEGORY = ("--type", "category", "--values", "10", "--epsilon", "1")
 STRING = ("--type", "string", "--epsilon", "2")
 
 
-def run(*options):
-    return CliRunner().invoke(deniable, ["plan", *map(str, options)], env={"COLUMNS": "80"})
+run = partial(command_line.run, "plan")
 
 
 def planned(*options):
