@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.simulating.population import Law, Record, Situation
     from deniable_shared.spec import Spec
+
+Item = TypeVar("Item", str, tuple[str, ...])
 
 Shares = Mapping[str, float]
 """How common each value is, as text: a flag is "true" or "false"."""
@@ -39,8 +41,8 @@ class Prior:
         shares: of the values.
         pairs: with segments, the shares of each value and segment together.
         attributes: the shares of each attribute, which do not depend on each other.
-        numbers: that devices hold.
-        weights: how common each of them is; empty if they are equally common.
+        records: the shares of whole records: items of attributes, such as "beta=true".
+        numbers: that devices hold, and how common each is.
         median: of lognormal numbers, how far half of them are above the lower end, else nan.
         spread: the standard deviation of their logarithm.
         absent: strings that nobody holds and an analyst may ask for.
@@ -50,8 +52,8 @@ class Prior:
     shares: Shares = field(default_factory=dict)
     pairs: Mapping[tuple[str, str], float] = field(default_factory=dict)
     attributes: Mapping[str, Shares] = field(default_factory=dict)
-    numbers: tuple[float, ...] = ()
-    weights: tuple[float, ...] = ()
+    records: Mapping[tuple[str, ...], float] = field(default_factory=dict)
+    numbers: Mapping[float, float] = field(default_factory=dict)
     median: float = math.nan
     spread: float = math.nan
     absent: tuple[str, ...] = ()
@@ -62,7 +64,10 @@ class Prior:
         if spec.range is not None:
             return bool(self.numbers) or not math.isnan(self.median)
         if spec.type == "attributes":
-            return all(attribute.name in self.attributes for attribute in spec.attributes)
+            known = self.attributes.keys() | {
+                item.partition("=")[0] for record in self.records for item in record
+            }
+            return all(attribute.name in known for attribute in spec.attributes)
         if spec.segments is not None:
             return bool(self.pairs)
         listed = self.shares.keys() <= set(FLAGS) or spec.type != "boolean"
@@ -73,8 +78,8 @@ def changed(prior: Prior, points: float) -> Prior:
     """What devices hold after a change.
 
     The second most common value is more common by so many points, at the expense of the most
-    common; of attributes a value of the first one; within segments in each; numbers are larger by
-    so many percent.
+    common; of attributes a value of the first one, or a whole record; within segments in each;
+    numbers are larger by so many percent.
 
     Args:
         prior: what they held before.
@@ -92,13 +97,16 @@ def changed(prior: Prior, points: float) -> Prior:
             pairs |= {(value, segment): share for value, share in shares.items()}
         return replace(prior, pairs=pairs)
     if prior.numbers:
-        return replace(prior, numbers=tuple(number * (1 + part) for number in prior.numbers))
+        larger = {number * (1 + part): share for number, share in prior.numbers.items()}
+        return replace(prior, numbers=larger)
+    if prior.records:
+        return replace(prior, records=_shifted(prior.records, part))
     if not math.isnan(prior.median):
         return replace(prior, median=prior.median * (1 + part))
     return replace(prior, shares=_shifted(prior.shares, part))
 
 
-def _shifted(shares: Shares, part: float) -> Shares:
+def _shifted(shares: Mapping[Item, float], part: float) -> Mapping[Item, float]:
     ranked = sorted(shares, key=lambda value: -shares[value])
     if len(ranked) == 1:
         return shares
@@ -131,7 +139,8 @@ class Numbers:
         """Draws so many."""
         prior = (self.after if at.changed else self.before)[at.version - 1]
         if prior.numbers:
-            return generator.choice(np.array(prior.numbers), size, p=prior.weights or None)
+            numbers, shares = list(prior.numbers), list(prior.numbers.values())
+            return generator.choice(np.array(numbers), size, p=shares)
         low = self.low[at.version - 1]
         return low + generator.lognormal(math.log(prior.median), prior.spread, size)
 
@@ -155,6 +164,8 @@ def law(spec: Spec, prior: Prior, generator: Generator) -> Law:
                 if own.index(_typed(own, value)) is not None and by.index(segment) is not None
             }
         )
+    if spec.type == "attributes" and prior.records:
+        return _stated(spec.attributes, prior.records)
     if spec.type == "attributes":
         parts = [_of(each, prior.attributes[each.name]) for each in spec.attributes]
         return _records([each.name for each in spec.attributes], parts, generator)
@@ -182,6 +193,18 @@ def _typed(part: Attribute, text: str) -> bool | str:
 def _normalized(law: Mapping[Any, float]) -> dict[Any, float]:
     total = math.fsum(law.values())
     return {value: share / total for value, share in law.items()}
+
+
+def _stated(parts: Sequence[Attribute], records: Mapping[tuple[str, ...], float]) -> Law:
+    """The records that a version may record, which has some of the attributes."""
+    found: dict[Record, float] = {}
+    for items, share in records.items():
+        held = dict(item.partition("=")[::2] for item in items)
+        values = [(part, _typed(part, held[part.name])) for part in parts]
+        if all(part.index(value) is not None for part, value in values):
+            record = tuple((part.name, value) for part, value in values)
+            found[record] = found.get(record, 0.0) + share
+    return _normalized(found)
 
 
 def _records(

@@ -9,10 +9,24 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers import lists
-from deniable_aggregator.simulating.laws import FLAGS, Numbers, Prior, Shares, Values, changed, law
+from deniable_aggregator.simulating.laws import (
+    FLAGS,
+    Item,
+    Numbers,
+    Prior,
+    Shares,
+    Values,
+    changed,
+    law,
+)
 from deniable_aggregator.simulating.population import Reporting, numbered, zipf
-from deniable_shared.characters import visible
-from deniable_shared.review.priors import normalized, raise_problems, read_weights, shares_of
+from deniable_shared.review.priors import (
+    numbers_of,
+    raise_problems,
+    read_weights,
+    records_of,
+    shares_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -33,10 +47,8 @@ UNHELD: Final = 20
 def stated_priors(path: Path, registry: Registry) -> dict[str, Prior]:
     """What a file says that devices hold, by metric.
 
-    Items are as `read_weights` says; of a number they are numbers, of which a device has any.
-
     Args:
-        path: of the file.
+        path: of the file, see `read_weights`.
         registry: the newest version's.
 
     Raises:
@@ -55,7 +67,8 @@ def stated_priors(path: Path, registry: Registry) -> dict[str, Prior]:
 def _prior(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> Prior | None:
     """What devices hold of one metric; None, with a problem, if they cannot hold that."""
     if spec.range is not None:
-        return _numbers(spec, weights, problems)
+        numbers = numbers_of(spec, weights, problems)
+        return None if numbers is None else Prior(numbers=numbers)
     if shares_of(spec, weights, problems) is None:
         return None
     if spec.segments is not None:
@@ -68,6 +81,9 @@ def _prior(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> Pri
         total = math.fsum(pairs.values())
         return Prior(pairs={pair: weight / total for pair, weight in pairs.items()})
     if spec.type == "attributes":
+        records = records_of(spec, weights)
+        if records:
+            return Prior(records=_shares(records))
         return Prior(
             attributes={
                 attribute.name: _shares(
@@ -83,29 +99,9 @@ def _prior(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> Pri
     return Prior(shares=_shares(weights), absent=absent)
 
 
-def _shares(weights: Mapping[str, float]) -> dict[str, float]:
+def _shares(weights: Mapping[Item, float]) -> dict[Item, float]:
     total = math.fsum(weights.values())
     return {item: weight / total for item, weight in weights.items()}
-
-
-def _numbers(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> Prior | None:
-    numbers = [_number(item) for item in weights]
-    wrong = [item for item, number in zip(weights, numbers, strict=True) if number is None]
-    if wrong:
-        problems.append(f"{spec.name}: its items must be numbers, got {visible(wrong[0])!r}")
-        return None
-    shares = normalized(spec.name, weights.values(), problems)
-    if shares is None:
-        return None
-    return Prior(numbers=tuple(n for n in numbers if n is not None), weights=shares)
-
-
-def _number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 SET: Final = 0.3

@@ -26,12 +26,17 @@ MOST: Final = 1e15
 MAX_PROBLEMS: Final = 10
 """So many are listed."""
 
+RECORD: Final = " & "
+"""Between the attributes of a whole record."""
+
 _ROUNDING: Final = 0.01
 """Shares that were rounded may miss 1 by so much."""
 
 
 def read_priors(path: Path, registry: Registry) -> dict[str, Shares]:
     """The shares of values, by metric, in the order in which a metric lists them.
+
+    Numbers are checked and left out: how common they are is for simulations.
 
     Args:
         path: see `read_weights`.
@@ -44,7 +49,7 @@ def read_priors(path: Path, registry: Registry) -> dict[str, Shares]:
     for name, weights in read_weights(path, registry).items():
         spec = registry.metrics[name].spec
         if spec.range is not None:
-            problems.append(f"{name}: must be a metric of values, got a {spec.type}")
+            numbers_of(spec, weights, problems)
         elif (shares := shares_of(spec, weights, problems)) is not None:
             shares_by_metric[name] = shares
     raise_problems(path, problems)
@@ -57,9 +62,11 @@ def read_weights(path: Path, registry: Registry) -> dict[str, dict[str, float]]:
     A line has a metric's name, an item and a share or count, separated by commas, semicolons or
     tabs, with or without a line of headings. Without the metric, all lines are of the one metric
     that lists their items. Items are those of ``deniable estimate``: ``true`` and ``false`` of a
-    flag, ``carrier=AA`` of an attribute, ``theme=dark & channel=beta`` of a segment. Counts become
-    shares of their sum, and shares add up to 1. What a category does not list counts as its
-    ``other``; of attributes and segments ``other`` must be named.
+    flag, ``carrier=AA`` of an attribute, ``theme=dark & channel=beta`` of a segment; those of a
+    number are numbers. Items of attributes may all be whole records, ``carrier=AA & late=true``,
+    which say what goes together. Counts become shares of their sum, and shares add up to 1. What a
+    category does not list counts as its ``other``; of attributes and segments ``other`` must be
+    named.
 
     Args:
         path: of the file, in UTF-8.
@@ -156,6 +163,7 @@ def _only_metric(registry: Registry, items: set[str], problems: list[str]) -> st
         name
         for name, metric in registry.metrics.items()
         if normalized <= {item for part in _domains(metric.spec) for item in part}
+        or records_of(metric.spec, dict.fromkeys(normalized, 0.0))
     ]
     if len(matching) == 1:
         return matching[0]
@@ -191,7 +199,7 @@ def shares_of(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> 
     if not domains:  # strings, of which there is no list
         shares = normalized(spec.name, weights.values(), problems)
         return None if shares is None else (shares,)
-    unlisted = dict(weights)
+    unlisted = _marginals(records_of(spec, weights)) or dict(weights)
     parts = []
     for domain in domains:
         part = {item: unlisted.pop(item, 0.0) for item in domain}
@@ -213,6 +221,51 @@ def shares_of(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> 
     ]
     complete = [part for part in per_attribute if part is not None]
     return tuple(complete) if len(complete) == len(per_attribute) else None
+
+
+def records_of(spec: Spec, weights: Mapping[str, float]) -> dict[tuple[str, ...], float]:
+    """The weights of whole records: a value of each attribute, in their order.
+
+    Args:
+        spec: of any metric.
+        weights: shares or counts, by item; unless all of them are whole records, there are none.
+    """
+    names = [attribute.name for attribute in spec.attributes]
+    records: dict[tuple[str, ...], float] = {}
+    for item, weight in weights.items():
+        held = dict(part.partition("=")[::2] for part in item.split(RECORD))
+        if not names or sorted(held) != sorted(names):
+            return {}
+        record = tuple(f"{name}={held[name]}" for name in names)
+        records[record] = records.get(record, 0.0) + weight
+    return records
+
+
+def _marginals(records: Mapping[tuple[str, ...], float]) -> dict[str, float]:
+    weights: dict[str, float] = {}
+    for record, weight in records.items():
+        for item in record:
+            weights[item] = weights.get(item, 0.0) + weight
+    return weights
+
+
+def numbers_of(
+    spec: Spec, weights: Mapping[str, float], problems: list[str]
+) -> dict[float, float] | None:
+    """The share of each number; None, with a problem, if the items are no numbers.
+
+    Args:
+        spec: of a metric of numbers.
+        weights: shares or counts, by item.
+        problems: takes what is wrong.
+    """
+    numbers = [_number(item) for item in weights]
+    for item, number in zip(weights, numbers, strict=True):
+        if number is None or not math.isfinite(number):
+            problems.append(f"{spec.name}: its items must be numbers, got {_shown(item)}")
+            return None
+    shares = normalized(spec.name, weights.values(), problems)
+    return None if shares is None else dict(zip(map(float, weights), shares, strict=True))
 
 
 def normalized(

@@ -1,7 +1,9 @@
 """A file of shares says what simulated devices hold, or what is wrong with it."""
 
+import numpy as np
 import pytest
 
+from deniable_aggregator.simulating.laws import changed, law
 from deniable_aggregator.simulating.priors import NOBODY, stated_priors
 from deniable_shared.errors import PriorsError
 from deniable_shared.registry import parse
@@ -27,8 +29,7 @@ def test_shares_of_values_are_taken_as_they_are_and_counts_as_shares_of_their_su
 
 def test_numbers_stand_with_how_common_they_are(read):
     prior = read("startup,1.5,3", "startup,40,1")["startup"]
-    assert prior.numbers == (1.5, 40.0)
-    assert prior.weights == (0.75, 0.25)
+    assert prior.numbers == {1.5: 0.75, 40.0: 0.25}
 
 
 def test_pairs_with_segments_and_attributes_are_named_as_answers_name_them(read):
@@ -43,6 +44,19 @@ def test_pairs_with_segments_and_attributes_are_named_as_answers_name_them(read)
     held = {pair: share for pair, share in priors["mode"].pairs.items() if share}
     assert held == {("visual", "beta"): 0.25, ("source", "stable"): 0.75}
     assert priors["settings"].attributes["toolbar"] == {"full": 0.8, "small": 0.2}
+
+
+def test_whole_records_are_held_as_they_are_stated(read):
+    prior = read(
+        "settings,toolbar=full & spelling=true,3",
+        "settings,spelling=false & toolbar=small,1",
+    )["settings"]
+    spec = parse(EVERYTHING).metrics["settings"].spec
+    generator = np.random.default_rng(1)
+    together = (("toolbar", "full"), ("spelling", True))
+    apart = (("toolbar", "small"), ("spelling", False))
+    assert law(spec, prior, generator) == {together: 0.75, apart: 0.25}
+    assert law(spec, changed(prior, 5), generator) == {together: 0.7, apart: 0.3}
 
 
 def test_strings_that_nobody_holds_are_asked_for_too(read):

@@ -51,6 +51,15 @@ def test_of_a_text_any_items_have_shares_and_of_a_record_each_attribute(read):
     assert read(lines)["flight"] == ((0.5, 0.5), (0.75, 0.0, 0.25))
 
 
+def test_of_whole_records_each_attribute_has_the_shares_that_they_add_up_to(read):
+    lines = "late=true & carrier=AA,2\ncarrier=DL & late=true,1\nlate=false & carrier=AA,1\n"
+    assert read(lines)["flight"] == ((0.25, 0.75), (0.75, 0.25, 0.0))
+
+
+def test_numbers_that_a_simulation_needs_are_no_mistake(read):
+    assert read("seconds,0.5,3\nseconds,2,1\ntheme,v0,1\n") == {"theme": ((1.0, 0.0, 0.0),)}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -63,12 +72,17 @@ def test_of_a_text_any_items_have_shares_and_of_a_record_each_attribute(read):
         ("crashed,true,0.6\ncrashed,false,0.9\n", "crashed: its shares must add up to 1, got 1.5"),
         ("crashed,true,1\ncrashed,false,0.5\n", "must add up to 1, got 1.5"),
         ("crashed,true,0\n", "must add up to 1, got 0"),
+        (
+            "flight,late=true & carrier=AA,1\nflight,late=true,1\n",
+            "flight: must have items such as 'late=false'",
+        ),
+        ("flight,late=true & late=true,1\n", "flight: must have items such as 'late=false'"),
         ("flight,late=true,1\n", "flight.carrier: its shares must add up to 1, got 0"),
         ('theme,v0,"10,000"\ntheme,v1,1\n', "line 1: its last word must be a share or a count"),
         ("theme,v0,50%\ntheme,v1,1\n", "line 1: its last word must be a share or a count"),
         ("v0,50%\nv1,1\n", "line 1: its last word must be a share or a count"),
         ("theme,v0,many\ntheme,v1,1\n", "line 1: its last word must be a share or a count"),
-        ("seconds,1,1\n", "must be a metric of values, got a number"),
+        ("seconds,fast,1\n", "seconds: its items must be numbers, got 'fast'"),
         ("neither,1\nnor,2\n", "shares.csv: no metric lists all items"),
         ("item,share\n", "no line has an item and a share"),
         ("", "no line has an item and a share"),
