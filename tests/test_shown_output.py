@@ -21,7 +21,7 @@ FAQ = DOCS / "faq.md"
 TEXTBOOK = DOCS / "analysis" / "textbook.md"
 DOCUMENTS = [FAQ, DOCS / "reviewer" / "quickstart.md", TEXTBOOK, *sorted(CONCEPTS.glob("*.md"))]
 IMAGE = re.compile(r"!\[([^\]]+)\]\((\w[\w-]*\.svg)\)")
-BLOCK = re.compile(r"(?ms)^```(sh|text|toml)\n(.*?)^```$")
+BLOCK = re.compile(r"(?ms)^```(sh|text|toml|csv)\n(.*?)^```$")
 NAMED = re.compile(r"registry = 1 +# (\w+\.toml)\n")
 
 
@@ -53,7 +53,7 @@ def printed(capsys, monkeypatch):
 def test_what_a_document_shows_is_what_its_commands_print(document, printed, tmp_path, monkeypatch):
     """A block of text shows lines that the commands before it have printed, one after another.
 
-    A registry with its name in the first line is a file.
+    A registry with its name in the first line is a file, and so is a table: shares.csv.
     """
     monkeypatch.chdir(tmp_path)
     output = ""
@@ -62,6 +62,8 @@ def test_what_a_document_shows_is_what_its_commands_print(document, printed, tmp
             output = "".join(printed(line) for line in text.splitlines())
         elif language == "text":
             assert text in output
+        elif language == "csv":
+            Path("shares.csv").write_text(text, "utf-8")
         elif name := NAMED.match(text):
             Path(name[1]).write_text(text, "utf-8")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -49,7 +50,7 @@ def beside(
 
     Args:
         answer: that they are of.
-        numbers: shares, means, quantiles and bins; those without an interval are left out.
+        numbers: shares, lifts, means, quantiles and bins; those without an interval are left out.
         truth: what devices recorded.
         selection: the reports that the answer is about.
     """
@@ -72,6 +73,10 @@ def beside(
             some = number.reports is not None
             known = truth.knowing(metric, value, selection) if some else selection
             true = truth.share(metric, [value], known, selection)
+            if number.measure == "lift":
+                true /= math.prod(
+                    truth.share(metric, [each], known, selection) for each in number.values or ()
+                )
         found.append(Beside(number, true))
     return found
 
@@ -142,6 +147,8 @@ def truth_in_words(answer: Answer, row: Beside) -> str:
     """
     if row.number.unit == "share":
         return f"{row.truth:.2%}" if row.truth else NOBODY
+    if row.number.unit == "ratio":
+        return f"{row.truth:.2f}"
     return written_beside(row.number, row.truth, limits_of(answer))
 
 

@@ -95,7 +95,7 @@ class Simulated:
         figures = []
         for shown in self.shown:
             if shown.answer is not None:
-                truth = {row.number.value or "": row.truth for row in shown.rows}
+                truth = {row.number.value or "": row.truth for row in shown.placed}
                 shares = shown.answer.head.kind == "shares"
                 figures.append(figure_of(shown.answer, truth if shares else None, most=most))
         return figures

@@ -53,7 +53,7 @@ class Shown:
     Attributes:
         metric: as its newest version declares it.
         answer: the estimate, or what was found of strings.
-        rows: its numbers with the truth: all values, or a mean and quantiles.
+        rows: its numbers with the truth: all values and lifts, or a mean and quantiles.
         change: what has changed; None where that cannot be asked, or nothing changes.
         changes: its numbers with the truth.
         noticed: of a metric with forged reports, whether the answer warned of them; else None.
@@ -85,19 +85,21 @@ class Shown:
 
     @property
     def placed(self) -> list[Beside]:
-        """The numbers without the bins of a histogram."""
-        return [row for row in self.rows if row.number.measure != "bin"]
+        """Shares, or a mean and quantiles."""
+        return [row for row in self.rows if row.number.measure not in ("bin", "lift")]
 
-    def table(self) -> Table | None:
-        """The numbers beside the truth, the largest shares first; None without any."""
-        if self.answer is None or not self.rows:
-            return None
-        rows = list(self.placed)
-        if rows[0].number.measure == "share":
-            rows.sort(key=lambda row: -(row.number.estimate or 0.0))
-        more = len(rows) - TABLE_ROWS
-        left_out = f"{counted(more, 'more value')}." if more > 0 else ""
-        return table_beside_truth(self.answer, rows[:TABLE_ROWS], left_out)
+    def tables(self) -> Iterator[Table]:
+        """The numbers beside the truth, the largest shares first, and which values go together."""
+        if self.answer is None:
+            return
+        lifts = [row for row in self.rows if row.number.measure == "lift"]
+        for rows, noun in ((self.placed, "more value"), (lifts, "more pair")):
+            if rows and rows[0].number.measure != "mean":
+                rows.sort(key=lambda row: -(row.number.estimate or 0.0))
+            more = len(rows) - TABLE_ROWS
+            left_out = f"{counted(more, noun)}." if more > 0 else ""
+            if rows:
+                yield table_beside_truth(self.answer, rows[:TABLE_ROWS], left_out)
 
     def lines(self) -> Iterator[str]:
         """What is to be said of the numbers, a sentence or two each."""
@@ -108,7 +110,7 @@ class Shown:
         if self.held and self.answer is not None:
             yield from found_in_words(self.metric, self.answer, self.held)
         elif self.rows and self.rows[0].number.measure == "share":
-            yield from _told_from_zero(self.rows)
+            yield from _told_from_zero(self.placed)
         if self.placed:
             yield _widths_in_words(self.placed)
         if self.clipped:
@@ -204,7 +206,7 @@ class _Asking:
     def _numbers(self, answer: Answer) -> list[Measured]:
         if answer.head.kind == "strings":
             return [*answer.strings, *answer.prefixes]
-        return answer.of("share") or answer.of("mean", "quantile", "bin")
+        return answer.of("share", "lift") or answer.of("mean", "quantile", "bin")
 
     def _estimate(self, without: tuple[str, ...]) -> Answer:
         if self._metric.spec.letters is not None:

@@ -155,6 +155,20 @@ def test_numbers_beyond_the_range_are_clipped_and_that_is_said(simulate, tmp_pat
     assert found.truth.mean_held("startup") == pytest.approx(17.5, abs=1)
 
 
+def test_what_goes_together_stands_beside_the_truth(simulate, tmp_path):
+    file = tmp_path / "shares.csv"
+    file.write_text("a=true & b=true,3\na=true & b=false,1\na=false & b=false,4\n")
+    flags = 'type = "attributes"\nmechanism = "pairs"\nepsilon = 6\n'
+    text = f"{HEAD}[metrics.f]\n{flags}attributes = {{ a = 'boolean', b = 'boolean' }}\n"
+    (shown,) = simulate(text, devices=4_000, days=1, priors=file, change_points=0)[0].shown
+    (lift,) = (row for row in shown.rows if row.number.measure == "lift")
+    assert lift.truth == pytest.approx(0.375 / (0.5 * 0.375), abs=0.1)
+    assert lift.covers
+    assert lift.number.told
+    _, lifts = shown.tables()
+    assert lifts.rows[0].cells[:2] == ("a=true & b=true", f"{lift.truth:.2f}")
+
+
 def test_whatever_is_asked_of_the_store_says_that_it_is_simulated(everything):
     _, source = everything
     change = ChangeQuery(before="2026-01-19..2026-01-25", after="2026-01-26..2026-02-01")
@@ -247,7 +261,7 @@ def test_a_metric_without_reports_says_why_it_has_no_numbers(simulate):
     found, _ = simulate(EVERYTHING, devices=5, days=1, outage=SUNDAY)
     for shown in found.shown:
         assert "no reports" in shown.problem.lower()
-        assert shown.table() is None
+        assert list(shown.tables()) == []
         assert list(shown.lines()) == []
     assert found.conclusion() == []
     assert found.data()["metrics"][0]["reports"] == 0

@@ -260,8 +260,7 @@ def _print(found: Simulated, scenario: Scenario, *, drawn: Path | None) -> None:
     print_lines(found.introduction(scenario))
     for shown in found.shown:
         print_lines(["", *introduction(shown), *filter(None, [health_line(shown)])])
-        table = shown.table()
-        if table is not None:
+        for table in shown.tables():
             print_table(table)
         print_lines(shown.lines())
     print_lines(["", *found.conclusion()])
