@@ -96,7 +96,8 @@ class MetricVersion(Struct, kw_only=True, omit_defaults=True):
         mechanism: the mechanism with its parameters, which differ by mechanism.
         epsilon: the privacy loss of one report.
         epsilon_permanent: the loss of all reports of a device about the same value, or null.
-        epsilon_total: the loss of a device over its life, or null for no bound.
+        epsilon_total: the loss of all permanent answers of a device, or null for no bound: of
+            histories that change in the same periods and come back alike.
         reports: how many reports were counted.
         range: of a number, the lowest and the highest value.
         repeated: what permanent noise means for answers about several periods.

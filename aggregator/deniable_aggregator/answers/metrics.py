@@ -62,7 +62,8 @@ class VersionDetails(Struct, kw_only=True):
         mechanism: the name of its mechanism.
         epsilon: the privacy loss of one report.
         epsilon_permanent: the loss of all reports of a device about the same value, or null.
-        epsilon_total: the loss of a device over its life, or null for no bound.
+        epsilon_total: the loss of all permanent answers of a device, or null for no bound: of
+            histories that change in the same periods and come back alike.
         delta: of (epsilon, delta): by how much an event may be more probable than epsilon allows.
         privacy: what one report gives away, in a sentence.
         range: of a number or distribution, the lowest and the highest value.

@@ -15,9 +15,19 @@ from deniable_aggregator.counting.composition import (
     group_alike,
     shuffled_losses,
 )
-from deniable_shared.accounting import DEFAULT_DELTA, Bound, Component, bounds_of, group_bound
-from deniable_shared.accounting.bounds import at_most_the_sum
+from deniable_shared.accounting import (
+    DEFAULT_DELTA,
+    Bound,
+    Component,
+    HistoryBounds,
+    bounds_of,
+    counted_epsilon,
+    group_bound,
+    history_bounds,
+)
+from deniable_shared.accounting.bounds import ROUNDING, at_most_the_sum
 from deniable_shared.errors import ParameterError
+from deniable_shared.periods import most_periods
 from deniable_shared.planning.budget import (
     DAYS_OF_A_YEAR,
     days_until_lifetime_is_spent,
@@ -33,9 +43,9 @@ class Figures:
     """Upper bounds of what the same reports cost, in nats.
 
     Attributes:
-        sum: of their epsilons; at most the device's budget.
+        sum: of their epsilons, those with fresh noise at most the device's budget; None if there is
+            no bound, as answers of some metric are not randomized again for each report.
         sum_delta: of their deltas, which is the delta of the sum.
-        of_all_reports: the sum of epsilons if no budget stopped the device.
         advanced: by advanced composition; None where no figure holds at the delta asked for.
         renyi: by Renyi composition; None as above.
         renyi_mironov: the same with the older conversion; None as above.
@@ -43,19 +53,13 @@ class Figures:
         shuffled: exact composition if reports are shuffled; None if not asked for, or as above.
     """
 
-    sum: float
+    sum: float | None
     sum_delta: float
-    of_all_reports: float
     advanced: float | None
     renyi: float | None
     renyi_mironov: float | None
     exact: float | None
     shuffled: float | None = None
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether the device's budget is spent before all reports are sent."""
-        return self.sum < self.of_all_reports
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +97,15 @@ class Conditions:
             points: of the grid of exact composition.
         """
         bounds = bounds_of(components, self.delta, self.limit)
+        if not bounds.sum.epsilon < math.inf:
+            return Figures(
+                sum=None,
+                sum_delta=bounds.sum.delta,
+                advanced=None,
+                renyi=None,
+                renyi_mironov=None,
+                exact=None,
+            )
         components = self._within_the_limit(components)
         exact: float | None = compose(group_alike(components), points).epsilon_at(self.delta)
         exact = self._least(exact, bounds.renyi, bounds.advanced)
@@ -105,7 +118,6 @@ class Conditions:
         return Figures(
             sum=bounds.sum.epsilon,
             sum_delta=bounds.sum.delta,
-            of_all_reports=bounds.of_all_reports,
             advanced=bounds.advanced,
             renyi=bounds.renyi,
             renyi_mironov=bounds.renyi_mironov,
@@ -127,6 +139,8 @@ class Conditions:
             components: as of `figures`.
             exact: what `figures` says of them.
         """
+        if exact is None:
+            return None
         parts = group_alike(self._within_the_limit(components))
         fine = compose(parts)
         figure = fine.epsilon_at(self.delta)
@@ -172,22 +186,19 @@ class MetricAccount:
         every: how often a device may report.
         reports_absence: whether a device reports even if nothing was recorded.
         reports: how many reports one device sends at most.
-        permanent: whether they are drawn from permanent answers, which count once.
         epsilon: of one report.
         delta: of one report.
-        epsilon_unchanged: of all reports, while the value never changes; None without permanent
-            answers.
-        figures: of all reports.
+        histories: of all reports, by how the value changes; None without permanent answers.
+        figures: of all reports, for any two histories of values.
     """
 
     metric: str
     every: str
     reports_absence: bool
     reports: int
-    permanent: bool
     epsilon: float
     delta: float
-    epsilon_unchanged: float | None
+    histories: HistoryBounds | None
     figures: Figures
 
 
@@ -201,7 +212,10 @@ class Account:
         delta: of all figures but the sum; see `deniable_shared.accounting.Bound`.
         devices_per_person: how many devices of one person count as one.
         shuffled_among: how many honest reports of a metric and period are shuffled; None for none.
-        together: of all metrics.
+        together: of all metrics, for any two histories of values.
+        unchanging: the same while no value of a memoised metric changes; None without such metrics.
+        counted: what devices count for all reports, if no budget stops them. Of memoised metrics
+            that is what permanent answers can cost, and no bound for values that change.
         extended: the exact figure of one device, extended to the person's devices without composing
             their reports; None for one device.
         slack: of the exact figure together; None where it is not the smallest.
@@ -217,15 +231,27 @@ class Account:
     shuffled_among: int | None
     metrics: tuple[MetricAccount, ...]
     together: Figures
+    unchanging: Figures | None
+    counted: float
     extended: Bound | None
     slack: Slack | None
     epsilon_lifetime: float
     days_until_lifetime_is_spent: int | None
     over_days: tuple[tuple[int, Figures], ...]
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the device's budget is spent before all reports are sent."""
+        return self.counted > self.epsilon_lifetime * self.devices_per_person * (1 + ROUNDING)
+
     def as_dict(self) -> dict[str, Any]:
-        """JSON data."""
+        """JSON data; null where there is no bound."""
         data = asdict(self)
+        for metric in data["metrics"]:
+            if (histories := metric["histories"]) is not None:
+                metric["histories"] = {
+                    name: bound if bound < math.inf else None for name, bound in histories.items()
+                }
         data["extended"] = self.extended and self.extended._asdict()
         data["over_days"] = [{"days": days, **asdict(figures)} for days, figures in self.over_days]
         return data
@@ -264,23 +290,28 @@ def account_of(
     moments = _moments(days)
     steps = len(specs) + len(moments) + 1
     metrics = []
-    for spec, component in zip(specs, components, strict=True):
+    for spec in specs:
+        reports = most_periods(spec.every, days)
+        own = [component for component in components if component.name == spec.name]
         metrics.append(
             MetricAccount(
                 metric=spec.name,
                 every=spec.every,
                 reports_absence=spec.reports_absence,
-                reports=component.reports,
-                permanent=component.permanent,
+                reports=reports,
                 epsilon=spec.mechanism.epsilon,
                 delta=spec.mechanism.delta,
-                epsilon_unchanged=component.epsilon_unchanged if component.permanent else None,
-                figures=conditions.figures([component]),
+                histories=history_bounds(spec.mechanism, reports, devices_per_person),
+                figures=conditions.figures(own),
             )
         )
         progress(len(metrics), steps)
     together = conditions.figures(components)
     slack = conditions.slack(components, together.exact)
+    unchanging = None
+    if any(component.permanent for component in components):
+        kept = array_components(specs, days, devices_per_person, changing=False)
+        unchanging = conditions.figures(kept)
     progress(len(metrics) + 1, steps)
     over_days = []
     for moment in moments:
@@ -300,6 +331,8 @@ def account_of(
         shuffled_among=shuffled_among,
         metrics=tuple(metrics),
         together=together,
+        unchanging=unchanging,
+        counted=counted_epsilon(specs, days, devices_per_person),
         extended=extended,
         slack=slack,
         epsilon_lifetime=limit,

@@ -125,11 +125,13 @@ def _with_arrays(profile: LossProfile) -> ArrayProfile:
     return ArrayProfile(profile.losses, profile.weights, profile.infinite)
 
 
-def array_components(specs: Sequence[Spec], days: int, devices: int) -> tuple[Component, ...]:
+def array_components(
+    specs: Sequence[Spec], days: int, devices: int, *, changing: bool = True
+) -> tuple[Component, ...]:
     """As of `components_of`, with profiles whose moments are computed by NumPy."""
     return tuple(
         replace(component, profile=_with_arrays(component.profile))
-        for component in components_of(specs, days, devices)
+        for component in components_of(specs, days, devices, changing=changing)
     )
 
 

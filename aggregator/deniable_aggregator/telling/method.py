@@ -120,7 +120,7 @@ def what_devices_give_away(
         every: how often a device may report.
         epsilon: the privacy loss of one report.
         epsilon_permanent: the loss of all reports of a device about the same value, or None.
-        epsilon_total: the loss of a device over its life, or None for no bound.
+        epsilon_total: the loss of all permanent answers of a device, or None for no bound.
         delta: of (epsilon, delta): by how much an event may be more probable than epsilon allows.
     """
     text = (
@@ -132,15 +132,17 @@ def what_devices_give_away(
     if every == "once":
         return text
     reports = most_periods(every, DAYS_OF_A_YEAR)
-    year = min(reports * epsilon, epsilon_total or math.inf)
     count = counted(reports, "report")
     if epsilon_permanent is None:
+        year = reports * epsilon
         return f"{text} Each further report adds as much: epsilon {year:.4g} for {count} of a year."
+    alike = min(reports * epsilon, epsilon_total or math.inf)
     return (
         f"{text} The device remembers its answers: all reports about one value together make even "
         f"odds at most {most_certain(epsilon_permanent)} sure (epsilon "
-        f"{epsilon_permanent:.4g}); if the value changes all the time, {count} of a year cost "
-        f"epsilon {year:.4g} at most, and that it changes is not hidden."
+        f"{epsilon_permanent:.4g}). {count[0].upper()}{count[1:]} of a year cost epsilon "
+        f"{alike:.4g} at most for histories that change in the same periods and come back alike; "
+        "when a value changes is not hidden, and no such bound holds for it."
     )
 
 

@@ -8,7 +8,8 @@ for people and decide nothing.
 from __future__ import annotations
 
 from deniable_shared.accounting.bounds import DEFAULT_DELTA, Bound, Bounds, bounds_of, group_bound
-from deniable_shared.accounting.component import Component, components_of
+from deniable_shared.accounting.component import Component, components_of, counted_epsilon
+from deniable_shared.accounting.histories import HistoryBounds, bound_of_changes, history_bounds
 from deniable_shared.accounting.profile import LossProfile, profile_of, pure_profile
 
 __all__ = [
@@ -16,10 +17,14 @@ __all__ = [
     "Bound",
     "Bounds",
     "Component",
+    "HistoryBounds",
     "LossProfile",
+    "bound_of_changes",
     "bounds_of",
     "components_of",
+    "counted_epsilon",
     "group_bound",
+    "history_bounds",
     "profile_of",
     "pure_profile",
 ]

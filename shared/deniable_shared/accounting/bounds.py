@@ -44,8 +44,7 @@ class Bounds:
 
     Attributes:
         sum: epsilons and deltas added up; holds at its own delta, which is that of the mechanisms.
-            No more than the device's budget.
-        of_all_reports: epsilons added up as if no budget stopped the device.
+            Those with fresh noise are no more than the device's budget.
         advanced: by Kairouz, Oh and Viswanath, at the delta that was asked for; None where the
             mechanisms' own deltas need all of it.
         renyi: by Renyi divergences, with the conversion of Canonne, Kamath and Steinke; None as
@@ -54,15 +53,9 @@ class Bounds:
     """
 
     sum: Bound
-    of_all_reports: float
     advanced: float | None
     renyi: float | None
     renyi_mironov: float | None
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether the device's budget is spent before all reports are sent."""
-        return self.sum.epsilon < self.of_all_reports
 
 
 def bounds_of(components: Sequence[Component], delta: float, limit: float = math.inf) -> Bounds:
@@ -71,18 +64,21 @@ def bounds_of(components: Sequence[Component], delta: float, limit: float = math
     Args:
         components: what is drawn.
         delta: in [0, 1); 0 leaves the sum only.
-        limit: the sum of epsilons at which devices stop, whichever reports these are.
+        limit: the sum of epsilons at which devices stop, whichever reports these are. It does not
+            bound what comes from permanent answers, which devices count otherwise.
     """
-    total = math.fsum(component.draws * component.epsilon for component in components) * (
-        1 + ROUNDING
+    fresh, permanent = (
+        math.fsum(each.draws * each.epsilon for each in components if each.permanent == kind)
+        * (1 + ROUNDING)
+        for kind in (False, True)
     )
     deltas = math.fsum(component.draws * component.delta for component in components)
-    together = Bound(min(total, limit), deltas)
+    together = Bound(min(fresh, limit) + permanent, deltas)
     smaller_bounds: tuple[float | None, ...] = (None, None, None)
-    if delta > 0:
+    if delta > 0 and together.epsilon < math.inf:
         smaller_bounds = (advanced(components, delta), *renyi(components, delta, limit))
     return Bounds(
-        together, total, *(at_most_the_sum(bound, together, delta) for bound in smaller_bounds)
+        together, *(at_most_the_sum(bound, together, delta) for bound in smaller_bounds)
     )
 
 
@@ -133,8 +129,8 @@ def renyi(
     Mironov (2017).
 
     Both follow from E e^((a - 1) L) over the finite losses; infinite ones are taken off delta.
-    Where devices stop at a sum of epsilons, D is that of the costliest draws that fit into it, and
-    a part of one: it holds however devices choose what to report (Feldman and Zrnic 2021).
+    Where devices stop at a sum of epsilons, D is that of all draws from permanent answers and of the
+    costliest others that fit into it, and a part of one: it holds however devices choose what to report (Feldman and Zrnic 2021).
 
     Args:
         components: what is drawn.
@@ -147,15 +143,22 @@ def renyi(
     if not delta_left > 0:
         return None, None
     profiles = {id(component.profile): component.profile for component in components}
-    counts: dict[tuple[int, float], int] = {}
+    counts: dict[tuple[int, float, bool], int] = {}
     for component in components:
-        key = id(component.profile), component.epsilon
+        key = id(component.profile), component.epsilon, component.permanent
         counts[key] = counts.get(key, 0) + component.draws
 
     def divergence(order: float) -> float:
         moments = {key: profile.log_moment(order) for key, profile in profiles.items()}
-        draws = [(moments[key], epsilon, count) for (key, epsilon), count in counts.items()]
-        return _costliest(draws, limit) / order
+        fresh = [
+            (moments[key], epsilon, count)
+            for (key, epsilon, permanent), count in counts.items()
+            if not permanent
+        ]
+        others = math.fsum(
+            count * moments[key] for (key, _, permanent), count in counts.items() if permanent
+        )
+        return (_costliest(fresh, limit) + others) / order
 
     def improved(order: float, of_order: float) -> float:
         return of_order + math.log(order / (1 + order)) - math.log(delta_left * (1 + order)) / order

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from deniable_shared.mechanisms import Mechanism
     from deniable_shared.mechanisms.losses import LossClasses
+    from deniable_shared.mechanisms.second_round import SecondRound
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,12 @@ class LossProfile:
 def profile_of(mechanism: Mechanism) -> LossProfile:
     """The loss of one report of a mechanism."""
     return _profile(mechanism.losses())
+
+
+@lru_cache(256)
+def profile_of_round(second: SecondRound) -> LossProfile:
+    """The loss of one draw of a second round."""
+    return _profile(second.losses())
 
 
 @lru_cache(256)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared.accounting import history_bounds
 from deniable_shared.commands.text import (
     byte_count,
     labelled_lines,
@@ -21,6 +22,8 @@ from deniable_shared.mechanisms import (
     Trie,
 )
 from deniable_shared.mechanisms.sketch import FAMILY_TO_NOISE
+from deniable_shared.periods import most_periods
+from deniable_shared.planning.budget import DAYS_OF_A_YEAR
 from deniable_shared.planning.candidates import EXTREME_PLACES, collision_variance
 from deniable_shared.planning.disclosure_figures import (
     Z,
@@ -30,7 +33,7 @@ from deniable_shared.planning.disclosure_figures import (
     most_certain,
 )
 from deniable_shared.planning.discovery import Forecast
-from deniable_shared.planning.upper_bounds import upper_decimals, upper_power
+from deniable_shared.planning.upper_bounds import upper, upper_decimals, upper_power
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,7 +96,7 @@ def _rows(metric: Metric) -> Iterator[tuple[str, str]]:
             "than that",
         )
     if mechanism.epsilon_permanent is not None:
-        yield "not hidden", "when the value changes, from whoever can link a device's reports"
+        yield "not hidden", _changes(metric)
         yield "not hidden", _resemblance(metric)
     if isinstance(mechanism, Trie):
         yield from _discovers(metric, mechanism)
@@ -153,6 +156,21 @@ def _further_reports(mechanism: Mechanism) -> str:
     if total is not None:
         text += f"; {mechanism.memoized_values} such answers are charged {total:.4f} at most"
     return text
+
+
+def _changes(metric: Metric) -> str:
+    """What reports of a year tell of histories that change at different times."""
+    reports = most_periods(metric.spec.every, DAYS_OF_A_YEAR)
+    text = "when the value changes, from whoever can link a device's reports"
+    bounds = history_bounds(metric.spec.mechanism, reports)
+    if bounds is None or reports == 1:
+        return text
+    if math.isinf(bounds.once):
+        return f"{text}: no bound, as permanent answers are sent as they are"
+    return (
+        f"{text}: a year of them costs epsilon {upper(bounds.once)} at most after one change, "
+        f"{upper(bounds.always)} if it changes in every period"
+    )
 
 
 def _resemblance(metric: Metric) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import textwrap
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,7 @@ from deniable_shared.planning.upper_bounds import power, upper, upper_percent, u
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from deniable_shared.accounting import HistoryBounds
     from deniable_shared.planning.result import Plan
 
 HARDLY_ANYBODY: Final = "a value nobody or hardly anybody has"
@@ -161,9 +163,11 @@ def _detected(planned: Plan) -> str:
 def _cost(planned: Plan) -> str:
     collection = planned.collection
     count = "1 report" if collection.reports == 1 else f"{collection.reports:,} reports"
-    text = f"{count} in {collection.days:,} days: epsilon {upper(collection.epsilon)} in all"
-    if collection.epsilon_unchanged < collection.epsilon:
-        text += f", {upper(collection.epsilon_unchanged)} while the value stays the same"
+    days = f"{count} in {collection.days:,} days"
+    if (histories := collection.histories) is None:
+        text = f"{days}: epsilon {upper(collection.epsilon)} in all"
+    else:
+        text = f"{days}: epsilon {upper(histories.never)} while the value stays the same"
     sure = posterior_from_even_odds(collection.epsilon_unchanged)
     text += (
         f" (even odds become at most {upper_percent(sure)} sure)"
@@ -172,9 +176,18 @@ def _cost(planned: Plan) -> str:
     )
     if collection.delta:
         text += f"; plus a delta of {upper_power(collection.delta)} on the probability of any event"
+    if collection.histories is not None:
+        text += f"; if it changes at any time, {_changing(collection.histories)}"
     if collection.budget_days is not None and collection.budget_days < collection.days:
         text += f"; the lifetime budget ends it after {collection.budget_days:,} days"
     return text
+
+
+def _changing(histories: HistoryBounds) -> str:
+    """What the reports cost for two histories that change at different times."""
+    if math.isinf(histories.always):
+        return "no bound, as permanent answers are sent as they are"
+    return f"{upper(histories.once)} after one change, {upper(histories.always)} at most"
 
 
 def plan_plot(planned: Plan) -> str:

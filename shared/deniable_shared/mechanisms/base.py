@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.oracle import Oracle
     from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
+    from deniable_shared.mechanisms.second_round import SecondRound
 
 MAX_EPSILON: Final = 8
 """The ceiling of one report's epsilon, in nats: even odds become at most 0.9997."""
@@ -188,16 +189,22 @@ class Mechanism(ABC):
 
     @property
     def epsilon_total(self) -> float | None:
-        """The privacy loss of all reports that one device ever sends, in nats, rounded up.
+        """The privacy loss of all permanent answers of a device, in nats, rounded up.
 
         `memoized_values` times `epsilon_permanent`: the permanent answers, from which all reports
-        are drawn, compose sequentially. It covers the values, not the times at which they changed.
-        None where `memoized_values` is None.
+        are drawn, compose sequentially. It holds for two histories in which the same reports share
+        permanent answers, and for no others: see `deniable_shared.accounting.histories`. None where
+        `memoized_values` is None.
         """
         values, permanent = self.memoized_values, self.epsilon_permanent
         if values is None or permanent is None:
             return None
         return float_upper(values * Fraction(permanent))
+
+    @property
+    def second_round(self) -> SecondRound | None:
+        """How reports are drawn from permanent answers; None if nothing is memoised."""
+        return None
 
     @property
     def permanent_groups(self) -> int:

@@ -13,6 +13,7 @@ from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Mechanism, Support, SupportMechanism, require_integer
 from deniable_shared.mechanisms.oracles.unary import SymmetricUnaryEncoding
 from deniable_shared.mechanisms.resemblance import resemblance_of_bits
+from deniable_shared.mechanisms.second_round import SecondRound
 from deniable_shared.mechanisms.sketch import sketches
 
 if TYPE_CHECKING:
@@ -166,6 +167,19 @@ class Rappor(SupportMechanism):
     def epsilon_permanent(self) -> float:
         """The privacy loss of all reports of one value, in nats: the paper's epsilon_infinity."""
         return log_upper(Fraction(SCALE - self.flip, self.flip) ** (2 * self.hashes))
+
+    @property
+    def second_round(self) -> SecondRound:
+        """Each bit anew. Unless p and q are symmetric, as randomized response that tells more."""
+        p, q = Fraction(self.p, SCALE), Fraction(self.q, SCALE)
+        one, zero = (q, p), (1 - p, 1 - q)
+        own, other = max(one, zero, key=lambda each: (not each[1], each[1] and each[0] / each[1]))
+        if other:
+            own, other = own / (own + other), other / (own + other)
+        else:
+            own = Fraction(1)
+        rarest = self.bits * log_upper(Fraction(SCALE, self.flip))
+        return SecondRound(self.bits, own, other, rarest)
 
     @property
     def permanent_groups(self) -> int:

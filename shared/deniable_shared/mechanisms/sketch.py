@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
+    from deniable_shared.mechanisms.second_round import SecondRound
 
 ORACLE_OF_NAME: Final[Mapping[str, str]] = {"cms": "sue", "hcms": "ht", "loloha": "lgrr"}
 """Names that a registry may use for a sketch, and the oracle that each has inside."""
@@ -150,6 +151,11 @@ class Sketch(SupportMechanism):
     def memoized_values(self) -> int | None:
         """The inner oracle's: strings that share a bucket share its permanent answer."""
         return self.inner.memoized_values
+
+    @property
+    def second_round(self) -> SecondRound | None:
+        """The inner oracle's."""
+        return self.inner.second_round
 
     @property
     def permanent_groups(self) -> int:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared.accounting import counted_epsilon
 from deniable_shared.periods import most_periods
 
 if TYPE_CHECKING:
@@ -98,23 +98,12 @@ def days_until_spent(specs: Collection[Spec], budget: float) -> int | None:
         The most days whose reports are sure to fit, or None if the budget is never spent.
     """
     low, high = 0, MAX_DAYS
-    if _epsilon_of(specs, high) <= budget:
+    if counted_epsilon(specs, high) <= budget:
         return None
     while high - low > 1:
         middle = (low + high) // 2
-        if _epsilon_of(specs, middle) <= budget:
+        if counted_epsilon(specs, middle) <= budget:
             low = middle
         else:
             high = middle
     return low
-
-
-def _epsilon_of(specs: Collection[Spec], days: int) -> float:
-    """The epsilon that metrics cost a device in so many days; none more than its total."""
-    return math.fsum(
-        min(
-            spec.mechanism.epsilon * most_periods(spec.every, days),
-            spec.mechanism.epsilon_total or math.inf,
-        )
-        for spec in specs
-    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared.accounting import history_bounds
 from deniable_shared.mechanisms import NumericMechanism, Trie
 from deniable_shared.periods import most_periods
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, days_until_spent
@@ -163,16 +164,13 @@ def _collection(metric: Metric, days: int, budget: Budget | None) -> Collection:
     """What a device gives away in so many days, and when its lifetime budget ends that."""
     spec, mechanism = metric.spec, metric.spec.mechanism
     reports = most_periods(spec.every, days)
-    limit = mechanism.epsilon_total
     total = reports * mechanism.epsilon
-    if limit is not None:
-        total = min(total, limit)
-    permanent = mechanism.epsilon_permanent
+    histories = history_bounds(mechanism, reports)
     return Collection(
         days=days,
         reports=reports,
-        epsilon=total,
+        epsilon=total if histories is None else histories.always,
         delta=reports * mechanism.delta,
-        epsilon_unchanged=total if permanent is None else min(total, permanent),
+        histories=histories,
         budget_days=None if budget is None else days_until_spent([spec], budget.epsilon_lifetime),
     )

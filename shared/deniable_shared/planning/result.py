@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +13,7 @@ from deniable_shared.planning.disclosure_figures import LEVEL, posterior_from_ev
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from deniable_shared.accounting import HistoryBounds
     from deniable_shared.mechanisms import Mechanism
     from deniable_shared.planning.discovery import Example, Remedy
     from deniable_shared.planning.feasibility import Refusal
@@ -28,10 +30,9 @@ class Collection:
     Attributes:
         days: for how many days it reports.
         reports: how many reports that makes.
-        epsilon: the privacy loss of all these reports together (sequential composition); at most
-            the mechanism's total, where a device has only so many permanent answers.
-        epsilon_unchanged: the same for a value that never changes; smaller only where the device
-            remembers its answers.
+        epsilon: the privacy loss of all these reports together, for any two histories of values;
+            infinite where permanent answers are sent as they are.
+        histories: the same by how the value changes; None without permanent answers.
         delta: of all these reports together, see `Mechanism.delta`; 0 for all mechanisms but
             gaussian.
         budget_days: after how many days this metric alone would have spent the lifetime budget;
@@ -41,9 +42,14 @@ class Collection:
     days: int
     reports: int
     epsilon: float
-    epsilon_unchanged: float
+    histories: HistoryBounds | None
     delta: float
     budget_days: int | None
+
+    @property
+    def epsilon_unchanged(self) -> float:
+        """The privacy loss of all reports while the value never changes."""
+        return self.epsilon if self.histories is None else self.histories.never
 
 
 @dataclass(frozen=True)
@@ -170,7 +176,7 @@ class Plan:
                 "every": spec.every,
                 "days": collection.days,
                 "reports": collection.reports,
-                "epsilon": collection.epsilon,
+                "epsilon": None if math.isinf(collection.epsilon) else collection.epsilon,
                 "epsilon_of_an_unchanged_value": collection.epsilon_unchanged,
                 "delta": collection.delta,
                 "posterior_from_even_odds": posterior_from_even_odds(collection.epsilon_unchanged),

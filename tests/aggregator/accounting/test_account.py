@@ -97,22 +97,47 @@ def test_a_metric_that_is_reported_once_costs_as_much_in_ten_years():
     assert short.together.exact == pytest.approx(1, abs=1e-4)
 
 
-def test_a_registry_of_permanent_answers_alone_adds_up_to_their_totals():
+def test_permanent_answers_cost_little_while_nothing_changes_and_much_if_it_may():
     found = of(REMEMBERED, REMEMBERED.replace("remembered", "again"))
     (first, _), together = found.metrics, found.together
-    assert first.permanent
     assert first.reports == 365
-    assert first.figures.sum == pytest.approx(6)
-    assert first.epsilon_unchanged == pytest.approx(2)
-    assert together.sum == pytest.approx(12)
-    assert 11.9 < together.exact <= 12
+    bounds = first.histories
+    assert bounds.never == pytest.approx(2)
+    assert bounds.alike == pytest.approx(6)  # one answer for each of three values
+    assert found.unchanging.sum == pytest.approx(4)
+    assert 3.9 < found.unchanging.exact <= found.unchanging.sum
+    assert found.counted == pytest.approx(12)
+    assert 100 < bounds.once < bounds.always <= first.figures.sum
+    assert together.sum == pytest.approx(2 * first.figures.sum)
+    assert together.exact < together.sum
+
+
+def test_the_budget_ends_no_reports_of_permanent_answers_that_are_paid_for():
+    tight, wide = (
+        of(FLAG, REMEMBERED, head=HEAD.replace("400.0", life)) for life in ("10.0", "400.0")
+    )
+    remembered = wide.metrics[1].figures.sum
+    assert tight.together.sum == pytest.approx(10 + remembered)
+    assert wide.together.sum == pytest.approx(182.5 + remembered)
+    assert tight.unchanging.sum == pytest.approx(12)
+
+
+def test_answers_that_are_sent_as_they_are_have_no_bound_but_while_nothing_changes():
+    kept = REMEMBERED.replace("epsilon = 1.0", 'mechanism = "lduchi"\nepsilon = 2.0')
+    kept = kept.replace('"category"\nvalues = ["a", "b"]\nother = "c"', '"number"\nrange = [0, 1]')
+    found = of(FLAG, kept)
+    assert found.together.sum is found.together.exact is None
+    assert found.unchanging.exact < found.unchanging.sum
+    data = json.loads(json.dumps(found.as_dict(), allow_nan=False))
+    assert data["metrics"][1]["histories"]["once"] is None
+    assert data["metrics"][1]["histories"]["never"] == pytest.approx(2)
 
 
 def test_the_device_s_budget_ends_the_reports():
     head = HEAD.replace("400.0", "20.0")
     found = of(FLAG, WEEKLY, head=head)
     assert found.together.sum == 20
-    assert found.together.of_all_reports == pytest.approx(182.5 + 53)
+    assert found.counted == pytest.approx(182.5 + 53)
     assert found.days_until_lifetime_is_spent < 365
     assert found.together.exact == found.together.renyi < 20
     assert found.slack is None
@@ -124,14 +149,14 @@ def test_no_figure_is_more_than_the_sum_of_the_reports_that_fit_into_the_budget(
     """Twelve reports of 8 nats fit into 100, and a thirteenth does not."""
     flag = FLAG.replace("0.5", "8.0") + 'every = "month"\n'
     found = of(flag, head=HEAD.replace("400.0", "100.0"), days=336)
-    assert found.together.of_all_reports == pytest.approx(104)
+    assert found.counted == pytest.approx(104)
     assert 95.99 < found.together.exact <= 12 * found.metrics[0].epsilon * (1 + 1e-11)
     assert found.metrics[0].figures.exact == found.together.exact
 
 
 def test_of_a_metric_that_its_budget_ends_the_slack_is_that_of_the_reports_that_fit():
     found = of(FLAG, head=HEAD.replace("400.0", "20.0"))
-    assert found.together.is_stopped
+    assert found.is_stopped
     assert found.slack == of(FLAG, days=40).slack is not None
 
 
@@ -174,7 +199,7 @@ def test_a_shuffler_would_hide_fresh_reports_and_no_permanent_answers():
     assert flag.shuffled < flag.exact / 50
     assert with_delta.shuffled == pytest.approx(with_delta.exact)
     assert found.together.shuffled < found.together.exact
-    remembered = of(REMEMBERED, days=30, shuffled_among=10_000).together
+    remembered = of(REMEMBERED, days=30, shuffled_among=10_000).unchanging
     assert remembered.shuffled == pytest.approx(remembered.exact)
     few = of(FLAG, days=30, shuffled_among=1).together
     assert few.shuffled == pytest.approx(few.exact)

@@ -44,12 +44,14 @@ def test_each_metric_has_a_row_and_the_last_is_of_all_together(registry):
     lines = printed(registry, "--days", 30).splitlines()
     rows = [line.split() for line in lines if line.split()[:1] in (["theme"], ["late"])]
     assert rows[0][:4] == ["theme", "30", "1", "30"]
-    assert rows[1][:4] == ["late", "6*", "0.5", "2"]
+    assert rows[1][:3] == ["late", "6*", "0.5"]
     (together,) = (line.split() for line in lines if line.startswith("together"))
     found = json.loads(printed(registry, "--days", 30, "--json"))["together"]
     figures = [found[name] for name in ("sum", "advanced", "renyi", "exact")]
     assert together[1:] == [upper(each) for each in figures]
     assert figures == sorted(figures, reverse=True)
+    (unchanging,) = (line.split() for line in lines if line.startswith("unchanging"))
+    assert unchanging[1] == "31"  # 30 of theme, and one permanent answer
 
 
 def test_what_the_figures_mean_is_said(registry):
@@ -61,7 +63,9 @@ def test_what_the_figures_mean_is_said(registry):
     assert "Of theme every device that is at work sends so many" in said
     assert "Of the other metrics, a device that records less often sends fewer; how many" in said
     assert "permanent answers" in said
-    assert "While the value never changes they cost at most: late 1." in said
+    assert "late: at most 1 while the value never changes; 2 if two histories change in" in said
+    assert "any two histories of values, and \"unchanging\" while no value of these" in said
+    assert "the budget bounds only histories that change alike" in said
     assert "shuffle" not in said
     assert 'The line "together" assumes the most revealing reports that the budget' in said
     assert "Each metric's line assumes that it has the whole budget." in said
@@ -160,7 +164,7 @@ def test_curves_over_days_are_drawn_in_characters_and_into_a_file(registry, tmp_
     drawn = path.read_text()
     assert "What flightdeck costs a device, by days" in drawn
     assert "exact (the tightest)" in drawn
-    assert "sum: 1.5 with 1 days and 100 with 200 days" in drawn
+    assert "sum: 1.5 with 1 days and 134.8 with 200 days" in drawn
     assert "budget spent: 9" in drawn
 
 

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from deniable_shared import registry
-from deniable_shared.accounting import components_of
+from deniable_shared.accounting import components_of, counted_epsilon
 from deniable_shared.periods import EVERY, most_periods, period
 
 REGISTRY = """
@@ -45,21 +45,35 @@ def specs():
 
 
 def test_reports_with_fresh_noise_are_as_many_draws(specs):
-    fresh, weekly, once, _ = components_of(specs, 365)
+    fresh, weekly, once, *_ = components_of(specs, 365)
     assert (fresh.draws, weekly.draws, once.draws) == (365, 53, 1)
     assert fresh.epsilon == pytest.approx(1)
     assert not fresh.permanent
 
 
-def test_permanent_answers_are_one_draw_of_at_most_their_total(specs):
-    of_days = {days: components_of(specs, days)[-1] for days in (1, 3, 365)}
-    assert [each.reports for each in of_days.values()] == [1, 3, 365]
-    assert all(each.draws == 1 and each.permanent for each in of_days.values())
+def test_permanent_answers_are_one_draw_while_nothing_changes():
+    spec = registry.parse(REGISTRY).metrics["remembered"].spec
+    of_days = {days: components_of([spec], days, changing=False) for days in (1, 2, 365)}
+    assert all(each.draws == 1 and each.permanent for (each,) in of_days.values())
+    assert [each.epsilon for (each,) in of_days.values()] == pytest.approx([1, 2, 2])
+
+
+def test_values_that_may_change_cost_a_second_round_for_each_report_after_the_first(specs):
+    mechanism = specs[-1].mechanism
+    (single,) = components_of(specs[-1:], 1)
+    first, later = components_of(specs[-1:], 365)
+    assert first == single
+    assert (first.draws, first.epsilon) == (1, mechanism.epsilon)
+    assert later.draws == 364 * mechanism.second_round.draws
+    assert later.permanent
+    assert later.epsilon == mechanism.second_round.epsilon > 1
+
+
+def test_devices_count_what_permanent_answers_can_cost(specs):
     total = specs[-1].mechanism.epsilon_total
-    assert [each.epsilon for each in of_days.values()] == pytest.approx([1, 3, total])
-    assert total == pytest.approx(6)  # one answer for each of three values
-    unchanged = [each.epsilon_unchanged for each in of_days.values()]
-    assert unchanged == pytest.approx([1, 2, 2])
+    assert total == pytest.approx(6)
+    counted = [counted_epsilon(specs[-1:], days) for days in (1, 3, 365)]
+    assert counted == pytest.approx([1, 3, total])
 
 
 def test_devices_of_one_person_draw_for_themselves(specs):

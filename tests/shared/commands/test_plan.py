@@ -145,20 +145,26 @@ def test_every_metric_of_a_file_is_planned_for_the_devices_it_expects(registry):
 
 
 def test_all_metrics_of_a_file_together_cost_no_more_than_the_budget(registry):
-    """All reports would cost 1,200; 40 nats of any of them cost less than their sum."""
+    """All reports would be counted as 1,200; 40 nats of them cost less than their sum.
+
+    That is so of those with fresh noise: homepage remembers answers of many bits, and may change.
+    """
     together = json.loads(run(registry, "--json").output)["together"]
     assert together["days"] == 365
     assert together["delta"] == 1e-6
-    assert together["sum_of_epsilons"] == 40
-    assert 1_100 < together["sum_without_a_budget"] < 1_300
-    assert 30 < together["epsilon"] <= 40
+    assert together["sum_of_epsilons"] > 10_000
+    assert 1_100 < together["counted_without_a_budget"] < 1_300
+    assert 30 < together["epsilon_of_unchanging_values"] <= 40 + 4.4
+    assert together["epsilon"] > 1_000
     said = " ".join(run(registry).output.split())
     stated = float(said.partition("A year of this costs a device at most epsilon ")[2].split()[0])
-    assert together["epsilon"] * (1 - 1e-9) <= stated < together["epsilon"] + 0.01
+    unchanging = together["epsilon_of_unchanging_values"]
+    assert unchanging * (1 - 1e-9) <= stated < unchanging + 0.01
+    assert "while no remembered value changes" in said
     assert "stops when epsilons add up to 40, its lifetime budget" in said
     week = json.loads(run(registry, "--json", "--days", 7).output)["together"]
-    assert week["sum_of_epsilons"] < 40
-    assert week["epsilon"] <= week["sum_of_epsilons"] == week["sum_without_a_budget"]
+    assert week["counted_without_a_budget"] < 40 < week["sum_of_epsilons"]
+    assert week["epsilon_of_unchanging_values"] <= week["counted_without_a_budget"]
     assert "7 days of this costs a device" in " ".join(run(registry, "--days", 7).output.split())
     assert "together" not in json.loads(run(*CATEGORY, "--json").output)
 
@@ -190,14 +196,15 @@ def test_memoised_metrics_are_compared_with_memoised_ones_and_stop_spending(tmp_
         + memoized
     )
     late, city, theme = json.loads(run(file, "--json").output)["plans"]
-    assert [each["collection"]["epsilon"] for each in (late, city)] == pytest.approx([4, 8])
+    assert late["collection"]["epsilon"] < city["collection"]["epsilon"]
     assert [each["epsilon_total"] for each in (late, city)] == pytest.approx([4, 8])
     assert late["collection"]["epsilon_of_an_unchanged_value"] == pytest.approx(2)
     assert late["collection"]["budget_days"] is city["collection"]["budget_days"] is None
     names = [{each["name"] for each in plan["candidates"]} for plan in (late, city, theme)]
     assert names == [{"lgrr"}, {"sketch over lgrr", "sketch over losue"}, {"lgrr", "losue"}]
     text = " ".join(run(file).output.split())
-    assert "365 reports in 365 days: epsilon 4 in all, 2 while the value stays the same" in text
+    assert "365 reports in 365 days: epsilon 2 while the value stays the same" in text
+    assert "after one change, 260.5 at most" in text
 
 
 def test_a_sketch_for_more_devices_than_its_rows_serve_says_so():

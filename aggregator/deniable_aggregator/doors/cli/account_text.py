@@ -33,12 +33,14 @@ __all__ = [
 
 
 TOGETHER = "together"
-ANSWERS = "answers"
-"""Stands for the reports of a metric that are drawn from permanent answers."""
+UNCHANGING = "unchanging"
+"""Stands for all metrics together while no value of a memoised metric changes."""
 
 
 def account_table(account: Account) -> Table:
-    """One row per metric, the last one for all together.
+    """One row per metric, then one for all together, for any two histories of values.
+
+    The last one is of values that do not change in memoised metrics, if there are any.
 
     Args:
         account: of a registry.
@@ -47,6 +49,9 @@ def account_table(account: Account) -> Table:
     headings = ["metric", "reports", "epsilon", "sum", "advanced", "Renyi", "exact"]
     named = [(each.metric, _reports(each), upper(each.epsilon)) for each in metrics]
     figures = [each.figures for each in metrics]
+    totals = [(TOGETHER, account.together)]
+    if account.unchanging is not None:
+        totals.append((UNCHANGING, account.unchanging))
     shuffled = account.shuffled_among is not None
     rows = [
         Row(
@@ -54,7 +59,11 @@ def account_table(account: Account) -> Table:
             group_ends=place == len(metrics) - 1,
         )
         for place, (names, each) in enumerate(
-            zip([*named, (TOGETHER, "", "")], [*figures, account.together], strict=True)
+            zip(
+                [*named, *((name, "", "") for name, _ in totals)],
+                [*figures, *(each for _, each in totals)],
+                strict=True,
+            )
         )
     ]
     return Table(
@@ -81,7 +90,7 @@ def upper(epsilon: float | None) -> str:
 
 
 def _reports(metric: MetricAccount) -> str:
-    return f"{metric.reports:,}{'*' if metric.permanent else ''}"
+    return f"{metric.reports:,}{'' if metric.histories is None else '*'}"
 
 
 LEAST: Final = 1e-9
@@ -240,6 +249,11 @@ def _result(account: Account) -> str:
         "A year" if account.days == DAYS_OF_A_YEAR else counted(account.days, "day").capitalize()
     )
     exact = account.together.exact
+    if account.together.sum is None:
+        return (
+            f"{period} of all reports: no epsilon holds for values that change, as permanent "
+            "answers are sent as they are."
+        )
     if exact is None:
         return (
             f"{period} of all reports: no epsilon holds with delta {power(account.delta)}, as the "
@@ -271,11 +285,11 @@ def _meaning(account: Account, exact: float) -> str:
 
 
 def _budget(account: Account) -> str:
-    together = account.together
-    if together.is_stopped:
+    if account.is_stopped:
+        limit = account.epsilon_lifetime * account.devices_per_person
         return (
-            f"Devices count by the sum, and stop at {upper(together.sum)} ({_whose(account)}): "
-            f"all reports would make {upper(together.of_all_reports)}.{_within_the_budget(account)}"
+            f"Devices count by the sum, and stop at {upper(limit)} ({_whose(account)}): "
+            f"all reports would make {upper(account.counted)}.{_within_the_budget(account)}"
         )
     days = account.days_until_lifetime_is_spent
     spent = "never spent" if days is None else f"spent after {counted(days, 'day')} of all reports"
@@ -317,15 +331,33 @@ def _reports_sentence(account: Account) -> str:
 
 
 def _permanent(account: Account) -> Iterator[str]:
-    permanent = [each for each in account.metrics if each.permanent]
-    if not permanent:
+    starred = [each for each in account.metrics if each.histories is not None]
+    if not starred:
         return
-    unchanged = _named([f"{each.metric} {upper(each.epsilon_unchanged)}" for each in permanent])
     yield (
-        "* Drawn from permanent answers, which count once, however often they are reported. While "
-        f"the value never changes they cost at most: {unchanged}. What they do not hide is "
-        "when a value changed. Another version of the metric has other answers, and costs as much "
-        "again."
+        "* Drawn from permanent answers. Figures hold for any two histories of values, and "
+        f'"{UNCHANGING}" while no value of these metrics changes.'
+    )
+    yield from map(literal_text, map(_of_histories, starred[:MOST_NAMED]))
+    yield (
+        "Devices count each permanent answer once, and not when values change: of these metrics "
+        "the budget bounds only histories that change alike. Another version of a metric has other "
+        "answers, and costs as much again."
+    )
+
+
+def _of_histories(metric: MetricAccount) -> str:
+    """What all reports of a memoised metric cost, by how its value changes."""
+    bounds = metric.histories
+    assert bounds is not None
+    never, alike, once, always = (
+        upper(bound) if bound < math.inf else "without a bound"
+        for bound in (bounds.never, bounds.alike, bounds.once, bounds.always)
+    )
+    return (
+        f"{metric.metric}: at most {never} while the value never changes; {alike} if two histories "
+        f"change in the same periods and come back alike; {once} if each changes once, at any "
+        f"time; {always} if they change in every period."
     )
 
 

@@ -136,7 +136,7 @@ def _version(version: VersionDetails, older: Sequence[VersionDetails]) -> Iterat
     if version.epsilon_permanent is not None:
         epsilon += f"; {version.epsilon_permanent:.4g} for all about the same value"
     if version.epsilon_total is not None:
-        epsilon += f"; {version.epsilon_total:.4g} over the life of a device"
+        epsilon += f"; {version.epsilon_total:.4g} for all permanent answers"
     yield "epsilon", epsilon
     yield "privacy", version.privacy
 

@@ -135,7 +135,8 @@ class PublishedVersion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         every: how often a device reports.
         epsilon: the privacy loss of one report, as the others to six digits.
         epsilon_permanent: the loss of all reports of a device about the same value, or null.
-        epsilon_total: the loss of a device over its life, or null for no bound.
+        epsilon_total: the loss of all permanent answers of a device, or null for no bound: of
+            histories that change in the same periods and come back alike.
         delta: by how much more than epsilon allows any set of reports may be likely.
         gives_away: the same in sentences.
         reports: how many reports were counted.

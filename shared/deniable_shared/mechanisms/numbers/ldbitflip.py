@@ -14,6 +14,7 @@ from deniable_shared.mechanisms.base import Support, require_integer
 from deniable_shared.mechanisms.numbers.dbitflip import GroupedBins
 from deniable_shared.mechanisms.numbers.flips import composed_flip, weights_for
 from deniable_shared.mechanisms.resemblance import resemblance_of_bits
+from deniable_shared.mechanisms.second_round import SecondRound, bits_flipped
 
 if TYPE_CHECKING:
     from deniable_shared.mechanisms.request import MechanismRequest
@@ -39,10 +40,10 @@ class MemoizedDBitFlip(GroupedBins):
     probability b2 = flip / 2^32; together b = b1 (1 - b2) + (1 - b1) b2.
 
     `epsilon_permanent` is min(d, 2) ln((1 - b1) / b1). `epsilon_total` is 2 d ln((1 - b1) / b1):
-    each of the d bits is about one bin, so between two histories that change at the same reports
-    it differs for at most two. Some differ by as much. (One epsilon_permanent for each thing to
-    say, as it is often put, would be more than that for d of 2 and above.) Histories that change
-    at other times are not covered.
+    each of the d bits is about one bin, so between two histories in which the same reports share
+    permanent answers it differs for at most two. Some differ by as much. (One epsilon_permanent for each thing to
+    say, as it is often put, would be more than that for d of 2 and above.) Other
+    histories are not covered.
 
     Attributes:
         size: number of bins k, in [2, 64].
@@ -132,6 +133,12 @@ class MemoizedDBitFlip(GroupedBins):
     def epsilon_permanent(self) -> float:
         """The privacy loss of all reports of one value, in nats."""
         return log_upper(self._odds**self.differing)
+
+    @property
+    def second_round(self) -> SecondRound:
+        """A flip of each of the device's bits."""
+        rarest = self.buckets * log_upper(Fraction(SCALE, self.permanent))
+        return bits_flipped(self.buckets, self.flip, rarest)
 
     @property
     def memoized_values(self) -> int:

@@ -14,6 +14,7 @@ from deniable_shared.mechanisms.numbers.duchi import BitMean, OneBitMean
 from deniable_shared.mechanisms.numbers.flips import composed_flip, weights_for
 from deniable_shared.mechanisms.numbers.numeric import RESOLUTION
 from deniable_shared.mechanisms.resemblance import resemblance_of_bits
+from deniable_shared.mechanisms.second_round import SecondRound, bits_flipped
 
 if TYPE_CHECKING:
     from deniable_shared.mechanisms.request import MechanismRequest
@@ -43,8 +44,8 @@ class MemoizedOneBitMean(BitMean):
 
     `epsilon_permanent` is ln((1 - b1) / b1), attained by the ends of the range. `epsilon_total` is
     the sum over the grid points of |ln(w / (1 - w))|, w the probability that a point's bit is 1: no
-    two histories whose grid points change at the same reports differ by more, and some differ by as
-    much. Histories that change at other times are not covered.
+    two histories in which the same reports share a grid point differ by more, and some differ by as
+    much. Other histories are not covered.
 
     Attributes:
         steps: how many steps make up the range; a power of two in [1, 256].
@@ -118,6 +119,11 @@ class MemoizedOneBitMean(BitMean):
     def epsilon_permanent(self) -> float:
         """The privacy loss of all reports of one value, in nats."""
         return log_upper(Fraction(SCALE - self.permanent, self.permanent))
+
+    @property
+    def second_round(self) -> SecondRound:
+        """A flip of one bit."""
+        return bits_flipped(1, self.flip, log_upper(Fraction(SCALE, self.permanent)))
 
     @property
     def memoized_values(self) -> int:

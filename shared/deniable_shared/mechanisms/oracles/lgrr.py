@@ -17,6 +17,7 @@ from deniable_shared.mechanisms.base import (
 from deniable_shared.mechanisms.oracle import ItemOracle, MemoizedOracle
 from deniable_shared.mechanisms.oracles.grr import MAX_SIZE, GeneralizedRandomizedResponse
 from deniable_shared.mechanisms.resemblance import resemblance_of_items
+from deniable_shared.mechanisms.second_round import SecondRound
 
 
 @frozen
@@ -103,6 +104,12 @@ class MemoizedRandomizedResponse(MemoizedOracle, ItemOracle):
     def epsilon_permanent(self) -> float:
         """The privacy loss of all reports of one value, in nats: that of the permanent round."""
         return log_upper(Fraction(self.permanent_own, self.permanent_other))
+
+    @property
+    def second_round(self) -> SecondRound:
+        """One draw among k."""
+        rarest = log_upper(Fraction(SCALE, self.permanent_other))
+        return SecondRound(1, Fraction(self.own, SCALE), Fraction(self.other, SCALE), rarest)
 
     @property
     def resemblance_bits(self) -> float:

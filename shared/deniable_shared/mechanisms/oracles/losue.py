@@ -12,6 +12,7 @@ from deniable_shared.mechanisms.base import PairSupport, Support, independent_pa
 from deniable_shared.mechanisms.oracle import BitsOracle, MemoizedOracle
 from deniable_shared.mechanisms.oracles.unary import MAX_SIZE
 from deniable_shared.mechanisms.resemblance import resemblance_of_bits
+from deniable_shared.mechanisms.second_round import SecondRound, bits_flipped
 
 HALF: Final = SCALE // 2
 
@@ -79,6 +80,14 @@ class MemoizedUnaryEncoding(MemoizedOracle, BitsOracle):
     def epsilon_permanent(self) -> float:
         """The privacy loss of all reports of one value, in nats: that of the permanent round."""
         return log_upper(Fraction(SCALE - self.permanent_other, self.permanent_other))
+
+    @property
+    def second_round(self) -> SecondRound:
+        """A flip of each bit: permanent answers of two items may differ in all of them."""
+        rarest = log_upper(Fraction(2)) + (self.size - 1) * log_upper(
+            Fraction(SCALE, self.permanent_other)
+        )
+        return bits_flipped(self.size, self.flip, rarest)
 
     @property
     def resemblance_bits(self) -> float:
