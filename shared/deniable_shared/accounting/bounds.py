@@ -77,9 +77,7 @@ def bounds_of(components: Sequence[Component], delta: float, limit: float = math
     smaller_bounds: tuple[float | None, ...] = (None, None, None)
     if delta > 0 and together.epsilon < math.inf:
         smaller_bounds = (advanced(components, delta), *renyi(components, delta, limit))
-    return Bounds(
-        together, *(at_most_the_sum(bound, together, delta) for bound in smaller_bounds)
-    )
+    return Bounds(together, *(at_most_the_sum(bound, together, delta) for bound in smaller_bounds))
 
 
 def at_most_the_sum(epsilon: float | None, total: Bound, delta: float) -> float | None:

@@ -67,9 +67,7 @@ def _components(spec: Spec, days: int, devices: int, changing: bool) -> Iterator
     permanent, second = mechanism.epsilon_permanent, mechanism.second_round
     profile = profile_of(mechanism)
     if permanent is None or second is None:
-        yield Component(
-            spec.name, reports * devices, mechanism.epsilon, mechanism.delta, profile
-        )
+        yield Component(spec.name, reports * devices, mechanism.epsilon, mechanism.delta, profile)
         return
     if not changing:
         epsilon = min(reports * mechanism.epsilon, permanent)

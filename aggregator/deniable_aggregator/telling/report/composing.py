@@ -84,7 +84,14 @@ def _largest_shift(answer: Answer) -> str:
 
 
 def _privacy(report: Report) -> Table:
-    headings = ("metric", "type", "reports every", "epsilon of a report", "of a value", "of all values")
+    headings = (
+        "metric",
+        "type",
+        "reports every",
+        "epsilon of a report",
+        "of a value",
+        "of all values",
+    )
     return Table(
         name="privacy",
         caption="The newest version of each metric",
