@@ -1,7 +1,8 @@
 """Reporting that no value was recorded, for metrics that count absence.
 
-A device that has agreed reports every period in which it was at work, and no other. So which
-periods it reports says nothing about its values.
+A device that has agreed pays for a period when it is first at work in it, and reports every period
+that it has paid for, and no other. So neither which periods it reports nor when its budget ends
+says anything about its values.
 """
 
 from __future__ import annotations
@@ -61,8 +62,7 @@ class AbsenceReporter:
     def report_due(self) -> bool:
         """Reports the last period in which the device was at work, if it passed without a value.
 
-        Only the first call of a day does anything. For a device that is not enrolled in a metric
-        yet, it only notes that the device takes part from this period on.
+        And pays for the period of today. Only the first call of a day does anything.
 
         Returns:
             Whether a report was stored.
@@ -96,11 +96,28 @@ class AbsenceReporter:
             elif last != epoch:
                 if last is not None:
                     recorded = self._report_absence(metric, last, epoch) or recorded
-                enrolled.append(key)
-        # Last: after a crash before this, the next call finds the periods reported, and enrols.
+                if self._is_paid(metric, last, epoch):
+                    enrolled.append(key)
+                elif last is not None and last < epoch:
+                    dropped.append(key)
+        # Last: after a crash before this, the next call finds the periods reported and paid for.
         if enrolled or dropped:
             ledger.enrol(enrolled, dropped, epoch)
         return recorded
+
+    def _is_paid(self, metric: Metric, last: int | None, epoch: int) -> bool:
+        """Whether the period of a day was paid for, or is now: whatever will be recorded in it."""
+        plan, every = self._writer.plan_for(metric), metric.spec.every
+        number = period(every, epoch)
+        if last is not None and period(every, last) == number:
+            return True
+        if epoch > plan.last_epoch:
+            return False
+        outcome = self._writer.pay(plan, number, epoch)
+        # Who was enrolled and has paid was interrupted. Others opted out in this period, and with
+        # that whether there was a value before.
+        interrupted = last is not None and last < epoch and outcome is Outcome.ALREADY_REPORTED
+        return outcome is Outcome.RECORDED or interrupted
 
     def _report_absence(self, metric: Metric, last: int, epoch: int) -> bool:
         every = metric.spec.every
@@ -109,8 +126,6 @@ class AbsenceReporter:
             return False  # the period is not over yet
         plan = self._writer.plan_for(metric)
         day, since = plan.period_end(number, last)
-        if period(every, day) < number:
-            return False  # the metric had expired before that period
         if day < epoch - plan.max_age_days:
             return False  # so long ago that a value would not be sent either
         absent = plan.spec.encode(plan.spec.absent)

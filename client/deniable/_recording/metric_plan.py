@@ -6,7 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Final
 
-from deniable._storage.cost import charge_for
+from deniable._storage.cost import charge_for, mark_for
 from deniable._storage.spool import MAX_AGE_DAYS, MAX_MEMOIZED_AGE_DAYS
 from deniable.randomizers import randomizer_for
 from deniable_shared.periods import SECONDS_PER_EPOCH, period
@@ -35,6 +35,7 @@ class MetricPlan:
     Attributes:
         spec: the metric's.
         charge: what a report costs.
+        mark: what notes that a report was written that was paid for before.
         randomizer: makes reports of values.
         description: spec and limits as JSON, with which reports are explained without a registry.
         memoized: whether the mechanism memoises its answers.
@@ -53,6 +54,7 @@ class MetricPlan:
         "description",
         "last_epoch",
         "last_reported",
+        "mark",
         "max_age_days",
         "memoized",
         "randomizer",
@@ -70,6 +72,7 @@ class MetricPlan:
     ) -> None:
         self.spec = metric.spec
         self.charge = charge_for(metric.spec)
+        self.mark = mark_for(metric.spec)
         self.randomizer = randomizer_for(metric.spec, randomness)
         self.description = json.dumps({"spec": metric.spec.canonical(), "limits": limits})
         days = _PERIOD_DAYS.get(metric.spec.every, math.inf)

@@ -107,9 +107,9 @@ class Recorder:
         now = self._clock()
         epoch = epoch_at(now)
         if epoch > plan.last_epoch:
-            raise RecordError(Outcome.EXPIRED, f"{plan.charge.metric} has expired")
+            raise RecordError(Outcome.EXPIRED, f"{plan.spec.name} has expired")
         item = self._encode(plan, value, segment)
-        if self._remote.disables(plan.charge.metric):
+        if self._remote.disables(plan.spec.name):
             return Outcome.DISABLED, None
         wake = 0.0 if self.counts_absence and self._absence.report_due() else None
         number = period(plan.spec.every, epoch)
@@ -120,12 +120,16 @@ class Recorder:
         self._consent.delete_owed(_NO_WAIT)
         day, since = epoch, now
         if plan.reports_absence:
+            if self._absence.report_due():  # unless it is done: what was owed was in the way
+                wake = 0.0
             # Day and time must be those of a report of absence, so that they reveal nothing.
             day, since = plan.period_end(number, epoch)
         run_locked = self._storage.run_locked
         try:
             outcome, due = run_locked(self._write_if_agreed, plan, item, number, epoch, day, since)
         except SecretReplacedError:  # the storage has closed, and opens with the new secret
+            if plan.reports_absence:
+                self._absence.report_due()
             outcome, due = run_locked(self._write_if_agreed, plan, item, number, epoch, day, since)
         if outcome in _REPORTED:
             # A period never becomes free again, so further calls need not ask the ledger.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from deniable._recording.metric_plan import MetricPlan
 from deniable._status import Outcome
 from deniable._storage.cost import limit_nano_nats
+from deniable_shared.periods import period
 from deniable_shared.registry import MAX_EPSILON_LIFETIME, MAX_EPSILON_PER_DAY, Metric, Registry
 from deniable_shared.wire import ID_BYTES
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from deniable._storage.device import DeviceStorage
 
 _DELAY_STEPS: Final = 1 << 32
+_NO_LIMITS: Final = (1 << 62, 1 << 62)
+"""Of a debit of nothing."""
 
 
 class ReportWriter:
@@ -68,16 +71,34 @@ class ReportWriter:
             self._plans[metric.spec.name] = plan
         return plan
 
+    def pay(self, plan: MetricPlan, number: int, epoch: int) -> Outcome:
+        """Pays for a period of a metric that reports absence; to be called by `run_locked`.
+
+        Devices pay when they are first at work in a period, so that neither the day nor the order
+        of debits depends on what is recorded.
+
+        Args:
+            plan: the metric's.
+            number: the number of the period.
+            epoch: today, in days since 1970-01-01.
+        """
+        storage = self._storage
+        if self._remote.skips_period(plan.spec, number, storage.secret):
+            return Outcome.THINNED
+        return self._charge(plan, number, epoch)
+
     def write(
         self, plan: MetricPlan, item: object, number: int, epoch: int, day: int, since: float
     ) -> tuple[Outcome, float]:
         """Pays for a report and stores it; to be called by `DeviceStorage.run_locked`.
 
+        The report of a metric that reports absence was paid for by `pay`, or is not made.
+
         Args:
             plan: the metric's.
             item: the value, as the spec encodes it.
             number: the number of the period that the report is for.
-            epoch: the day that the report is charged to, in days since 1970-01-01.
+            epoch: today, in days since 1970-01-01; the report is charged to it.
             day: the day that the report carries, in days since 1970-01-01.
             since: when its random delay begins, in seconds since 1970-01-01.
 
@@ -85,13 +106,14 @@ class ReportWriter:
             The outcome, and when the report is due in seconds since 1970-01-01.
         """
         storage, randomness = self._storage, self._randomness
-        if self._remote.skips_period(plan.spec, number, storage.secret):
-            return Outcome.THINNED, since
-        outcome = storage.ledger.debit(plan.charge, number, epoch, self.limits)
+        if plan.reports_absence:
+            outcome = self._mark(plan, number, epoch)
+        elif self._remote.skips_period(plan.spec, number, storage.secret):
+            outcome = Outcome.THINNED
+        else:
+            outcome = self._charge(plan, number, epoch)
         due = since
         if outcome is Outcome.RECORDED:
-            if epoch > self.latest_epoch:
-                self.latest_epoch = epoch
             payload = plan.randomizer.report(item, storage.secret)
             delay_seconds = self._remote.stretched(plan.delay_seconds)
             due += delay_seconds * randomness.word() / _DELAY_STEPS
@@ -105,6 +127,25 @@ class ReportWriter:
                 plan.description,
                 memoized=plan.memoized,
             )
-        elif outcome is Outcome.OVER_BUDGET:
-            plan.refused_until = storage.ledger.refused_until
         return outcome, due
+
+    def _charge(self, plan: MetricPlan, number: int, epoch: int) -> Outcome:
+        ledger = self._storage.ledger
+        outcome = ledger.debit(plan.charge, number, epoch, self.limits)
+        if outcome is Outcome.RECORDED:
+            self.latest_epoch = max(self.latest_epoch, epoch)
+        elif outcome is Outcome.OVER_BUDGET:
+            plan.refused_until = ledger.refused_until
+        return outcome
+
+    def _mark(self, plan: MetricPlan, number: int, epoch: int) -> Outcome:
+        """Notes that the report of a period is written, if the period was paid for."""
+        ledger, spec = self._storage.ledger, plan.spec
+        last = ledger.last_active_day(spec.name, spec.every)
+        if last is not None and period(spec.every, last) == number:
+            # The account stays as it is: day 0 is charged to the latest day.
+            return ledger.debit(plan.mark, number, 0, _NO_LIMITS)
+        if self._remote.skips_period(spec, number, self._storage.secret):
+            return Outcome.THINNED
+        over_budget = epoch <= plan.refused_until
+        return Outcome.OVER_BUDGET if over_budget else Outcome.ALREADY_REPORTED

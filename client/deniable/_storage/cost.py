@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable._status import DELTA_UNITS, NANO
 
@@ -27,11 +27,16 @@ def delta_units(delta: float) -> int:
     return math.ceil(Fraction(delta) * DELTA_UNITS)
 
 
+PAID: Final = ":paid"
+"""Ends the name under which metrics that report absence pay: a device pays for a period when it is
+first at work in it, and notes apart, under the name alone, that the report was written."""
+
+
 class Charge(NamedTuple):
     """What the reports of one metric cost; see `charge_of`.
 
     Attributes:
-        metric: the metric's name.
+        metric: the metric's name; with `PAID` where periods are paid for before a report is written.
         every: the kind of its periods, since periods of different kinds are not comparable.
         cost: of one report, in nano-nats.
         digest: the digest of the spec if its mechanism memoises a bounded number of answers, else
@@ -52,8 +57,14 @@ class Charge(NamedTuple):
 def charge_for(spec: Spec) -> Charge:
     """What the reports of a spec cost, each amount rounded up."""
     cost = cost_nano_nats(spec.mechanism.epsilon)
+    name = spec.name + PAID if spec.reports_absence else spec.name
     total = spec.mechanism.epsilon_total
     if total is None:
         delta = delta_units(spec.mechanism.delta)
-        return Charge(spec.name, spec.every, cost, delta=delta)
-    return Charge(spec.name, spec.every, cost, spec.digest, cost_nano_nats(total))
+        return Charge(name, spec.every, cost, delta=delta)
+    return Charge(name, spec.every, cost, spec.digest, cost_nano_nats(total))
+
+
+def mark_for(spec: Spec) -> Charge:
+    """What notes that the report of a period is written that was paid for before: nothing."""
+    return Charge(spec.name, spec.every, 0)

@@ -213,8 +213,8 @@ class Ledger:
     ) -> None:
         """Notes that the device is at work today, and so owes a report for today's periods.
 
-        Costs nothing: the report is charged when it is made. All in one transaction, since each
-        transaction may have to wait for the disk.
+        They are paid for before, see `debit`. All in one transaction, since each transaction may
+        have to wait for the disk.
 
         Args:
             metrics: names of metrics that report absence, with the kinds of their periods.

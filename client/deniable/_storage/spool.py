@@ -46,7 +46,8 @@ _DROP_OLDEST: Final = """
 DELETE FROM report WHERE number IN (SELECT number FROM report ORDER BY epoch, number LIMIT ?)
 """
 _FREE: Final = """
-SELECT number, epoch, description FROM report JOIN spec USING (digest) WHERE memoized
+SELECT number, epoch, description FROM report JOIN spec USING (digest)
+WHERE memoized OR instr(description, '"absent"')
 """
 _COUNT: Final = "SELECT count(*) FROM report"
 
@@ -152,8 +153,9 @@ class Spool(SpoolQueue):
     def drop_unmarked(self, is_reported: Callable[[str, Every, int], bool]) -> int:
         """Drops and counts reports that cost nothing and whose period the ledger does not know.
 
-        Permanent answers that were paid for are free, so `drop_unpaid` cannot tell that the ledger
-        has lost such a report; without this, the period would be reported twice.
+        Permanent answers that were paid for are free, and so are reports of metrics that report
+        absence, which pay before. So `drop_unpaid` cannot tell that the ledger has lost such a
+        report; without this, the period would be reported twice.
 
         Args:
             is_reported: says of a metric's name, the kind of its periods and a day whether the
