@@ -1,4 +1,4 @@
-"""The functions that answer, one for each row of the table of questions.
+"""The functions that answer about one period, or about no metric; comparisons.py has the others.
 
 They are called by `Answerer.answer`, which reads steadily where days may become one meanwhile.
 """
@@ -6,77 +6,48 @@ They are called by `Answerer.answer`, which reads steadily where days may become
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
-from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
-from msgspec.structs import replace
-
-from deniable_aggregator.answering import weekdays
+from deniable_aggregator.answering import comparisons
 from deniable_aggregator.answering.answering import Answerer, Asked, answers, answers_in_rows
-from deniable_aggregator.answering.change import Change, change, change_of
+from deniable_aggregator.answering.asked_reports import Read, answered_only, question_of
 from deniable_aggregator.answering.comparability import (
     Chosen,
     choose_versions,
-    compare_versions,
     followed_versions,
-    keys_on_one_side,
     left_out_notices,
 )
 from deniable_aggregator.answering.estimation.each_version import each_version
 from deniable_aggregator.answering.estimation.estimator import (
     common_kind,
     estimate,
-    refuse_for_segments,
 )
 from deniable_aggregator.answering.estimation.inputs import (
-    ChangeRequest,
-    CollectedTallies,
     EstimateRequest,
     MetricReports,
     say_periods,
-)
-from deniable_aggregator.answering.estimation.segment_differences import (
-    compare_segments,
-    with_both_segments,
-    without_notice,
 )
 from deniable_aggregator.answering.estimation.shares import ShareEstimate
 from deniable_aggregator.answering.integrity import report
 from deniable_aggregator.answering.integrity.examiner import FAMILY_P
 from deniable_aggregator.answering.integrity.slice_medians import MEANING
-from deniable_aggregator.answering.metrics import list_metrics, metric_details, newest_first
+from deniable_aggregator.answering.metrics import list_metrics, metric_details
 from deniable_aggregator.answering.overview import all_metrics_health
-from deniable_aggregator.answering.reader import require_values
 from deniable_aggregator.answering.requests import ProblemError, estimate_refused
 from deniable_aggregator.answering.review import (
     HEALTH_CELLS,
-    SIMULATED,
     Review,
     pending_notices,
 )
 from deniable_aggregator.answering.series import MAX_PERIODS, calendar_periods, series
-from deniable_aggregator.answering.sides import require_reports, sides_of
-from deniable_aggregator.answering.why import EFFECTS, explain
 from deniable_aggregator.answers.administration import Annotations, Metrics, SavedList, SavedLists
 from deniable_aggregator.answers.answer import (
     Answer,
-    AskedQuestion,
     ChecksNote,
-    Head,
-    QuestionName,
 )
-from deniable_aggregator.answers.common import Notice, ordered_notices
+from deniable_aggregator.answers.common import ordered_notices
 from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, DayRange, day_of
-from deniable_aggregator.answers.questions import (
-    ChangeQuery,
-    CompareQuery,
-    DaysQuery,
-    EstimateQuery,
-    SeriesQuery,
-    ValueLists,
-    given_parameters,
-)
 from deniable_aggregator.answers.row import EstimateTable, EstimateTableQuery, Row
 from deniable_aggregator.answers.words import VERSION_LETTERS
 from deniable_aggregator.asking import questions
@@ -89,20 +60,23 @@ from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from datetime import date
-
-    from msgspec import Struct
 
     from deniable_aggregator.answers.discoveries import Discoveries, Discovery, DiscoveryQuery
     from deniable_aggregator.answers.health_overview import HealthOverview
     from deniable_aggregator.answers.measured import Measured
     from deniable_aggregator.answers.metrics import MetricDetails
+    from deniable_aggregator.answers.questions import (
+        DaysQuery,
+        EstimateQuery,
+        SeriesQuery,
+    )
     from deniable_aggregator.answers.registry_history import RegistryHistory
     from deniable_aggregator.keeping.parts import Parts
     from deniable_shared.spec import Spec
 
 __all__ = [
     "Answerer",
+    "comparisons",
     "no_such_list",
 ]
 
@@ -147,55 +121,13 @@ def _metric(of: Answerer, asked: Asked[None]) -> MetricDetails:
     return metric_details(of.parts.store, entries)
 
 
-@dataclass(frozen=True)
-class _Read:
-    """The reports that a question is about.
-
-    Attributes:
-        reported: which there are, of each range of days.
-        pending: how many wait to be counted.
-        newest_first: the versions.
-    """
-
-    reported: Sequence[MetricReports]
-    pending: int
-    newest_first: Sequence[Spec]
-
-    @classmethod
-    def by(cls, of: Answerer, asked: Asked[Any]) -> _Read:
-        """Reads them.
-
-        Raises:
-            ProblemError: if the metric is unknown or has no reports, or values must be listed.
-        """
-        query = asked.query
-        metric = of.reader.asked_metric(
-            asked.application, asked.name, query.without_key, query.version
-        )
-        require_values(metric.specs, asked.lists)
-        reported = [of.reader.read(metric, each) for each in asked.days]
-        versions = [entry.spec for entry in newest_first(metric.entries)]
-        return cls(reported, of.reader.pending(metric), versions)
-
-
-def _only(reported: MetricReports, chosen: Chosen, lists: ValueLists) -> MetricReports:
-    """The reports of the versions that are answered.
-
-    Raises:
-        ProblemError: if values must be listed.
-    """
-    kept = reported.only(chosen.kept)
-    require_values(kept.specs, lists)
-    return kept
-
-
 @answers(questions.ESTIMATE)
 def _estimate(of: Answerer, asked: Asked[EstimateQuery]) -> Answer:
-    query, read = asked.query, _Read.by(of, asked)
+    query, read = asked.query, Read.by(of, asked)
     (everything,) = read.reported
     counted = of.reader.collect(everything, *asked.days)
     chosen = choose_versions(counted, read.newest_first)
-    reported = _only(everything, chosen, asked.lists)
+    reported = answered_only(everything, chosen, asked.lists)
     tallies = counted.only(chosen.kept)
     request = EstimateRequest(query, asked.lists)
     alone: Sequence[Measured] = ()
@@ -213,7 +145,7 @@ def _estimate(of: Answerer, asked: Asked[EstimateQuery]) -> Answer:
     head.periods[0].reports = head.reports
     answer = Answer(
         head=head,
-        question=_question("estimate", query),
+        question=question_of("estimate", query),
         numbers=[*result.numbers(), *alone],
         notices=ordered_notices(
             review.notices,
@@ -225,10 +157,6 @@ def _estimate(of: Answerer, asked: Asked[EstimateQuery]) -> Answer:
     if isinstance(result, ShareEstimate):
         _add_robust_checks(of, answer, review)
     return answer
-
-
-def _question(name: QuestionName, query: Struct) -> AskedQuestion:
-    return AskedQuestion(name=name, parameters=given_parameters(query))
 
 
 def _add_robust_checks(of: Answerer, answer: Answer, review: Review) -> None:
@@ -250,7 +178,7 @@ def _add_robust_checks(of: Answerer, answer: Answer, review: Review) -> None:
 
 @answers(questions.SERIES)
 def _series(of: Answerer, asked: Asked[SeriesQuery]) -> Answer:
-    read = _Read.by(of, asked)
+    read = Read.by(of, asked)
     (everything,) = read.reported
     periods = _periods(everything, asked.query)
     followed: Sequence[Spec] = everything.specs
@@ -263,7 +191,7 @@ def _series(of: Answerer, asked: Asked[SeriesQuery]) -> Answer:
         for spec in everything.specs
         if spec.digest not in versions
     ]
-    reported = _only(everything, Chosen(versions, left_out), asked.lists)
+    reported = answered_only(everything, Chosen(versions, left_out), asked.lists)
     try:
         result = series(
             lambda period: of.reader.collect(everything, period),
@@ -281,7 +209,7 @@ def _series(of: Answerer, asked: Asked[SeriesQuery]) -> Answer:
     head.annotations = of.parts.annotations.between(asked.application, first, last)
     return Answer(
         head=head,
-        question=_question("series", asked.query),
+        question=question_of("series", asked.query),
         numbers=result.numbers(),
         checks=result.checks(review.days),
         notices=ordered_notices(
@@ -307,217 +235,6 @@ def _periods(reported: MetricReports, query: SeriesQuery) -> list[DayRange]:
     return periods
 
 
-@answers(questions.CHANGE)
-def _change(of: Answerer, asked: Asked[ChangeQuery]) -> Answer:
-    read = _Read.by(of, asked)
-    one, other = map(of.reader.collect, read.reported, asked.days)
-    try:
-        versions = compare_versions(one, other, read.newest_first, _first_days(read.reported))
-        reported = [
-            _only(side, chosen, asked.lists)
-            for side, chosen in zip(read.reported, (versions.before, versions.after), strict=True)
-        ]
-        before, after = one.only(versions.before.kept), other.only(versions.after.kept)
-        request = ChangeRequest(asked.query, asked.lists)
-        result, of_weekdays = _of_same_weekdays(of, reported, (before, after), request)
-        why = asked.query.why
-        effects = (
-            []
-            if why is None
-            else explain(of.reader, reported, asked.days, result, request, why, _least(of))
-        )
-    except ParameterError as error:
-        raise estimate_refused(error) from None
-    first, second = map(of.reviewer.review, reported)
-    head = _head_of_two(result, asked, (first, second), read.pending, asked.query.periods())
-    if effects:
-        head.meanings["why"] = EFFECTS
-    return Answer(
-        head=head,
-        question=_question("change", asked.query),
-        numbers=[*result.numbers(), *effects],
-        notices=ordered_notices(
-            versions.notices,
-            of_weekdays,
-            keys_on_one_side(*reported),
-            _of_side("Before", first),
-            _of_side("After", second),
-            pending_notices(read.pending),
-            result.notices,
-        ),
-    )
-
-
-def _head_of_two(
-    result: Change,
-    asked: Asked[Any],
-    reviews: tuple[Review, Review],
-    pending: int,
-    days: tuple[DayRange, DayRange],
-    names: tuple[str, str] | None = None,
-) -> Head:
-    """The head of a comparison, which has days and health by side."""
-    first, second = reviews
-    head = result.head(
-        second.head(asked.application, pending),
-        days,
-        (first.days, second.days),
-        (first.summary, second.summary),
-        names,
-    )
-    head.days, head.health = None, None
-    return head
-
-
-@answers(questions.COMPARE)
-def _compare(of: Answerer, asked: Asked[CompareQuery]) -> Answer:
-    query, (days,) = asked.query, asked.days
-    only = query.version[0] if len(query.version) == 1 else None
-    metric = of.reader.asked_metric(asked.application, asked.name, query.without_key, only)
-    require_values(metric.specs, asked.lists)
-    everything = of.reader.read(metric, days)
-    request = ChangeRequest(query, asked.lists)
-    pending = of.reader.pending(metric)
-    try:
-        if query.axis == "segment":
-            return _compare_segments(of, asked, everything, request, pending)
-        sides = sides_of(of.reader, metric, everything, query)
-        names = sides[0].name, sides[1].name
-        tallies = [of.reader.collect(each.reported, days) for each in sides]
-        for side, counts in zip(sides, tallies, strict=True):
-            require_reports(query.axis, side.name, counts.reports, _least(of))
-        newest = [entry.spec for entry in newest_first(metric.entries)]
-        versions = compare_versions(tallies[0], tallies[1], newest, {}, names)
-        reported = [
-            _only(side.reported, chosen, asked.lists)
-            for side, chosen in zip(sides, (versions.before, versions.after), strict=True)
-        ]
-        before = tallies[0].only(versions.before.kept)
-        after = tallies[1].only(versions.after.kept)
-        result, of_weekdays = _of_same_weekdays(of, reported, (before, after), request, names)
-    except ParameterError as error:
-        raise estimate_refused(error) from None
-    first, second = map(of.reviewer.review, reported)
-    covered = [_days_of(review.reported, days) for review in (first, second)]
-    return Answer(
-        head=_head_of_two(result, asked, (first, second), pending, (covered[0], covered[1]), names),
-        question=_question("compare", query),
-        numbers=result.numbers(),
-        notices=ordered_notices(
-            versions.notices,
-            of_weekdays,
-            _of_side(names[0], first),
-            _of_side(names[1], second),
-            pending_notices(pending),
-            result.notices,
-        ),
-    )
-
-
-def _least(of: Answerer) -> int:
-    """How many reports a part of all reports needs."""
-    return of.parts.settings.part_reports
-
-
-def _days_of(reported: MetricReports, asked: DayRange) -> DayRange:
-    """The days that were asked about, narrowed to those with reports where an end is left out."""
-    first, last = day_of(reported.reported_days[0]), day_of(reported.reported_days[-1])
-    return DayRange(
-        first if asked.since == FIRST_DAY else asked.since,
-        last if asked.until == LAST_DAY else asked.until,
-    )
-
-
-def _compare_segments(
-    of: Answerer,
-    asked: Asked[CompareQuery],
-    everything: MetricReports,
-    request: ChangeRequest,
-    pending: int,
-) -> Answer:
-    """Two segments of the same reports.
-
-    Raises:
-        ParameterError: if they cannot be compared.
-    """
-    query, (days,) = asked.query, asked.days
-    refuse_for_segments(everything.specs, request)
-    both = with_both_segments(of.reader.collect(everything, days), query.sides)
-    reported = _only(everything, Chosen(frozenset(s.digest for s in both.specs), ()), asked.lists)
-    comparison = compare_segments(both, query.sides, request)
-    assert comparison.segment is not None
-    for size in comparison.segment:
-        name = f"segment {size.segment}"
-        require_reports("segment", name, (size.estimate or 0.0) * both.reports, _least(of))
-    result = change_of(comparison, both, both, request)
-    review = of.reviewer.review(reported)
-    covered = _days_of(reported, days)
-    first, second = (size.segment or "" for size in comparison.segment)
-    left_out = sum(sum(by_day.values()) for by_day in everything.by_day.values()) - both.reports
-    head = _head_of_two(
-        result, asked, (review, review), pending, (covered, covered), (first, second)
-    )
-    head.left_out_reports = left_out
-    return Answer(
-        head=head,
-        question=_question("compare", query),
-        numbers=result.numbers(),
-        notices=ordered_notices(
-            review.notices,
-            without_notice(both.specs[0], left_out, query.sides),
-            pending_notices(pending),
-            result.notices,
-        ),
-    )
-
-
-def _of_same_weekdays(
-    of: Answerer,
-    reported: Sequence[MetricReports],
-    sides: tuple[CollectedTallies, CollectedTallies],
-    request: ChangeRequest,
-    names: tuple[str, str] | None = None,
-) -> tuple[Change, list[Notice]]:
-    """A change between two sides; of unlike ones, over the weekdays that both have.
-
-    Raises:
-        ParameterError: if it cannot be compared.
-    """
-    before, after = sides
-    days = [weekdays.by_day(side.by_day.values()) for side in reported]
-    daily = weekdays.are_daily((*before.specs, *after.specs))
-    if not daily or not weekdays.unlike(*days):
-        return change(before, after, request), []
-    rolled = [
-        day_of(period.days[1])
-        for side in reported
-        for table in side.tables.values()
-        for period in table.rolled
-    ]
-    if rolled:
-        return change(before, after, request), [weekdays.not_kept_apart(max(rolled), names)]
-    matched = weekdays.match([partial(of.reader.collect, side) for side in reported], days, names)
-    result = change(matched.before, matched.after, request)
-    return result.beside(change(before, after, request)), [matched.notice]
-
-
-def _first_days(sides: Sequence[MetricReports]) -> dict[bytes, date]:
-    """The first day with reports of each version, by digest."""
-    days: dict[bytes, int] = {}
-    for side in sides:
-        for digest, reports in side.by_day.items():
-            days[digest] = min(days.get(digest, min(reports)), min(reports))
-    return {digest: day_of(day) for digest, day in days.items()}
-
-
-def _of_side(when: str, review: Review) -> list[Notice]:
-    """The notices about one of two sides, which say about which."""
-    return [
-        each if each == SIMULATED else replace(each, message=f"{when}: {each.message}")
-        for each in review.notices
-    ]
-
-
 @answers(questions.HEALTH)
 def _health(of: Answerer, asked: Asked[DaysQuery]) -> Answer:
     query = asked.query
@@ -535,7 +252,7 @@ def _health(of: Answerer, asked: Asked[DaysQuery]) -> Answer:
     )
     return Answer(
         head=head,
-        question=_question("health", query),
+        question=question_of("health", query),
         numbers=[report.contrast(contrast, keys) for contrast in review.contrasts],
         checks=report.by_day(review.examination, review.volumes.surges, keys),
         notices=ordered_notices(review.notices, pending_notices(pending)),
