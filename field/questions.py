@@ -172,7 +172,7 @@ def versions(deployment: Deployment) -> Iterator[Question]:
     for metric in ("theme", "browser", "dark_mode"):
         yield Question(
             "each version by itself", metric, "estimate",
-            [each_version(shares("each version by itself"))], {"per_version": "true"},
+            [each_version(shares("each version by itself"))], {"split": "version"},
             days=(0, deployment.forged.start - 1),
         )  # fmt: skip
         first = deployment.registry(1).metrics[metric].spec.digest.hex()

@@ -82,7 +82,7 @@ def each_version(reader: Reader) -> Reader:
             name = f"{metric} of {versions}: {said} reports, truly {reports}"
             yield Check(line, said == reports, name)
             own = [
-                {name: cell for name, cell in row.items() if name != "version"}
+                {name: cell for name, cell in row.items() if name not in ("version", "within")}
                 for row in numbers
                 if row.get("version") == part["version"]
             ]

@@ -14,14 +14,14 @@ LEFT_OUT = {"period": 0}
 
 
 def numbers(body: dict[str, Any], *measures: Measure, **fields: Any) -> list[Number]:
-    """The numbers of these measures, in their order; of all versions together unless said.
+    """The numbers of these measures, in their order; of all reports together unless said.
 
     Args:
         body: an answer as JSON.
         measures: at least one.
         fields: what they must be, such as ``value="light"`` or ``period=1``.
     """
-    wanted = {"version": None, **fields}
+    wanted = {**({} if "version" in fields else {"within": None}), **fields}
     return [
         each
         for each in body["numbers"]

@@ -11,14 +11,18 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answering import comparisons
 from deniable_aggregator.answering.answering import Answerer, Asked, answers, answers_in_rows
-from deniable_aggregator.answering.asked_reports import Read, answered_only, question_of
+from deniable_aggregator.answering.asked_reports import (
+    Read,
+    answered_only,
+    least_reports,
+    question_of,
+)
 from deniable_aggregator.answering.comparability import (
     Chosen,
     choose_versions,
     followed_versions,
     left_out_notices,
 )
-from deniable_aggregator.answering.estimation.each_version import each_version
 from deniable_aggregator.answering.estimation.estimator import (
     common_kind,
     estimate,
@@ -41,6 +45,12 @@ from deniable_aggregator.answering.review import (
     pending_notices,
 )
 from deniable_aggregator.answering.series import MAX_PERIODS, calendar_periods, series
+from deniable_aggregator.answering.splitting import (
+    Split,
+    estimate_parts,
+    say_parts,
+    series_parts,
+)
 from deniable_aggregator.answers.administration import Annotations, Metrics, SavedList, SavedLists
 from deniable_aggregator.answers.answer import (
     Answer,
@@ -63,7 +73,6 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.discoveries import Discoveries, Discovery, DiscoveryQuery
     from deniable_aggregator.answers.health_overview import HealthOverview
-    from deniable_aggregator.answers.measured import Measured
     from deniable_aggregator.answers.metrics import MetricDetails
     from deniable_aggregator.answers.questions import (
         DaysQuery,
@@ -130,23 +139,26 @@ def _estimate(of: Answerer, asked: Asked[EstimateQuery]) -> Answer:
     reported = answered_only(everything, chosen, asked.lists)
     tallies = counted.only(chosen.kept)
     request = EstimateRequest(query, asked.lists)
-    alone: Sequence[Measured] = ()
+    split = Split([], [])
     try:
         result = estimate(tallies, request)
-        if query.per_version:
-            alone = each_version(tallies, request)
+        if query.split is not None:
+            split = estimate_parts(
+                of.reader, reported, asked.days[0], request, result, least_reports(of)
+            )
     except ParameterError as error:
         raise estimate_refused(error) from None
     review = of.reviewer.review(reported)
     head = result.head(review.head(asked.application, read.pending))
     say_periods(head, reported.specs, reported.by_day)
+    say_parts(head, split)
     head.left_out_reports += chosen.reports_left_out
     # Of a segment, and of versions that do not add up, some reports are left out.
     head.periods[0].reports = head.reports
     answer = Answer(
         head=head,
         question=question_of("estimate", query),
-        numbers=[*result.numbers(), *alone],
+        numbers=[*result.numbers(), *split.numbers],
         notices=ordered_notices(
             review.notices,
             pending_notices(read.pending),
@@ -168,7 +180,7 @@ def _add_robust_checks(of: Answerer, answer: Answer, review: Review) -> None:
     answer.head.meanings["robust check"] = MEANING
     shares = iter(checked)
     answer.numbers = [
-        next(shares) if number.measure == "share" and number.version is None else number
+        next(shares) if number.measure == "share" and not number.of_part else number
         for number in answer.numbers
     ]
     answer.notices = ordered_notices(
@@ -192,6 +204,7 @@ def _series(of: Answerer, asked: Asked[SeriesQuery]) -> Answer:
         if spec.digest not in versions
     ]
     reported = answered_only(everything, Chosen(versions, left_out), asked.lists)
+    split = Split([], [])
     try:
         result = series(
             lambda period: of.reader.collect(everything, period),
@@ -201,16 +214,28 @@ def _series(of: Answerer, asked: Asked[SeriesQuery]) -> Answer:
             asked.lists,
             newest_first=read.newest_first,
         )
+        if asked.query.split is not None:
+            split = series_parts(
+                of.reader,
+                reported,
+                periods,
+                asked.query,
+                asked.lists,
+                result,
+                read.newest_first,
+                least_reports(of),
+            )
     except ParameterError as error:
         raise estimate_refused(error) from None
     first, last = periods[0].since, periods[-1].until
     review = of.reviewer.review(reported)
     head = result.head(review.head(asked.application, read.pending))
+    say_parts(head, split)
     head.annotations = of.parts.annotations.between(asked.application, first, last)
     return Answer(
         head=head,
         question=question_of("series", asked.query),
-        numbers=result.numbers(),
+        numbers=[*result.numbers(), *split.numbers],
         checks=result.checks(review.days),
         notices=ordered_notices(
             review.notices,

@@ -43,6 +43,7 @@ from deniable_aggregator.answering.review import (
     pending_notices,
 )
 from deniable_aggregator.answering.sides import require_reports, sides_of
+from deniable_aggregator.answering.splitting import Split, change_parts, say_parts
 from deniable_aggregator.answering.why import EFFECTS, explain
 from deniable_aggregator.answers.answer import (
     Answer,
@@ -76,6 +77,16 @@ def _change(of: Answerer, asked: Asked[ChangeQuery]) -> Answer:
         before, after = one.only(versions.before.kept), other.only(versions.after.kept)
         request = ChangeRequest(asked.query, asked.lists)
         result, of_weekdays = _of_same_weekdays(of, reported, (before, after), request)
+        split = Split([], [])
+        if asked.query.split is not None:
+
+            def compare(sides: Sequence[MetricReports], request: ChangeRequest) -> Change:
+                first, second = map(of.reader.collect, sides, asked.days)
+                found, _ = _of_same_weekdays(of, sides, (first, second), request)
+                return found
+
+            least = least_reports(of)
+            split = change_parts(reported, asked.days, request, result, compare, least)
         why = asked.query.why
         effects = (
             []
@@ -86,12 +97,13 @@ def _change(of: Answerer, asked: Asked[ChangeQuery]) -> Answer:
         raise estimate_refused(error) from None
     first, second = map(of.reviewer.review, reported)
     head = _head_of_two(result, asked, (first, second), read.pending, asked.query.periods())
+    say_parts(head, split)
     if effects:
         head.meanings["why"] = EFFECTS
     return Answer(
         head=head,
         question=question_of("change", asked.query),
-        numbers=[*result.numbers(), *effects],
+        numbers=[*result.numbers(), *effects, *split.numbers],
         notices=ordered_notices(
             versions.notices,
             of_weekdays,

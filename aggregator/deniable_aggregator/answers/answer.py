@@ -87,6 +87,22 @@ class Period(Struct, kw_only=True, omit_defaults=True):
     side: str | None = None
 
 
+class PartOfReports(Struct, frozen=True, omit_defaults=True):
+    """A part of the reports that has numbers of its own.
+
+    Attributes:
+        name: what it is: a key, a version, a segment, or "others", those with few reports.
+        reports: how many it has in all of the days asked; of a segment about.
+        since: the first day with reports; None of a segment.
+        until: the last.
+    """
+
+    name: str
+    reports: Count
+    since: date | None = None
+    until: date | None = None
+
+
 class NotCompared(Struct, frozen=True):
     """A value whose share is not known of all reports, before and after.
 
@@ -188,6 +204,7 @@ class Head(Struct, kw_only=True, omit_defaults=True):
         period_counts: in how many periods of the metric the reports of all of them came.
         by: of a series, how long a period is.
         segment: of shares within a segment, which; such as "channel=beta".
+        parts: what the reports were split into, where that was asked for.
         values_asked: how many values were asked about; those shown may be a selection.
         margin: what errors and intervals allow for.
         unit: what the numbers are.
@@ -198,7 +215,8 @@ class Head(Struct, kw_only=True, omit_defaults=True):
             shares are, "versions" how several are put together, "postprocess", "robust check",
             "lift", "histogram" how these were made, "overlap" what is assumed of devices that
             reported in both periods, "shape" how a change of the whole distribution was tested,
-            "why" what the effects of parts of the reports are.
+            "why" what the effects of parts of the reports are, "parts" how parts of the reports by
+            themselves are estimated.
         postprocess: how adjusted shares were made.
         label: of a histogram, whether its shares are raw or post-processed.
         closeness: how far a segment is from all devices.
@@ -224,6 +242,7 @@ class Head(Struct, kw_only=True, omit_defaults=True):
     period_counts: PeriodCounts | None = None
     by: PeriodLength | None = None
     segment: str | None = None
+    parts: list[PartOfReports] = []
     values_asked: Count | None = None
     margin: Margin = "noise"
     unit: str = ""
@@ -287,7 +306,7 @@ class Answer(Struct, kw_only=True, omit_defaults=True):
     notices: list[Notice] = []
 
     def of(self, *measures: Measure, period: int | None = None) -> list[Measured]:
-        """The numbers of all versions together that are of one of these measures, in their order.
+        """The numbers of all reports together that are of one of these measures, in their order.
 
         Args:
             measures: at least one.
@@ -297,7 +316,7 @@ class Answer(Struct, kw_only=True, omit_defaults=True):
             each
             for each in self.numbers
             if each.measure in measures
-            and each.version is None
+            and not each.of_part
             and (period is None or each.period == period)
         ]
 
@@ -310,13 +329,10 @@ class Answer(Struct, kw_only=True, omit_defaults=True):
         """
         return next(iter(self.of(measure, period=period)), None)
 
-    def of_version(self, version: VersionId) -> list[Measured]:
-        """The numbers of one version by itself.
-
-        Args:
-            version: its id.
-        """
-        return [each for each in self.numbers if each.version == version]
+    @property
+    def of_parts(self) -> list[Measured]:
+        """The numbers of single parts of the reports, part by part."""
+        return [each for each in self.numbers if each.of_part]
 
     @property
     def compares(self) -> bool:
@@ -353,10 +369,10 @@ class Answer(Struct, kw_only=True, omit_defaults=True):
         return [each for each in self.numbers if each.seen in ("gone", "not_found")]
 
     def periods(self) -> Iterator[tuple[Period, list[Measured]]]:
-        """Each period with its numbers, of all versions together."""
+        """Each period with its numbers, of all reports together."""
         by_place: dict[int, list[Measured]] = {}
         for each in self.numbers:
-            if each.version is None:
+            if not each.of_part:
                 by_place.setdefault(each.period, []).append(each)
         for place, period in enumerate(self.head.periods):
             yield period, by_place.get(place, [])

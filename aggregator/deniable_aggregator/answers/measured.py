@@ -89,11 +89,12 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
             the range: values outside of it were counted as its ends.
         bin_to: the upper end likewise.
         segment: the segment that the number is within or is the size of, such as "channel=beta".
-        within: of an effect, which part of the reports it comes from: a key, a version, a weekday
-            or "others", those with few reports.
-        key: the id of the key whose reports are compared with those of all others.
+        within: of an effect, which part of the reports it comes from; of any other number, which
+            part it is of alone: a key, a version, a segment, a weekday or "others", those with few
+            reports. None for all of the answer.
+        key: the id of the key that it is of alone, or that is compared with all others.
         label: the note that whoever made the key gave it.
-        version: the version of the metric that the number is of alone; None for all of the answer.
+        version: the version of the metric that it is of alone.
         period: its place among the periods of the answer; of a change, that of the second.
         estimate: unbiased, neither clipped nor rescaled: a share is a fraction, a difference is
             after minus before; of a contrast it is how far the key is from all others, or, with a
@@ -202,6 +203,11 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     def unit(self) -> Unit:
         """What the number is."""
         return UNITS[self.measure]
+
+    @property
+    def of_part(self) -> bool:
+        """Whether it is of one part of the reports alone."""
+        return self.within is not None and not self.measure.startswith("effect")
 
     @property
     def ends(self) -> tuple[float, float]:

@@ -121,7 +121,7 @@ class EstimateQuery(EstimateOptions, frozen=True, kw_only=True, forbid_unknown_f
             mover's.
         version: one version of the metric only: its id, or the first letters of it, see metrics
             show.
-        per_version: each version by itself, too.
+        split: each key, version or segment by itself, too.
     """
 
     since: date | None = None
@@ -135,7 +135,7 @@ class EstimateQuery(EstimateOptions, frozen=True, kw_only=True, forbid_unknown_f
     closeness: Fraction | None = None
     ordered: bool = False
     version: VersionStart | None = None
-    per_version: bool = False
+    split: Axis | None = None
 
     def __post_init__(self) -> None:
         """Checks the days, see `check_days`, and that what is about a segment has one.
@@ -168,6 +168,7 @@ class SeriesQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             before.
         version: one version of the metric only: its id, or the first letters of it, see metrics
             show.
+        split: each key, version or segment by itself, too.
     """
 
     value: tuple[ValueName, ...] = ()
@@ -179,6 +180,7 @@ class SeriesQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     segment: SegmentName | None = None
     alarm: bool = False
     version: VersionStart | None = None
+    split: Axis | None = None
 
 
 def check_ends(above: float | None, below: float | None) -> None:
@@ -214,6 +216,7 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             show.
         why: also what the largest change comes from, by key, version or weekday: another mix of
             reports, or other answers within. Of categories and booleans.
+        split: each key, version or segment by itself, too.
     """
 
     before: DayPair
@@ -229,6 +232,7 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     without_key: tuple[KeyName, ...] = ()
     version: VersionStart | None = None
     why: Why | None = None
+    split: Axis | None = None
 
     def __post_init__(self) -> None:
         """Checks the periods.

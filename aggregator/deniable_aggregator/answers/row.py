@@ -18,8 +18,8 @@ from deniable_aggregator.answers.measured import Measure, Measured
 from deniable_aggregator.answers.questions import check_days
 from deniable_aggregator.answers.words import MetricName, PeriodLength, Top
 
-RowQuestion = Literal["estimate", "version", "series", "change", "compare", "discovery", "health"]
-"""What was asked. "version" is one version of a metric by itself, beside an estimate of all."""
+RowQuestion = Literal["estimate", "series", "change", "compare", "discovery", "health"]
+"""What was asked."""
 
 RowMeasure = Literal[Measure, "reports", "day", "key", "check", "alarm"]
 """What a row says: a number, how many reports there are, or a verdict: of a day, of what a key

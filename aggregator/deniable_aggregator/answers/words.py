@@ -29,7 +29,7 @@ Why = Literal["key", "version", "weekday"]
 """What a change is split by."""
 
 Axis = Literal["key", "version", "segment"]
-"""What the two sides of a comparison are that are not two periods."""
+"""By what reports are split; and what the two sides of a comparison are that are not periods."""
 
 KnownIn = Literal["before", "after", "neither"]
 """In which of two periods a share is known of all reports."""

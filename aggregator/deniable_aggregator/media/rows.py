@@ -56,13 +56,17 @@ class _Origins:
         self._question = answer.question.name
         self._versions = {each.version: each for each in answer.head.versions}
         self._simulated = [each.code for each in answer.notices if each.code == "simulated"]
+        self._parts = {each.name: each for each in answer.head.parts}
         self._kept: dict[tuple[object, ...], Row] = {}
 
     def of(self, number: Measured) -> Row:
         """Where a number comes from."""
         compares = number.measure.startswith(("difference", "distance", "effect"))
         is_missing = number.seen in ("gone", "not_found")
-        same = number.period, number.version, number.versions, number.told, compares, is_missing
+        same = (
+            number.period, number.within, number.version, number.versions, number.told, compares,
+            is_missing,
+        )  # fmt: skip
         origin = self._kept.get(same)
         if origin is None:
             period = self._head.periods[number.period]
@@ -70,10 +74,12 @@ class _Origins:
                 origin = self._between(self._head.periods[0], period)
             elif is_missing:
                 origin = self._since_earlier_window(period)
-            elif number.version is not None and self._question == "estimate":
-                origin = self._of_version(number.version, period)
             else:
                 origin = self.of_period(period)
+            if number.of_part and self._question == "estimate":
+                origin = self._of_part(number.within or "", origin)
+            elif number.of_part and compares:
+                origin = replace(origin, before_reports=None)  # these are of all parts
             if number.version is not None or number.versions is not None:
                 ids = number.versions or [number.version]
                 origin = replace(origin, **self._from_versions(ids))
@@ -145,18 +151,12 @@ class _Origins:
             marks=self._in_words([*before.marks, *after.marks]),
         )
 
-    def _of_version(self, name: str, period: Period) -> Row:
-        """Where a number of one version by itself comes from: the days on which it reported."""
-        version, days = self._versions[name], self._head.days
-        since, until = version.first_day or period.since, version.last_day or period.until
-        return replace(
-            self.of_period(period),
-            question="version",
-            since=since,
-            until=until,
-            reports=version.reports,
-            marks=self._in_words(days.marks(since, until) if days else period.marks),
-        )
+    def _of_part(self, name: str, origin: Row) -> Row:
+        """Where a number of one part of the reports comes from: the days on which it reported."""
+        part, days = self._parts[name], self._head.days
+        since, until = part.since or origin.since, part.until or origin.until
+        marks = origin.marks if days is None else self._in_words(days.marks(since, until))
+        return replace(origin, since=since, until=until, reports=part.reports, marks=marks)
 
     def _since_earlier_window(self, period: Period) -> Row:
         """Where a string comes from that was found in earlier days, and not since."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.telling.cautions import difference_word
@@ -21,6 +22,7 @@ from deniable_aggregator.telling.numbers import (
 )
 from deniable_aggregator.telling.ranges import interval_in_words
 from deniable_aggregator.telling.wording import counted
+from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,6 +33,11 @@ if TYPE_CHECKING:
 
 PAIRS_HEADING: Final = "Both of a pair"
 LIFTS_HEADING: Final = "Together more or less often than by chance"
+
+PLACED_BY_PART: Final[tuple[Measure, ...]] = (
+    "share", "mean", "quantile", "difference in share", "difference in mean",
+)  # fmt: skip
+"""Measures of which a picture has one for each part of the reports."""
 
 _WHOSE: Final[Mapping[Margin, str]] = {
     "noise": "reports",
@@ -130,6 +137,36 @@ def change_panels(answer: Answer, most: int) -> Iterator[Dots]:
     if quantiles:
         axis, dots = f"{what} of {head.metric}", _dots(quantiles, head)
         yield Dots(heading="Quantiles", axis=axis, unit="difference", dots=dots)
+
+
+def parts_panel(answer: Answer, most: int) -> Iterator[Dots]:
+    """One number of each part of the reports: of the largest value, or of what moved most."""
+    groups: dict[tuple[str, str | None, float | None], list[Measured]] = {}
+    for number in answer.of_parts:
+        if number.measure in PLACED_BY_PART:
+            subject = number.measure, number.value, number.quantile
+            groups.setdefault(subject, []).append(number)
+    if not groups:
+        return
+    rows = max(groups.values(), key=lambda group: max(map(_moved, group)))
+    by, left = answer.question.parameters.get("split", "part"), len(groups) > 1
+    yield Dots(
+        heading=f"{name_of(rows[0])}, by {by}",
+        axis=f"{difference_word(answer)} in each part" if answer.compares else "in each part",
+        unit=rows[0].unit,
+        dots=tuple(
+            replace(dot, label=visible(number.within or ""))
+            for dot, number in zip(_dots(rows[:most], answer.head), rows, strict=False)
+        ),
+        left_out="the table has other values, too" * left,
+    )
+
+
+def _moved(number: Measured) -> float:
+    """What a picture has room for comes first: the largest share, or the largest change."""
+    if number.measure in ("mean", "difference in mean"):
+        return math.inf
+    return abs(number.estimate or 0.0) if number.quantile is None else -1.0
 
 
 def mean_panel(answer: Answer) -> Dots:

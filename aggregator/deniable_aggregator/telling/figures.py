@@ -25,6 +25,7 @@ from deniable_aggregator.telling.figure_panels import (
     change_panels,
     histogram_panel,
     mean_panel,
+    parts_panel,
     shares_panels,
     strings_panels,
     whose,
@@ -90,6 +91,8 @@ def figure_of(
     else:
         panels = [histogram_panel(answer)]
         notes = [f"Shares of bins are {head.label}."]
+    if answer.question.name != "series":
+        panels += parts_panel(answer, most)
     if head.interval is not None:
         cover = _COVER[head.interval.kind or "one"]
         notes.insert(0, f"{head.level:.0%} intervals, {cover}")
@@ -167,14 +170,20 @@ def _over_time(answer: Answer, most: int) -> Lines:
         lines.sort(key=lambda line: -_average(line.values()))
     drawn = lines[: min(most, MOST_LINES)]
     left = len(lines) > len(drawn)
+    names = [name_of(next(iter(line.values()))) for line in drawn]
+    of = ""
+    if answer.of_parts and drawn:
+        of, parts = f", {names[0]}", _by_part(answer, next(iter(drawn[0].values())))
+        drawn = [drawn[0], *parts.values()][: min(most, MOST_LINES)]
+        names = ["all reports", *parts][: len(drawn)]
     return Lines(
-        axis=f"share of {whose(head)}" if shares else f"{head.metric}, of {whose(head)}",
+        axis=f"share of {whose(head)}{of}" if shares else f"{head.metric}{of}, of {whose(head)}",
         unit="share" if shares else "number",
         by=head.by or "day",
         marks=tuple(_marks(period.marks, bool(period.reports)) for period in head.periods),
         lines=tuple(
             Line(
-                label=name_of(next(iter(line.values()))),
+                label=label,
                 moments=tuple(
                     Moment(
                         since=period.since,
@@ -186,11 +195,20 @@ def _over_time(answer: Answer, most: int) -> Lines:
                     for place, period in enumerate(head.periods)
                 ),
             )
-            for line in drawn
+            for label, line in zip(names, drawn, strict=True)
         ),
         events=tuple(Event(day=each.day, text=each.text) for each in head.annotations),
-        left_out=f"the {len(drawn)} largest of {len(lines)} values" if left else "",
+        left_out=f"the {len(drawn)} largest of {len(lines)} values" if left and not of else "",
     )
+
+
+def _by_part(answer: Answer, like: Measured) -> dict[str, dict[int, Measured]]:
+    """A number of each part of the reports, by period."""
+    found: dict[str, dict[int, Measured]] = {}
+    for each in answer.of_parts:
+        if (each.measure, each.value, each.quantile) == (like.measure, like.value, like.quantile):
+            found.setdefault(visible(each.within or ""), {})[each.period] = each
+    return found
 
 
 def _verdicts(answer: Answer, most: int) -> Grid:

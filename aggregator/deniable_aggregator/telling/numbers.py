@@ -110,7 +110,7 @@ def name_of(number: Measured) -> str:
     Args:
         number: any.
     """
-    if number.key is not None:
+    if number.key is not None and not number.of_part:
         return key_in_words(number.key, number.label or "")
     if number.quantile is not None:
         return quantile_in_words(number.quantile)

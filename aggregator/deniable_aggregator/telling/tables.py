@@ -6,9 +6,9 @@ Every surface has its tables from here. A column that says nothing of any row is
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from deniable_aggregator.answers.words import VERSION_LETTERS
 from deniable_aggregator.telling.cautions import difference_word
 from deniable_aggregator.telling.document import Column, Row, Table, Way
 from deniable_aggregator.telling.effects import effects_table
@@ -99,11 +99,12 @@ def tables_of(
         return [_series_table(answer)]
     if answer.compares:
         effects = effects_table(answer)
-        return [_change_table(answer, order, most), *([] if effects is None else [effects])]
+        split = [] if effects is None else [effects]
+        return [_change_table(answer, order, most), *split, *_parts_table(answer, order)]
     if answer.question.name == "discovery":
         return list(_found_tables(answer, most))
     shown = list(_estimate_tables(answer, order, most, fold=fold))
-    return [*shown, *_version_tables(answer)]
+    return [*shown, *_parts_table(answer, order)]
 
 
 def ordered(numbers: Sequence[Measured], order: Order) -> list[Measured]:
@@ -276,29 +277,39 @@ def _folded(
         yield numbers_table(answer, "untold", untold, "Values that can't be told from zero")
 
 
-def _version_tables(answer: Answer) -> Iterator[Table]:
-    for version in answer.head.versions:
-        numbers = answer.of_version(version.version)
-        if numbers:
-            days = (
-                ""
-                if version.first_day is None or version.last_day is None
-                else (f", {days_between(version.first_day, version.last_day)}")
-            )
-            caption = (
-                f"Version {version.version[:VERSION_LETTERS]} alone{days}, "
-                f"{counted(version.reports, 'report')}"
-            )
-            yield numbers_table(
-                answer, f"version-{version.version[:VERSION_LETTERS]}", numbers, caption
-            )
+def _parts_table(answer: Answer, order: Order) -> Iterator[Table]:
+    """The numbers of single parts of the reports, value by value."""
+    groups: dict[Any, list[Measured]] = {}
+    for each in answer.of_parts:
+        if each.measure != "distance":
+            groups.setdefault((each.measure, each.value, each.quantile), []).append(each)
+    whole: dict[Any, Measured] = {
+        (each.measure, each.value, each.quantile): each
+        for each in reversed(answer.numbers)
+        if not each.of_part
+    }
+    places = {key: place for place, key in enumerate(groups)}
+    if order == "largest":
+        numbers = ordered([whole.get(key, group[0]) for key, group in groups.items()], order)
+        sizes = {id(number): place for place, number in enumerate(numbers)}
+        places = {key: sizes[id(whole.get(key, group[0]))] for key, group in groups.items()}
+    rows = [each for key in sorted(groups, key=places.__getitem__) for each in groups[key]]
+    if rows:
+        by = answer.question.parameters.get("split", "part")
+        caption = f"By {by}, each from its own reports alone"
+        name = "changes-by-part" if answer.compares else "parts"
+        yield numbers_table(answer, name, rows, caption)
 
 
 def _series_table(answer: Answer) -> Table:
     periods = list(answer.periods())
     rows: list[tuple[Period, Measured | None]] = []
-    for period, of_period in periods:
+    of_parts: dict[int, list[Measured]] = {}
+    for each in answer.of_parts:
+        of_parts.setdefault(each.period, []).append(each)
+    for place, (period, of_period) in enumerate(periods):
         shown = [each for each in of_period if each.measure != "segment size"]
+        shown += of_parts.get(place, [])
         rows += [(period, number) for number in shown] or [(period, None)]
     numbers = [number for _, number in rows if number is not None]
     marks = [_marks(period) for period, _ in rows]
@@ -380,9 +391,11 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
         number = difference_word(answer)
         told_words = _DIFFERENT
     reports = {place: period.reports for place, period in enumerate(head.periods)}
+    split = any(each.of_part for each in rows)
+    by = str(answer.question.parameters.get("split", "part"))
 
     def of_reports(each: Measured) -> str:
-        if each.version is not None or each.measure in ("lift", "segment size"):
+        if each.measure in ("lift", "segment size"):
             return ""
         whole = reports.get(each.period)
         return "" if each.reports in (None, whole) else f"{each.reports:,}"
@@ -393,7 +406,8 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
     told = _ASSOCIATION if first == "lift" else told_words
     heading = interval_heading(number, head.interval)
     columns = [
-        _Cells(Column(heading=name, key="value", words=True, folds=True), name_of),
+        _Cells(Column(heading=name, key="value", words=True, folds=True, once=split), name_of),
+        _Cells(Column(heading=by, words=True, folds=True), partial(_part_of, split=split)),
         _Cells(Column(heading=visible(sides[0])), lambda each: _level(each, each.before, limits)),
         _Cells(Column(heading=visible(sides[1])), lambda each: _level(each, each.after, limits)),
         _Cells(Column(heading="both"), lambda each: beside(each, each.both)),
@@ -405,7 +419,7 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
             lambda each: _estimate(each, limits),
         ),
         _Cells(Column(heading=adjusted, minor=True), lambda each: beside(each, each.adjusted)),
-        _Cells(Column(heading="of reports", minor=True), of_reports),
+        _Cells(Column(heading="of reports", minor=not split), of_reports),
         _Cells(Column(heading="possible of all", minor=True), possible_range_of),
         _Cells(Column(heading=_rank_heading(head), minor=True), rank_of),
         _Cells(Column(heading=told[0], words=True), lambda each: _verdict(each, told)),
@@ -420,8 +434,15 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
             lambda each: "yes" if each.hinted else "",
         ),
     ]
-    always = {columns[0].column, columns[5].column}
+    always = {columns[0].column, columns[6].column}
     return [each for each in columns if each.column in always or any(map(each.cell, rows))]
+
+
+def _part_of(number: Measured, *, split: bool) -> str:
+    """Which part of the reports a number is of, in a table of several."""
+    if not split:
+        return ""
+    return "all reports" if number.within is None else visible(number.within)
 
 
 def _rank_heading(head: Head) -> str:

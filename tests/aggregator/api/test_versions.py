@@ -36,7 +36,7 @@ def send(service, fields, payload, epoch=TODAY):
 def test_each_version_is_there_by_itself_about_its_own_values(service):
     old = send(service, OLD, b"\0" * 30 + b"\1" * 20 + b"\2" * 50, TODAY - 2)
     new = send(service, NEW, b"\0" * 60 + b"\1" * 20 + b"\2" * 15 + b"\3" * 5)
-    answer = service.ask(f"{PATH}/estimate?per_version=true").get_json()
+    answer = service.ask(f"{PATH}/estimate?split=version").get_json()
     versions = {each["version"]: each for each in answer["head"]["versions"]}
     assert set(versions) == {old, new}
     assert versions[old]["reports"] == versions[new]["reports"] == 100

@@ -60,9 +60,9 @@ def test_answers_are_those_of_the_server(asked):
         (source.ask(ESTIMATE.of("theme")), served(service, "estimate")),
         (
             source.ask(
-                ESTIMATE.of("theme"), EstimateQuery(top=2, since=TODAY_DATE, per_version=True)
+                ESTIMATE.of("theme"), EstimateQuery(top=2, since=TODAY_DATE, split="version")
             ),
-            served(service, f"estimate?top=2&since={TODAY_DATE}&per_version=true"),
+            served(service, f"estimate?top=2&since={TODAY_DATE}&split=version"),
         ),
         (
             source.ask(

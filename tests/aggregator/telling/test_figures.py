@@ -81,10 +81,15 @@ def test_shares_together_come_first_and_are_said_to_be_together():
     assert not panel.dots[0].interval.told
 
 
-def test_numbers_of_single_versions_are_not_drawn():
+def test_parts_of_the_reports_have_a_panel_of_the_largest_value():
     answer = shares()
-    answer.numbers += [replace(each, version="a" * 64) for each in answer.numbers]
-    assert len(figure_of(answer).panels[0].dots) == 3
+    answer.numbers += [
+        replace(each, within=name) for name in ("key a", "others") for each in answer.numbers
+    ]
+    whole, parts = figure_of(answer).panels
+    assert len(whole.dots) == 3
+    assert parts.heading == "red, by part"
+    assert labels(parts) == ["key a", "others"]
 
 
 def test_strings_and_first_letters_are_apart_with_what_is_unusual_about_them():

@@ -32,7 +32,7 @@ from deniable_aggregator.counting.tallies import nonempty
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -60,7 +60,7 @@ def estimate_segment_sizes(
     parts = parts_of_segments(tallies, margin, periods)
     return tuple(
         _segment_size(name, segment, list(parts_with(parts, name, segment)), margin, 1 - level)
-        for name, segment in _declared_segments(tallies)
+        for name, segment in declared_segments(spec for spec, _ in tallies)
     )
 
 
@@ -92,7 +92,8 @@ def estimate_within_segment(
     """
     _refuse_options(options)
     total = sum(int(counted) for _, _, counted in nonempty(tallies))
-    names = [name for name, value in _declared_segments(tallies) if value == segment]
+    declared = declared_segments(spec for spec, _ in tallies)
+    names = [name for name, value in declared if value == segment]
     if not names and may_be_empty:
         return _no_shares(tallies[0][0].name, options, level, total)
     if not names:
@@ -250,11 +251,12 @@ def _refuse_options(options: EstimateOptions) -> None:
         raise ParameterError("interval", "one or all within a segment", "picked")
 
 
-def _declared_segments(tallies: Tallies) -> list[tuple[str, str]]:
+def declared_segments(specs: Iterable[Spec]) -> list[tuple[str, str]]:
+    """The segments of some versions: the name of what they are of, and their own."""
     return list(
         dict.fromkeys(
             (spec.segments.by.name, value)
-            for spec, _ in tallies
+            for spec in specs
             if spec.segments
             for value in spec.segments.by.values
         )
@@ -263,7 +265,7 @@ def _declared_segments(tallies: Tallies) -> list[tuple[str, str]]:
 
 def _unknown_segment(tallies: Tallies, segment: str) -> ParameterError:
     """The error that no version has a segment."""
-    segments = [value for _, value in _declared_segments(tallies)]
+    segments = [value for _, value in declared_segments(spec for spec, _ in tallies)]
     if not segments:
         constraint = f"left out, as {tallies[0][0].name} has none"
         return ParameterError("segment", constraint, segment)

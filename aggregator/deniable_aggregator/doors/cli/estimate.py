@@ -92,7 +92,7 @@ def estimate(answer: Answer, *, largest_first: bool, explain: bool) -> None:
         deniable estimate theme --segment beta
         deniable estimate age_group --segment beta --ordered --closeness 0.3
         deniable estimate theme --sort --without-key partner
-        deniable estimate theme --per-version
+        deniable estimate theme --split version
         deniable estimate startup_seconds --quantile 0.5 --quantile 0.999
     """  # noqa: D301  click reads the backslash as a sign
     from deniable_aggregator.media.terminal import print_document

@@ -6,18 +6,18 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, get_args
 
 import click
 from msgspec import UNSET
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from deniable_aggregator.answers.discoveries import DiscoveryQuery
 from deniable_aggregator.answers.questions import DaysQuery, EstimateQuery, SeriesQuery, ValueLists
-from deniable_aggregator.answers.words import PERIOD_LENGTHS, PeriodLength
+from deniable_aggregator.answers.words import PERIOD_LENGTHS, Axis, PeriodLength
 from deniable_aggregator.asking.credentials import AskingError
 from deniable_aggregator.asking.dates import utc_today
-from deniable_aggregator.asking.questions import ESTIMATE, METRIC, METRICS, SERIES
+from deniable_aggregator.asking.questions import ESTIMATE, METRIC, METRICS, SERIES, Question
 from deniable_aggregator.doors.cli.parameters import (
     STDOUT,
     OneOf,
@@ -68,6 +68,11 @@ NO_LIST: Final = (
     type=OneOf(PERIOD_LENGTHS),
     help="One period after the other; left out for all days together.",
 )
+@click.option(
+    "--split",
+    type=OneOf(get_args(Axis)),
+    help="Each key, version or segment by itself, too, of metrics that have several.",
+)
 @candidates_option
 @source_options
 def export(
@@ -76,6 +81,7 @@ def export(
     form: str | None,
     query: DaysQuery,
     by: PeriodLength | None,
+    split: Axis | None,
     candidates: Sequence[str],
     source: HttpSource,
 ) -> None:
@@ -104,7 +110,9 @@ def export(
     if printed and form in BINARY and sys.stdout.isatty():
         raise click.UsageError(f"{form} is not for a terminal: give --output, or --format csv")
     days = asdict(query)
-    asked = SeriesQuery(by=by, **days) if by else EstimateQuery(**days)
+    asked: EstimateQuery | SeriesQuery = EstimateQuery(split=split, **days)
+    if by:
+        asked = SeriesQuery(by=by, split=split, **days)
     lists = ValueLists(candidates=tuple(candidates) or UNSET)
     types = {each.name: each.type for each in source.ask(METRICS).metrics}
     left_out: dict[str, str] = {}
@@ -151,10 +159,13 @@ def _answer(
         days = DiscoveryQuery(since=asked.since, until=asked.until, without_key=asked.without_key)
         return source.discover(name, days)
     given = lists if types.get(name) == "string" else ValueLists()
-    if isinstance(asked, SeriesQuery):
-        return source.ask(SERIES.of(name), asked, given)
-    found: Answer = source.ask(ESTIMATE.of(name), asked, given)
-    return found
+    question: Question[Any, Answer] = SERIES if isinstance(asked, SeriesQuery) else ESTIMATE
+    try:
+        return source.ask(question.of(name), asked, given)
+    except AskingError as error:
+        if asked.split is None or error.code != "estimate_refused":
+            raise
+        return source.ask(question.of(name), replace(asked, split=None), given)
 
 
 def _opened(output: Path) -> AbstractContextManager[BinaryIO]:

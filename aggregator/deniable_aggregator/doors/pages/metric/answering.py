@@ -175,6 +175,7 @@ def questions(
             after=_pair(choices.both.after),
             value=single,
             top=picks if by_change else None,
+            split=choices.split,
             **choices.passed,
         )
     return Questions(
@@ -184,6 +185,7 @@ def questions(
             until=choices.days.until,
             top=None if by_change or (choices.sort == "listed" and not long) else picks,
             interval="all" if by_change and picks is not None else None,
+            split=choices.split,
             **choices.passed,
         ),
         change=change,
@@ -193,6 +195,7 @@ def questions(
             by=choices.by,
             value=single,
             top=MOST_FOLLOWED if listed > FEW_VALUES else None,
+            split=choices.split,
             **choices.passed,
         ),
         lists=lists,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, get_args
 
 from deniable_aggregator.answers.fields import Field, fields_of
 from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery, SeriesQuery
-from deniable_aggregator.answers.words import PERIOD_LENGTHS, PeriodLength
+from deniable_aggregator.answers.words import PERIOD_LENGTHS, Axis, PeriodLength
 from deniable_aggregator.doors.pages.metric.periods import (
     COMPARISONS,
     DEFAULT_COMPARISON,
@@ -75,6 +75,7 @@ class Choices:
         both: what is compared; None for nothing.
         by: how long the periods of the series are.
         followed: the days of the series.
+        split: by what the reports are split; None for nothing.
         passed: options that all questions of the page have, see `PASSED`.
         top: so many values are shown; None for all.
         sort: by what they are sorted.
@@ -88,6 +89,7 @@ class Choices:
     both: Compared | None
     by: PeriodLength
     followed: DayRange
+    split: Axis | None
     passed: Mapping[str, Any]
     top: int | None
     sort: Sort
@@ -102,7 +104,7 @@ PASSED: Final = [
 """Options that are passed to all questions as they are: which segment, version and keys."""
 
 FIELDS: Final = (
-    *("period", "since", "until", "compare", "before", "by", "top", "sort"),
+    *("period", "since", "until", "compare", "before", "by", "split", "top", "sort"),
     *(each.name for each in PASSED if not each.several),
 )
 """Of the form, each of which has one value."""
@@ -142,6 +144,10 @@ def read_choices(form: MultiDict[str, str], details: MetricDetails, today: date)
     shown = days if both is None else both.after
     by = reader.one_of("by", typed["by"], PERIOD_LENGTHS, "")
     length = cast("PeriodLength", by) or length_for(followed(shown, both, "day", known))
+    passed = {each.name: reader.known(each, form, details) for each in PASSED}
+    split = reader.one_of("split", typed["split"], tuple(_axes(details)), "")
+    if split and passed["segment"] is not None:
+        split = reader.read(lambda: _refuse_within_segment(split), "")
     top = reader.one_of("top", typed["top"], TOPS, DEFAULT_TOP)
     sort = reader.one_of("sort", typed["sort"], SORTS, DEFAULT_SORT)
     return Choices(
@@ -151,7 +157,8 @@ def read_choices(form: MultiDict[str, str], details: MetricDetails, today: date)
         both=both,
         by=length,
         followed=followed(shown, both, length, known),
-        passed={each.name: reader.known(each, form, details) for each in PASSED},
+        split=cast("Axis | None", split or None),
+        passed=passed,
         top=None if top == "all" else int(top),
         sort=cast("Sort", sort.removeprefix("-")),
         descending=sort.startswith("-"),
@@ -202,6 +209,19 @@ def _refuse(name: str, value: str, choices: tuple[str, ...]) -> str:
     meant = did_you_mean(value, choices).strip()
     constraint = f"one of {', '.join(choices)}" if choices else "left out: there is none"
     raise ParameterError(name, f"{constraint} ({meant})" if meant else constraint, value)
+
+
+def _refuse_within_segment(split: str) -> str:
+    raise ParameterError("split", "nothing within a segment", split)
+
+
+def _axes(details: MetricDetails) -> Iterator[str]:
+    """By what the reports of a metric can be split: what it has several of."""
+    for axis in get_args(Axis):
+        known = next(each.known for each in PASSED if each.name.endswith(axis))
+        words = [each for each in known_words(known or "values", details) if each.word]
+        if len(words) > 1:
+            yield axis
 
 
 def _hint(error: ParameterError) -> str:
@@ -291,8 +311,11 @@ def controls(
         more.append(of("top", "Values shown", tops, DEFAULT_TOP))
     if details.candidates or values > 1:
         more.append(of("sort", "Sorted", SORTS_OFFERED, DEFAULT_SORT))
+    axes = [("", "nothing"), *((each, each) for each in _axes(details))]
+    if len(axes) > 1:
+        more.append(of("split", "Split by", axes))
     lengths = [("", f"automatic ({choices.by})"), *((each, each) for each in PERIOD_LENGTHS)]
-    opened = {"top", *choices.passed}
+    opened = {"top", "split", *choices.passed}
     return Controls(
         typed=typed,
         problems=choices.problems,

@@ -239,6 +239,9 @@ def _parts(
         )
     elif estimate.head.kind == "mean":
         yield Part("numbers", tables=[tables["mean" if change is None else "changes"]])
+    split = [tables[name] for name in ("parts", "changes-by-part") if name in tables]
+    if split:
+        yield Part("parts", f"By {choices.split}", tables=split)
 
 
 def _of_pairs(estimate: Answer, told: Document) -> Iterator[Part]:
