@@ -31,7 +31,7 @@ class MetricQuestions:
         segment: str | None = None,
         closeness: float | None = None,
         ordered: bool = False,
-        per_version: bool = False,
+        split: Literal["key", "segment", "version"] | None = None,
         candidates: Some | None = None,
         combined: Some | None = None,
         range: tuple[str, str] | None = None,
@@ -64,7 +64,7 @@ class MetricQuestions:
                 left out for 0.5.
             ordered: the values are in an order, that of the registry, so that the distance is the
                 earth mover's.
-            per_version: each version by itself, too.
+            split: each key, version or segment by itself, too.
             candidates: values to look for.
             combined: values whose share together is asked for, too.
             range: instead of combined, the first and the last of its values, in the order of the
@@ -92,6 +92,7 @@ class MetricQuestions:
         top: int | None = None,
         segment: str | None = None,
         alarm: bool = False,
+        split: Literal["key", "segment", "version"] | None = None,
         candidates: Some | None = None,
         combined: Some | None = None,
         range: tuple[str, str] | None = None,
@@ -116,6 +117,7 @@ class MetricQuestions:
             segment: shares among the devices of this segment only.
             alarm: also test whether the whole distribution has changed, each period against the one
                 before.
+            split: each key, version or segment by itself, too.
             candidates: values to look for.
             combined: values whose share together is asked for, too.
             range: instead of combined, the first and the last of its values, in the order of the
@@ -144,6 +146,7 @@ class MetricQuestions:
         above: float | None = None,
         below: float | None = None,
         why: Literal["key", "version", "weekday"] | None = None,
+        split: Literal["key", "segment", "version"] | None = None,
         candidates: Some | None = None,
         combined: Some | None = None,
         range: tuple[str, str] | None = None,
@@ -168,6 +171,7 @@ class MetricQuestions:
             below: the share of the values that are less than this number.
             why: also what the largest change comes from, by key, version or weekday: another mix of
                 reports, or other answers within. Of categories and booleans.
+            split: each key, version or segment by itself, too.
             candidates: values to look for.
             combined: values whose share together is asked for, too.
             range: instead of combined, the first and the last of its values, in the order of the
