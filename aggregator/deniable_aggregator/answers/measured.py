@@ -201,7 +201,9 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
     @property
     def unit(self) -> Unit:
-        """What the number is."""
+        """What the number is; an effect on a mean is in its unit."""
+        if self.value is None and self.measure.startswith("effect"):
+            return "difference"
         return UNITS[self.measure]
 
     @property

@@ -214,8 +214,8 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             label. May come several times.
         version: one version of the metric only: its id, or the first letters of it, see metrics
             show.
-        why: also what the largest change comes from, by key, version or weekday: another mix of
-            reports, or other answers within. Of categories and booleans.
+        why: also what the largest change comes from, by key, version, segment or weekday: another
+            mix of reports, or other answers within. Of shares and means; a segment of shares alone.
         split: each key, version or segment by itself, too.
     """
 

@@ -25,7 +25,7 @@ Postprocess = Literal["none", "norm-sub", "base-cut", "power", "ibu"]
 Reconstruction = Literal["em", "ems"]
 PeriodLength = Literal["day", "week", "month"]
 LongPeriod = Literal["week", "month"]
-Why = Literal["key", "version", "weekday"]
+Why = Literal["key", "version", "segment", "weekday"]
 """What a change is split by."""
 
 Axis = Literal["key", "version", "segment"]

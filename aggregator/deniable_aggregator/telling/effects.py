@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from deniable_aggregator.telling.document import Column, Row, Table
 from deniable_aggregator.telling.interval import interval_of
 from deniable_aggregator.telling.numbers import estimate_of, named, range_of
-from deniable_aggregator.telling.ranges import points_in_words
+from deniable_aggregator.telling.ranges import difference_in_words, points_in_words
 from deniable_aggregator.telling.wording import as_sentence
 from deniable_shared.characters import visible
 
@@ -33,10 +33,12 @@ def effects_table(answer: Answer) -> Table | None:
     parts = list(_parts(answer))
     if not parts:
         return None
-    value = named(parts[0][0])
+    first = parts[0][0]
+    unit = ", in points" if first.unit == "points" else ""
     return Table(
         name="effects",
-        caption=f"What the change of {value} comes from, in points; intervals cover all at once",
+        caption=f"What the change of {_subject(first)} comes from{unit}; intervals cover all at "
+        "once",
         columns=[
             Column(heading="part of reports", words=True, folds=True),
             Column(heading="of all before"),
@@ -67,7 +69,7 @@ def effects_table(answer: Answer) -> Table | None:
             )
             for together, mix, answers in parts
         ],
-        unit="points",
+        unit=first.unit,
     )
 
 
@@ -81,7 +83,9 @@ def effects_sentence(answer: Answer) -> str:
     if not parts:
         return ""
     whole = next(
-        each for each in answer.of("difference in share") if each.value == parts[0][0].value
+        each
+        for each in answer.of("difference in share", "difference in mean")
+        if each.value == parts[0][0].value
     )
     total = whole.estimate or 0.0
     same_way = [each for each in parts if (each[0].estimate or 0.0) * total > 0]
@@ -92,14 +96,25 @@ def effects_sentence(answer: Answer) -> str:
         return "From which part it comes cannot be told."
     name = visible(most.within or "")
     share, of = abs(most.estimate or 0.0), abs(total)
-    digits = 0 if of >= _FEW_POINTS else 1
-    points = f"{100 * share:.{digits}f} of the {100 * of:.{digits}f} points"
+    if whole.unit == "points":
+        digits = 0 if of >= _FEW_POINTS else 1
+        sizes = [f"{100 * each:.{digits}f}" for each in (share, of)]
+        words, comes = " points", "come"
+    else:
+        sizes = [f"{each:.3g}" for each in (share, of)]
+        words, comes = "", "comes"
+    size = f"{sizes[0]} of the {sizes[1]}{words}"
     if share > of:
-        points = f"{100 * share:.{digits}f} points, against {100 * of:.{digits}f} in all,"
+        size = f"{sizes[0]}{words}, against {sizes[1]} in all,"
     return as_sentence(
-        f"Of the change of {named(whole)}, {points} come from {name}, {_reports(most)}; "
+        f"Of the change of {_subject(whole)}, {size} {comes} from {name}, {_reports(most)}; "
         f"{_within(within)}"
     )
+
+
+def _subject(number: Measured) -> str:
+    """What has changed."""
+    return "the mean" if number.value is None else named(number)
 
 
 def _reports(together: Measured) -> str:
@@ -118,10 +133,10 @@ def _within(answers: Measured) -> str:
     if answers.before is None or answers.after is None or not answers.part:
         return "what it held is not known of both periods"
     low, high = (end / answers.part for end in answers.ends)
-    words = points_in_words(low, high)
+    words = (points_in_words if answers.unit == "points" else difference_in_words)(low, high)
     if not answers.told:
         return f"within it there is no clear change ({words})"
-    return f"within it {named(answers)} went {words}"
+    return f"within it {_subject(answers)} went {words}"
 
 
 def _parts(answer: Answer) -> Iterator[tuple[Measured, Measured | None, Measured | None]]:

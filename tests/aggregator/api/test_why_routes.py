@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import re
 
 import msgspec
@@ -13,8 +14,10 @@ from deniable.randomizers import randomizer_for
 from deniable_aggregator.answers.answer import Answer
 from deniable_aggregator.keeping.keys import create_key
 from deniable_aggregator.telling.tell import tell
+from deniable_shared import registry, wire
 from tests.aggregator.api.test_trend_routes import day
-from tests.aggregator.service import APPLICATION, SPECS, TODAY, problem, upload
+from tests.aggregator.estimation.test_segments import REGISTRY as SEGMENTED
+from tests.aggregator.service import APPLICATION, SPECS, TODAY, problem, serving, upload
 
 CHANGE = "/v1/metrics/theme/change"
 WEEKS = f"before={day(-14)}..{day(-8)}&after={day(-7)}..{day(-1)}"
@@ -100,6 +103,101 @@ def test_the_largest_clear_change_is_split_and_shares_are_counted(grown):
     assert effects[key].after == 2_500 / (2_500 + 1_000 + 800 + 6)
     within = by_part(answer, "effect of answers")[key]
     assert within.before == pytest.approx(within.after, abs=0.1)
+
+
+NUMBERS = """
+registry = 1
+application = "flightdeck"
+[budget]
+epsilon_per_day = 16
+epsilon_lifetime = 400
+[metrics.%s]
+%s
+epsilon = 4
+"""
+
+
+@pytest.mark.one_store
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ('type = "number"\nrange = [0, 50]', "key"),
+        ('type = "number"\nrange = [0, 50]', "weekday"),
+        ('type = "distribution"\nrange = [0, 50]\nbins = 10', "key"),
+        ('type = "distribution"\nrange = [0, 50]\nbins = 10', "version"),
+    ],
+)
+def test_a_change_of_a_mean_is_split_in_its_own_unit(service, fields, why):
+    """Key slow has 30 and brings three times as many reports; key fast has 10."""
+    text = NUMBERS % ("seconds", fields)
+    assert service.register(text).status_code == 200
+    spec = registry.parse(text).metrics["seconds"].spec
+    drawn = random.Random(3)
+    report = randomizer_for(spec, Randomness(drawn.randbytes)).report
+    keys = {
+        label: create_key(
+            service.store, scope="write", application=APPLICATION, label=label, today=TODAY
+        )
+        for label in ("slow", "fast")
+    }
+    for first, slow in ((-14, 100), (-7, 300)):
+        for offset in range(7):
+            for label, (value, count) in {"slow": (30, slow), "fast": (10, 300)}.items():
+                body = b"".join(report(spec.encode(value), b"") for _ in range(count))
+                part = wire.Part(spec.digest, TODAY + first + offset, body)
+                sent = wire.encode(wire.Upload(drawn.randbytes(16), (part,)))
+                assert service.send(sent, key=keys[label]).status_code == 204
+    path = f"/v1/metrics/seconds/change?{WEEKS}&why={why}"
+    answer = msgspec.json.decode(service.ask(path).data, type=Answer)
+    (change,) = answer.of("difference in mean")
+    assert change.told
+    effects = answer.of("effect together")
+    assert math.fsum(each.estimate for each in effects) == pytest.approx(change.estimate, abs=1e-9)
+    assert {each.unit for each in effects} == {"difference"}
+    if why == "key":
+        assert re.search(
+            r"Of the change of the mean, [\d.]+ of the [\d.]+ comes from key (slow|fast) "
+            r"\(\w+\.\.\), whose share of reports (rose|fell) from \d+\.\d% to 50\.0%; within it "
+            r"there is no clear change",
+            tell(answer).finding,
+        ), tell(answer).finding
+        (slow,) = (each for each in effects if (each.within or "").startswith("key slow"))
+        # The mean of all goes from 15 to 20: (.5 - .25) (30 - 17.5).
+        assert slow.low < 3.125 < slow.high
+
+
+def segmented(service, before, after):
+    """Registers a metric with segments, and sends what devices of these cells report on average."""
+    assert service.register(SEGMENTED).status_code == 200
+    spec = registry.parse(SEGMENTED).metrics["theme"].spec
+    for epoch, held in ((TODAY - 8, before), (TODAY - 1, after)):
+        p, q = spec.mechanism.support.p, spec.mechanism.support.q
+        counts = [round(q * sum(held) + (p - q) * count) for count in held]
+        cells = [at for at, count in enumerate(counts) for _ in range(count)]
+        part = wire.Part(spec.digest, epoch, bytes(cells))
+        sent = service.send(wire.encode(wire.Upload(epoch.to_bytes(16, "big"), (part,))))
+        assert sent.status_code == 204
+    return f"before={day(-8)}&after={day(-1)}"
+
+
+def test_a_segment_that_grew_is_named_and_the_parts_add_up(target):
+    """Beta doubles; within either segment nothing changes."""
+    with serving(target) as service:
+        days = segmented(
+            service, (40_000, 10_000, 5_000, 15_000, 5, 5), (40_000, 10_000, 15_000, 45_000, 5, 5)
+        )
+        answer = asked(service, f"{days}&value=light&why=segment")
+        (change,) = answer.of("difference in share")
+        effects = answer.of("effect together")
+        assert math.fsum(each.estimate for each in effects) == pytest.approx(
+            change.estimate, abs=1e-9
+        )
+        mix = by_part(answer, "effect of mix")
+        assert mix["beta"].told
+        assert not by_part(answer, "effect of answers")["beta"].told
+        assert "come from beta, whose share of reports rose from" in tell(answer).finding
+        refused = service.ask(f"{CHANGE}?{days}&why=segment&segment=beta")
+        problem(refused, 422, "estimate_refused")
 
 
 @pytest.mark.one_store

@@ -30,7 +30,7 @@ class PartOfSide(NamedTuple):
 
     Attributes:
         reports: how many it has; at least 1.
-        share: the estimate within it.
+        share: the estimate within it: a share or a mean.
         variance: of the estimate.
     """
 
