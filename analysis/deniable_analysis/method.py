@@ -187,7 +187,7 @@ def _struct(
             span = as_period(value, today, name)
             value = f"{span.since}..{span.until}"
         elif field.pair:
-            value = as_texts(value, name)
+            value = as_texts(value, name) if field.kind == "text" else tuple(value)
         elif field.several and field.kind == "text":
             texts = read_texts(value, name)
             if not texts and field.default is UNSET:

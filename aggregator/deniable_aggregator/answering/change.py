@@ -363,6 +363,7 @@ class Change:
                 low=distance.low if clear else 0.0,
                 high=distance.high,
                 noise=distance.noise,
+                direction=distance.direction if clear else None,
             )
         ]
 

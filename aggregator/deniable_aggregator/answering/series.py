@@ -39,7 +39,7 @@ from deniable_aggregator.answering.estimation.shares import ShareEstimate, metri
 from deniable_aggregator.answers.answer import Check, Head, Period
 from deniable_aggregator.answers.common import Days, IntervalNote, Notice
 from deniable_aggregator.answers.dates import DayRange, calendar_period
-from deniable_aggregator.answers.questions import EstimateQuery, SeriesQuery, ValueLists
+from deniable_aggregator.answers.questions import EstimateQuery, SeriesQuery, ValueLists, ends_of
 from deniable_aggregator.counting.statistics.intervals import DEFAULT_LEVEL, alpha_per_interval
 from deniable_shared.errors import ParameterError
 
@@ -292,7 +292,10 @@ def series(
         alpha /= len(periods)
     elif requested is not None:
         alpha = alpha_per_interval(interval, level=level, asked=requested, shown=len(items or ()))
+    above, below = ends_of(query)
     options = EstimateQuery(
+        above=above,
+        below=below,
         margin=query.margin,
         postprocess=None if query.segment else "none",
         segment=query.segment,

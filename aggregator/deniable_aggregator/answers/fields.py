@@ -193,7 +193,7 @@ def parse_query(kind: type[Query], parameters: Iterable[tuple[str, str]]) -> Que
         if name not in fields:
             known = ", ".join(sorted(fields))
             raise MalformedQueryError(f"parameter must be one of {known}, got {_quoted(name)}")
-        if fields[name].several:
+        if fields[name].several or fields[name].pair:
             found.setdefault(name, []).append(value)
         elif name in found:
             raise MalformedQueryError(f"{name} must be given once, got {_quoted(value)} too")
@@ -245,6 +245,8 @@ def _malformed(field: Field, value: object) -> MalformedQueryError:
 
 def _constraint(field: Field) -> str:
     """What a parameter must be, in words."""
+    if field.pair:
+        return "two numbers"
     if field.kind == "number" and field.several:
         return f"at most {field.most_values} numbers between 0 and 1"
     if field.kind == "choice":

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from deniable_aggregator.answers.words import Count, VersionId
+from deniable_aggregator.answers.words import Count, Direction, VersionId
 
 Unit = Literal["share", "points", "number", "difference", "ratio"]
 """What numbers are: parts of 1, shown in percent; differences of them, shown in percentage points;
@@ -132,6 +132,8 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         both: of a lift, the share of the devices that hold both values.
         expected: what that would be if they were independent.
         noise: of a distance, what noise alone makes of it on average.
+        direction: of a clear distance between distributions of numbers, whether values are "higher"
+            or "lower", or their spread "wider" or "narrower"; None where that is not sure.
         flagged_from: of a contrast, from which size on the key is flagged.
         past: of a contrast, how far the key was from the others in its past; the estimate is then
             how far it has moved since. None for a key without a past.
@@ -188,6 +190,7 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     both: float | None = None
     expected: float | None = None
     noise: float | None = None
+    direction: Direction | None = None
     flagged_from: float | None = None
     past: float | None = None
     part: float | None = None

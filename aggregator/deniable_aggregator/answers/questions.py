@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar, Protocol, TypeVar, cast
 
 from msgspec import UNSET, Struct, UnsetType, to_builtins
 from msgspec.structs import fields, replace
@@ -111,9 +111,9 @@ class EstimateQuery(EstimateOptions, frozen=True, kw_only=True, forbid_unknown_f
         reconstruction: how the histogram of a distribution is found.
         quantile: of a distribution, the share of devices below the value that is wanted, such as
             0.95; may come several times. Left out for seven of them.
-        above: of a distribution, the share of the values that are this number or more, too; with
-            below, of those between the two.
-        below: the share of the values that are less than this number.
+        above: of a distribution, the share of the values that are this number or more, too.
+        below: likewise, of those that are less than this number; with above, between the two.
+        between: the same as above and below: two numbers.
         segment: shares among the devices of this segment only.
         closeness: the distance of the segment from all devices above which there is a warning;
             left out for 0.5.
@@ -131,6 +131,7 @@ class EstimateQuery(EstimateOptions, frozen=True, kw_only=True, forbid_unknown_f
     quantile: QuantileShares = ()
     above: Finite | None = None
     below: Finite | None = None
+    between: tuple[Finite, Finite] | None = None
     segment: SegmentName | None = None
     closeness: Fraction | None = None
     ordered: bool = False
@@ -144,7 +145,7 @@ class EstimateQuery(EstimateOptions, frozen=True, kw_only=True, forbid_unknown_f
             ValueError: if it has none.
         """
         check_days(self.since, self.until)
-        check_ends(self.above, self.below)
+        ends_of(self)
         for name in ("closeness", "ordered"):
             if self.segment is None and getattr(self, name):
                 raise ValueError(f"{name} must be left out without a segment")
@@ -164,6 +165,9 @@ class SeriesQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         segment: shares among the devices of this segment only.
         quantile: of a distribution, the share of devices below the value that is wanted, such as
             0.95; may come several times. Left out for the median.
+        above: of a distribution, the share of the values that are this number or more, too.
+        below: likewise, of those that are less than this number; with above, between the two.
+        between: the same as above and below: two numbers.
         alarm: also test whether the whole distribution has changed, each period against the one
             before.
         version: one version of the metric only: its id, or the first letters of it, see metrics
@@ -173,6 +177,9 @@ class SeriesQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     value: tuple[ValueName, ...] = ()
     quantile: QuantileShares = ()
+    above: Finite | None = None
+    below: Finite | None = None
+    between: tuple[Finite, Finite] | None = None
     by: PeriodLength = "day"
     margin: Margin = "noise"
     interval: IntervalKind | None = None
@@ -182,15 +189,47 @@ class SeriesQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     version: VersionStart | None = None
     split: Axis | None = None
 
+    def __post_init__(self) -> None:
+        """Checks the days, see `check_days`, and the ends, see `ends_of`."""
+        check_days(self.since, self.until)
+        ends_of(self)
 
-def check_ends(above: float | None, below: float | None) -> None:
-    """Checks that one number is below another, where both are given.
+
+class AsksEnds(Protocol):
+    """A question that may be about values above or below a number, or between two."""
+
+    @property
+    def above(self) -> float | None:
+        """The number that they are at least."""
+
+    @property
+    def below(self) -> float | None:
+        """The number that they are less than."""
+
+    @property
+    def between(self) -> tuple[float, float] | None:
+        """Both."""
+
+
+def ends_of(query: AsksEnds) -> tuple[float | None, float | None]:
+    """Above and below which number values are whose share is asked for.
+
+    Args:
+        query: the question.
 
     Raises:
-        ValueError: if it is not.
+        ValueError: if an end is given twice, or they are not in their order.
     """
+    above, below = query.above, query.below
+    if query.between is not None:
+        if (above, below) != (None, None):
+            raise ValueError("between must be left out where above or below is given")
+        above, below = query.between
     if above is not None and below is not None and not above < below:
-        raise ValueError(f"below must be more than above, got {below!r}")
+        name = "below" if query.between is None else "the second number of between"
+        first = "above" if query.between is None else "the first"
+        raise ValueError(f"{name} must be more than {first}, got {below!r}")
+    return above, below
 
 
 class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -207,9 +246,9 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         segment: shares among the devices of this segment only.
         quantile: of a distribution, the share of devices below the value that is wanted, such as
             0.95; may come several times. Left out for 0.25, 0.5, 0.75 and 0.95.
-        above: of a distribution, the share of the values that are this number or more, too; with
-            below, of those between the two. An edge of a bin.
-        below: the share of the values that are less than this number.
+        above: of a distribution, the share of the values that are this number or more, too.
+        below: likewise, of those that are less than this number; with above, between the two.
+        between: the same as above and below: two numbers.
         without_key: a key whose reports are left out: its id, the first letters of its id, or its
             label. May come several times.
         version: one version of the metric only: its id, or the first letters of it, see metrics
@@ -229,6 +268,7 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     quantile: QuantileShares = ()
     above: Finite | None = None
     below: Finite | None = None
+    between: tuple[Finite, Finite] | None = None
     without_key: tuple[KeyName, ...] = ()
     version: VersionStart | None = None
     why: Why | None = None
@@ -243,7 +283,7 @@ class ChangeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         before, after = self.periods()
         if not (before.until < after.since or after.until < before.since):
             raise ValueError(f"after must not overlap with before, got '{self.after}'")
-        check_ends(self.above, self.below)
+        ends_of(self)
 
     def periods(self) -> tuple[DayRange, DayRange]:
         """The days before, and the days after."""
@@ -270,6 +310,9 @@ class CompareQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=T
         top: only so many values, those that differ most.
         quantile: of a distribution, the share of devices below the value that is wanted, such as
             0.95; may come several times. Left out for 0.25, 0.5, 0.75 and 0.95.
+        above: of a distribution, the share of the values that are this number or more, too.
+        below: likewise, of those that are less than this number; with above, between the two.
+        between: the same as above and below: two numbers.
         without_key: a key whose reports are left out: its id, the first letters of its id, or its
             label. May come several times.
     """
@@ -282,6 +325,9 @@ class CompareQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=T
     false_finds: FalseFinds = "few"
     top: Top | None = None
     quantile: QuantileShares = ()
+    above: Finite | None = None
+    below: Finite | None = None
+    between: tuple[Finite, Finite] | None = None
 
     def __post_init__(self) -> None:
         """Checks the days, see `check_days`, and that there are two sides.
@@ -291,6 +337,7 @@ class CompareQuery(DaysQuery, frozen=True, kw_only=True, forbid_unknown_fields=T
                 once.
         """
         check_days(self.since, self.until)
+        ends_of(self)
         times = [len(self.key), len(self.version), len(self.segment)]
         if sorted(times)[1:] not in ([0, 2], [1, 2]) or len(self.key) == 1:
             raise ValueError(

@@ -31,6 +31,9 @@ Why = Literal["key", "version", "segment", "weekday"]
 Axis = Literal["key", "version", "segment"]
 """By what reports are split; and what the two sides of a comparison are that are not periods."""
 
+Direction = Literal["higher", "lower", "wider", "narrower"]
+"""Where the values of a changed distribution lie, against those before."""
+
 KnownIn = Literal["before", "after", "neither"]
 """In which of two periods a share is known of all reports."""
 

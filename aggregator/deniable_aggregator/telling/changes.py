@@ -21,10 +21,11 @@ from deniable_aggregator.telling.wording import counted, p_value_in_words
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.measured import Measured
+    from deniable_aggregator.answers.words import Direction
 
 MOST_CHANGES: Final = 3
 
@@ -88,11 +89,29 @@ def _clear(answer: Answer) -> Iterator[ClearChange]:
         yield ClearChange(_moved(combined, sides), way_of(combined))
     shape = answer.one("distance")
     if shape is not None and shape.told and not (answer.head.kind == "shares" and clear):
-        yield ClearChange(f"{WHOLE} {'changed' if sides is None else 'differs'}", "changed")
+        yield ClearChange(f"{WHOLE} {_in_which_way(shape, sides)}", "changed")
     for number in answer.of("difference in quantile"):
         if number.told and number.estimate is not None:
             went = "went" if sides is None else "is"
             yield ClearChange(f"{named(number)} {went} {movement_of(number)}", way_of(number))
+
+
+_DIRECTIONS: Final[Mapping[Direction, str]] = {
+    "higher": "to higher values",
+    "lower": "to lower values",
+    "wider": "to a wider spread",
+    "narrower": "to a narrower spread",
+}
+
+
+def _in_which_way(shape: Measured, sides: tuple[str, str] | None) -> str:
+    """How a distribution changed: "moved to higher values", "is narrower in key b"."""
+    if shape.direction is None:
+        return "changed" if sides is None else "differs"
+    if sides is not None:
+        return f"is {shape.direction} in {visible(sides[1])}"
+    moved = "moved" if shape.direction in ("higher", "lower") else "changed"
+    return f"{moved} {_DIRECTIONS[shape.direction]}"
 
 
 def way_of(number: Measured) -> Literal["risen", "fallen"]:
@@ -126,6 +145,8 @@ def _moved(number: Measured, sides: tuple[str, str] | None) -> str:
     if low <= 0 <= high:
         far = movement_of(number)
         return f"{named(number)} {verb}, a test finds, but by how much is not known ({far})"
+    if number.estimate is None:
+        return f"{named(number)} {verb} by {how_far(number)} ({number.reason})"
     before, after = (beside(number, level) for level in (number.before, number.after))
     all_days = all_days_of(number)
     beside_it = f" (all days as they are: {all_days})" if all_days else ""
@@ -137,6 +158,8 @@ def _differs(number: Measured, sides: tuple[str, str]) -> str:
     low, high = number.ends
     if low <= 0 <= high:
         return f"{named(number)} differs, a test finds, by how much is not known"
+    if number.estimate is None:
+        return f"{named(number)} differs, {movement_of(number)} ({number.reason})"
     levels = (beside(number, level) for level in (number.before, number.after))
     first, second = (
         f"{level} in {visible(side)}" for level, side in zip(levels, sides, strict=True)
@@ -199,6 +222,8 @@ def shape_line(answer: Answer) -> str:
     line = f"Shape: {'different' if between else 'changed'}"
     if not shape.told:
         line = f"Shape: no clear {difference_word(answer)}"
+    elif shape.direction is not None:
+        line += f", {_DIRECTIONS[shape.direction]}"
     line += f", p {p_value_in_words(shape.p_value)}"
     if shape.estimate is not None:
         line += f". {_distance(shape, answer.head.level)}"

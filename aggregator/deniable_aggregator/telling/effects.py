@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from deniable_aggregator.telling.document import Column, Row, Table
 from deniable_aggregator.telling.interval import interval_of
 from deniable_aggregator.telling.numbers import estimate_of, named, range_of
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.measured import Measured
+
+LEAST_PARTS = 2
+"""A change can come from."""
 
 _FEW_POINTS = 0.05
 """Below so large a change points have a decimal in the sentence."""
@@ -31,7 +36,7 @@ def effects_table(answer: Answer) -> Table | None:
         answer: a change.
     """
     parts = list(_parts(answer))
-    if not parts:
+    if not parts or len({each.within for each in answer.of("effect of mix")}) < LEAST_PARTS:
         return None
     first = parts[0][0]
     unit = ", in points" if first.unit == "points" else ""
@@ -73,6 +78,25 @@ def effects_table(answer: Answer) -> Table | None:
     )
 
 
+def explained(answer: Answer) -> Answer:
+    """The same without the parts of a change that is not clear, where nobody has asked for them.
+
+    Args:
+        answer: a change.
+    """
+    effects = answer.of("effect together")
+    value = {each.value for each in effects}
+    clear = any(
+        each.told and each.value in value
+        for each in answer.of("difference in share", "difference in mean")
+    )
+    mixes = answer.of("effect of mix")
+    if not effects or (clear and len(mixes) >= LEAST_PARTS):
+        return answer
+    kept = [each for each in answer.numbers if not each.measure.startswith("effect")]
+    return replace(answer, numbers=kept)
+
+
 def effects_sentence(answer: Answer) -> str:
     """From which part most of a change comes, and whether from its mix or its answers.
 
@@ -82,6 +106,8 @@ def effects_sentence(answer: Answer) -> str:
     parts = [(all_, answers) for all_, mix, answers in _parts(answer) if answers is not None]
     if not parts:
         return ""
+    if len(parts) < LEAST_PARTS:
+        return f"All reports of both periods are of {visible(parts[0][0].within or '')}."
     whole = next(
         each
         for each in answer.of("difference in share", "difference in mean")

@@ -17,6 +17,7 @@ from deniable_aggregator.telling.numbers import (
     limits_of,
     mean_in_words,
     name_of,
+    named,
     possible_range_of,
     size_of,
 )
@@ -120,7 +121,7 @@ def change_panels(answer: Answer, most: int) -> Iterator[Dots]:
     changes = answer.of("difference in share", "difference in mean")
     largest = sorted(changes, key=lambda number: -abs(number.estimate or 0.0))[:most]
     rows = [
-        *answer.of("difference in combined"),
+        *(answer.of("difference in combined") if shares else ()),
         *sorted(largest, key=size_of, reverse=True),
     ]
     count = max(len(changes), head.values_asked or 0)
@@ -137,6 +138,46 @@ def change_panels(answer: Answer, most: int) -> Iterator[Dots]:
     if quantiles:
         axis, dots = f"{what} of {head.metric}", _dots(quantiles, head)
         yield Dots(heading="Quantiles", axis=axis, unit="difference", dots=dots)
+    if not shares:
+        yield from threshold_panels(answer)
+    yield from effects_panels(answer)
+
+
+def effects_panels(answer: Answer) -> Iterator[Dots]:
+    """What a change comes from, part by part, if that was asked."""
+    effects = answer.of("effect together")
+    if effects:
+        value = "the mean" if effects[0].value is None else named(effects[0])
+        head, unit = answer.head, effects[0].unit
+        yield Dots(
+            heading=f"What the change of {value} comes from",
+            axis="part of the change, in percentage points"
+            if unit == "points"
+            else "part of the change",
+            unit=unit,
+            dots=tuple(
+                Dot(
+                    label=visible(each.within or ""),
+                    interval=interval_of_number(each, head.level),
+                )
+                for each in effects
+            ),
+        )
+
+
+def threshold_panels(answer: Answer) -> Iterator[Dots]:
+    """Of a distribution, the share above or below a number, or how it differs; if it was asked."""
+    asked = answer.of("difference in combined" if answer.compares else "share")
+    if asked:
+        of = f"share of {whose(answer.head)}"
+        yield Dots(
+            heading="",
+            axis=f"{difference_word(answer)} of the {of}, in percentage points"
+            if answer.compares
+            else of,
+            unit=asked[0].unit,
+            dots=_dots(asked, answer.head),
+        )
 
 
 def parts_panel(answer: Answer, most: int) -> Iterator[Dots]:

@@ -28,6 +28,7 @@ from deniable_aggregator.telling.figure_panels import (
     parts_panel,
     shares_panels,
     strings_panels,
+    threshold_panels,
     whose,
 )
 from deniable_aggregator.telling.figure_words import ABSENT
@@ -76,6 +77,8 @@ def figure_of(
         notes = ["Suspicious: a check fails that honest reports nearly always pass."]
     elif answer.question.name == "series":
         panels = [_over_time(answer, most)]
+        if head.kind == "distribution" and answer.of("share"):
+            panels.append(_over_time(answer, most, thresholds=True))
     elif answer.compares:
         panels = list(change_panels(answer, most))
     elif head.kind == "strings":
@@ -89,7 +92,7 @@ def figure_of(
     elif head.kind == "mean":
         panels = [mean_panel(answer)]
     else:
-        panels = [histogram_panel(answer)]
+        panels = [histogram_panel(answer), *threshold_panels(answer)]
         notes = [f"Shares of bins are {head.label}."]
     if answer.question.name != "series":
         panels += parts_panel(answer, most)
@@ -158,9 +161,15 @@ def _with_breaks(
         before = ends
 
 
-def _over_time(answer: Answer, most: int) -> Lines:
-    """A line for each value, those with the largest mean; of a number for mean and quantiles."""
-    head, shares = answer.head, answer.head.kind == "shares"
+def _over_time(answer: Answer, most: int, *, thresholds: bool = False) -> Lines:
+    """A line for each value, those with the largest mean; of a number for mean and quantiles.
+
+    Args:
+        answer: a series.
+        most: how many lines are drawn.
+        thresholds: of a distribution, whether it is of the share above or below a number.
+    """
+    head, shares = answer.head, answer.head.kind == "shares" or thresholds
     by_subject: dict[Hashable, dict[int, Measured]] = {}
     for number in answer.of(*SHARES) if shares else answer.of("mean", "quantile"):
         subject = number.measure, number.value, number.quantile

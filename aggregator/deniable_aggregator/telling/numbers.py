@@ -97,7 +97,9 @@ def is_untold(number: Measured) -> bool:
 
 
 def size_of(number: Measured) -> float:
-    """What numbers are sorted by: the estimate, or 0 where there is none."""
+    """What numbers are sorted by: the estimate, else the middle of the ends, or 0."""
+    if number.estimate is None and number.low is not None and number.high is not None:
+        return (number.low + number.high) / 2
     return number.estimate or 0.0
 
 

@@ -26,6 +26,7 @@ from deniable_aggregator.telling.numbers import (
     range_ends,
     range_of,
     rank_of,
+    size_of,
 )
 from deniable_aggregator.telling.ranges import range_in_words
 from deniable_aggregator.telling.wording import (
@@ -128,7 +129,7 @@ def way_of(number: Measured) -> Way | None:
     if number.unit in ("points", "difference"):
         if not number.told:
             return "unchanged"
-        return "risen" if (number.estimate or 0.0) > 0 else "fallen"
+        return "risen" if size_of(number) > 0 else "fallen"
     if number.measure == "lift":
         return "changed" if number.told else "unchanged"
     return "untold" if number.told is False and number.measure == "share" else None

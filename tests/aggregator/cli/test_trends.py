@@ -116,7 +116,7 @@ def test_any_quantile_can_be_asked_for(asked):
     assert "87.5th percentile" in asked("series", "spread", *shares)
     shown = asked("change", "spread", "--before", day(-7), "--after", day(0), *shares)
     assert "87.5th percentile" in shown
-    assert "Shape: changed, p " in shown
+    assert "Shape: changed, to higher values, p " in shown
     assert "% of the range, 95% interval " in shown
     assert "%; noise alone gives about " in shown
 

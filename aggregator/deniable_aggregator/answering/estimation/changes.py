@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
@@ -39,7 +40,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.answering.estimation.distributions import DistributionEstimate
     from deniable_aggregator.answering.estimation.histograms import Histogram
     from deniable_aggregator.answering.estimation.inputs import CollectedTallies
-    from deniable_aggregator.answers.words import KnownIn, Margin
+    from deniable_aggregator.answers.words import Direction, KnownIn, Margin
+    from deniable_aggregator.counting.statistics.histogram_limits import RawHistogram
     from deniable_shared.spec import Spec
 
 
@@ -324,6 +326,8 @@ class ShapeDistance(NamedTuple):
         low: the lower end of its interval.
         high: the upper end.
         noise: what the distance is on average if nothing has changed.
+        direction: to which side the second lies, or whether it is wider or narrower; None of
+            categories, and where nothing of that is sure.
     """
 
     kind: Literal["earth-mover", "total-variation"]
@@ -331,6 +335,7 @@ class ShapeDistance(NamedTuple):
     low: float
     high: float
     noise: float
+    direction: Direction | None = None
 
 
 def compare_shapes(before: CollectedTallies, after: CollectedTallies) -> ShapeTest | None:
@@ -377,6 +382,34 @@ def histogram_distance(before: Histogram, after: Histogram) -> ShapeDistance:
     redrawn = (side.redraw(side.held, REPLICATES, random) for side in (before, after))
     size = float(earth_mover(before.held[None], after.held[None])[0])
     return _distance("earth-mover", size, earth_mover(*unchanged), earth_mover(*redrawn))
+
+
+def direction_of(before: RawHistogram, after: RawHistogram) -> Direction | None:
+    """To which side a distribution has moved, or whether it became wider or narrower.
+
+    The shares below each inner edge are compared, all at once at the level of the tests
+    (Bonferroni). If some are surely smaller and none is surely larger, values are higher; if below
+    the lower of two edges they are larger and below the upper smaller, they are wider.
+
+    Args:
+        before: raw shares of the first period.
+        after: of the second, over the same bins.
+    """
+    edges = before.share.size - 1
+    if not edges:
+        return None
+    below = np.tri(edges, before.share.size)
+    moved = below @ (after.share - before.share)
+    variance = np.diag(below @ (before.covariance + after.covariance) @ below.T)
+    sure = np.abs(moved) > z_for_alpha(ALPHA / edges) * np.sqrt(np.maximum(variance, 0.0))
+    signs = [round(sign) for sign in np.sign(moved[sure]).tolist()]
+    if not signs:
+        return None
+    if len(set(signs)) == 1:
+        return "higher" if signs[0] < 0 else "lower"
+    if sum(one != two for one, two in pairwise(signs)) > 1:
+        return None
+    return "wider" if signs[0] > 0 else "narrower"
 
 
 def share_distance(differences: Differences) -> ShapeDistance:

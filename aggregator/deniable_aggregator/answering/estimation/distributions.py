@@ -144,13 +144,7 @@ class DistributionEstimate:
         """
         edges, moved = self.edges.tolist(), self.histogram.influence.bins.tolist()
         bins = zip(edges, edges[1:], self.shares, moved, strict=False)
-        above, below = self.between
-        asked = []
-        if (above, below) != (None, None):
-            share = share_between(self.histogram, self.edges, above, below, self.level)
-            asked = [replace(share, period=period)]
         return [
-            *asked,
             *self.placed(period),
             *(
                 Measured(
@@ -169,14 +163,20 @@ class DistributionEstimate:
         ]
 
     def placed(self, period: int = 0) -> list[Measured]:
-        """The mean and the quantiles.
+        """The share between two numbers, if it is asked for; the mean and the quantiles.
 
         Args:
             period: the place of their period in the answer.
         """
         moved = self.histogram.influence
         low, high = map(float, self.edges[[0, -1]])
+        above, below = self.between
+        asked = []
+        if (above, below) != (None, None):
+            share = share_between(self.histogram, self.edges, above, below, self.level)
+            asked = [replace(share, period=period)]
         return [
+            *asked,
             Measured(
                 measure="mean",
                 bin_from=low,

@@ -18,6 +18,7 @@ from deniable_aggregator.answering.estimation.changes import (
     compare_quantiles,
     compare_shapes,
     compare_unlike_means,
+    direction_of,
     histogram_distance,
     quantile_notices,
     share_distance,
@@ -59,6 +60,7 @@ from deniable_aggregator.answers.questions import (
     CompareQuery,
     EstimateOptions,
     ValueLists,
+    ends_of,
 )
 from deniable_aggregator.telling.wording import named_shortly, shown_value
 from deniable_shared.errors import ParameterError
@@ -204,7 +206,7 @@ class DistributionEstimator:
             periods=tallies.periods,
             level=request.level,
         )
-        return dataclasses.replace(found, between=(request.query.above, request.query.below))
+        return dataclasses.replace(found, between=ends_of(request.query))
 
     def compare(
         self, before: CollectedTallies, after: CollectedTallies, request: ChangeRequest
@@ -234,6 +236,7 @@ class DistributionEstimator:
             specs = [spec for side in (earlier, later) for spec, _ in side.specs]
             sides = earlier.histogram, later.histogram
             combined = change_between(sides, edges, specs, above, below, 1 - request.level)
+        distance = histogram_distance(earlier.histogram, later.histogram)
         return Comparison(
             (earlier.metric,),
             differences,
@@ -242,7 +245,9 @@ class DistributionEstimator:
             notices=quantile_notices(earlier, later),
             quantiles=compare_quantiles(earlier, later),
             range=(float(edges[0]), float(edges[-1])),
-            distance=histogram_distance(earlier.histogram, later.histogram),
+            distance=distance._replace(
+                direction=direction_of(earlier.histogram.raw, later.histogram.raw)
+            ),
         )
 
 
@@ -275,7 +280,7 @@ def estimate(
     """
     kind, segment = common_type(tallies.specs), request.query.segment
     refuse_quantiles(kind, request.query.quantile)
-    _refuse_ends(kind, request.query.above, request.query.below)
+    _refuse_ends(kind, *ends_of(request.query))
     if segment is None:
         return ESTIMATORS[kind].estimate(tallies, request)
     _refuse_combined(request.lists)

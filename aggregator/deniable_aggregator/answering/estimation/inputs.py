@@ -17,6 +17,7 @@ from deniable_aggregator.answers.questions import (
     CompareQuery,
     EstimateQuery,
     ValueLists,
+    ends_of,
 )
 from deniable_aggregator.counting.statistics.intervals import (
     DEFAULT_LEVEL,
@@ -88,8 +89,7 @@ class ChangeRequest:
     @property
     def ends(self) -> tuple[float | None, float | None]:
         """Above and below which number values are whose share is asked for, too."""
-        query = self.query
-        return (None, None) if isinstance(query, CompareQuery) else (query.above, query.below)
+        return ends_of(self.query)
 
     @property
     def interval(self) -> IntervalKind:

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
+from msgspec.structs import replace
 from scipy import special
 
 from deniable_aggregator.answering.estimation.means import range_of
@@ -16,7 +17,6 @@ from deniable_aggregator.counting.statistics.histogram_limits import (
     normal_interval,
 )
 from deniable_aggregator.counting.statistics.intervals import z_for_alpha, z_for_level
-from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -93,34 +93,28 @@ def change_between(
         sides: of the first and of the second period, over the same bins.
         edges: float64, (bins + 1,): of these.
         specs: the versions of both.
-        above: as of `share_between`; an edge of a bin.
+        above: as of `share_between`; where it is no edge of a bin, the difference is bracketed.
         below: likewise.
         alpha: the probability that the interval may miss, in (0, 1).
-
-    Raises:
-        ParameterError: naming the end that is no edge of a bin of both periods.
     """
     floor = edges[0] == 0 and all(range_of(spec)[0] >= 0 for spec in specs)
     bins, touched = _bins_between(edges, above, below, floor=floor)
-    if not np.array_equal(bins, touched):
-        for name, end in (("above", above), ("below", below)):
-            inner = edges[1:-1]
-            if end is not None and _at_edge(inner, end) not in inner:
-                nearest = float(inner[np.abs(inner - end).argmin()])
-                constraint = f"an edge of a bin that both periods have, such as {nearest:.10g}"
-                raise ParameterError(name, constraint, end)
-    chosen = np.isin(np.arange(edges.size - 1), bins).astype(np.float64)
-    shares = [float(side.raw.share[bins].sum()) for side in sides]
-    variance = sum(float(side.raw.covariance[np.ix_(bins, bins)].sum()) for side in sides)
-    difference, error = shares[1] - shares[0], math.sqrt(max(variance, LEAST_VARIANCE))
-    p_value = float(2 * special.ndtr(-abs(difference) / error))
-    reach = z_for_alpha(alpha) * error
-    return Measured(
+    named = Measured(
         measure="difference in combined",
         value=threshold_in_words(above, below),
         bin_from=above,
         bin_to=below,
         period=1,
+    )
+    if not np.array_equal(bins, touched):
+        return _bracketed(named, sides, bins, touched, alpha)
+    chosen = np.isin(np.arange(edges.size - 1), bins).astype(np.float64)
+    shares = [float(side.raw.share[bins].sum()) for side in sides]
+    difference, error = shares[1] - shares[0], math.sqrt(_variance(sides, bins, bins))
+    p_value = float(2 * special.ndtr(-abs(difference) / error))
+    reach = z_for_alpha(alpha) * error
+    return replace(
+        named,
         before=shares[0],
         after=shares[1],
         estimate=difference,
@@ -131,6 +125,48 @@ def change_between(
         told=p_value <= CHANGE_ALPHA,
         shift_if_fake=sum(side.reach(chosen) for side in sides),
     )
+
+
+def _bracketed(
+    named: Measured,
+    sides: tuple[Histogram, Histogram],
+    inside: NDArray[np.int64],
+    touched: NDArray[np.int64],
+    alpha: float,
+) -> Measured:
+    """The least and the most that a difference can be, wherever within their bins values are.
+
+    The test is of the least difference that there can be.
+    """
+    least, most = (
+        [float(side.raw.share[bins].sum()) for side in sides] for bins in (inside, touched)
+    )
+    down, up = least[1] - most[0], most[1] - least[0]
+    errors = [math.sqrt(_variance(sides, *bins)) for bins in ((touched, inside), (inside, touched))]
+    z = z_for_alpha(alpha)
+    p_value = min(
+        1.0,
+        2 * float(min(special.ndtr(-down / errors[0]), special.ndtr(up / errors[1]))),
+    )
+    return replace(
+        named,
+        low=min(down, up) - z * errors[0],
+        high=max(down, up) + z * errors[1],
+        p_value=p_value,
+        told=p_value <= CHANGE_ALPHA,
+        reason=BRACKETED,
+    )
+
+
+def _variance(
+    sides: tuple[Histogram, Histogram], first: NDArray[np.int64], second: NDArray[np.int64]
+) -> float:
+    """Of a difference of shares, if these are the bins of either side."""
+    variance = sum(
+        float(side.raw.covariance[np.ix_(bins, bins)].sum())
+        for side, bins in zip(sides, (first, second), strict=True)
+    )
+    return max(variance, LEAST_VARIANCE)
 
 
 def threshold_in_words(above: float | None, below: float | None) -> str:

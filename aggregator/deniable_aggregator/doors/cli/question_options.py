@@ -360,6 +360,8 @@ def _option(field: Field) -> Decorator:
             "metavar": field.known.removesuffix("s").upper(),
             "shell_complete": value_completion.complete(field.known),
         }
+    if field.pair:
+        more |= {"nargs": 2, "metavar": "FROM TO"}
     return click.option(
         _name(field),
         field.name,

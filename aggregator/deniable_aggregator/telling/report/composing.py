@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.telling.changes import clear_changes
 from deniable_aggregator.telling.document import Column, Row, Table
+from deniable_aggregator.telling.effects import explained
 from deniable_aggregator.telling.figures import figure_of
 from deniable_aggregator.telling.findings import finding
 from deniable_aggregator.telling.lines import robust_check
@@ -255,10 +256,11 @@ def section_of(answers: MetricAnswers, anchor: str = "") -> Section:
         anchor: names the section within its document.
     """
     metric = answers.metric
+    change = None if answers.change is None else explained(answers.change)
     section = Section(anchor, metric.name, metric.description or metric.name)
     shown = [
         (answer, tell(answer, order="largest", most=MOST_ROWS))
-        for answer in (answers.estimate, answers.found, answers.change)
+        for answer in (answers.estimate, answers.found, change)
         if answer is not None
     ]
     for answer, document in shown:
@@ -266,7 +268,7 @@ def section_of(answers: MetricAnswers, anchor: str = "") -> Section:
             if text.removeprefix("Before: ").removeprefix("After: ") not in section.cautions:
                 section.cautions.append(text)
         section.sentences.append(document.finding)
-        if answer.head.kind != "mean" and answer is not answers.change:
+        if answer.head.kind != "mean" and answer is not change:
             section.figures.append(_figure(answer, "These days"))
         section.tables.extend(each for each in document.tables if each.name not in _LEFT_OUT)
     if shown:

@@ -16,6 +16,7 @@ from deniable_aggregator.answers.questions import (
     SeriesQuery,
 )
 from deniable_aggregator.asking.credentials import AskingError
+from deniable_aggregator.asking.explaining import EXPLAINED, ask_change
 from deniable_aggregator.asking.questions import (
     CHANGE,
     ESTIMATE,
@@ -229,8 +230,11 @@ class _Asking:
                 before=f"{self._before.since}..{self._before.until}",
                 after=f"{days.since}..{days.until}",
                 without_key=self._without_key,
+                why="key" if metric.type in EXPLAINED else None,
             )
-            answers.change = self._ask(answers, CHANGE.of(name), change)
+            answers.change = self._try(
+                answers, "change", lambda: ask_change(source, CHANGE.of(name), change)
+            )
         series = _trend(days, metric.first_day or days.since, self._without_key)
         answers.series = self._ask(answers, SERIES.of(name), series)
         return answers

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 from deniable_aggregator.answers.common import versions_by_name, whole_metric
 from deniable_aggregator.answers.questions import (
     ChangeQuery,
+    CompareQuery,
     EstimateQuery,
     SeriesQuery,
     ValueLists,
 )
 from deniable_aggregator.asking.credentials import AskingError
+from deniable_aggregator.asking.explaining import ask_change
 from deniable_aggregator.asking.questions import (
     ANNOTATIONS,
     CHANGE,
+    COMPARE,
     ESTIMATE,
     METRICS,
     NO_LISTS,
@@ -42,10 +45,10 @@ if TYPE_CHECKING:
 
 
 if TYPE_CHECKING:
-    Query = EstimateQuery | ChangeQuery | SeriesQuery
+    Query = EstimateQuery | ChangeQuery | CompareQuery | SeriesQuery
 
 ASKED: Final[Mapping[str, Question[Any, Answer]]] = {
-    each.name: each for each in (ESTIMATE, CHANGE, SERIES)
+    each.name: each for each in (ESTIMATE, CHANGE, COMPARE, SERIES)
 }
 """The questions of the page, by their names."""
 
@@ -74,6 +77,7 @@ class Questions:
         metric: its name.
         estimate: about the days that are shown.
         change: against the days before; None if nothing is compared.
+        compare: of two parts of the reports; None if none are.
         series: period by period.
         lists: the values that are asked about.
     """
@@ -81,6 +85,7 @@ class Questions:
     metric: str
     estimate: EstimateQuery
     change: ChangeQuery | None
+    compare: CompareQuery | None
     series: SeriesQuery
     lists: ValueLists = NO_LISTS
 
@@ -102,7 +107,10 @@ class Questions:
         query = getattr(self, name)
         if query is None:
             return None
-        return source.ask(ASKED[name].of(self.metric), query, self.lists)
+        question = ASKED[name].of(self.metric)
+        if name == "change":
+            return ask_change(source, question, query, self.lists)
+        return source.ask(question, query, self.lists)
 
 
 @dataclass
@@ -114,6 +122,7 @@ class Answers:
         questions: what was asked.
         estimate: over the days that are shown.
         change: against the days before.
+        compare: of two parts of the reports.
         series: period by period.
         strings: what is looked for in a metric of strings; None of all others.
         annotations: what happened on which day.
@@ -125,6 +134,7 @@ class Answers:
     questions: Questions
     estimate: Answer | None = None
     change: Answer | None = None
+    compare: Answer | None = None
     series: Answer | None = None
     strings: Strings | None = None
     annotations: Sequence[Annotation] = ()
@@ -138,6 +148,8 @@ class Answers:
             yield "estimate", questions.estimate, self.estimate
         if self.change is not None and questions.change is not None:
             yield "change", questions.change, self.change
+        if self.compare is not None and questions.compare is not None:
+            yield "compare", questions.compare, self.compare
         if self.series is not None:
             yield "series", questions.series, self.series
 
@@ -168,13 +180,34 @@ def questions(
     most = choices.top or (listed if whole else MOST_OF_LONG_LIST if long else MOST_SHOWN)
     picks = most if listed > most and not single else None
     by_change = choices.sort == "change" and choices.both is not None and not long
-    change = None
+    above, below = choices.ends
+    change = compare = None
+    if choices.sides is not None and not long:
+        axis, *sides = choices.sides
+        within = {
+            name: (choices.passed[name],)
+            for name in ("version", "segment")
+            if name != axis and choices.passed[name]
+        }
+        named: dict[str, Any] = {axis: tuple(sides), **within}
+        compare = CompareQuery(
+            since=choices.days.since,
+            until=choices.days.until,
+            value=single,
+            above=above,
+            below=below,
+            without_key=choices.passed["without_key"],
+            **named,
+        )
     if choices.both is not None and not long:
         change = ChangeQuery(
             before=_pair(choices.both.before),
             after=_pair(choices.both.after),
             value=single,
             top=picks if by_change else None,
+            why=choices.why,
+            above=above,
+            below=below,
             split=choices.split,
             **choices.passed,
         )
@@ -185,16 +218,21 @@ def questions(
             until=choices.days.until,
             top=None if by_change or (choices.sort == "listed" and not long) else picks,
             interval="all" if by_change and picks is not None else None,
+            above=above,
+            below=below,
             split=choices.split,
             **choices.passed,
         ),
         change=change,
+        compare=compare,
         series=SeriesQuery(
             since=choices.followed.since,
             until=choices.followed.until,
             by=choices.by,
             value=single,
             top=MOST_FOLLOWED if listed > FEW_VALUES else None,
+            above=above,
+            below=below,
             split=choices.split,
             **choices.passed,
         ),
@@ -238,6 +276,7 @@ def ask(
             answers.needed = newest.reports_for_one_percent
         return answers
     answers.change = answer("change")
+    answers.compare = answer("compare")
     if not asked.long and not details.discovers:
         answers.series = answer("series")
     return answers

@@ -7,13 +7,15 @@ What is wrong is said beside its field, and the rest is kept.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, get_args
 
 from deniable_aggregator.answers.fields import Field, fields_of
 from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery, SeriesQuery
-from deniable_aggregator.answers.words import PERIOD_LENGTHS, Axis, PeriodLength
+from deniable_aggregator.answers.words import PERIOD_LENGTHS, Axis, PeriodLength, Why
+from deniable_aggregator.asking.explaining import EXPLAINED
 from deniable_aggregator.doors.pages.metric.periods import (
     COMPARISONS,
     DEFAULT_COMPARISON,
@@ -55,6 +57,7 @@ SORTS_OFFERED: Final = (
 TOPS: Final = ("10", "25", "100", "all")
 DEFAULT_TOP: Final = "25"
 DEFAULT_SORT: Final = "-share"
+ENDS: Final = {"above": "Count values from", "below": "Count values below"}
 MOST_SINCE: Final = 20
 """Releases that can be chosen; the days of others can be typed."""
 
@@ -76,6 +79,9 @@ class Choices:
         by: how long the periods of the series are.
         followed: the days of the series.
         split: by what the reports are split; None for nothing.
+        why: by what a change is explained; None for nothing.
+        ends: above and below which number values of a distribution are counted.
+        sides: two keys, versions or segments that are compared, and which of these they are.
         passed: options that all questions of the page have, see `PASSED`.
         top: so many values are shown; None for all.
         sort: by what they are sorted.
@@ -90,6 +96,9 @@ class Choices:
     by: PeriodLength
     followed: DayRange
     split: Axis | None
+    why: Why | None
+    ends: tuple[float | None, float | None]
+    sides: tuple[Axis, str, str] | None
     passed: Mapping[str, Any]
     top: int | None
     sort: Sort
@@ -104,7 +113,8 @@ PASSED: Final = [
 """Options that are passed to all questions as they are: which segment, version and keys."""
 
 FIELDS: Final = (
-    *("period", "since", "until", "compare", "before", "by", "split", "top", "sort"),
+    *("period", "since", "until", "compare", "before", "by", "split", "why", "one", "other"),
+    *("above", "below", "top", "sort"),
     *(each.name for each in PASSED if not each.several),
 )
 """Of the form, each of which has one value."""
@@ -148,6 +158,14 @@ def read_choices(form: MultiDict[str, str], details: MetricDetails, today: date)
     split = reader.one_of("split", typed["split"], tuple(_axes(details)), "")
     if split and passed["segment"] is not None:
         split = reader.read(lambda: _refuse_within_segment(split), "")
+    explained = [*_explained_by(details)]
+    why = reader.one_of("why", typed["why"], ("none", *explained), _first_why(explained))
+    if passed["segment"] is not None:
+        why = "none"
+    above, below = (reader.read(partial(_number, name, typed[name]), None) for name in ENDS)
+    if above is not None and below is not None and not above < below:
+        reader.read(lambda: _refuse_below(typed["below"]), "")
+        above = below = None
     top = reader.one_of("top", typed["top"], TOPS, DEFAULT_TOP)
     sort = reader.one_of("sort", typed["sort"], SORTS, DEFAULT_SORT)
     return Choices(
@@ -158,6 +176,9 @@ def read_choices(form: MultiDict[str, str], details: MetricDetails, today: date)
         by=length,
         followed=followed(shown, both, length, known),
         split=cast("Axis | None", split or None),
+        why=None if why == "none" else cast("Why", why),
+        ends=(above, below) if has_ends(details) else (None, None),
+        sides=reader.read(lambda: _sides(typed["one"], typed["other"], details), None),
         passed=passed,
         top=None if top == "all" else int(top),
         sort=cast("Sort", sort.removeprefix("-")),
@@ -213,6 +234,75 @@ def _refuse(name: str, value: str, choices: tuple[str, ...]) -> str:
 
 def _refuse_within_segment(split: str) -> str:
     raise ParameterError("split", "nothing within a segment", split)
+
+
+def _refuse_below(below: str) -> str:
+    raise ParameterError("below", "more than the number above which values are counted", below)
+
+
+def _number(name: str, typed: str) -> float | None:
+    """A number that somebody typed; None for none."""
+    if not typed:
+        return None
+    try:
+        number = float(typed.replace(",", ""))
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise ParameterError(name, "a number", typed)
+    return number
+
+
+def has_ends(details: MetricDetails) -> bool:
+    """Whether one can ask how many values are above or below a number.
+
+    Args:
+        details: of the metric.
+    """
+    return details.versions[0].type == "distribution"
+
+
+def _explained_by(details: MetricDetails) -> Iterator[str]:
+    """What changes of a metric can be explained by, what is most often asked first."""
+    newest = details.versions[0]
+    if newest.type not in EXPLAINED:
+        return
+    for axis in _axes(details):
+        if axis != "segment" or newest.type not in ("number", "distribution"):
+            yield axis
+    if newest.every == "day":
+        yield "weekday"
+
+
+def _first_why(explained: Sequence[str]) -> str:
+    """By what a change is explained if nobody chooses."""
+    return next((each for each in explained if each != "weekday"), "none")
+
+
+def _parts_of(details: MetricDetails) -> Iterator[tuple[str, str]]:
+    """Keys, versions and segments that can be compared: what stands in the address, and words."""
+    for axis in _axes(details):
+        known = next(each.known for each in PASSED if each.name.endswith(axis))
+        for each in known_words(known or "values", details):
+            if each.word:
+                yield f"{axis}:{each.word}", f"{axis} {each.label}"
+
+
+def _sides(one: str, other: str, details: MetricDetails) -> tuple[Axis, str, str] | None:
+    """Two parts of the reports that are compared."""
+    if not one and not other:
+        return None
+    offered = dict(_parts_of(details))
+    for name, typed in (("one", one), ("other", other)):
+        if typed not in offered:
+            listed = ", ".join([*offered][:MOST_LISTED])
+            constraint = f"one of {listed}" if listed else "left out: there is nothing to compare"
+            raise ParameterError(name, constraint, typed)
+    axis, _, first = one.partition(":")
+    of, _, second = other.partition(":")
+    if axis != of or first == second:
+        raise ParameterError("other", f"another {axis}", other)
+    return cast("Axis", axis), first, second
 
 
 def _axes(details: MetricDetails) -> Iterator[str]:
@@ -314,8 +404,20 @@ def controls(
     axes = [("", "nothing"), *((each, each) for each in _axes(details))]
     if len(axes) > 1:
         more.append(of("split", "Split by", axes))
+    explained = [*_explained_by(details)]
+    if explained:
+        first = _first_why(explained)
+        automatic = [] if first == "none" else [("", f"automatic ({first})")]
+        whys = [*automatic, ("none", "nothing"), *((each, each) for each in explained)]
+        more.append(of("why", "Explain changes by", whys, "" if automatic else "none"))
+    compared_parts = [("", "nothing"), *_parts_of(details)]
+    if len(compared_parts) > 1:
+        more.append(of("one", "Compare, in these days,", compared_parts))
+        more.append(of("other", "with", compared_parts))
+    if has_ends(details):
+        more += [of(name, words, ()) for name, words in ENDS.items()]
     lengths = [("", f"automatic ({choices.by})"), *((each, each) for each in PERIOD_LENGTHS)]
-    opened = {"top", "split", *choices.passed}
+    opened = {"top", "split", "why", "one", "other", *ENDS, *choices.passed}
     return Controls(
         typed=typed,
         problems=choices.problems,

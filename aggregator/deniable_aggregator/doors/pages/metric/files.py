@@ -13,7 +13,7 @@ from deniable_aggregator.answering.requests import ProblemError
 from deniable_aggregator.answering.responses import json_response, table_response
 from deniable_aggregator.answers.common import versions_by_name, whole_metric
 from deniable_aggregator.answers.extras import MissingExtraError
-from deniable_aggregator.answers.fields import query_parameters
+from deniable_aggregator.answers.fields import fields_of, query_parameters
 from deniable_aggregator.asking.questions import METRIC, METRICS, Source
 from deniable_aggregator.doors.pages.metric.answering import Answers, ask, questions
 from deniable_aggregator.doors.pages.metric.choices import read_choices
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 TITLES: Final = {
     "estimate": "The values of these days",
     "change": "What has changed",
+    "compare": "Two keys, versions or segments",
     "series": "Over time",
 }
 """The questions of the page, by their names."""
@@ -98,8 +99,10 @@ def command_line(
         strings: which values are looked for in a metric of strings.
     """
     words = ["deniable", question, metric]
+    pairs = {name for name, each in fields_of(type(query)).items() if each.pair}
     for name, value in query_parameters(query):
-        words += [f"--{name.replace('_', '-')}", value]
+        option = f"--{name.replace('_', '-')}"
+        words += [value] if name in pairs and words[-2] == option else [option, value]
     if strings is None:
         return shlex.join(words)
     lists, values = _looked_for(strings)

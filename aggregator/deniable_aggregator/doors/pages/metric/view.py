@@ -22,6 +22,8 @@ from deniable_aggregator.doors.pages.parts import Part, Picture, Sorting, State
 from deniable_aggregator.doors.pages.rendering import address as address_of
 from deniable_aggregator.doors.pages.rendering import changed
 from deniable_aggregator.telling.document import WAY_WORDS, Badge, Document, Link
+from deniable_aggregator.telling.effects import effects_sentence, explained
+from deniable_aggregator.telling.figure import Dots
 from deniable_aggregator.telling.figure_panels import LIFTS_HEADING, PAIRS_HEADING
 from deniable_aggregator.telling.figures import figure_of
 from deniable_aggregator.telling.findings import finding
@@ -32,11 +34,13 @@ from deniable_aggregator.telling.numbers import named
 from deniable_aggregator.telling.tell import tell
 from deniable_aggregator.telling.value_tables import lift_matrix, value_tables
 from deniable_aggregator.telling.wording import as_sentence
+from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from deniable_aggregator.answers.answer import Answer
+    from deniable_aggregator.telling.figure import Figure
 
 MOST_DRAWN: Final = 12
 """Values of a picture; the table has more."""
@@ -128,7 +132,7 @@ def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
 
 
 def _shown(answers: Answers, estimate: Answer, choices: Choices, address: str) -> Shown:
-    change = answers.change
+    change = None if answers.change is None else explained(answers.change)
     told = [tell(estimate, order="largest", most=MOST_PAIRS)]
     told += [tell(change, order="largest")] if change is not None else []
     one, (first, *_), last = headline(estimate), told, told[-1]
@@ -151,7 +155,10 @@ def _shown(answers: Answers, estimate: Answer, choices: Choices, address: str) -
             *([cost_of_asking(estimate)] if answers.strings is not None else ()),
             *_not_answered(answers),
         ],
-        parts=[*_parts(answers, estimate, told, choices, address)],
+        parts=[
+            *_parts(replace(answers, change=change), estimate, told, choices, address),
+            *_compared(answers),
+        ],
         details=list(details(answers, told, choices, address)),
         exports=list(exports(answers, address)),
     )
@@ -184,7 +191,11 @@ def _not_answered(answers: Answers) -> Iterator[str]:
             "Strings of this metric are not followed over time here, as each period takes a "
             "while: the command deniable series does."
         )
-    for question, what in (("change", "Nothing is compared"), ("series", "No series is drawn")):
+    for question, what in (
+        ("change", "Nothing is compared"),
+        ("compare", "These are not compared"),
+        ("series", "No series is drawn"),
+    ):
         if question in answers.failures:
             yield f"{what}. {answers.failures[question]}"
 
@@ -205,7 +216,7 @@ def _parts(
             "How the values are spread",
             texts=list(not_placed(estimate)),
             pictures=[Picture(figure_of(estimate))],
-            tables=[tables[name] for name in ("numbers", "changes") if name in tables],
+            tables=[tables[name] for name in ("values", "numbers", "changes") if name in tables],
         )
     elif estimate.of("lift"):
         yield from _of_pairs(estimate, told[0])
@@ -239,9 +250,41 @@ def _parts(
         )
     elif estimate.head.kind == "mean":
         yield Part("numbers", tables=[tables["mean" if change is None else "changes"]])
+    if change is not None and "effects" in tables:
+        yield Part(
+            "why", "What explains it", texts=[effects_sentence(change)], tables=[tables["effects"]]
+        )
     split = [tables[name] for name in ("parts", "changes-by-part") if name in tables]
     if split:
         yield Part("parts", f"By {choices.split}", tables=split)
+
+
+def _compared(answers: Answers) -> Iterator[Part]:
+    """Two keys, versions or segments of these days, side by side."""
+    answer = answers.compare
+    if answer is None:
+        return
+    told = tell(answer, order="largest")
+    figure = figure_of(answer, most=MOST_DRAWN)
+    yield Part(
+        "compared",
+        " and ".join(visible(side) for side in answer.sides),
+        texts=[
+            *told.cautions,
+            told.finding,
+            *told.notes,
+            *told.days,
+            told.counted,
+            told.basis,
+            *told.asides,
+        ],
+        pictures=[Picture(figure)] if any(panel.dots for panel in _dots(figure)) else [],
+        tables=list(told.tables),
+    )
+
+
+def _dots(figure: Figure) -> Iterator[Dots]:
+    yield from (panel for panel in figure.panels if isinstance(panel, Dots))
 
 
 def _of_pairs(estimate: Answer, told: Document) -> Iterator[Part]:
