@@ -14,10 +14,11 @@ from click.testing import CliRunner
 
 from deniable_aggregator.answering.answering import Answerer
 from deniable_aggregator.answering.local_source import LocalSource
+from deniable_shared import registry
 from deniable_shared.commands.ascii import ascii_text
 from tests.command_line import deniable
 from tests.surfaces.computed import computed_in
-from tests.surfaces.deployment import DISCOVERIES, EMOJI, FIRST, LAST, RELEASE
+from tests.surfaces.deployment import DISCOVERIES, EMOJI, FIRST, LAST, LATER, REGISTRY, RELEASE
 from tests.surfaces.rows import (
     html_document,
     markdown_document,
@@ -46,10 +47,11 @@ class Question:
     Attributes:
         name: of it.
         metric: what it is about.
-        form: ``estimate``, ``series``, ``change``, ``discover`` or ``health``.
+        form: ``estimate``, ``series``, ``change``, ``compare``, ``discover`` or ``health``.
         days: the first and the last; of a change, of the second period.
         segment: only devices of this one.
         listed: the values to look for.
+        more: other options, each with its values.
     """
 
     name: str
@@ -58,17 +60,20 @@ class Question:
     days: tuple[date, date] = (FIRST, LAST)
     segment: str | None = None
     listed: Sequence[str] = ()
+    more: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __str__(self) -> str:
         return self.name
 
     @property
-    def query(self) -> Mapping[str, str]:
+    def query(self) -> Mapping[str, str | tuple[str, ...]]:
         """Its parameters over HTTP."""
         since, until = map(str, self.days)
         if self.form == "change":
-            return {"before": "..".join(map(str, BEFORE)), "after": f"{since}..{until}"}
-        found = {"since": since, "until": until}
+            days = {"before": "..".join(map(str, BEFORE)), "after": f"{since}..{until}"}
+            return {**days, **dict(self.more)}
+        found: dict[str, str | tuple[str, ...]] = {"since": since, "until": until}
+        found |= dict(self.more)
         found |= {"by": "week"} if self.form == "series" else {}
         return found | ({"segment": self.segment} if self.segment else {})
 
@@ -77,6 +82,11 @@ class Question:
         """Whether its answer has numbers of several periods."""
         return self.form == "series"
 
+
+VERSIONS: Final = tuple(
+    registry.parse(text).metrics["theme"].spec.digest.hex()[:12] for text in (REGISTRY, LATER)
+)
+"""Of the theme, the older first."""
 
 BEFORE: Final = FIRST, RELEASE - timedelta(1)
 AFTER: Final = RELEASE, LAST
@@ -99,6 +109,20 @@ QUESTIONS: Final = (
     ),
     *(Question(f"change of {name}", metric, "change", AFTER) for name, metric in _TYPES.items()),
     Question("discovery", "code", "discover"),
+    Question("change explained", "mode", "change", AFTER, more=(("why", ("segment",)),)),
+    Question(
+        "change of a mean explained", "battery", "change", AFTER, more=(("why", ("weekday",)),)
+    ),
+    Question("split of shares", "theme", more=(("split", ("version",)),)),
+    Question("split of a series", "mode", "series", more=(("split", ("segment",)),)),
+    Question("split of a change", "mode", "change", AFTER, more=(("split", ("segment",)),)),
+    Question("threshold", "startup_seconds", more=(("above", ("3",)),)),
+    Question("series of a threshold", "startup_seconds", "series", more=(("above", ("3",)),)),
+    Question(
+        "change of a threshold", "startup_seconds", "change", AFTER, more=(("above", ("3.5",)),)
+    ),
+    Question("segments compared", "mode", "compare", more=(("segment", ("stable", "beta")),)),
+    Question("versions compared", "theme", "compare", more=(("version", VERSIONS),)),
 )
 HEALTH: Final = Question("health", "browser", "health")
 """Has verdicts instead of ranges."""
@@ -192,8 +216,9 @@ class Asker:
     def words(self, question: Question) -> list[str]:
         """A question as it is typed, without the command."""
         words = [question.form, question.metric]
-        for name, value in question.query.items():
-            words += [f"--{name}", value]
+        for name, given in question.query.items():
+            for value in (given,) if isinstance(given, str) else given:
+                words += [f"--{name}", value]
         if question.listed:
             path = self.folder / "listed.txt"
             path.write_text("\n".join(question.listed), encoding="utf-8")
@@ -211,10 +236,16 @@ def _terminal(width: int, charset: str = "utf-8") -> Callable[[Asker, Question],
 
 def _page(asker: Asker, question: Question) -> Document:
     if question.form == "change":
-        choices = {"since": str(RELEASE), "until": str(LAST), "compare": "own"}
+        choices: dict[str, Any] = {"since": str(RELEASE), "until": str(LAST), "compare": "own"}
         choices["before"] = question.query["before"]
     else:
         choices = {**question.query, "compare": "none", "top": "all"}
+    more = dict(question.more)
+    if question.form == "compare":
+        ((axis, (one, other)),) = more.items()
+        more = {"one": (f"{axis}:{one}",), "other": (f"{axis}:{other}",)}
+        choices = {name: value for name, value in choices.items() if name != axis}
+    choices |= more
     asker.service.sign_in()
     path = "/health" if question is HEALTH else f"/metric/{question.metric}"
     answer = asker.service.http.get(path, query_string={"period": "own", "by": "week", **choices})
@@ -242,6 +273,9 @@ def _notebook(asker: Asker, question: Question) -> Document:
         periods = (BEFORE, question.days)
         first, second = ("/".join(map(str, days)) for days in periods)
         options = {"before": first, "after": second}
+    for name, values in question.more:
+        several = question.form == "compare"
+        options[name] = values if several else float(values[0]) if name == "above" else values[0]
     if question.form == "series":
         options["by"] = "week"
     if question.form == "discover":

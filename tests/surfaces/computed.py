@@ -65,7 +65,7 @@ class Computed(NamedTuple):
         """Between which numbers it lies for certain."""
         if self.unit == "%":
             return Decimal(0), HUNDRED
-        if self.unit or self.measure.startswith("difference"):
+        if self.unit or self.measure.startswith(("difference", "effect")):
             return Decimal("-Infinity"), Decimal("Infinity")
         return LIMITS[self.row["metric"]]
 
@@ -87,6 +87,8 @@ class Computed(NamedTuple):
             return False
         if not by_period and any(_DATE.search(cell) for cell in cells):
             return False  # a page also has what was so in each week
+        if self.row.get("within"):
+            return self.row["within"] in printed.names
         if self.measure == "bin" and printed.names[:2] == tuple(self.subject.split(" to ")):
             return True
         return any(
@@ -113,8 +115,10 @@ def computed_in(text: str) -> Iterator[Computed]:
     """
     for row in csv.DictReader(io.StringIO(text)):
         measure = row["measure"]
-        if row["low"] and row["high"] and measure != "distance":
+        nothing = row["low"] == row["high"] == "0.0" and measure.startswith("effect")
+        if row["low"] and row["high"] and measure != "distance" and not nothing:
             share, points = measure in SHARES, measure in POINTS
+            points = points or (measure.startswith("effect") and bool(row["value"]))
             scale = HUNDRED if share or points else 1
             unit = "%" if share else "points" if points else "times" * (measure == "lift")
             yield Computed(

@@ -73,7 +73,9 @@ FIELDS: Final = {
     "before_until": Field("2026-01-[13]1|2026-09-13", "change"),
     "side": _nowhere("a comparison alone has it: tests/aggregator/api/test_compare_routes.py"),
     "before_side": _nowhere("likewise"),
-    "within": _nowhere("a change with --why has it: tests/aggregator/api/test_why_routes.py"),
+    "within": Field(
+        "beta", "explained", _ASKED, "a report explains by keys, of which the deployment has one"
+    ),
     "estimate": Field(r"43\.2\d?%|\b43%", "estimate"),
     "standard_error": _nowhere("the interval says it"),
     "low": Field(r"42\.2", "estimate"),
@@ -141,6 +143,10 @@ FIELDS: Final = {
     "noise": Field(
         r"noise alone gives about \d", "shape", (*TERMINALS, "page", "notebook"),
         "a report says whether it is more than noise, a picture has the changes of numbers",
+    ),
+    "direction": Field(
+        "to higher values", "shape", tuple(name for name in EVERYWHERE if name != "picture"),
+        "a picture has the quantiles",
     ),
     "flagged_from": Field(
         "flagged from", "health", TERMINALS,

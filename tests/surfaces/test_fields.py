@@ -22,6 +22,9 @@ QUESTIONS = {
     "segment": Question("estimate of a segment", "mode", segment="beta"),
     "pairs": Question("estimate of pairs", "features"),
     "shape": Question("change of a distribution", "startup_seconds", "change", AFTER),
+    "explained": Question(
+        "change explained", "mode", "change", AFTER, more=(("why", ("segment",)),)
+    ),
     "discovery": Question("discovery", "code", "discover"),
     "health": HEALTH,
 }

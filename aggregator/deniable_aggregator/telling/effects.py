@@ -46,23 +46,23 @@ def effects_table(answer: Answer) -> Table | None:
         "once",
         columns=[
             Column(heading="part of reports", words=True, folds=True),
-            Column(heading="of all before"),
-            Column(heading="of all after"),
-            Column(heading="from another mix"),
-            Column(heading="from other answers"),
             Column(heading="together"),
             Column(heading="estimate", minor=True),
+            Column(heading="from another mix", minor=True),
+            Column(heading="from other answers", minor=True),
+            Column(heading="of all before", minor=True),
+            Column(heading="of all after", minor=True),
         ],
         rows=[
             Row(
                 cells=(
                     visible(together.within or ""),
-                    _percent(together.before),
-                    _percent(together.after),
-                    "" if mix is None else range_of(mix),
-                    "" if answers is None else range_of(answers),
                     range_of(together),
                     estimate_of(together),
+                    "" if mix is None else range_of(mix),
+                    "" if answers is None else range_of(answers),
+                    _percent(together.before),
+                    _percent(together.after),
                 ),
                 interval=interval_of(
                     together.estimate or 0.0,

@@ -177,16 +177,14 @@ def _over_time(answer: Answer, most: int, *, thresholds: bool = False) -> Lines:
     lines = list(by_subject.values())
     if shares:
         lines.sort(key=lambda line: -_average(line.values()))
-    drawn = lines[: min(most, MOST_LINES)]
-    left = len(lines) > len(drawn)
+    parts = _by_part(answer, next(iter(lines[0].values()))) if lines else {}
+    drawn = lines[: max(min(most, MOST_LINES) - len(parts), 1)]
+    left = f"the {len(drawn)} largest of {len(lines)} values" if len(lines) > len(drawn) else ""
     names = [name_of(next(iter(line.values()))) for line in drawn]
-    of = ""
-    if answer.of_parts and drawn:
-        of, parts = f", {names[0]}", _by_part(answer, next(iter(drawn[0].values())))
-        drawn = [drawn[0], *parts.values()][: min(most, MOST_LINES)]
-        names = ["all reports", *parts][: len(drawn)]
+    names += [f"{names[0]} ({part})" for part in parts]
+    drawn = [*drawn, *parts.values()][:MOST_LINES]
     return Lines(
-        axis=f"share of {whose(head)}{of}" if shares else f"{head.metric}{of}, of {whose(head)}",
+        axis=f"share of {whose(head)}" if shares else f"{head.metric}, of {whose(head)}",
         unit="share" if shares else "number",
         by=head.by or "day",
         marks=tuple(_marks(period.marks, bool(period.reports)) for period in head.periods),
@@ -204,10 +202,10 @@ def _over_time(answer: Answer, most: int, *, thresholds: bool = False) -> Lines:
                     for place, period in enumerate(head.periods)
                 ),
             )
-            for label, line in zip(names, drawn, strict=True)
+            for label, line in zip(names, drawn, strict=False)
         ),
         events=tuple(Event(day=each.day, text=each.text) for each in head.annotations),
-        left_out=f"the {len(drawn)} largest of {len(lines)} values" if left and not of else "",
+        left_out=left,
     )
 
 

@@ -62,6 +62,7 @@ _CAPTIONS: Final = {
     "mean": "In the metric's own unit",
     "quantile": "In the metric's own unit",
     "difference in share": "Change in points",
+    "difference in combined": "Change in points",
     "difference in mean": "Change in the metric's own unit",
 }
 _HEADINGS: Final = {
@@ -101,7 +102,7 @@ def tables_of(
     if answer.compares:
         effects = effects_table(answer)
         split = [] if effects is None else [effects]
-        return [_change_table(answer, order, most), *split, *_parts_table(answer, order)]
+        return [*_change_tables(answer, order, most), *split, *_parts_table(answer, order)]
     if answer.question.name == "discovery":
         return list(_found_tables(answer, most))
     shown = list(_estimate_tables(answer, order, most, fold=fold))
@@ -355,11 +356,15 @@ def _series_table(answer: Answer) -> Table:
     )
 
 
-def _change_table(answer: Answer, order: Order, most: int | None) -> Table:
+def _change_tables(answer: Answer, order: Order, most: int | None) -> Iterator[Table]:
     values = ordered(answer.of("difference in share", "difference in mean"), order)
     others = answer.of("difference in quantile")
-    rows = [*values[:most], *answer.of("difference in combined"), *others]
-    return numbers_table(answer, "changes", rows, left_out=more_line(values, most))
+    together = answer.of("difference in combined")
+    of_numbers = answer.head.kind != "shares"
+    rows = [*values[:most], *([] if of_numbers else together), *others]
+    yield numbers_table(answer, "changes", rows, left_out=more_line(values, most))
+    if together and of_numbers:
+        yield numbers_table(answer, "thresholds", together)
 
 
 def _found_tables(answer: Answer, most: int | None) -> Iterator[Table]:
@@ -388,7 +393,8 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
     first = rows[0].measure if rows else "share"
     name, number = _HEADINGS.get(first, ("value", "share"))
     sides, told_words = answer.sides, _CHANGED
-    if answer.question.name == "compare":
+    wide = answer.question.name == "compare"
+    if wide:
         number = difference_word(answer)
         told_words = _DIFFERENT
     reports = {place: period.reports for place, period in enumerate(head.periods)}
@@ -409,8 +415,14 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
     columns = [
         _Cells(Column(heading=name, key="value", words=True, folds=True, once=split), name_of),
         _Cells(Column(heading=by, words=True, folds=True), partial(_part_of, split=split)),
-        _Cells(Column(heading=visible(sides[0])), lambda each: _level(each, each.before, limits)),
-        _Cells(Column(heading=visible(sides[1])), lambda each: _level(each, each.after, limits)),
+        _Cells(
+            Column(heading=visible(sides[0]), minor=wide),
+            lambda each: _level(each, each.before, limits),
+        ),
+        _Cells(
+            Column(heading=visible(sides[1]), minor=wide),
+            lambda each: _level(each, each.after, limits),
+        ),
         _Cells(Column(heading="both"), lambda each: beside(each, each.both)),
         _Cells(Column(heading="by chance"), lambda each: beside(each, each.expected)),
         _Cells(Column(heading=heading, key=number), lambda each: _range(each, limits)),

@@ -293,13 +293,18 @@ def _sides(one: str, other: str, details: MetricDetails) -> tuple[Axis, str, str
     if not one and not other:
         return None
     offered = dict(_parts_of(details))
+    chosen = []
     for name, typed in (("one", one), ("other", other)):
-        if typed not in offered:
+        found = [each for each in offered if each == typed] or [
+            each for each in offered if typed and each.startswith(typed)
+        ]
+        chosen += found[:1]
+        if len(found) != 1:
             listed = ", ".join([*offered][:MOST_LISTED])
             constraint = f"one of {listed}" if listed else "left out: there is nothing to compare"
             raise ParameterError(name, constraint, typed)
-    axis, _, first = one.partition(":")
-    of, _, second = other.partition(":")
+    axis, _, first = chosen[0].partition(":")
+    of, _, second = chosen[1].partition(":")
     if axis != of or first == second:
         raise ParameterError("other", f"another {axis}", other)
     return cast("Axis", axis), first, second

@@ -132,7 +132,9 @@ def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
 
 
 def _shown(answers: Answers, estimate: Answer, choices: Choices, address: str) -> Shown:
-    change = None if answers.change is None else explained(answers.change)
+    change = answers.change
+    if change is not None and not choices.typed["why"]:
+        change = explained(change)
     told = [tell(estimate, order="largest", most=MOST_PAIRS)]
     told += [tell(change, order="largest")] if change is not None else []
     one, (first, *_), last = headline(estimate), told, told[-1]
@@ -216,7 +218,11 @@ def _parts(
             "How the values are spread",
             texts=list(not_placed(estimate)),
             pictures=[Picture(figure_of(estimate))],
-            tables=[tables[name] for name in ("values", "numbers", "changes") if name in tables],
+            tables=[
+                tables[name]
+                for name in ("values", "numbers", "thresholds", "changes")
+                if name in tables
+            ],
         )
     elif estimate.of("lift"):
         yield from _of_pairs(estimate, told[0])
