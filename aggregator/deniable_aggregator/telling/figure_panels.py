@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from deniable_aggregator.answers.answer import Answer, Head
-    from deniable_aggregator.answers.measured import Measured
+    from deniable_aggregator.answers.measured import Measure, Measured
     from deniable_aggregator.answers.words import Margin
 
 PAIRS_HEADING: Final = "Both of a pair"
