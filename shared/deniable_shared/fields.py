@@ -198,6 +198,17 @@ class TableReader:
             else:
                 yield name, TableReader(value, f"{self._where}{name}.", self._problems)
 
+    def names(self) -> Iterator[tuple[str, str]]:
+        """Every entry as a name that stands for another, both non-empty texts."""
+        for name in list(self._data):
+            if not 0 < len(name) <= MAX_TEXT:
+                self.add_problem(name, f"a name of 1 to {MAX_TEXT} characters", name)
+                self._data.pop(name)
+            elif self._is_visible(name, name) and (other := self.text(name)):
+                yield name, other
+            elif not self.failed:
+                self.add_problem(name, "a name of at least one character", "")
+
     def domains(self, pattern: str) -> Iterator[tuple[str, TableReader | None]]:
         """Every entry as a domain, with its name, which must match a pattern.
 

@@ -69,6 +69,7 @@ def test_the_hash_is_what_the_document_says(history):
     """As somebody else would write it, from the JSON alone."""
     data = json.loads(msgspec.json.encode(history))
     names = "sequence day act metric version summary expires retention_days minimum_devices"
+    names += " renamed"
     before = "0" * 64
     for entry in data["entries"]:
         content = json.dumps(
@@ -102,6 +103,7 @@ def test_no_change_goes_unseen(history):
         "expires": None,
         "retention_days": 7,
         "minimum_devices": 7,
+        "renamed": {"system": "auto"},
         "hash": "0" * 64,
     }
     assert {*other} == {*history.entries[0].__struct_fields__}

@@ -156,6 +156,7 @@ def metric_details(store: Store, entries: Sequence[CatalogEntry]) -> MetricDetai
         owners=newest.owners,
         expires=newest.expires,
         retention_days=newest.retention_days,
+        renamed=dict(newest_registration(entries).renamed),
         candidates=all(each.type == "string" for each in listed),
         discovers=any(each.discovers for each in listed),
         pending_reports=sum(each.pending_reports for each in listed),

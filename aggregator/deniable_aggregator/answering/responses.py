@@ -193,7 +193,7 @@ def validity_of(
         # Answers about other days say which of them are still open.
         None if closed else (today, accept_days),
         [
-            (each.spec.digest, each.description, each.registered)
+            (each.spec.digest, each.description, each.registered, sorted(each.renamed.items()))
             for each in (entry.registration for entry in asked.entries)
         ],
         [

@@ -29,18 +29,20 @@ from deniable_aggregator.answers.common import (
 )
 from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, day_of
 from deniable_aggregator.answers.words import VERSION_LETTERS
-from deniable_aggregator.telling.wording import key_in_words
+from deniable_aggregator.keeping.renaming import RenamedSpec
+from deniable_aggregator.telling.wording import key_in_words, renamed_in_words
 from deniable_shared.nearest import did_you_mean
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from deniable_aggregator.answering.estimation.inputs import MetricReports
     from deniable_aggregator.answering.slice_cache import SliceTables
     from deniable_aggregator.keeping.catalog import CatalogEntry, MetricCatalog
     from deniable_aggregator.keeping.store import Store, StoredKey
     from deniable_shared.periods import Every
+    from deniable_shared.spec import Spec
 
 
 def covered_days(
@@ -284,6 +286,7 @@ class Reviewer:
             report.summary(examination, contrasts, volumes, keys),
             ordered_notices(
                 [SIMULATED] if self._catalogue.simulated else [],
+                _of_new_names(reported.specs),
                 report.of_largest_upload(volumes.largest, keys),
                 report.of_checks(name, examination, keys),
                 report.of_contrasts(contrasts, keys),
@@ -292,6 +295,17 @@ class Reviewer:
             ),
             kept,
         )
+
+
+def _of_new_names(specs: Iterable[Spec]) -> list[Notice]:
+    """A note if values of some reports are told by names that these did not have."""
+    renamed = {
+        name: now for spec in specs if isinstance(spec, RenamedSpec) for name, now in spec.renamed
+    }
+    if not renamed:
+        return []
+    message = f"Told by new names, as the registry says: {renamed_in_words(renamed)}."
+    return [Notice("new_names", "note", message)]
 
 
 def pending_notices(pending_reports: int) -> list[Notice]:

@@ -74,7 +74,7 @@ class SliceTables:
             stamps = self._store.tallies.stamps(digest, since, until)
             with self._lock:
                 table = self._held.get(digest)
-            if table is None:
+            if table is None or table.entry.spec != entry.spec:  # its values were renamed
                 table = self._empty(entry)
             renewed = self._renew(table, stamps, since, until)
             self._hold(renewed)

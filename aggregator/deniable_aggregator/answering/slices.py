@@ -197,9 +197,9 @@ class SliceTable:
 
     @cached_property
     def fingerprint(self) -> Hashable:
-        """The same for two tables only if the same was counted in them."""
+        """The same for two tables only if the same was counted in them, by the same names."""
         rolled = frozenset(period.stored.id for period in self.rolled)
-        return self.entry.spec.digest, self.left_out, frozenset(self.stamps.items()), rolled
+        return self.entry.spec, self.left_out, frozenset(self.stamps.items()), rolled
 
     def between(self, since: int, until: int) -> SliceTable:
         """The slices of some days.

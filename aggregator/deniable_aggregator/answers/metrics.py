@@ -56,7 +56,8 @@ class VersionDetails(Struct, kw_only=True):
         reports: how many reports were counted.
         every: how often a device reports.
         report_bytes: how many bytes a report has.
-        values: of a category, in the order of the registry; of a flag, false and true; else none.
+        values: of a category, in the order of the registry and by their new names where they were
+            renamed; of a flag, false and true; else none.
         other: the value that all others count as, or null.
         absent: the value of devices that recorded nothing, or null.
         mechanism: the name of its mechanism.
@@ -125,6 +126,7 @@ class MetricDetails(Struct, kw_only=True):
         expires: the last day on which devices record it, or null.
         retention_days: after so many days its reports are deleted, or null for as long as the
             server keeps any.
+        renamed: the earlier names of values, each with the one by which answers tell it.
         candidates: whether a question needs values to look for: whether it counts strings.
         discovers: whether popular strings can be found that nobody listed.
         pending_reports: how many are left out of answers, as too many wait to be counted.
@@ -139,6 +141,7 @@ class MetricDetails(Struct, kw_only=True):
     owners: list[str]
     expires: date | None
     retention_days: int | None
+    renamed: dict[str, str] = {}
     candidates: bool
     discovers: bool
     pending_reports: Count

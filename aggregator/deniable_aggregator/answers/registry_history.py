@@ -3,14 +3,15 @@
 The chain of an application's registered versions, and what a registry file is compared with it.
 
 Each entry's hash is the SHA-256 of the hash before it (64 zeros before the first), as 64
-hexadecimal digits, followed by
-``[application,sequence,day,act,metric,version,summary,expires,retention_days,minimum_devices]`` as
-JSON in ASCII without spaces; days are texts such as ``2026-11-23``. Whoever changes, removes or
-inserts an entry has to change all later hashes too, and so the last one, the head. A chain that was
-cut off, or written anew as a whole, is detected only by comparing with a head that somebody kept.
+hexadecimal digits, followed by ``[application,sequence,day,act,metric,version,summary,expires,``
+``retention_days,minimum_devices,renamed]`` as JSON in ASCII without spaces; days are texts such as
+``2026-11-23``. Whoever changes, removes or inserts an entry has to change all later hashes too, and
+so the last one, the head. A chain that was cut off, or written anew as a whole, is detected only by
+comparing with a head that somebody kept.
 
 Unlike the audit log this chain names nobody and belongs to one application, so that it can be
-public. It holds the digest of each spec and not its values or descriptions: a text can be deleted
+public. It holds the digest of each spec and not its descriptions, and no values but those that were
+renamed: a text can be deleted
 from a store, and nothing can be deleted from a chain.
 """
 
@@ -53,6 +54,7 @@ class HistoryEntry(Struct, kw_only=True, frozen=True):
         expires: the last day on which devices report the metric, or null.
         retention_days: after so many days its sums are deleted, or null for those of the server.
         minimum_devices: a string that is found is shown if so many devices surely have it, or null.
+        renamed: the earlier names of values, each with the one by which answers tell it.
         hash: the SHA-256, in hexadecimal digits, of the hash before and of all of these fields.
     """
 
@@ -65,6 +67,7 @@ class HistoryEntry(Struct, kw_only=True, frozen=True):
     expires: date | None
     retention_days: int | None
     minimum_devices: int | None
+    renamed: dict[str, str]
     hash: str
 
 
@@ -128,6 +131,7 @@ def registered_entry(act: HistoryAct, metric: Metric, epoch: int) -> HistoryEntr
         expires=metric.expires,
         retention_days=metric.retention_days,
         minimum_devices=metric.minimum_devices,
+        renamed=dict(metric.renamed),
         hash=GENESIS,
     )
 
@@ -149,6 +153,7 @@ def removed_entry(name: str, epoch: int) -> HistoryEntry:
         expires=None,
         retention_days=None,
         minimum_devices=None,
+        renamed={},
         hash=GENESIS,
     )
 
@@ -245,6 +250,7 @@ def _hash(application: str, previous: str, entry: HistoryEntry) -> str:
         entry.expires and entry.expires.isoformat(),
         entry.retention_days,
         entry.minimum_devices,
+        entry.renamed,
     ]
     written = json.dumps(content, separators=(",", ":"))
     return hashlib.sha256(f"{previous}{written}".encode("ascii")).hexdigest()

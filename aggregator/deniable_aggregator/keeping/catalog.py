@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.answers.administration import Registered, RegisteredMetric
 from deniable_aggregator.counting.tallies import Tally, tally_for
 from deniable_aggregator.keeping.audit import AuditAction
+from deniable_aggregator.keeping.renaming import renamed_spec
 from deniable_shared import __version__
 
 if TYPE_CHECKING:
@@ -52,16 +53,13 @@ class CatalogEntry:
 
     Attributes:
         registration: the spec with its description, owners and day of registration.
+        spec: the same as answers tell it: its values have their new names.
         tally: checks and counts its reports.
     """
 
     registration: Registration
+    spec: Spec
     tally: Tally
-
-    @property
-    def spec(self) -> Spec:
-        """The spec."""
-        return self.registration.spec
 
 
 class MetricCatalog:
@@ -178,14 +176,15 @@ class MetricCatalog:
             old = self._entries
             entries: dict[bytes, CatalogEntry] = {}
             by_application: defaultdict[str, list[CatalogEntry]] = defaultdict(list)
-            specs = {digest: entry.spec for digest, entry in old.items()}
+            specs = {digest: entry.registration.spec for digest, entry in old.items()}
             specs.update({spec.digest: spec for spec in new})
             found = self._store.metrics.all(specs)
             for registration in found.readable:
-                spec = registration.spec
+                spec = renamed_spec(registration.spec, registration.renamed)
                 known = old.get(spec.digest)
-                tally = tally_for(spec) if known is None else known.tally
-                entry = CatalogEntry(registration, tally)
+                is_same = known is not None and known.spec == spec
+                tally = known.tally if known is not None and is_same else tally_for(spec)
+                entry = CatalogEntry(registration, spec, tally)
                 entries[spec.digest] = entry
                 by_application[spec.application].append(entry)
             for each in found.unreadable:

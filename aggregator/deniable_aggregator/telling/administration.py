@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.common import versions_by_name, whole_metric
 from deniable_aggregator.telling.document import Column, Document, Table, text_table
-from deniable_aggregator.telling.wording import counted
+from deniable_aggregator.telling.wording import counted, renamed_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -218,6 +218,8 @@ def _what(entry: HistoryEntry) -> str:
         "devices that must have a string before it is shown": entry.minimum_devices,
     }
     named = [f"{name}: {value}" for name, value in limits.items() if value is not None]
+    if entry.renamed:
+        named.append(f"values are told by new names: {renamed_in_words(entry.renamed)}")
     if entry.act == "limits changed":
         return f"limits changed: {'; '.join(named) or 'none any more'}"
     return "; ".join([entry.summary, *named])

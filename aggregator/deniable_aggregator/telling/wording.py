@@ -133,6 +133,15 @@ def listed(parts: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def renamed_in_words(renamed: Mapping[str, str]) -> str:
+    """Values with new names, such as "system is auto now".
+
+    Args:
+        renamed: the earlier names, each with the one by which answers tell it.
+    """
+    return listed([f"{shown_value(old)} is {shown_value(new)} now" for old, new in renamed.items()])
+
+
 def days_between(since: date, until: date) -> str:
     """Days of a period, such as "2026-10-01 to 2026-10-07".
 

@@ -187,6 +187,7 @@ def _metric_as_json(metric: Metric) -> dict[str, Any]:
         "range": None if spec.range is None else [float(end) for end in spec.range],
         "letters": spec.letters and _letters_as_json(spec.letters),
         "minimum_devices": metric.minimum_devices,
+        "renamed": dict(metric.renamed),
         "devices_to_detect_1_percent": None
         if is_mean
         else devices_to_detect(mechanism, DETECTED_SHARE),

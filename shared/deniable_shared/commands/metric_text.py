@@ -80,6 +80,8 @@ def _rows(metric: Metric) -> Iterator[tuple[str, str]]:
         )
     if spec.absent is not None:
         yield "absent", f"{spec.absent!r} is reported where nothing was recorded"
+    for earlier, now in metric.renamed:
+        yield "renamed", f"{earlier!r} of earlier versions is {now!r} in answers"
     if metric.retention_days is not None:
         yield "kept", f"for {metric.retention_days:,} days by the server, then deleted"
     yield "mechanism", f"{_shape(mechanism)}; reports of {byte_count(mechanism.report_bytes)}"

@@ -34,6 +34,7 @@ from deniable_shared.registry.finding_codes import METRIC_CODES, REGISTRY_CODES,
 from deniable_shared.registry.parsing import (
     normalized_categories,
     parse_attributes,
+    parse_renamed,
     parse_segments,
     parse_values,
 )
@@ -91,6 +92,8 @@ class Metric:
         minimum_devices: a string that is found is shown if at least so many devices surely have
             it; None unless strings are discovered.
         ignore: codes of findings of a review that are known and meant. They are part of no digest.
+        renamed: what values of earlier versions are called now, each earlier name with the new one.
+            Answers go by it, devices do not; it is part of no digest.
     """
 
     spec: Spec
@@ -101,6 +104,7 @@ class Metric:
     retention_days: int | None = None
     minimum_devices: int | None = None
     ignore: tuple[str, ...] = ()
+    renamed: tuple[tuple[str, str], ...] = ()
 
 
 @frozen
@@ -243,6 +247,7 @@ def _metric(
         # A device that reports once does not report absence.
         values, catch_all = parse_values(table, absent=None if every == "once" else absent)
         values, (catch_all, absent) = normalized_categories(values, catch_all, absent)
+    renamed = parse_renamed(table, kind, values)
     parted = parse_segments(table, kind, name, values, catch_all)
     ends = table.range("range") if kind in TYPES_WITH_RANGE else None
     bins = 0
@@ -291,5 +296,13 @@ def _metric(
         table.add_problem(field, error.constraint, error.value)
         return None
     return Metric(
-        spec, description or "", owners or (), expires, devices, retention, minimum_devices, ignore
+        spec,
+        description or "",
+        owners or (),
+        expires,
+        devices,
+        retention,
+        minimum_devices,
+        ignore,
+        renamed,
     )

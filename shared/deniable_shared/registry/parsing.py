@@ -62,6 +62,39 @@ def parse_values(
     return values or (), catch_all or None
 
 
+def parse_renamed(
+    table: TableReader, kind: str | None, values: Sequence[str]
+) -> tuple[tuple[str, str], ...]:
+    """The earlier names of a category's values, from its table in a registry file.
+
+    Answers tell reports of an earlier version by the new names. Devices do not use them.
+
+    Args:
+        table: its field ``renamed`` is a table such as ``{ system = "auto" }``.
+        kind: the metric's type.
+        values: of this version, in NFC, without segments.
+
+    Returns:
+        Each earlier name with the one that the value has now, both in NFC.
+    """
+    if kind != "category":
+        return ()
+    names = table.optional_table("renamed")
+    found: dict[str, str] = {}
+    for earlier, now in () if names is None else names.names():
+        old, new = map(hashing.normalize, (earlier, now))
+        if old in values:
+            constraint = "left out: a value that is in values has its own name"
+            table.add_problem(f"renamed.{earlier}", constraint, now)
+        elif new not in values:
+            table.add_problem(f"renamed.{earlier}", "one of values", now)
+        elif old in found:
+            table.add_problem(f"renamed.{earlier}", "given once in Unicode's form NFC", now)
+        else:
+            found[old] = new
+    return tuple(found.items())
+
+
 def parse_attributes(table: TableReader) -> tuple[Attribute, ...] | None:
     """The attributes of a metric, from its table in a registry file.
 

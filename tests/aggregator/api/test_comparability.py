@@ -28,7 +28,7 @@ CHANGE = f"{PATH}/change"
 
 
 class Devices:
-    """Sends what devices with these values report."""
+    """Sends what devices with these values report; with segments, values are pairs."""
 
     def __init__(self, service):
         self.service = service
@@ -45,7 +45,8 @@ class Devices:
             self.report_of[fields] = randomizer_for(spec, Randomness(self.drawn.randbytes)).report
         report = self.report_of[fields]
         for offset in offsets:
-            payload = b"".join(report(spec.encode(value), b"") for value in values)
+            recorded = (each if isinstance(each, tuple) else (each,) for each in values)
+            payload = b"".join(report(spec.encode(*each), b"") for each in recorded)
             part = wire.Part(spec.digest, TODAY + offset, payload)
             upload = wire.encode(wire.Upload(secrets.token_bytes(wire.ID_BYTES), (part,)))
             assert self.service.send(upload, key=self.key).status_code == 204

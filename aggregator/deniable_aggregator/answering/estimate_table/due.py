@@ -143,6 +143,7 @@ class _Metric:
             application,
             name,
             sorted((each.spec.digest, each.registration.registered) for each in entries),
+            sorted(each.spec.values for each in entries),
         )
         firsts = [(version.first, digest) for digest, version in self._versions]
         self._firsts = [(day, digest) for day, digest in firsts if day is not None]

@@ -510,7 +510,8 @@ def _renamed_notices(metric: str, swapped: Mapping[str, KnownIn]) -> tuple[Notic
             "values_renamed",
             "warning",
             f"Since {metric} lists {new}, it does not list {old}: whether a value has another name "
-            "is not known, so these are not compared. Ask for their shares in each period",
+            "is not known, so these are not compared. Ask for their shares in each period; if one "
+            "was renamed, say so by renamed in the registry",
         ),
     )
 

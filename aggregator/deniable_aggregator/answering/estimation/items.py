@@ -303,13 +303,11 @@ class SliceEstimator:
             column[:, self._impossible] = 0.0
         return placed
 
-    def in_answer_order(
-        self, own: NDArray[np.float64], items: Sequence[str], impossible: float
-    ) -> NDArray[np.float64]:
+    def in_answer_order(self, own: NDArray[np.float64], impossible: float) -> NDArray[np.float64]:
         """Numbers of the items of the answer, from those of the version's own items.
 
         Args:
-            own: float64, (own items,).
+            own: float64, (own items,), in the version's order.
             impossible: the number of an item that no report of the version can be about.
 
         Returns:
@@ -318,7 +316,7 @@ class SliceEstimator:
         column = np.full(len(self.items), np.nan)
         if not self._merged:
             column[self._impossible] = impossible
-            number = {item: place for place, item in enumerate(items)}
+            number = {item: place for place, item in enumerate(self._spec.items)}
             is_known = [item in number for item in self._own]
             column[self._places[is_known]] = own[[number[i] for i in self._own if i in number]]
         return column

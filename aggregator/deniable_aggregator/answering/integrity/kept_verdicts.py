@@ -153,16 +153,14 @@ class UnevenKey(Struct, frozen=True):
 
 
 class KeptMedians(Struct, frozen=True):
-    """Medians of slices for the values of a version; NaN where there is none.
+    """Medians of slices for the version's own values, in their order; NaN where there is none.
 
     Attributes:
-        items: the version's own values.
         slices: how many slices have an estimate of each.
         median_error: its standard error.
         share: the plain estimate from all reports.
     """
 
-    items: list[str]
     slices: list[int]
     median: list[float]
     median_error: list[float]
@@ -171,11 +169,10 @@ class KeptMedians(Struct, frozen=True):
     reports: int
 
     @classmethod
-    def from_version(cls, items: Sequence[str], version: VersionMedians) -> KeptMedians:
+    def from_version(cls, version: VersionMedians) -> KeptMedians:
         """Medians in a form to be stored."""
         medians = version.medians
         return cls(
-            list(items),
             medians.slices.tolist(),
             medians.share.tolist(),
             medians.standard_error.tolist(),
@@ -192,7 +189,7 @@ class KeptMedians(Struct, frozen=True):
         """
 
         def seen(column: Sequence[float], impossible: float = 0.0) -> NDArray[np.float64]:
-            return estimator.in_answer_order(np.array(column, np.float64), self.items, impossible)
+            return estimator.in_answer_order(np.array(column, np.float64), impossible)
 
         slices = seen(self.slices, max(self.slices, default=0))
         medians = Medians(
@@ -249,5 +246,5 @@ class KeptVerdicts(Struct, frozen=True):
         estimator = own_estimator(table)
         medians = None
         if estimator is not None:
-            medians = KeptMedians.from_version(estimator.items, version_medians(table, estimator))
+            medians = KeptMedians.from_version(version_medians(table, estimator))
         return cls(days, uneven, medians)

@@ -25,7 +25,7 @@ from deniable_aggregator.doors.cli.store_option import (
 )
 from deniable_aggregator.doors.cli.value_completion import complete_metric
 from deniable_aggregator.keeping.audit import COMMAND_LINE
-from deniable_aggregator.telling.wording import counted, key_in_words
+from deniable_aggregator.telling.wording import counted, key_in_words, renamed_in_words
 from deniable_shared.characters import visible
 from deniable_shared.commands.text import labelled_lines, report_limit
 
@@ -100,6 +100,8 @@ def _about(answer: MetricDetails) -> Iterator[tuple[str, str]]:
         yield "owners", ", ".join(map(visible, answer.owners))
     if answer.expires is not None:
         yield "recorded", f"until {answer.expires}"
+    if answer.renamed:
+        yield "renamed", renamed_in_words(answer.renamed)
     if answer.retention_days is not None:
         yield "kept", f"for {answer.retention_days:,} days"
     if answer.candidates:

@@ -18,6 +18,7 @@ from deniable_aggregator.answers.registry_history import (
     removed_entry,
 )
 from deniable_aggregator.keeping.audit import COMMAND_LINE, AuditAction, AuditRecord
+from deniable_aggregator.keeping.renaming import require_told_apart
 from deniable_aggregator.keeping.store.declared import (
     append_history,
     applications_with_history,
@@ -36,8 +37,9 @@ if TYPE_CHECKING:
     from deniable_shared.registry import Metric
 
 
-LIMITS: Final = ("expires", "retention_days", "minimum_devices")
-"""What a registry says of a metric beside its spec, and that limits what is done with reports."""
+LIMITS: Final = ("expires", "retention_days", "minimum_devices", "renamed")
+"""What a registry says of a metric beside its spec, and that limits what is done with reports, or
+says how answers tell its values."""
 
 MAX_VERSIONS: Final = 10_000
 """Of all metrics of one application. Every server holds them in memory, and lists show them all."""
@@ -55,6 +57,7 @@ class Registration:
         retention_days: its tallies are deleted after so many days; None for those of the server.
         minimum_devices: a string that is found is shown if at least so many devices surely have
             it; None unless strings are discovered.
+        renamed: the earlier names of values, each with the one that it has now.
         registered: the day on which it was first registered, in days since 1970-01-01.
     """
 
@@ -64,6 +67,7 @@ class Registration:
     expires: date | None
     retention_days: int | None
     minimum_devices: int | None
+    renamed: Mapping[str, str]
     registered: int
 
 
@@ -116,14 +120,15 @@ class Metrics:
             The specs that are new.
 
         Raises:
-            RegistryError: if an application would have more than `MAX_VERSIONS`; nothing is
-                registered then.
+            RegistryError: if an application would have more than `MAX_VERSIONS`, or answers would
+                tell two values of a version by one name; nothing is registered then.
         """
         new: list[Spec] = []
         rows: list[dict[str, Any]] = []
         changes: list[dict[str, Any]] = []
         touched: list[dict[str, Any]] = []
         acts: list[tuple[str, HistoryEntry]] = []
+        renamed: dict[tuple[str, str], str] = {}
         retention: dict[tuple[str, str], int | None] = {}
         minimum: dict[tuple[str, str], int | None] = {}
         with self._database.write() as connection:
@@ -138,11 +143,13 @@ class Metrics:
                     "expires": None if metric.expires is None else metric.expires.isoformat(),
                     "retention_days": metric.retention_days,
                     "minimum_devices": metric.minimum_devices,
+                    "renamed": json.dumps(dict(metric.renamed)),
                 }
                 if known_versions.get(spec.digest) == about:
                     continue
                 retention[spec.application, spec.name] = metric.retention_days
                 minimum[spec.application, spec.name] = metric.minimum_devices
+                renamed[spec.application, spec.name] = str(about["renamed"])
                 touched.append(
                     {
                         "application": spec.application,
@@ -150,6 +157,7 @@ class Metrics:
                         "digest": spec.digest.hex(),
                         "new": spec.digest not in known_versions,
                         "retention_days": metric.retention_days,
+                        "renamed": dict(metric.renamed),
                     }
                 )
                 if spec.digest in known_versions:
@@ -172,6 +180,8 @@ class Metrics:
             # A version whose strings are not discovered says nothing of the others.
             limits = {metric: least for metric, least in minimum.items() if least is not None}
             _share_among_versions(connection, metrics.c.minimum_devices, limits)
+            _share_among_versions(connection, metrics.c.renamed, renamed)
+            _require_told_apart(connection, renamed)
             append_history(connection, acts)
             if touched:
                 record = AuditRecord(
@@ -292,6 +302,32 @@ def _require_room(connection: Connection, new: Iterable[Spec]) -> None:
             )
 
 
+def _require_told_apart(connection: Connection, renamed: Mapping[tuple[str, str], str]) -> None:
+    """Refuses new names by which two values of a registered version would be one.
+
+    Args:
+        renamed: by application and name, as JSON.
+
+    Raises:
+        RegistryError: naming the version and its values.
+    """
+    for (application, name), text in renamed.items():
+        names = json.loads(text)
+        if not names:
+            continue
+        of_metric = metrics.c.application == application, metrics.c.name == name
+        texts = connection.execute(select(metrics.c.spec).where(*of_metric)).scalars()
+        require_told_apart(filter(None, map(_readable, texts)), names)
+
+
+def _readable(text: str) -> Spec | None:
+    """A version; None of one that a later version of this server registered, or that is damaged."""
+    try:
+        return Spec.from_canonical_text(text)
+    except (ValueError, TypeError):
+        return None
+
+
 def _known_metrics(connection: Connection) -> dict[bytes, dict[str, Any]]:
     """The descriptive columns of each metric, by digest."""
     about = (
@@ -300,6 +336,7 @@ def _known_metrics(connection: Connection) -> dict[bytes, dict[str, Any]]:
         metrics.c.expires,
         metrics.c.retention_days,
         metrics.c.minimum_devices,
+        metrics.c.renamed,
     )
     rows = connection.execute(select(metrics.c.digest, *about)).mappings()
     return {row["digest"]: {column.name: row[column.name] for column in about} for row in rows}
@@ -312,7 +349,7 @@ def _last_number(connection: Connection) -> int:
 
 
 def _share_among_versions(
-    connection: Connection, column: Column[Any], values: Mapping[tuple[str, str], int | None]
+    connection: Connection, column: Column[Any], values: Mapping[tuple[str, str], int | str | None]
 ) -> None:
     """Gives all versions of metrics what was said of the one that was registered.
 
@@ -339,6 +376,7 @@ def _registration(row: Row[Any], spec: Spec | None) -> Registration | None:
             expires=None if row.expires is None else date.fromisoformat(row.expires),
             retention_days=row.retention_days,
             minimum_devices=row.minimum_devices,
+            renamed=json.loads(row.renamed),
             registered=row.registered,
         )
     except (ValueError, TypeError):

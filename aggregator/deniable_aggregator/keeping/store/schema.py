@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.sql.ddl import ExecutableDDLElement
 
-REVISION: Final = "0002"
+REVISION: Final = "0003"
 """The newest revision in ``migrations/versions``; a store at another one is refused."""
 
 # Only a column declared INTEGER is SQLite's own row key; BIGINT would get a second index.
@@ -66,6 +66,8 @@ metrics: Final = Table(
     Column("minimum_devices", Integer),  # a found string is shown if so many have it
     Column("epsilon", Float, nullable=False),
     Column("registered", Integer, nullable=False),
+    # JSON object: the earlier names of values, each with the one that it has now.
+    Column("renamed", Text, nullable=False, server_default="{}"),
 )
 
 # The chain of registered versions, see `registry_history`; entries are never changed or deleted.

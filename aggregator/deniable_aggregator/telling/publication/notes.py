@@ -39,6 +39,7 @@ SAID: Final[Mapping[NoticeCode, str]] = {
     "the same, as they cannot be taken out of the sums of earlier days.",
     "large_upload": "More than a tenth of these reports came in one upload: whoever sent it can "
     "have made them up.",
+    "new_names": MESSAGE,
     "other_version_left_out": FACT,
     "pending_reports": MESSAGE,
     "reports_left_out": MESSAGE,
