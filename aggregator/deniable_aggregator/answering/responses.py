@@ -202,6 +202,7 @@ def validity_of(
             if key.application == asked.application
         ],
         sorted(store.tallies.first_days(digests, asked.without).items()),
+        [past[:-1] for past in store.key_pasts.read(digests)],
         store.rolled.stamp(digests),
         [each for each in store.inbox.backlog(digests) if each.is_left_out],
         # Only series say what happened when.

@@ -11,7 +11,7 @@ from deniable_aggregator.answering.integrity import report
 from deniable_aggregator.answering.integrity.contrasts import KeyComparison, KeyContrast
 from deniable_aggregator.answering.integrity.examiner import Examination, Examiner
 from deniable_aggregator.answering.integrity.kept_verdicts import KeptVerdicts, kept_of
-from deniable_aggregator.answering.integrity.past_of_keys import pasts_of
+from deniable_aggregator.answering.integrity.past_of_keys import KnownPast, pasts_of
 from deniable_aggregator.answering.integrity.volumes import Volumes, volumes_of
 from deniable_aggregator.answering.metrics import newest_first, newest_registration
 from deniable_aggregator.answering.requests import ProblemError
@@ -260,8 +260,13 @@ class Reviewer:
         kept = kept_of(reported)
         days = reported.of_days
         examination = self._examiner.examine(days, most_cells=most_cells, kept=kept)
+        # Of the whole metric: what was acknowledged of one version may hold for another.
+        entries = {entry.spec.digest: entry for entry in reported.entries}
+        stored = [
+            KnownPast(past, entries[past.digest]) for past in self._store.key_pasts.read(entries)
+        ]
         pasts = {
-            digest: pasts_of(self._store, self._tables, table)
+            digest: pasts_of(self._store, self._tables, table, stored)
             for digest, table in days.tables.items()
         }
         contrasts = self._comparison.compare(days, kept, pasts)

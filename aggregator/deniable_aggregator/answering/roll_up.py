@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from deniable_aggregator.answering.integrity.kept_verdicts import KeptVerdicts
+from deniable_aggregator.answering.integrity.past_of_keys import keep_pasts
 from deniable_aggregator.answering.rolled_slices import ChangedError, PeriodSummary, RolledSums
 from deniable_aggregator.answering.slice_cache import SliceTables
 from deniable_aggregator.answers.dates import calendar_period, day_of, epoch_of
@@ -113,7 +114,9 @@ def roll_up(store: Store, entry: CatalogEntry, period: Period) -> bool:
     parts = store.rolled.parts(digest, *period)
     if not parts:
         return True
-    table = SliceTables(store, most_bytes=0).table(entry, *period)
+    tables = SliceTables(store, most_bytes=0)
+    keep_pasts(store, tables, entry, period.since)
+    table = tables.table(entry, *period)
     old = {period.key: period for period in table.rolled}
     excluded = {key.id for key in store.keys.all() if key.excluded is not None}
     days = replace(table, rolled=())

@@ -246,6 +246,38 @@ class RotateKey(Struct, forbid_unknown_fields=True):
     expires: date | None = None
 
 
+class Acknowledge(Struct, forbid_unknown_fields=True):
+    """How a key differs from the others is known, and meant.
+
+    Attributes:
+        note: why, a line of at most 60 characters.
+        since: the first of the days on which it is seen, or null for all.
+        until: the last.
+    """
+
+    note: str
+    since: date | None = None
+    until: date | None = None
+
+
+class Acknowledged(Struct):
+    """A difference that was just acknowledged.
+
+    Attributes:
+        metric: of which the key brings reports.
+        key: its id.
+        since: the first of the days on which it was seen.
+        until: the last.
+        note: why.
+    """
+
+    metric: str
+    key: str
+    since: date
+    until: date
+    note: str
+
+
 class NoFields(Struct, forbid_unknown_fields=True):
     """A body that says nothing."""
 

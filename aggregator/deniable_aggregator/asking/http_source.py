@@ -6,7 +6,14 @@ import time
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import quote
 
-from deniable_aggregator.answers.administration import Annotate, Annotation, SavedListHead, SaveList
+from deniable_aggregator.answers.administration import (
+    Acknowledge,
+    Acknowledged,
+    Annotate,
+    Annotation,
+    SavedListHead,
+    SaveList,
+)
 from deniable_aggregator.answers.discoveries import Discovery, DiscoveryLists, DiscoveryQuery
 from deniable_aggregator.answers.fields import query_parameters
 from deniable_aggregator.answers.questions import ValueLists
@@ -172,6 +179,32 @@ class HttpSource:
         """
         self._connection.request("DELETE", _list_path(name))
 
+    def acknowledge(self, metric: str, key: str, sent: Acknowledge) -> Acknowledged:
+        """Acknowledges how a key differs from the others.
+
+        Args:
+            metric: of which it brings reports.
+            key: its id, the first letters of that, or its label.
+            sent: the days on which it is seen, and a note.
+
+        Raises:
+            AskingError: if the server cannot be reached, or refuses it.
+        """
+        answer = self._connection.request("PUT", _acknowledged_path(metric, key), json=sent)
+        return answer.decode(Acknowledged)
+
+    def withdraw(self, metric: str, key: str) -> None:
+        """Takes back what was acknowledged of a key.
+
+        Args:
+            metric: of which it brings reports.
+            key: its id, the first letters of that, or its label.
+
+        Raises:
+            AskingError: if the server cannot be reached, or nothing was acknowledged.
+        """
+        self._connection.request("DELETE", _acknowledged_path(metric, key))
+
     def annotate(self, day: date, text: str) -> Annotation:
         """Says what happened on a day, in place of what was said of it.
 
@@ -195,6 +228,10 @@ class HttpSource:
             AskingError: if the server cannot be reached, or nothing was said of the day.
         """
         self._connection.request("DELETE", f"/v1/annotations/{day}")
+
+
+def _acknowledged_path(metric: str, key: str) -> str:
+    return f"/v1/metrics/{quote(metric, safe='')}/acknowledged/{quote(key, safe='')}"
 
 
 def _list_path(name: str) -> str:

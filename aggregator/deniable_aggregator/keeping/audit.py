@@ -42,6 +42,8 @@ class AuditAction(enum.StrEnum):
     KEY_REVOKE = "key.revoke"
     KEY_EXCLUDE = "key.exclude"
     KEY_INCLUDE = "key.include"
+    KEY_ACKNOWLEDGE = "key.acknowledge"
+    KEY_WITHDRAW = "key.withdraw"
     METRICS_REGISTER = "metrics.register"
     METRICS_REMOVE = "metrics.remove"
     REMOTE_PUBLISH = "remote.publish"

@@ -194,6 +194,11 @@ COMMANDS: Final = {
         "operator",
         first=True,
     ),
+    "metrics acknowledge": Command(
+        "deniable_aggregator.doors.cli.acknowledge:acknowledge",
+        "Says that a key differs for a reason that is known.",
+        "operator",
+    ),
     "metrics register": Command(
         "deniable_aggregator.doors.cli.metrics:register",
         "Registers the metrics of a file, at a server or in a store.",

@@ -25,9 +25,9 @@ def payloads(shares, generator):
     return [decoded(each.tobytes()) for each in np.split(drawn, UPLOADS)]
 
 
-def fill(service, shares_of_beta):
-    generator = np.random.default_rng(12)
-    for epoch in range(FIRST, TODAY):
+def fill(service, shares_of_beta, first=FIRST, end=TODAY):
+    generator = np.random.default_rng(12 + first - FIRST)
+    for epoch in range(first, end):
         for key, shares in (("a", OTHERS), ("b", OTHERS), ("beta", shares_of_beta(epoch))):
             uploads = payloads(shares, generator)
             moved = [

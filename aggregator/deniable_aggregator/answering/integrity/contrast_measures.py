@@ -47,6 +47,7 @@ class Contrast(NamedTuple):
         flagged_from: from which difference on the key is flagged.
         past: how far they were apart in the key's past, own less others; None for a key that is
             judged by its contrast alone, as it has no past.
+        acknowledged: whether that is a difference that an administrator has acknowledged.
     """
 
     kind: ContrastKind
@@ -57,6 +58,7 @@ class Contrast(NamedTuple):
     least: float
     flagged_from: float = LEAST_CONTRAST
     past: float | None = None
+    acknowledged: bool = False
 
     @property
     def flagged(self) -> bool:
@@ -135,6 +137,15 @@ def _judge_distance(
     return Contrast(now.kind, None, None, None, difference, least, flagged_from, before)
 
 
+def compared_values(tally: Tally) -> Sequence[str | None]:
+    """The values of a version whose keys are compared; one None of a mean or of strings."""
+    if isinstance(tally, DBitFlipTally):
+        return [str(number + 1) for number in range(tally.cells // 2)]
+    if isinstance(tally, ShareTally) and not isinstance(tally, GroupedTally):
+        return tally.spec.items
+    return [None]
+
+
 def measure_apart(
     tally: Tally,
     own_counts: NDArray[np.float64],
@@ -158,13 +169,12 @@ def measure_apart(
     if isinstance(tally, NumberTally):
         return _of_means(tally, own, rest_counts)
     if isinstance(tally, DBitFlipTally):
-        bins = [str(number + 1) for number in range(tally.cells // 2)]
         estimates = [tally.shares(counts) for counts in (own, rest_counts)]
         sides = [
             _with_sampling(estimate.share, estimate.variance, tally.reports(side))
             for estimate, side in zip(estimates, (own, rest_counts), strict=True)
         ]
-        return _of_shares(bins, sides)
+        return _of_shares(compared_values(tally), sides)
     if isinstance(tally, GroupedTally):
         # A group has few reports: so that rounding is no noise, they are counted in parts.
         own, rest_counts = (
@@ -217,7 +227,7 @@ def _with_sampling(
     return _Side(share, variance + clipped * (1 - clipped) / reports)
 
 
-def _of_shares(items: Sequence[str], sides: Sequence[_Side]) -> Apart:
+def _of_shares(items: Sequence[str | None], sides: Sequence[_Side]) -> Apart:
     own, rest = sides
     variance = np.maximum(own.variance, rest.variance)
     return Apart("share", items, own.share, rest.share, own.share - rest.share, variance)

@@ -195,12 +195,20 @@ class _Beside:
         self._tally = table.entry.tally
         self._now: dict[str, SliceTable] = {}
         self._past: dict[str, Apart] = {}
+        self._acknowledged: set[str] = set()
         for past in pasts:
             later = table.between(past.until + 1, max(int(table.days[-1]), past.until + 1))
+            if past.acknowledged and not past.keys & later.reports_by_key.keys():
+                later = table  # asked about the days on which it was seen
             both = later.reports_by_key.keys() & past.table.reports_by_key.keys()
             keys = sorted(past.keys & both)
             self._now |= dict.fromkeys(keys, later)
-            self._past |= self._apart(past.table, keys)
+            found = _apart(past.table, keys)
+            self._past |= found
+            if past.acknowledged:
+                self._acknowledged |= found.keys()
+        # Whoever has no past is not compared with those who are known to differ.
+        self._usual = table.without(self._acknowledged)
 
     def contrasts(self, keys: Sequence[str], alpha: float) -> dict[str, Contrast]:
         """Those keys that have enough reports to be compared."""
@@ -210,30 +218,38 @@ class _Beside:
         apart: dict[str, Apart] = {}
         tables = {id(self._now[key]): self._now[key] for key in old}
         for name, table in tables.items():
-            apart |= self._apart(table, [key for key in old if id(self._now[key]) == name])
+            apart |= _apart(table, [key for key in old if id(self._now[key]) == name])
         new = [key for key in compared if key not in apart]
-        judged = {key: judge(apart[key], alpha, self._past[key]) for key in apart}
-        judged |= {key: judge(each, alpha) for key, each in self._apart(self._table, new).items()}
+        judged = {key: self._judge(key, apart[key], alpha) for key in apart}
+        judged |= {key: judge(each, alpha) for key, each in _apart(self._usual, new).items()}
         return {key: contrast for key in compared if (contrast := judged.get(key)) is not None}
 
-    def _apart(self, table: SliceTable, keys: Sequence[str]) -> dict[str, Apart]:
-        if not keys:
-            return {}
-        sums = compared_sums(table, keys)
-        found = {key: _measure(self._tally, sums, row) for row, key in enumerate(keys)}
-        return {key: apart for key, apart in found.items() if apart is not None}
+    def _judge(self, key: str, apart: Apart, alpha: float) -> Contrast | None:
+        contrast = judge(apart, alpha, self._past.get(key))
+        if contrast is None or key not in self._acknowledged:
+            return contrast
+        return contrast._replace(acknowledged=True)
 
     def uneven_days(self, key: str) -> tuple[int, ...]:
         """The days whose own reports show that a key is uneven."""
-        table, past = self._now.get(key, self._table), self._past.get(key)
+        table = self._now.get(key, self._usual)
         alpha = FAMILY_P / len(table.days)
         return tuple(
             epoch
             for epoch, sums in compared_days(table, key)
             if (apart := _measure(self._tally, sums, 0)) is not None
-            and (contrast := judge(apart, alpha, past)) is not None
+            and (contrast := self._judge(key, apart, alpha)) is not None
             and contrast.flagged
         )
+
+
+def _apart(table: SliceTable, keys: Sequence[str]) -> dict[str, Apart]:
+    """How far some keys are from all others of a table, of those that have enough reports."""
+    if not keys:
+        return {}
+    sums = compared_sums(table, keys)
+    found = {key: _measure(table.entry.tally, sums, row) for row, key in enumerate(keys)}
+    return {key: apart for key, apart in found.items() if apart is not None}
 
 
 def _measure(tally: Tally, sums: KeySums, row: int) -> Apart | None:

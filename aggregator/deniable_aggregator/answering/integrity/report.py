@@ -330,6 +330,8 @@ def of_mixed_keys(mixed: Mapping[str, int], keys: Mapping[str, StoredKey]) -> It
 
 def _since_when(key_contrast: KeyContrast) -> str:
     """Whether this is new; what is known of a key without a past."""
+    if key_contrast.contrast.acknowledged:
+        return ", unlike what was acknowledged"
     if key_contrast.contrast.past is not None:
         return ", unlike in its first weeks"
     return " (it has no past to compare with)"

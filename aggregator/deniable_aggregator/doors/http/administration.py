@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from flask import Response, request
 from msgspec import UNSET, Struct
 
+from deniable_aggregator.answering.acknowledging import acknowledge, withdraw
 from deniable_aggregator.answering.answers import no_such_list
-from deniable_aggregator.answering.reader import unknown_metric
+from deniable_aggregator.answering.reader import MetricReader, unknown_metric
 from deniable_aggregator.answering.requests import ProblemError, read_body
 from deniable_aggregator.answering.responses import MEDIA_TYPE, json_response
 from deniable_aggregator.answers.administration import (
     DEFAULT_OVERLAP_DAYS,
+    Acknowledge,
+    Acknowledged,
     Annotate,
     Annotation,
     CreatedKey,
@@ -74,6 +77,8 @@ def blueprint(parts: Parts) -> Operations:
     for described in (
         register_metrics,
         remove_metric,
+        acknowledge_key,
+        withdraw_key,
         list_keys,
         create_key,
         rotate_key,
@@ -135,6 +140,43 @@ def remove_metric(parts: Parts, key: Key, name: str) -> Response:
         raise unknown_metric(name, key.application, parts.catalogue.names(key.application))
     versions = [digest.hex() for digest in removal.digests]
     return json_response(RemovedMetric(key.application, name, versions, removal.reports))
+
+
+@operation(
+    "PUT",
+    "/v1/metrics/<name>/acknowledged/<key_name>",
+    Acknowledged,
+    scopes=ADMIN,
+    body=Body(Acknowledge),
+    problems=("unknown_metric", "no_reports"),
+)
+def acknowledge_key(parts: Parts, key: Key, name: str, key_name: str) -> Response:
+    """Acknowledges how a key differs from the others; a change of it is still warned of."""
+    sent = _read(Acknowledge)
+    reader = MetricReader(parts.store, parts.catalogue)
+    metric = reader.asked_metric(key.application, name)
+    try:
+        found = acknowledge(
+            parts.store, reader, metric, key_name, sent, today=parts.today, actor=key.id
+        )
+    except ParameterError as error:
+        raise _malformed(error) from None
+    return json_response(found)
+
+
+@operation(
+    "DELETE",
+    "/v1/metrics/<name>/acknowledged/<key_name>",
+    scopes=ADMIN,
+    status=204,
+    problems=("unknown_metric",),
+)
+def withdraw_key(parts: Parts, key: Key, name: str, key_name: str) -> Response:
+    """Takes back what was acknowledged of a key."""
+    reader = MetricReader(parts.store, parts.catalogue)
+    metric = reader.asked_metric(key.application, name)
+    withdraw(parts.store, reader, metric, key_name, today=parts.today, actor=key.id)
+    return Response(status=204)
 
 
 @operation("GET", "/v1/keys", Keys, scopes=ADMIN)

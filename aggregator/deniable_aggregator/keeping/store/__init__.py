@@ -37,6 +37,7 @@ from deniable_aggregator.keeping.store.discoveries import Discoveries, NewDiscov
 from deniable_aggregator.keeping.store.estimates import Estimates, PeriodName, PeriodRows
 from deniable_aggregator.keeping.store.expiry import Removal, StoreUsage, store_usage
 from deniable_aggregator.keeping.store.inbox import Backlog, Inbox, Outcome, Sender
+from deniable_aggregator.keeping.store.key_pasts import KeyPasts, StoredPast
 from deniable_aggregator.keeping.store.keys import (
     AuditLog,
     Keys,
@@ -100,6 +101,7 @@ class Store:
         set_aside: reports that could not be counted.
         tallies: counted reports.
         rolled: counted reports of days that became one.
+        key_pasts: how keys are known to differ from the others.
         metrics: the registered metrics.
         keys: who may write and read.
         sessions: who is signed in to pages.
@@ -127,6 +129,7 @@ class Store:
         self.set_aside = SetAsideRows(self._database)
         self.tallies = Tallies(self._database)
         self.rolled = RolledPeriods(self._database)
+        self.key_pasts = KeyPasts(self._database)
         self.metrics = Metrics(self._database)
         self.keys = Keys(self._database)
         self.sessions = Sessions(self._database)
@@ -211,6 +214,7 @@ __all__ = [
     "InUseError",
     "Inbox",
     "InboxRow",
+    "KeyPasts",
     "Keys",
     "Loaded",
     "Metrics",
@@ -245,6 +249,7 @@ __all__ = [
     "StoredDiscovery",
     "StoredKey",
     "StoredList",
+    "StoredPast",
     "StoredSession",
     "StoredSlice",
     "Tallies",

@@ -32,6 +32,7 @@ from deniable_aggregator.keeping.store.parts import (
 from deniable_aggregator.keeping.store.schema import (
     discoveries,
     inbox,
+    key_pasts,
     metadata,
     metrics,
     removed_metrics,
@@ -88,6 +89,8 @@ def delete_expired(
     )
     with database.write() as connection:
         connection.execute(delete(set_aside).where(_is_expired_row(first, today - longest)))
+        of_metric = select(first).where(metrics.c.number == key_pasts.c.metric).scalar_subquery()
+        connection.execute(delete(key_pasts).where(key_pasts.c.since < of_metric))
         delete_unkept_discoveries(connection, first)
         estimated = delete_unkept_estimates(connection, first, most)
         return _delete(connection, parts, periods) + estimated
@@ -212,6 +215,7 @@ def remove_metric(connection: Connection, application: str, name: str) -> Remova
     reports = connection.execute(counted.where(totals.c.metric.in_(numbers))).scalar_one()
     connection.execute(insert(removed_metrics), [row._asdict() for row in rows])
     connection.execute(delete(metrics).where(metrics.c.number.in_(numbers)))
+    connection.execute(delete(key_pasts).where(key_pasts.c.metric.in_(numbers)))
     for table in (inbox, set_aside):
         connection.execute(delete(table).where(table.c.digest.in_(digests)))
     of_metric = discoveries.c.application == application, discoveries.c.metric == name

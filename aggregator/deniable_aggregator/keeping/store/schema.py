@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.sql.ddl import ExecutableDDLElement
 
-REVISION: Final = "0003"
+REVISION: Final = "0004"
 """The newest revision in ``migrations/versions``; a store at another one is refused."""
 
 # Only a column declared INTEGER is SQLite's own row key; BIGINT would get a second index.
@@ -226,6 +226,20 @@ rolled_periods: Final = Table(
     Column("summary", LargeBinary, nullable=False),  # what is known by day; see `slices.rolled`
     Column("counters", LargeBinary, nullable=False),
     UniqueConstraint("metric", "since", "key", name="rolled_periods_of_metric"),
+)
+
+# How keys are known to differ from the others; see `key_pasts`.
+key_pasts: Final = Table(
+    "key_pasts",
+    metadata,
+    Column("metric", Integer, primary_key=True, autoincrement=False),  # its number
+    Column("key", Text, primary_key=True),  # the id of one that was acknowledged, or nothing
+    Column("since", Integer, primary_key=True, autoincrement=False),  # the first of its days
+    Column("acknowledged", Integer),  # on which day
+    Column("until", Integer, nullable=False),  # the last
+    Column("note", Text, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 # One row, once the store is archived: a random name that its files have.
