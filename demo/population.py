@@ -64,13 +64,15 @@ def deployment(today: date) -> Deployment:
         first_day=first,
         keys=KEYS,
         change=change,
-        forgery=Forgery(
-            metric=FORGED_METRIC,
-            value="Firefox",
-            kind="naive",
-            part=FORGED_PART,
-            days=range(change + 1, change + 1 + FORGED_DAYS),
-            key=PARTNER_KEY,
+        forgeries=(
+            Forgery(
+                metric=FORGED_METRIC,
+                value="Firefox",
+                kind="naive",
+                part=FORGED_PART,
+                days=range(change + 1, change + 1 + FORGED_DAYS),
+                key=PARTNER_KEY,
+            ),
         ),
     )
 

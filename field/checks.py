@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from field.asking import Reader
-from field.deployment import FORGED_METRIC, FORGER
+from field.deployment import FORGED_METRIC, FORGER, forged_days
 from field.findings import Check
 from field.reading import asked, numbers_of, periods, shares_of
 
@@ -119,7 +119,9 @@ def days_said() -> Reader:
         deployment, recorded = answer.truth.deployment, answer.truth.recorded
         asked_days = answer.question.days or (0, deployment.last)
         every_day = set(range(asked_days[0], asked_days[1] + 1))
-        forged = set(deployment.forged) if FORGER not in answer.question.without else set[int]()
+        forged = (
+            set(forged_days(deployment)) if FORGER not in answer.question.without else set[int]()
+        )
         due = {
             "missing": every_day - set(recorded.days(answer.metric, answer.selection)),
             "incomplete": every_day & {deployment.last},

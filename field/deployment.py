@@ -25,6 +25,13 @@ FORGED_METRIC: Final = "browser"
 FORGED_PART: Final = 0.15
 """Forged reports of a day, relative to the honest ones."""
 
+PATIENT_PART: Final = 0.03
+PATIENT_DAYS: Final = 20
+"""A patient forger draws reports as devices do, a few a day."""
+
+UPLOAD_PART: Final = 3.0
+"""One upload has as many times the honest reports of its day."""
+
 OFFLINE: Final = Late(part=1.0, days=2, key="direct", every=3)
 """The relay of one key sends the reports of every third day so much later."""
 
@@ -52,16 +59,41 @@ def deployment(days: int, seed: int) -> Deployment:
         last_volume=TODAY_VOLUME,
         outage=monday(days, 0.45) + 2,
         change=monday(days, 0.7),
-        forgery=Forgery(
-            metric=FORGED_METRIC,
-            value="Opera",
-            kind="naive",
-            part=FORGED_PART,
-            days=range(forged, forged + DAYS_PER_WEEK),
-            key=FORGER,
+        forgeries=(
+            Forgery(
+                metric=FORGED_METRIC,
+                value="Opera",
+                kind="naive",
+                part=FORGED_PART,
+                days=range(forged, forged + DAYS_PER_WEEK),
+                key=FORGER,
+            ),
+            Forgery(
+                metric="widget",
+                value=True,
+                kind="patient",
+                part=PATIENT_PART,
+                days=range(days - 1 - PATIENT_DAYS, days - 1),
+                key="direct",
+            ),
+            Forgery(
+                metric="badge",
+                value=True,
+                kind="upload",
+                part=UPLOAD_PART,
+                days=range(monday(days, 0.75) + 1, monday(days, 0.75) + 2),
+                key="store",
+            ),
         ),
         late=OFFLINE,
     )
+
+
+def forged_days(calendar: Deployment, metric: str = FORGED_METRIC) -> range:
+    """The days on which somebody forges reports of a metric."""
+    forgery = calendar.forgery_of(metric)
+    assert forgery is not None, "somebody forges it"
+    return forgery.days
 
 
 def monday(days: int, part: float) -> int:

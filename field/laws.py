@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from deniable_aggregator.simulating.population import Samples, numbered, zipf
+from deniable_aggregator.simulating.population import DAYS_PER_WEEK, Samples, numbered, zipf
 from field.deployment import appears
 
 if TYPE_CHECKING:
@@ -177,6 +177,55 @@ def features(at: Situation) -> Law:
     return law
 
 
+def scheme(at: Situation) -> Law:
+    """The same always; one value has another name since version 2."""
+    return {"light": 0.45, "dark": 0.30, "system" if at.version == 1 else "auto": 0.25}
+
+
+def focus(at: Situation) -> Law:
+    """Less at weekends, and the same every week."""
+    return {True: 0.40 - 0.10 * at.weekend, False: 0.60 + 0.10 * at.weekend}
+
+
+def layout(at: Situation) -> Law:
+    """Testers have another one, always."""
+    wide = 0.75 if at.key == "beta" else 0.30
+    return {True: wide, False: 1 - wide}
+
+
+def widget(_: Situation) -> Law:
+    """The same always."""
+    return {True: 0.20, False: 0.80}
+
+
+def zoom(at: Situation) -> Law:
+    """With one key a point more every week."""
+    larger = 0.30 + 0.01 * at.day / DAYS_PER_WEEK * (at.key == "direct")
+    return {True: larger, False: 1 - larger}
+
+
+def badge(_: Situation) -> Law:
+    """The same always."""
+    return {True: 0.10, False: 0.90}
+
+
+def banner(_: Situation) -> Law:
+    """An experiment without an effect."""
+    return _arms(0.30, 0.30)
+
+
+def checkout(_: Situation) -> Law:
+    """An experiment with an effect of two points."""
+    return _arms(0.30, 0.32)
+
+
+def _arms(first: float, second: float) -> Law:
+    law: Law = {}
+    for arm, part in (("a", first), ("b", second)):
+        law |= {(True, arm): part / 2, (False, arm): (1 - part) / 2}
+    return law
+
+
 def few_flags(at: Situation) -> Law:
     """As `features`, of few devices."""
     return features(at)
@@ -216,6 +265,11 @@ def typing(at: Situation, generator: Generator, size: int) -> NDArray[np.float64
     return np.where(generator.random(size) < 0.5, few, 60 - few)
 
 
+def memory(_: Situation, generator: Generator, size: int) -> NDArray[np.float64]:
+    """Lognormal: a tenth is beyond the range of version 1."""
+    return np.minimum(generator.lognormal(np.log(26), 0.5, size), 99.0)
+
+
 def documents(_: Situation, generator: Generator, size: int) -> NDArray[np.float64]:
     """Gamma."""
     return np.minimum(generator.gamma(2, 3, size), 49.0)
@@ -231,7 +285,7 @@ LAWS: Final = {
     for law in (
         dark_mode, sync, browser, theme, crash, language, mode, country, keyboard, carrier,
         time_zone, emoji, font, plugin, template, printer, site, search_term, settings, features,
-        few_flags, few_values,
+        scheme, focus, layout, widget, zoom, badge, banner, checkout, few_flags, few_values,
     )
 }  # fmt: skip
 """The values of each metric that is no number."""
@@ -239,7 +293,7 @@ LAWS: Final = {
 SAMPLERS: Final[dict[str, Samples]] = {
     sampler.__name__: sampler
     for sampler in (
-        startup_seconds, battery, latency, pages, typing, documents, few_numbers,
+        startup_seconds, battery, latency, pages, typing, memory, documents, few_numbers,
     )
 }  # fmt: skip
 """The numbers of each other metric."""

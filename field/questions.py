@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.simulating.population import DAYS_PER_WEEK, numbered
 from field.asking import Question
 from field.checks import days_said, placed, quiet, reports, sums, warned
-from field.deployment import FORGER, change_of, outage_of
+from field.comparisons import comparisons
+from field.deployment import FORGER, change_of, forged_days, outage_of
 from field.laws import LATE_EMOJI, LATE_TERM, RARELY_SEARCHED, SEARCHED
 from field.printed import (
     printed_changes,
@@ -85,6 +86,7 @@ def questions(deployment: Deployment) -> Iterator[Question]:
     yield from command_line(deployment)
     yield from publications(deployment)
     yield from wholes(deployment)
+    yield from comparisons(deployment, weeks(deployment))
     yield from tables(deployment)
 
 
@@ -172,14 +174,19 @@ def versions(deployment: Deployment) -> Iterator[Question]:
     for metric in ("theme", "browser", "dark_mode"):
         yield Question(
             "each version by itself", metric, "estimate",
+<<<<<<< HEAD
             [each_version(shares("each version by itself"))], {"split": "version"},
             days=(0, deployment.forged.start - 1),
+=======
+            [each_version(shares("each version by itself"))], {"per_version": "true"},
+            days=(0, forged_days(deployment).start - 1),
+>>>>>>> 8c5a1d02 (The field trial has rhythms, experiments, renamed values, wider ranges and more forgers)
         )  # fmt: skip
         first = deployment.registry(1).metrics[metric].spec.digest.hex()
         yield Question(
             "of the first version", metric, "series",
             [shares("one version"), reports()], {"by": "week", "version": first[:12]},
-            days=(0, deployment.forged.start - 1), versions=(1,),
+            days=(0, forged_days(deployment).start - 1), versions=(1,),
         )  # fmt: skip
     yield Question(
         "over both types", "documents", "estimate",
@@ -432,7 +439,7 @@ def health(deployment: Deployment) -> Iterator[Question]:
     """What an answer must say about the days and reports behind it."""
     around = outage_of(deployment) - 2, outage_of(deployment) + 4
     last_week = deployment.last - 6, deployment.last
-    forged = deployment.forged.start, deployment.forged.stop - 1
+    forged = forged_days(deployment).start, forged_days(deployment).stop - 1
     for form, parameters in (("estimate", {}), ("series", BY_DAY)):
         yield Question(
             f"days with an outage, {form}", "theme", form, [days_said()], parameters, days=around,
@@ -487,7 +494,7 @@ def command_line(deployment: Deployment) -> Iterator[Question]:
     yield Question(
         "as a table, before forged reports", "browser", "estimate",
         [printed_shares("printed shares")],
-        days=(0, deployment.forged.start - 1), command=(),
+        days=(0, forged_days(deployment).start - 1), command=(),
     )  # fmt: skip
     yield Question(
         "as a table by week", "theme", "series", [printed_series("printed series")],
@@ -504,7 +511,7 @@ def command_line(deployment: Deployment) -> Iterator[Question]:
             before=(0, change_of(deployment) - 1), days=(change_of(deployment), days[1]),
             command=(),
         )  # fmt: skip
-    forged = deployment.forged.start, deployment.forged.stop - 1
+    forged = forged_days(deployment).start, forged_days(deployment).stop - 1
     for form, parameters in (("estimate", {}), ("series", {"by": "week"})):
         yield Question(
             f"as a table, with forged reports, {form}", "browser", form, [warned(FORGER)],

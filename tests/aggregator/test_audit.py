@@ -204,6 +204,7 @@ def test_registering_is_recorded_as_far_as_it_changes_something(service):
             "digest": SPECS["theme"].digest.hex(),
             "new": False,
             "retention_days": None,
+            "renamed": {},
         }
     ]
     assert {each.description for each in service.store.metrics.all().readable} >= {"The colours"}

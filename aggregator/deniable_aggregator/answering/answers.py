@@ -40,8 +40,8 @@ from deniable_aggregator.answering.metrics import list_metrics, metric_details
 from deniable_aggregator.answering.overview import all_metrics_health
 from deniable_aggregator.answering.requests import ProblemError, estimate_refused
 from deniable_aggregator.answering.review import (
-    SIMULATED,
     HEALTH_CELLS,
+    SIMULATED,
     Review,
     pending_notices,
 )

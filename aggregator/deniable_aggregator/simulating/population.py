@@ -101,7 +101,7 @@ class Deployment:
         last_volume: reports of the last day, relative to a whole one.
         outage: a day on which the server is away and all reports are lost.
         change: a day from which devices hold something else than before.
-        forgery: forged reports.
+        forgeries: forged reports, of different metrics.
         late: reports that arrive later.
 
     Raises:
@@ -119,7 +119,7 @@ class Deployment:
     last_volume: float = 1.0
     outage: int | None = None
     change: int | None = None
-    forgery: Forgery | None = None
+    forgeries: tuple[Forgery, ...] = ()
     late: Late | None = None
 
     def __post_init__(self) -> None:
@@ -152,10 +152,9 @@ class Deployment:
         """The last day."""
         return self.days - 1
 
-    @property
-    def forged(self) -> range:
-        """The days on which somebody sends forged reports."""
-        return range(0) if self.forgery is None else self.forgery.days
+    def forgery_of(self, metric: str) -> Forgery | None:
+        """What is forged of a metric, if anything is."""
+        return next((each for each in self.forgeries if each.metric == metric), None)
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:

@@ -147,16 +147,18 @@ def reports(spec: Spec, batch: Batch, randomness: Randomness) -> list[bytes]:
     return made + [report(spec.encode(held), next(secrets)) for held in batch.numbers.tolist()]
 
 
-def forged(deployment: Deployment, day: int, honest: int) -> tuple[Batch, list[Upload]] | None:
+def forged(
+    deployment: Deployment, forgery: Forgery, day: int, honest: int
+) -> tuple[Batch, list[Upload]] | None:
     """What a forger sends on a day, and how much it is; None if nothing.
 
     Args:
         deployment: the calendar.
+        forgery: one of its forgeries.
         day: on which it is sent.
         honest: how many reports the metric has on that day.
     """
-    forgery = deployment.forgery
-    if forgery is None or day not in forgery.days:
+    if day not in forgery.days:
         return None
     version = max(v for v in deployment.versions if deployment.releases[v - 1] <= day)
     spec = deployment.registry(version).metrics[forgery.metric].spec
@@ -277,10 +279,9 @@ def let_pass(
             if due == day:
                 destination.send(upload)
         later = [(due, upload) for due, upload in later if due > day]
-        forgery = deployment.forgery
-        if forgery is not None:
+        for forgery in deployment.forgeries:
             honest = sum(batch.reports for batch in days[day] if batch.metric == forgery.metric)
-            sent = forged(deployment, day, honest)
+            sent = forged(deployment, forgery, day, honest)
             if sent is not None:
                 batch, bodies = sent
                 for body in bodies:

@@ -120,7 +120,7 @@ def prepared(scenario: Scenario) -> Prepared:
         deployment,
         outage=_day(deployment, "outage", scenario.outage),
         change=_change(deployment, scenario),
-        forgery=_forgery(deployment, scenario),
+        forgeries=_forgeries(deployment, scenario),
     )
     # What an outage loses was sent all the same.
     whole = sum(map(replace(deployment, outage=None).volume, range(scenario.days)))
@@ -174,14 +174,14 @@ def _change(deployment: Deployment, scenario: Scenario) -> int | None:
     return day or None
 
 
-def _forgery(deployment: Deployment, scenario: Scenario) -> Forgery | None:
+def _forgeries(deployment: Deployment, scenario: Scenario) -> tuple[Forgery, ...]:
     """What is forged, and when.
 
     Raises:
         ParameterError: if there is no such metric, or no device could report the value.
     """
     if scenario.forged is None:
-        return None
+        return ()
     name, _, text = scenario.forged.partition("=")
     if name not in deployment.metrics:
         meant = did_you_mean(name, deployment.metrics)
@@ -201,7 +201,7 @@ def _forgery(deployment: Deployment, scenario: Scenario) -> Forgery | None:
         days, part = range(deployment.days), scenario.forged_part
     else:
         days, part = range(half, half + 1), scenario.forged_part * deployment.days
-    return Forgery(name, value, scenario.forger, part, days, key)
+    return (Forgery(name, value, scenario.forger, part, days, key),)
 
 
 def _value(spec: Spec, text: str, forged: str) -> Value | float:

@@ -70,11 +70,11 @@ class Simulated:
             lines.append(f"All reports of {date(deployment.outage)} are lost.")
         if deployment.late is not None:
             lines.append(f"{scenario.late:.0%} of the reports come {LATE_DAYS} days late.")
-        if deployment.forgery is not None:
-            count = self.truth.recorded.forged(deployment.forgery.metric)
+        for forgery in deployment.forgeries:
+            count = self.truth.recorded.forged(forgery.metric)
             lines.append(
                 f"{count:,} reports of {scenario.forged} are forged, {_MANNERS[scenario.forger]}, "
-                f"with the write key {deployment.forgery.key}."
+                f"with the write key {forgery.key}."
             )
         return lines
 

@@ -171,8 +171,8 @@ class _Asking:
         self._source, self._deployment, self._truth = source, deployment, truth
         self._metric, self._name = metric, metric.spec.name
         self._lists = ValueLists()
-        forgery = deployment.forgery
-        self._forged_key = forgery.key if forgery and forgery.metric == self._name else None
+        forgery = deployment.forgery_of(self._name)
+        self._forged_key = None if forgery is None else forgery.key
 
     def shown(self, prior: Prior) -> Shown:
         """What there is to show; why there is nothing, if there is nothing."""

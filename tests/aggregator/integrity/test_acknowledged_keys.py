@@ -145,4 +145,3 @@ def test_what_is_kept_of_first_weeks_is_small_and_goes_with_the_days(service):
     assert len(kept[0].body) < 500  # four sums of three values for each of three keys
     service.store.tallies.delete_expired(TODAY, keep=30, open_days=2, most=10_000)
     assert service.store.key_pasts.read(themes(service)) == []
-

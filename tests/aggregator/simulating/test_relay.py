@@ -116,9 +116,9 @@ def test_no_honest_upload_has_much_of_a_day():
 )
 def test_forgers_send_what_they_say(kind, uploads, different):
     forgery = Forgery("theme", "dark", kind, 0.5, range(2, 4), "partner")
-    of = deployment(forgery=forgery)
-    assert relay.forged(of, 1, 100) is None
-    batch, sent = relay.forged(of, 2, 100)
+    of = deployment(forgeries=(forgery,))
+    assert relay.forged(of, forgery, 1, 100) is None
+    batch, sent = relay.forged(of, forgery, 2, 100)
     assert batch.reports == 50
     assert len(sent) == uploads
     body = payloads(sent)["partner", 0]
