@@ -384,6 +384,8 @@ class Client:
             return "do_not_track: the environment variable DO_NOT_TRACK is set, so nothing is sent"
         if not self.consent:
             return "no_consent: nothing is sent before the user agrees and client.consent is True"
+        if self._recorder.clock_is_doubted():
+            return self._events.last_error
         return None
 
     def _now_or_in_background(self, action: Callable[[], int | None]) -> int | None:

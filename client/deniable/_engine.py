@@ -55,15 +55,23 @@ class Engine:
     ) -> None:
         # Imported here: with what they need, they would take twice as long to import as the rest.
         with _import_lock.hold():
+            from deniable._clock import device_clock
             from deniable._consent_memory import ConsentMemory
             from deniable._recording.recorder import Recorder
             from deniable._remote.configuration import RemoteSettings
             from deniable._upload.open_problems import OpenProblems
             from deniable._upload.uploader import Uploader
 
-        registry, transport, delay_seconds, background, clock, remember_consent, development = (
-            settings
-        )
+        (
+            registry,
+            transport,
+            delay_seconds,
+            background,
+            given_clock,
+            remember_consent,
+            development,
+        ) = settings
+        clock = device_clock(given_clock)
         self.settings = settings
         self.place = place
         self.clients: weakref.WeakSet[object] = weakref.WeakSet()
@@ -101,6 +109,7 @@ class Engine:
             clock,
             history,
             self.recorder.prepare,
+            self.recorder.clock_is_doubted,
             self.consent.still_given,
             delay_seconds=delay_seconds,
             longest_wait_seconds=self.recorder.longest_wait_seconds,

@@ -95,12 +95,20 @@ class EventLog:
         if due:
             self._log(_ERROR if mistake else _WARNING, kind, message)
 
-    def solved(self, kinds: Collection[str], last_error: str | None) -> None:
-        """Notes that uploads work again, and logs it if the problem was logged.
+    def solved(
+        self,
+        kinds: Collection[str],
+        last_error: str | None,
+        word: str = "accepted",
+        message: str = "the server takes reports again",
+    ) -> None:
+        """Notes that problems are over, and logs it if they were logged.
 
         Args:
             kinds: of the problems that are over.
             last_error: the latest one that is not, if any.
+            word: the constant word of the log's line.
+            message: see `problem`.
         """
         if self.last_error is not None and self.last_error.partition(":")[0] in kinds:
             self.last_error = last_error
@@ -109,7 +117,7 @@ class EventLog:
             self._announced -= announced
         if announced:
             over = ", ".join(sorted(announced))
-            self._log(_WARNING, "accepted", f"the server takes reports again (over: {over})")
+            self._log(_WARNING, word, f"{message} (over: {over})")
 
     def warn(self, kind: str, message: str) -> None:
         """Logs a warning; see `problem` for what it may hold."""

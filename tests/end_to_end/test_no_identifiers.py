@@ -107,7 +107,7 @@ def talk(sender, tokens):
     assert sender.send(b"\xc1nonsense", token) == 400
     assert sender.upload(token, b"\x09") == 422
     assert sender.upload(token, epoch=0) == 410
-    assert sender.upload(token, epoch=epoch_at(time.time()) + 9) == 409
+    assert sender.upload(token, epoch=epoch_at(time.time()) + 9) == 425
     assert sender.upload(token, digest=bytes(32)) == 409
     assert sender.upload(UNKNOWN_TOKEN) == 401
     assert sender.upload("x" * 300) == 401

@@ -42,9 +42,13 @@ REFUSALS: Final = {
     ),
     "expired_key": Refusal("a key has ended", "give the release a key that is valid"),
     "wrong_scope": Refusal("a key of another scope was used", "give devices a write key"),
-    "epoch_future": Refusal("the clock of a device is ahead", "nothing, if these are few"),
+    "epoch_future": Refusal(
+        "uploads came too early: the clocks of devices are ahead",
+        "nothing, if these are few; if all are, this server's clock is behind",
+    ),
     "epoch_closed": Refusal(
-        "devices were offline for longer than accept_days",
+        "uploads came too late: devices were offline for longer than accept_days, or their clocks "
+        "are behind",
         "raise accept_days if these are many",
         loses=True,
     ),

@@ -163,8 +163,8 @@ def in_memory(
 
 def _spent(account: list[Any], delta: list[Any], epoch: int) -> _Spent:
     latest, today, lifetime = account[0]
-    if not 0 <= today <= lifetime:
-        raise ValueError(f"today must be in [0, {lifetime}], got {today}")
+    if min(today, lifetime) < 0:
+        raise ValueError(f"today and lifetime must be 0 or more, got {today}, {lifetime}")
     deltas = sum(row[0] for row in delta) / DELTA_UNITS
     return _Spent((0 if epoch > latest else today) / NANO, lifetime / NANO, deltas)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -16,8 +17,7 @@ from deniable_shared.errors import DomainError, RecordError
 from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at, period
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
+    from deniable._clock import DeviceClock
     from deniable._consent import Consent
     from deniable._event_log import EventLog
     from deniable._randomness import Randomness
@@ -29,6 +29,7 @@ _LONGEST_PERIOD_DAYS: Final = 31
 _MAX_NAMES_LISTED: Final = 20
 """How many names an error about an unknown metric lists; some registries have thousands."""
 
+_CLOCK_WRONG: Final = Outcome.CLOCK_WRONG.value
 _NO_WAIT: Final = 0.0
 """Retry a pending deletion without blocking, so that `record` stays fast."""
 
@@ -45,7 +46,7 @@ class Recorder:
         remote: which metrics are disabled; see also `ReportWriter`.
         events: where problems are noted.
         randomness: see `ReportWriter`.
-        clock: seconds since 1970-01-01.
+        clock: the device's.
         delay_seconds: the longest random delay of a report.
 
     Attributes:
@@ -62,7 +63,7 @@ class Recorder:
         remote: RemoteSettings,
         events: EventLog,
         randomness: Randomness,
-        clock: Callable[[], float],
+        clock: DeviceClock,
         delay_seconds: float,
     ) -> None:
         self._registry = registry
@@ -71,12 +72,14 @@ class Recorder:
         self._remote = remote
         self._events = events
         self._clock = clock
-        self._writer = ReportWriter(registry, storage, remote, randomness, delay_seconds)
+        self._writer = ReportWriter(registry, storage, remote, randomness, clock, delay_seconds)
         self._absence = AbsenceReporter(registry, storage, consent, remote, self._writer, clock)
         self.limits = self._writer.limits
         self.counts_absence = bool(self._absence.metrics)
         self.absence_digests = self._absence.digests
         self._plans: dict[str, MetricPlan] = {}
+        self._day: int | None = None
+        self._doubted = False
 
     @property
     def longest_wait_seconds(self) -> float:
@@ -104,8 +107,12 @@ class Recorder:
         plan = self._plans.get(metric) if isinstance(metric, str) else None
         if plan is None:
             plan = self._plan_for(metric)
+        if self.clock_is_doubted():
+            return Outcome.CLOCK_WRONG, None
         now = self._clock()
         epoch = epoch_at(now)
+        if epoch != self._day:
+            self._begin_day(epoch)
         if epoch > plan.last_epoch:
             raise RecordError(Outcome.EXPIRED, f"{plan.spec.name} has expired")
         item = self._encode(plan, value, segment)
@@ -115,7 +122,7 @@ class Recorder:
         number = period(plan.spec.every, epoch)
         if number <= plan.last_reported:
             return Outcome.ALREADY_REPORTED, wake
-        if epoch <= plan.refused_until and self._writer.latest_epoch <= plan.refused_until:
+        if epoch <= plan.refused_until:
             return Outcome.OVER_BUDGET, wake
         self._consent.delete_owed(_NO_WAIT)
         day, since = epoch, now
@@ -132,7 +139,7 @@ class Recorder:
                 self._absence.report_due()
             outcome, due = run_locked(self._write_if_agreed, plan, item, number, epoch, day, since)
         if outcome in _REPORTED:
-            # A period never becomes free again, so further calls need not ask the ledger.
+            # Further calls of this day need not ask the ledger.
             plan.last_reported = number
         if outcome is Outcome.RECORDED and wake is None:
             wake = due - now
@@ -142,7 +149,7 @@ class Recorder:
         """Does what must come before uploads: deletion that is owed, reports of absence.
 
         Returns:
-            Whether anything may be sent.
+            Whether the user agrees to what may be sent; see also `clock_is_doubted`.
 
         Raises:
             StorageError, LedgerError, sqlite3.Error, OSError: if the storage cannot be used.
@@ -150,8 +157,32 @@ class Recorder:
         self._consent.delete_owed()
         if not self._consent.still_given():
             return False
-        self._absence.report_due()
+        if not self.clock_is_doubted():
+            self._absence.report_due()
         return True
+
+    def clock_is_doubted(self) -> bool:
+        """Whether nothing may be recorded or sent now as the device's clock is not believed."""
+        doubt = self._clock.doubt()
+        if doubt is not None:
+            self._doubted = True
+            self._events.problem(_CLOCK_WRONG, doubt)
+        elif self._doubted:
+            self._doubted = False
+            self._events.solved(
+                {_CLOCK_WRONG}, None, "clock_right", "the device's clock is believed again"
+            )
+        return doubt is not None
+
+    def _begin_day(self, epoch: int) -> None:
+        """Forgets what was known of another day: the clock may have gone back, and the ledger, too.
+
+        Nothing that was known is wrong on the same day: while it lasts, periods and budget are
+        never freed.
+        """
+        self._day = epoch
+        for plan in list(self._plans.values()):
+            plan.last_reported = plan.refused_until = -math.inf
 
     def _write_if_agreed(
         self, plan: MetricPlan, item: object, number: int, epoch: int, day: int, since: float

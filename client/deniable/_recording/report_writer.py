@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Final
 
+from deniable._recording.day_keeper import DayKeeper
 from deniable._recording.metric_plan import MetricPlan
 from deniable._status import Outcome
 from deniable._storage.cost import limit_nano_nats
@@ -13,6 +13,7 @@ from deniable_shared.registry import MAX_EPSILON_LIFETIME, MAX_EPSILON_PER_DAY, 
 from deniable_shared.wire import ID_BYTES
 
 if TYPE_CHECKING:
+    from deniable._clock import DeviceClock
     from deniable._randomness import Randomness
     from deniable._remote.configuration import RemoteSettings
     from deniable._storage.device import DeviceStorage
@@ -30,11 +31,11 @@ class ReportWriter:
         storage: where reports are stored.
         remote: makes fewer devices report, and lengthens delays.
         randomness: for reports, ids and delays; used only while the storage is locked.
+        clock: the device's.
         delay_seconds: the longest random delay that the application wants.
 
     Attributes:
         limits: what one day and a lifetime may cost, in nano-nats.
-        latest_epoch: the latest day that this object has charged a report to, by the clock.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class ReportWriter:
         storage: DeviceStorage,
         remote: RemoteSettings,
         randomness: Randomness,
+        clock: DeviceClock,
         delay_seconds: float,
     ) -> None:
         self._storage = storage
@@ -55,7 +57,7 @@ class ReportWriter:
             limit_nano_nats(min(budget.epsilon_per_day, MAX_EPSILON_PER_DAY)),
             limit_nano_nats(min(budget.epsilon_lifetime, MAX_EPSILON_LIFETIME)),
         )
-        self.latest_epoch: float = -math.inf
+        self._days = DayKeeper(storage, clock, self.limits[0])
         self._plans: dict[str, MetricPlan] = {}
 
     @property
@@ -131,15 +133,17 @@ class ReportWriter:
 
     def _charge(self, plan: MetricPlan, number: int, epoch: int) -> Outcome:
         ledger = self._storage.ledger
+        self._days.begin(epoch)
+        if self._days.is_reported(plan.spec.every, number):
+            return Outcome.ALREADY_REPORTED
         outcome = ledger.debit(plan.charge, number, epoch, self.limits)
-        if outcome is Outcome.RECORDED:
-            self.latest_epoch = max(self.latest_epoch, epoch)
-        elif outcome is Outcome.OVER_BUDGET:
+        if outcome is Outcome.OVER_BUDGET:
             plan.refused_until = ledger.refused_until
         return outcome
 
     def _mark(self, plan: MetricPlan, number: int, epoch: int) -> Outcome:
         """Notes that the report of a period is written, if the period was paid for."""
+        self._days.begin(epoch)
         ledger, spec = self._storage.ledger, plan.spec
         last = ledger.last_active_day(spec.name, spec.every)
         if last is not None and period(spec.every, last) == number:

@@ -14,18 +14,25 @@ from __future__ import annotations
 from deniable._status import Outcome
 from deniable._storage import sqlite
 from deniable._storage.ledger_schema import (
+    AHEAD,
+    CHARGED,
     DELTA,
     READ,
     READ_ACCOUNT,
     READ_ALL_ROWS,
+    READ_DAYS,
     READ_DELTA,
     READ_MEMOIZED,
+    READ_PERIODS,
     SCHEMA,
     VERSION,
     WRITE,
+    WRITE_DAY,
     WRITE_DELTA,
     WRITE_IF_UNCHANGED,
     WRITE_MEMOIZED,
+    WRITE_PERIOD,
+    WRITE_ROW,
 )
 from deniable._storage.row_checksum import is_intact, name_checksum, row_checksum
 from deniable_shared.periods import period as period_of
@@ -192,6 +199,64 @@ class Ledger:
         query = "SELECT period FROM entry WHERE metric = ? AND every = ?"
         row = self._connection.execute(query, (metric, every)).fetchone()
         return row is not None and bool(row[0] >= period_of(every, epoch))
+
+    def latest_day(self) -> int:
+        """The day to which reports are charged, in days since 1970-01-01; 0 if none was.
+
+        Raises:
+            LedgerError: if the account is missing or damaged.
+            sqlite3.Error: if it cannot be read.
+        """
+        return self._read_account()[1]
+
+    def charged_days(self) -> tuple[tuple[tuple[int, int], ...], int | None]:
+        """What `note_days` has noted: runs of days, and since when the latest day lies ahead."""
+        rows = self._connection.execute(READ_DAYS).fetchall()
+        ahead = [first for metric, first, _ in rows if metric == AHEAD]
+        runs = tuple((first, last) for metric, first, last in rows if metric == CHARGED)
+        return runs, (ahead[0] if ahead else None)
+
+    def note_days(
+        self,
+        runs: Sequence[tuple[int, int]],
+        ahead: int | None,
+        day: int | None = None,
+        silent: int | None = None,
+    ) -> None:
+        """Notes the days that were charged, and perhaps begins another one: both or neither.
+
+        Args:
+            runs: first and last day of each run, in days since 1970-01-01.
+            ahead: since when the latest day lies ahead, or None.
+            day: the latest day from now on, even if it is earlier than before; None leaves it.
+            silent: nano-nats that count as spent in this day, whose periods then count as reported
+                by every metric but those that report once; None to begin it afresh.
+
+        Raises:
+            LedgerError: if the account is missing or damaged, or bound to another secret by now.
+            sqlite3.Error: if the file cannot be written; then nothing has changed.
+        """
+        execute = self._connection.execute
+        with self._connection:
+            execute("BEGIN IMMEDIATE")
+            fingerprint, _, _, lifetime = self._read_account()
+            if fingerprint != self._fingerprint:
+                raise SecretReplacedError("another process has replaced the secret")
+            execute("DELETE FROM entry WHERE metric IN (?, ?)", (CHARGED, AHEAD))
+            rows = [(CHARGED, str(n), *run) for n, run in enumerate(runs)]
+            rows += [] if ahead is None else [(AHEAD, "", ahead, 0)]
+            for metric, every, first, last in rows:
+                checksum = row_checksum(name_checksum(metric, every), first, 0, last)
+                execute(WRITE_ROW, (metric, every, first, last, checksum))
+            if day is not None:
+                checksum = row_checksum(self._account_name_checksum, day, silent or 0, lifetime)
+                execute(WRITE_DAY, (day, silent or 0, checksum))
+                self._last_account = None
+            if day is not None and silent is not None:
+                for metric, every, spent in execute(READ_PERIODS).fetchall():
+                    number = period_of(every, day)
+                    checksum = row_checksum(name_checksum(metric, every), number, 0, spent or 0)
+                    execute(WRITE_PERIOD, (number, checksum, metric, every))
 
     def last_active_day(self, metric: str, every: str) -> int | None:
         """The last day on which the device was at work, or None if it is not enrolled in a metric.

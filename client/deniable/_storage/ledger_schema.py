@@ -12,6 +12,10 @@ counts as paid for it.
 A row named `DELTA` holds in ``spent`` the sum of the deltas of all reports, in units of 10^-12; it
 appears with the first report that has one.
 
+Rows named `CHARGED` hold the days that were ever charged: in ``period`` the first day of a run, and
+in ``spent`` its last. A row named `AHEAD` has in ``period`` the day on which the latest day was
+first seen to lie ahead. See `deniable._recording.charged_days`.
+
 Table ``enrolment`` holds, for metrics that report absence, the last day on which the device was at
 work.
 """
@@ -48,6 +52,21 @@ CREATE TABLE enrolment (
 
 DELTA: Final = "*delta"
 """No name of a metric."""
+
+CHARGED: Final = "*charged"
+AHEAD: Final = "*ahead"
+
+READ_DAYS: Final = """
+SELECT metric, period, spent FROM entry WHERE metric IN ('*charged', '*ahead') ORDER BY period
+"""
+READ_PERIODS: Final = """
+SELECT metric, every, spent FROM entry WHERE metric GLOB '[^*]*' AND every != 'once'
+"""
+WRITE_DAY: Final = "UPDATE entry SET period = ?, today = ?, checksum = ? WHERE metric = ''"
+WRITE_PERIOD: Final = "UPDATE entry SET period = ?, checksum = ? WHERE metric = ? AND every = ?"
+WRITE_ROW: Final = (
+    "INSERT INTO entry (metric, every, period, spent, checksum) VALUES (?, ?, ?, ?, ?)"
+)
 
 READ_DELTA: Final = "SELECT spent FROM entry WHERE metric = '*delta'"
 WRITE_DELTA: Final = """

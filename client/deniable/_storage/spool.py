@@ -133,6 +133,16 @@ class Spool(SpoolQueue):
         self._repairing(lambda: self._connection.execute(forget, (epoch,)))
         self._events.count_dropped(Dropped.TOO_OLD, count)
 
+    def drop_ahead(self, latest: int) -> None:
+        """Drops and counts pending reports of days that lie ahead; what was paid stays paid.
+
+        Args:
+            latest: the last day that does not, in days since 1970-01-01.
+        """
+        query = "DELETE FROM report WHERE epoch > ?"
+        count = self._repairing(lambda: self._connection.execute(query, (latest,)).rowcount)
+        self._events.count_dropped(Dropped.CLOCK_AHEAD, count)
+
     def drop_unpaid(self, lifetime: int) -> int:
         """Drops and counts reports whose debit is missing in the ledger.
 

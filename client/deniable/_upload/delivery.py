@@ -53,8 +53,9 @@ unknown to one of several servers; the long one is for a key that will never be 
 REFUSED: Final = frozenset({400, 410, 413, 415, 422})
 """Statuses of final answers: the same bytes would be refused again."""
 
-CONFLICT: Final = 409
-"""The metric is not registered yet: this report must wait, reports of other metrics need not."""
+WAITING: Final = frozenset({409, 425})
+"""The metric is not registered yet, or the report's day lies ahead: this report must wait, others
+need not."""
 
 KEY_REFUSED: Final = frozenset({401, 403})
 
@@ -185,7 +186,7 @@ class ReportSender:
             return True
         due = self._clock() + self._backoff_seconds(report.tries)
         self._storage.run_locked(lambda: spool().postpone(report, due))
-        if status == CONFLICT:
+        if status in WAITING:
             self._history.key_refusals = 0
             return True
         self._be_silent(response)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from deniable_shared.registry import Registry
 
 _EVERY_METRIC = b""
-_OF_A_METRIC = frozenset({"not_registered", "refused", "too_late"})
+_OF_A_METRIC = frozenset({"clock_ahead", "not_registered", "refused", "too_late"})
 """Kinds that say nothing of other metrics."""
 
 

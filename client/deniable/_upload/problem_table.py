@@ -101,8 +101,7 @@ STATUSES: Final[Mapping[int, Problem]] = {
         "{server} does not know this version of {metric} ({status}). Register the very file that "
         "{who} ships: `deniable metrics register metrics.toml --server {endpoint} --token "
         "ADMIN_TOKEN`; or start a server of `deniable serve --development` again with it. If it is "
-        "registered, the key belongs to another application than {application}, or this device's "
-        "clock is days ahead.",
+        "registered, the key belongs to another application than {application}.",
         "The report is kept until then, for 14 days.",
         mistake=True,
     ),
@@ -116,6 +115,12 @@ STATUSES: Final[Mapping[int, Problem]] = {
     413: _REFUSED,
     415: _REFUSED,
     422: _REFUSED,
+    425: Problem(
+        "clock_ahead",
+        "For {server} the day of a report of {metric} lies ahead ({status}): this device's clock "
+        "is days ahead, or was. Set its date right.",
+        "The report is kept until its day has come; once the clock is right, it is dropped.",
+    ),
     429: _BUSY,
     502: _BEHIND_PROXY,
     503: _BUSY,

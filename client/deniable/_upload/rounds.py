@@ -202,7 +202,7 @@ class UploadRounds:
                 if enough():
                     return
                 if report.epoch > today:
-                    continue  # the aggregator would refuse it for good
+                    continue  # the aggregator takes no report of a day that lies ahead
                 if report.epoch == today and report.digest in self._absence_digests:
                     continue  # absence is reported when the day is over, so a value must wait, too
                 if not is_claimed_elsewhere(report, self._clock()):

@@ -12,6 +12,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+from deniable._clock import DOUBT_SECONDS
 from deniable._frames import release_frames
 from deniable._platform import uwsgi
 from deniable._status import FlushResult
@@ -40,7 +41,13 @@ STORAGE_BACKOFF_SECONDS: Final = 60.0
 _COUNT_SECONDS: Final = 0.05
 """A flush may take this much longer than its timeout to count what is pending."""
 
-_KINDS_OF_THREAD: Final = ("storage_unavailable:", "no_thread:", "upload_failed:", "too_old:")
+_KINDS_OF_THREAD: Final = (
+    "storage_unavailable:",
+    "clock_wrong:",
+    "no_thread:",
+    "upload_failed:",
+    "too_old:",
+)
 STORAGE_BUSY: Final = (
     "storage_busy: another process or thread holds the lock of the directory. Flush again later."
 )
@@ -62,6 +69,7 @@ class Uploader:
         clock: seconds since 1970-01-01.
         history: what earlier engines of the directory have learnt.
         prepare: called before anything is sent, outside all locks; returns whether it may be sent.
+        clock_is_doubted: asked before each round; then nothing is sent or dropped.
         still_agreed: asked before each report is sent whether the user still agrees.
         delay_seconds: see `UploadRounds`, as are the next two.
         longest_wait_seconds: see there.
@@ -85,6 +93,7 @@ class Uploader:
         clock: Callable[[], float],
         history: EngineHistory,
         prepare: Callable[[], bool],
+        clock_is_doubted: Callable[[], bool],
         still_agreed: Callable[[], bool],
         *,
         delay_seconds: float,
@@ -108,6 +117,7 @@ class Uploader:
         self._events = events
         self._problems = problems
         self._prepare = prepare
+        self._clock_is_doubted = clock_is_doubted
         self._still_agreed = still_agreed
         self._background = background
         self._told_of_threads = False
@@ -342,6 +352,8 @@ class Uploader:
 
         if not self._prepare():
             return None
+        if self._clock_is_doubted():
+            return DOUBT_SECONDS if self._background else None
         sent = self._events.sent
         if flushing:
             self._rounds.send_all(wanted, flush_is_over, seconds_left)

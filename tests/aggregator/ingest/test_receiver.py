@@ -225,7 +225,7 @@ def test_only_open_days_are_accepted(service):
     assert service.send(upload(epoch=TODAY - 14)).status_code == 204
     assert service.send(upload(epoch=TODAY + 1)).status_code == 204
     problem(service.send(upload(epoch=TODAY - 15)), 410, "epoch_closed")
-    problem(service.send(upload(epoch=TODAY + 2)), 409, "epoch_future")
+    problem(service.send(upload(epoch=TODAY + 2)), 425, "epoch_future")
     problem(
         service.send(parts(("late", TODAY, b"\x01"), ("late", 0, b"\x01"))), 410, "epoch_closed"
     )

@@ -14,7 +14,7 @@ from deniable_aggregator.doors.server.questions import QuestionProcesses
 from deniable_aggregator.keeping.group_commit import Histogram
 from deniable_aggregator.keeping.settings import Settings
 from deniable_aggregator.keeping.store import StoreUnavailableError
-from tests.aggregator.service import upload
+from tests.aggregator.service import TODAY, upload
 from tests.ports import free_port
 from tests.waiting import wait_until
 
@@ -46,6 +46,17 @@ def test_uploads_are_counted_by_application_and_outcome(service, telemetry):
         ("flightdeck", "malformed_report"): 1,
         ("", "unknown_key"): 1,
     }
+
+
+def test_uploads_that_came_too_early_and_too_late_are_counted_apart(service, telemetry):
+    for epoch in (TODAY + 2, TODAY + 3, TODAY - 15, TODAY):
+        service.send(upload(epoch=epoch))
+    found = values(telemetry.text())
+    counts = [
+        found["deniable_uploads_total", "flightdeck", outcome]
+        for outcome in ("epoch_future", "epoch_closed", "accepted")
+    ]
+    assert counts == [2, 1, 1]
 
 
 def test_commits_the_inbox_and_the_fold_are_measured(service, telemetry):

@@ -124,8 +124,8 @@ def test_what_does_not_fit_into_a_day_is_refused_without_asking_the_ledger_again
         assert record_of(client, "theme", "heavy", "late") == [
             "over_budget", "already_reported", "over_budget",
         ]  # fmt: skip
-        clock.forward(days=-1)
-        assert record_of(client, "theme") == ["over_budget"]
+    clock.forward(days=-1)
+    assert record_of(client, "theme") == ["over_budget"]
     clock.forward(days=2)
     assert record_of(client, "theme", "late") == ["recorded"] * 2
 
@@ -183,16 +183,16 @@ def test_consent_can_be_granted_and_withdrawn(make_client, clock):
     assert client.status().epsilon_left_today < 2.01
 
 
-def test_a_value_is_not_recorded_if_consent_is_withdrawn_meanwhile(make_client, clock):
+def test_a_value_is_not_recorded_if_consent_is_withdrawn_meanwhile(make_client, clock, monkeypatch):
     def withdraw():  # as another thread may do while this one records
         client.consent = False
         return clock()
 
     client = make_client(clock=clock)
     assert record_of(client, "theme") == ["recorded"]
-    client._recorder._clock = withdraw
-    assert record_of(client, "emoji") == ["no_consent"]
-    client._recorder._clock = clock
+    with monkeypatch.context() as patch:
+        patch.setattr(client._recorder._clock, "_clock", withdraw)
+        assert record_of(client, "emoji") == ["no_consent"]
     assert client.status().pending == 0
     client.consent = True
     assert record_of(client, "emoji") == ["recorded"]
