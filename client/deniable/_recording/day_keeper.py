@@ -51,9 +51,10 @@ class DayKeeper:
         if step is not None:
             days = step.days
             silent = self._day_nano_nats if step.silent else None
-            ledger.note_days(days.runs, days.ahead, step.day, silent)
             if step.day is not None and step.day < latest:
+                # First: whoever is killed before the end begins this day again.
                 self._storage.spool.drop_ahead(today + 1)
+            ledger.note_days(days.runs, days.ahead, step.day, silent)
             latest = latest if step.day is None else step.day
         self._latest, self._days = latest, days
 

@@ -8,6 +8,7 @@ documents, and nothing of the client's code.
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from dataclasses import dataclass, field
 from datetime import date
@@ -17,6 +18,7 @@ from typing import NamedTuple
 NANO = 10**9
 DELTA_UNITS = 10**12
 MAX_AGE_DAYS, MAX_MEMOIZED_AGE_DAYS = 30, 14
+MAX_RUNS = 8
 _DAY_ZERO = date(1970, 1, 1)
 
 
@@ -48,7 +50,9 @@ class Book:
 
     Attributes:
         latest: the latest UTC day that something was charged to.
-        today: nano-nats charged to that day.
+        today: nano-nats that count as charged to that day.
+        runs: the days that were ever charged, as first and last days of at most `MAX_RUNS` runs.
+        ahead: the first day on which `latest` was seen to lie after tomorrow, or None.
         lifetime: nano-nats ever charged.
         delta: the sum of all deltas, in units of 10^-12.
         last_serial: of the latest report that was paid for.
@@ -66,6 +70,8 @@ class Book:
 
     latest: int = 0
     today: int = 0
+    runs: tuple = ()
+    ahead: int | None = None
     lifetime: int = 0
     delta: int = 0
     last_serial: int = 0
@@ -209,9 +215,10 @@ def record(book, name, moment, listed):
     number = period(spec.every, moment.day)
     day = last_day(spec.every, moment.day) if spec.absent else moment.day
     found = []
-    if not _is_within(_after_debit(book, spec, moment.day, 0), moment.registry):
+    started = begun(book, moment.day, moment.registry)
+    if not _is_within(_after_debit(started[-1], spec, moment.day, 0), moment.registry):
         # Where more than one reason holds, the client may give any of them.
-        found.append(("over_budget", before))
+        found.append(("over_budget", [*before, *started]))
     if name in moment.thinned and book.thinned.get((spec.digest, number)) is not False:
         sits_out = book.changed()
         sits_out.thinned[spec.digest, number] = True
@@ -260,6 +267,64 @@ def absence(book, moment):
     return books
 
 
+def begun(book, day, registry):
+    """The books on the way when the device begins a day, or notes that its clock goes back.
+
+    A day that was ever charged is silent when it comes again, and so is the first one after it.
+
+    Args:
+        book: before.
+        day: by the device's clock.
+        registry: has the budget, all of which counts as spent on a silent day.
+    """
+    again = any(first <= day <= last for first, last in book.runs)
+    if day > book.latest or not book.runs:
+        silent = any(last > book.latest and first <= day for first, last in book.runs)
+    elif book.latest <= day + 1 or again or book.ahead == day:
+        return [book]
+    elif book.ahead is None or day < book.ahead:
+        return [book, book.changed(ahead=day)]
+    else:
+        silent = True
+    found = [book]
+    if day < book.latest and book.runs:
+        dropped = book.changed()
+        for kept in (dropped.pending, dropped.maybe):
+            for serial, report in list(kept.items()):
+                if report.day > day + 1:
+                    del kept[serial]
+        found.append(dropped)
+    after = found[-1].changed(
+        latest=day,
+        today=limits(registry)[0] if silent else 0,
+        runs=_runs_with(book.runs, day),
+        ahead=None,
+    )
+    if silent:
+        for name, every in after.reported:
+            if every != "once":
+                after.reported[name, every] = period(every, day)
+    return [*found, after]
+
+
+def _runs_with(runs, day):
+    days = sorted({*runs, (day, day)})
+    while True:
+        gaps = [later[0] - first[1] for first, later in itertools.pairwise(days)]
+        if not gaps or (min(gaps) > 1 and len(days) <= MAX_RUNS):
+            return tuple(days)
+        at = gaps.index(min(gaps))
+        days[at : at + 2] = [(days[at][0], max(days[at][1], days[at + 1][1]))]
+
+
+def _is_reported_ahead(book, every, number):
+    return every != "once" and any(
+        period(every, first) <= number <= period(every, last)
+        for first, last in book.runs
+        if first > book.latest
+    )
+
+
 def _after_debit(book, spec, charged_on, serial):
     """The book after the cost of a report was charged, whatever the budget is."""
     key = spec.name, spec.every
@@ -287,17 +352,19 @@ def _is_within(book, registry):
 
 
 def _report(book, spec, number, day, charged_on, serial, registry):
-    """The outcome, and the books after the debit and after the report."""
+    """The outcome, and the books after the day was begun, after the debit and after the report."""
     key = spec.name, spec.every
-    if book.reported.get(key, -1) >= number:
-        return "already_reported", [book]
+    started = begun(book, charged_on, registry)
+    book = started[-1]
+    if book.reported.get(key, -1) >= number or _is_reported_ahead(book, spec.every, number):
+        return "already_reported", started
     debited = _after_debit(book, spec, charged_on, serial)
     if not _is_within(debited, registry):
-        return "over_budget", [book]
+        return "over_budget", started
     debited.reported[key] = number
     stored = debited.changed(made=debited.made + 1)
     stored.pending[serial] = Report(serial, spec.name, spec.digest, day)
-    return "recorded", [debited, stored]
+    return "recorded", [*started, debited, stored]
 
 
 def too_old(book, moment, memoized, absence_digests):
