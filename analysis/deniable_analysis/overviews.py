@@ -148,7 +148,6 @@ class HealthRow(Struct, frozen=True):
         uneven_days: on how many days keys are seen to differ.
         surge_days: on how many days far more reports came than usual.
         excluded_reports: reports that are left out because their keys are excluded.
-        pending_reports: reports that wait to be counted.
         unanswered: why the reports could not be looked at.
     """
 
@@ -164,7 +163,6 @@ class HealthRow(Struct, frozen=True):
     uneven_days: int
     surge_days: int
     excluded_reports: int
-    pending_reports: int
     unanswered: str | None
 
 
@@ -239,7 +237,6 @@ class HealthOverview:
                 len(each.uneven_days),
                 len(each.surge_days),
                 each.excluded_reports,
-                each.pending_reports,
                 each.unanswered,
             )
             for each in self.answer.metrics

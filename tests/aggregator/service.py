@@ -46,7 +46,7 @@ mechanism = { name = "cms", rows = 4, buckets = 16 }
 """
 SPECS = {name: metric.spec for name, metric in registry.parse(REGISTRY).metrics.items()}
 NEVER_SECONDS = 1e6
-"""A pause between folds that no test outlives: such tests fold when they say so."""
+"""A pause between folds that no test outlives: such tests fold when they ask or say so."""
 
 
 def upload(
@@ -115,6 +115,7 @@ class Service:
         )
 
     def ask(self, path: str, **options: Any) -> TestResponse:
+        self.count()
         method = options.pop("method", "GET")
         return self.http.open(path, method=method, headers=bearer(self.read), **options)
 
@@ -127,11 +128,15 @@ class Service:
         )
 
     def status(self) -> dict[str, Any]:
-        return self.ask("/v1/status").get_json()
+        return self.http.get("/v1/status", headers=bearer(self.admin)).get_json()
+
+    def count(self) -> None:
+        """Counts what waits."""
+        self.running.inbox_fold.fold(seconds=60)
 
     def counts(self, metric: str = "theme") -> list[int]:
         """What was counted of a metric, after counting what waits."""
-        self.running.inbox_fold.fold(seconds=60)
+        self.count()
         return self.store.tallies.total(tally_for(SPECS[metric]), 0, 10**6).cells.tolist()
 
     def close(self) -> None:
@@ -142,7 +147,7 @@ class Service:
 @contextmanager
 def serving(target: str | Path, **settings: Any) -> Iterator[Service]:
     """A service without metrics, which starts no process that writes the table of estimates."""
-    defaults = {"fold_seconds": NEVER_SECONDS, "estimate_periods": ""}
+    defaults = {"fold_seconds": NEVER_SECONDS, "estimate_periods": "", "batch_reports": 1}
     service = Service(target, Settings(**{**defaults, **settings}))
     try:
         yield service

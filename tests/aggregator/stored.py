@@ -15,7 +15,7 @@ from tests.aggregator.service import REGISTRY, SPECS, TODAY, upload
 
 if TYPE_CHECKING:
     from deniable_aggregator import Store
-    from deniable_aggregator.keeping.store import InboxRow, Outcome
+    from deniable_aggregator.keeping.store import Outcome, WaitingRow
 
 THEME = SPECS["theme"].digest
 TALLY = tally_for(SPECS["theme"])
@@ -36,7 +36,7 @@ def append(
     return store.inbox.append(uploads, [Sender(application, key)] * len(uploads))
 
 
-def waiting(store: Store) -> list[InboxRow]:
+def waiting(store: Store) -> list[WaitingRow]:
     """Rows of the inbox."""
     with store.inbox.claim(max_bytes=1_000_000, max_rows=1_000) as batch:
         return batch.rows

@@ -43,7 +43,6 @@ from deniable_aggregator.answering.review import (
     HEALTH_CELLS,
     SIMULATED,
     Review,
-    pending_notices,
 )
 from deniable_aggregator.answering.series import MAX_PERIODS, calendar_periods, series
 from deniable_aggregator.answering.splitting import (
@@ -150,7 +149,7 @@ def _estimate(of: Answerer, asked: Asked[EstimateQuery]) -> Answer:
     except ParameterError as error:
         raise estimate_refused(error) from None
     review = of.reviewer.review(reported)
-    head = result.head(review.head(asked.application, read.pending))
+    head = result.head(review.head(asked.application))
     say_periods(head, reported.specs, reported.by_day)
     say_parts(head, split)
     head.left_out_reports += chosen.reports_left_out
@@ -162,7 +161,6 @@ def _estimate(of: Answerer, asked: Asked[EstimateQuery]) -> Answer:
         numbers=[*result.numbers(), *split.numbers],
         notices=ordered_notices(
             review.notices,
-            pending_notices(read.pending),
             result.notices,
             left_out_notices(chosen.left_out, reported.specs[0]),
         ),
@@ -230,7 +228,7 @@ def _series(of: Answerer, asked: Asked[SeriesQuery]) -> Answer:
         raise estimate_refused(error) from None
     first, last = periods[0].since, periods[-1].until
     review = of.reviewer.review(reported)
-    head = result.head(review.head(asked.application, read.pending))
+    head = result.head(review.head(asked.application))
     say_parts(head, split)
     head.annotations = of.parts.annotations.between(asked.application, first, last)
     return Answer(
@@ -240,7 +238,6 @@ def _series(of: Answerer, asked: Asked[SeriesQuery]) -> Answer:
         checks=result.checks(review.days),
         notices=ordered_notices(
             review.notices,
-            pending_notices(read.pending),
             result.notices,
             left_out_notices(left_out, reported.specs[0]),
         ),
@@ -267,8 +264,8 @@ def _health(of: Answerer, asked: Asked[DaysQuery]) -> Answer:
     metric = of.reader.asked_metric(asked.application, asked.name, query.without_key)
     reported = of.reader.read(metric, *asked.days)
     review = of.reviewer.review(reported, most_cells=HEALTH_CELLS)
-    pending, keys = of.reader.pending(metric), reported.keys
-    head = review.head(asked.application, pending)
+    keys = reported.keys
+    head = review.head(asked.application)
     head.checks = ChecksNote(
         made=review.examination.checks_made,
         p_below=review.examination.limit,
@@ -281,7 +278,7 @@ def _health(of: Answerer, asked: Asked[DaysQuery]) -> Answer:
         question=question_of("health", query),
         numbers=[report.contrast(contrast, keys) for contrast in review.contrasts],
         checks=report.by_day(review.examination, review.volumes.surges, keys),
-        notices=ordered_notices(review.notices, pending_notices(pending)),
+        notices=ordered_notices(review.notices),
     )
 
 

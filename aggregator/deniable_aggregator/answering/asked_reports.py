@@ -27,12 +27,10 @@ class Read:
 
     Attributes:
         reported: which there are, of each range of days.
-        pending: how many wait to be counted.
         newest_first: the versions.
     """
 
     reported: Sequence[MetricReports]
-    pending: int
     newest_first: Sequence[Spec]
 
     @classmethod
@@ -49,7 +47,7 @@ class Read:
         require_values(metric.specs, asked.lists)
         reported = [of.reader.read(metric, each) for each in asked.days]
         versions = [entry.spec for entry in newest_first(metric.entries)]
-        return cls(reported, of.reader.pending(metric), versions)
+        return cls(reported, versions)
 
 
 def answered_only(reported: MetricReports, chosen: Chosen, lists: ValueLists) -> MetricReports:

@@ -40,7 +40,6 @@ from deniable_aggregator.answering.requests import estimate_refused
 from deniable_aggregator.answering.review import (
     SIMULATED,
     Review,
-    pending_notices,
 )
 from deniable_aggregator.answering.sides import require_reports, sides_of
 from deniable_aggregator.answering.splitting import Split, change_parts, say_parts
@@ -96,7 +95,7 @@ def _change(of: Answerer, asked: Asked[ChangeQuery]) -> Answer:
     except ParameterError as error:
         raise estimate_refused(error) from None
     first, second = map(of.reviewer.review, reported)
-    head = _head_of_two(result, asked, (first, second), read.pending, asked.query.periods())
+    head = _head_of_two(result, asked, (first, second), asked.query.periods())
     say_parts(head, split)
     if effects:
         head.meanings["why"] = EFFECTS
@@ -110,7 +109,6 @@ def _change(of: Answerer, asked: Asked[ChangeQuery]) -> Answer:
             keys_on_one_side(*reported),
             _of_side("Before", first),
             _of_side("After", second),
-            pending_notices(read.pending),
             result.notices,
         ),
     )
@@ -120,14 +118,13 @@ def _head_of_two(
     result: Change,
     asked: Asked[Any],
     reviews: tuple[Review, Review],
-    pending: int,
     days: tuple[DayRange, DayRange],
     names: tuple[str, str] | None = None,
 ) -> Head:
     """The head of a comparison, which has days and health by side."""
     first, second = reviews
     head = result.head(
-        second.head(asked.application, pending),
+        second.head(asked.application),
         days,
         (first.days, second.days),
         (first.summary, second.summary),
@@ -145,10 +142,9 @@ def _compare(of: Answerer, asked: Asked[CompareQuery]) -> Answer:
     require_values(metric.specs, asked.lists)
     everything = of.reader.read(metric, days)
     request = ChangeRequest(query, asked.lists)
-    pending = of.reader.pending(metric)
     try:
         if query.axis == "segment":
-            return _compare_segments(of, asked, everything, request, pending)
+            return _compare_segments(of, asked, everything, request)
         sides = sides_of(of.reader, metric, everything, query)
         names = sides[0].name, sides[1].name
         tallies = [of.reader.collect(each.reported, days) for each in sides]
@@ -168,7 +164,7 @@ def _compare(of: Answerer, asked: Asked[CompareQuery]) -> Answer:
     first, second = map(of.reviewer.review, reported)
     covered = [_days_of(review.reported, days) for review in (first, second)]
     return Answer(
-        head=_head_of_two(result, asked, (first, second), pending, (covered[0], covered[1]), names),
+        head=_head_of_two(result, asked, (first, second), (covered[0], covered[1]), names),
         question=question_of("compare", query),
         numbers=result.numbers(),
         notices=ordered_notices(
@@ -176,7 +172,6 @@ def _compare(of: Answerer, asked: Asked[CompareQuery]) -> Answer:
             of_weekdays,
             _of_side(names[0], first),
             _of_side(names[1], second),
-            pending_notices(pending),
             result.notices,
         ),
     )
@@ -196,7 +191,6 @@ def _compare_segments(
     asked: Asked[CompareQuery],
     everything: MetricReports,
     request: ChangeRequest,
-    pending: int,
 ) -> Answer:
     """Two segments of the same reports.
 
@@ -219,9 +213,7 @@ def _compare_segments(
     covered = _days_of(reported, days)
     first, second = (size.segment or "" for size in comparison.segment)
     left_out = sum(sum(by_day.values()) for by_day in everything.by_day.values()) - both.reports
-    head = _head_of_two(
-        result, asked, (review, review), pending, (covered, covered), (first, second)
-    )
+    head = _head_of_two(result, asked, (review, review), (covered, covered), (first, second))
     head.left_out_reports = left_out
     return Answer(
         head=head,
@@ -230,7 +222,6 @@ def _compare_segments(
         notices=ordered_notices(
             review.notices,
             without_notice(both.specs[0], left_out, query.sides),
-            pending_notices(pending),
             result.notices,
         ),
     )

@@ -331,6 +331,8 @@ def build(
     inbox_fold = InboxFold(
         store,
         catalogue,
+        batch_reports=settings.batch_reports,
+        day=clock.day,
         patience_seconds=settings.fold_seconds,
         keep_reports=settings.archive_days > 0,
     )

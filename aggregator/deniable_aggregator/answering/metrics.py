@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from deniable_aggregator.keeping.catalog import CatalogEntry
-    from deniable_aggregator.keeping.store import Backlog, Registration, ReportedDays, Store
+    from deniable_aggregator.keeping.store import Registration, ReportedDays, Store
     from deniable_shared.attributes import Attribute
     from deniable_shared.spec import Spec
 
@@ -37,20 +37,18 @@ def list_metrics(store: Store, entries: Sequence[CatalogEntry]) -> list[Metric]:
     """One entry per version of a metric.
 
     Args:
-        store: has the tallies and the inbox.
+        store: has the tallies.
         entries: the versions.
     """
     counters = [entry.tally for entry in entries]
     counted = store.tallies.reports(counters)
     excluded = store.tallies.reports(counters, excluded=True)
-    pending = pending_by_version(store, entries)
     days = store.tallies.reported_days([entry.spec.digest for entry in entries])
     return [
         _metric(
             entry,
             days.get(entry.spec.digest),
             reports=counted.get(entry.spec.digest, 0),
-            pending=pending.get(entry.spec.digest, 0),
             excluded=excluded.get(entry.spec.digest, 0),
         )
         for entry in entries
@@ -76,34 +74,8 @@ def newest_first(entries: Iterable[CatalogEntry]) -> list[CatalogEntry]:
     return by_day[::-1]
 
 
-def waiting_by_version(store: Store, entries: Sequence[CatalogEntry]) -> dict[bytes, int]:
-    """How many reports wait to be counted, by the digests of the versions that have any.
-
-    Args:
-        store: has the inbox.
-        entries: the versions.
-    """
-    return _reports(entries, store.inbox.backlog([entry.spec.digest for entry in entries]))
-
-
-def pending_by_version(store: Store, entries: Sequence[CatalogEntry]) -> dict[bytes, int]:
-    """How many reports answers leave out, as too many wait, by the digests of their versions.
-
-    Args:
-        store: has the inbox.
-        entries: the versions.
-    """
-    backlog = store.inbox.backlog([entry.spec.digest for entry in entries])
-    return _reports(entries, [each for each in backlog if each.is_left_out])
-
-
-def _reports(entries: Sequence[CatalogEntry], backlog: Sequence[Backlog]) -> dict[bytes, int]:
-    widths = {entry.spec.digest: entry.tally.report_bytes for entry in entries}
-    return {each.digest: each.payload_bytes // widths[each.digest] for each in backlog}
-
-
 def _metric(
-    entry: CatalogEntry, days: ReportedDays | None, *, reports: int, pending: int, excluded: int
+    entry: CatalogEntry, days: ReportedDays | None, *, reports: int, excluded: int
 ) -> Metric:
     spec, registration = entry.spec, entry.registration
     metric = Metric(
@@ -125,7 +97,6 @@ def _metric(
         first_day=None if days is None else day_of(days.first),
         last_day=None if days is None else day_of(days.last),
         reports=reports,
-        pending_reports=pending,
         excluded_reports=excluded,
         reports_for_one_percent=devices_to_detect(spec.mechanism, ONE_PERCENT)
         if spec.type in _SHARES and spec.segments is None
@@ -143,7 +114,7 @@ def metric_details(store: Store, entries: Sequence[CatalogEntry]) -> MetricDetai
     """A metric with all of its versions.
 
     Args:
-        store: has the tallies and the inbox.
+        store: has the tallies.
         entries: the versions; at least one.
     """
     versions = newest_first(entries)
@@ -159,7 +130,6 @@ def metric_details(store: Store, entries: Sequence[CatalogEntry]) -> MetricDetai
         renamed=dict(newest_registration(entries).renamed),
         candidates=all(each.type == "string" for each in listed),
         discovers=any(each.discovers for each in listed),
-        pending_reports=sum(each.pending_reports for each in listed),
         excluded_reports=sum(each.excluded_reports for each in listed),
         keys=_keys(store, entries),
         versions=[_version(*each) for each in zip(versions, listed, strict=True)],

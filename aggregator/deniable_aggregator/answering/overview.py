@@ -35,13 +35,12 @@ _WORST_FIRST: Final[tuple[Verdict, ...]] = ("suspicious", "uneven", "surge", "un
 
 
 def metric_health(
-    review: Review, pending: int, last_day: date | None, stopped_since: date | None
+    review: Review, last_day: date | None, stopped_since: date | None
 ) -> MetricHealth:
     """The health of one metric.
 
     Args:
         review: of its reports.
-        pending: how many reports wait to be counted.
         last_day: the last day of all with reports.
         stopped_since: the first day without reports, if they have stopped.
     """
@@ -62,7 +61,6 @@ def metric_health(
         reports=sum(sum(days.values()) for days in reported.by_day.values()),
         last_day=last_day,
         stopped_since=stopped_since,
-        pending_reports=pending,
         excluded_reports=reported.excluded,
         notices=list(review.notices),
     )
@@ -212,8 +210,7 @@ class _Overview:
             self.reader.read(asked, DayRange(query.since or FIRST_DAY, query.until or LAST_DAY)),
             most_cells=most_cells,
         )
-        pending, stopped = self.reader.pending(asked), self._stopped(asked.entries, last_day)
-        return metric_health(review, pending, last_day, stopped)
+        return metric_health(review, last_day, self._stopped(asked.entries, last_day))
 
     def _stopped(self, entries: Sequence[CatalogEntry], last_day: date | None) -> date | None:
         """The first day without reports, if they have stopped."""

@@ -11,7 +11,6 @@ from deniable_aggregator.answering.estimation.inputs import (
     collect_tallies,
     read_reports,
 )
-from deniable_aggregator.answering.metrics import pending_by_version
 from deniable_aggregator.answering.requests import ProblemError, server_outdated, store_unavailable
 from deniable_aggregator.answering.review import keys_named, version_named
 from deniable_aggregator.answering.rolled_slices import ChangedError, DaysRolledUpError
@@ -150,10 +149,6 @@ class MetricReader:
             days: some of its days.
         """
         return collect_tallies(reported, days)
-
-    def pending(self, asked: AskedMetric) -> int:
-        """How many reports of a metric are left out, as too many wait."""
-        return sum(pending_by_version(self._store, asked.entries).values())
 
 
 def unknown_metric(name: str, application: str, known: Sequence[str]) -> ProblemError:

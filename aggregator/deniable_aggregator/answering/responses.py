@@ -204,7 +204,6 @@ def validity_of(
         sorted(store.tallies.first_days(digests, asked.without).items()),
         [past[:-1] for past in store.key_pasts.read(digests)],
         store.rolled.stamp(digests),
-        [each for each in store.inbox.backlog(digests) if each.is_left_out],
         # Only series say what happened when.
         store.annotations.all(asked.application) if isinstance(question[0], SeriesQuery) else (),
         [

@@ -193,12 +193,11 @@ class Review:
         """What the metric is for, as its newest version says."""
         return newest_registration(self.reported.entries).description
 
-    def head(self, application: str, pending_reports: int) -> Head:
+    def head(self, application: str) -> Head:
         """The head of an answer about these reports.
 
         Args:
             application: whose metric it is.
-            pending_reports: how many reports of the metric wait to be counted.
         """
         reported, days = self.reported, self.days
         reports = sum(sum(counted.values()) for counted in reported.by_day.values())
@@ -218,7 +217,6 @@ class Review:
                 )
             ],
             reports=reports,
-            pending_reports=pending_reports,
             excluded_reports=reported.excluded,
         )
 
@@ -311,21 +309,6 @@ def _of_new_names(specs: Iterable[Spec]) -> list[Notice]:
         return []
     message = f"Told by new names, as the registry says: {renamed_in_words(renamed)}."
     return [Notice("new_names", "note", message)]
-
-
-def pending_notices(pending_reports: int) -> list[Notice]:
-    """A note about reports that are not counted yet, if there are any.
-
-    Args:
-        pending_reports: how many.
-    """
-    if not pending_reports:
-        return []
-    message = (
-        f"{pending_reports:,} more reports of this metric have arrived and are waiting to be "
-        "counted: later answers have them."
-    )
-    return [Notice("pending_reports", "note", message)]
 
 
 MOST_NAMED: Final = 10

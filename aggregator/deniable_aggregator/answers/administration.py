@@ -57,7 +57,6 @@ class Metric(Struct, kw_only=True):
         first_day: the first day with reports, or null; without those of excluded keys.
         last_day: the last day with reports, or null.
         reports: how many reports were counted.
-        pending_reports: how many are left out of answers, as too many wait to be counted.
         excluded_reports: how many are left out because their keys are excluded.
     """
 
@@ -81,7 +80,6 @@ class Metric(Struct, kw_only=True):
     first_day: date | None
     last_day: date | None
     reports: Count
-    pending_reports: Count
     excluded_reports: Count
     reports_for_one_percent: Count | None = None
 
@@ -107,11 +105,13 @@ class Simulation(Struct):
         application: whose.
         today: the server's day.
         accept_days: for how many days after a day its reports are accepted.
+        counted: whether all that has come is in answers.
     """
 
     application: str
     today: date
     accept_days: Count
+    counted: bool
 
 
 class RegisteredMetric(Struct):

@@ -196,7 +196,6 @@ class Head(Struct, kw_only=True, omit_defaults=True):
         health: whether the reports look like those of devices; likewise.
         periods: the days that numbers are of, in their order; at least one.
         reports: how many reports were counted in all of them.
-        pending_reports: reports of the metric that are left out, as too many wait to be counted.
         excluded_reports: reports that are left out because their keys are excluded.
         left_out_reports: reports that are left out because their versions do not fit the others:
             without the segment, or with other bins.
@@ -235,7 +234,6 @@ class Head(Struct, kw_only=True, omit_defaults=True):
     health: IntegritySummary | None = None
     periods: list[Period] = []
     reports: Count = 0
-    pending_reports: Count = 0
     excluded_reports: Count = 0
     left_out_reports: Count = 0
     versions: list[MetricVersion] = []

@@ -359,6 +359,5 @@ def whole_metric(versions: Sequence[Metric]) -> Metric:
         first_day=min((each.first_day for each in versions if each.first_day), default=None),
         last_day=max((each.last_day for each in versions if each.last_day), default=None),
         reports=sum(each.reports for each in versions),
-        pending_reports=sum(each.pending_reports for each in versions),
         excluded_reports=sum(each.excluded_reports for each in versions),
     )

@@ -30,7 +30,6 @@ class MetricHealth(Struct, kw_only=True):
         reports: how many reports of these days were counted.
         last_day: the last day of all with reports, or null.
         stopped_since: the first day without reports, if they have stopped, or null.
-        pending_reports: reports that are left out, as too many wait to be counted.
         excluded_reports: reports that are left out because their keys are excluded.
         notices: what to know of this metric, warnings first.
         unanswered: why the reports of these days could not be looked at, or null.
@@ -51,7 +50,6 @@ class MetricHealth(Struct, kw_only=True):
     reports: Count = 0
     last_day: date | None = None
     stopped_since: date | None = None
-    pending_reports: Count = 0
     excluded_reports: Count = 0
     notices: list[Notice] = []
     unanswered: str | None = None

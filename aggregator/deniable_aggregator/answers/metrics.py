@@ -129,7 +129,6 @@ class MetricDetails(Struct, kw_only=True):
         renamed: the earlier names of values, each with the one by which answers tell it.
         candidates: whether a question needs values to look for: whether it counts strings.
         discovers: whether popular strings can be found that nobody listed.
-        pending_reports: how many are left out of answers, as too many wait to be counted.
         excluded_reports: how many are left out because their keys are excluded.
         keys: those that brought reports, the one with most first.
         versions: each of them, the newest first.
@@ -144,7 +143,6 @@ class MetricDetails(Struct, kw_only=True):
     renamed: dict[str, str] = {}
     candidates: bool
     discovers: bool
-    pending_reports: Count
     excluded_reports: Count
     keys: list[KeyReports]
     versions: list[VersionDetails]

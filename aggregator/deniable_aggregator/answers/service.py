@@ -28,18 +28,16 @@ class UploadCounts(Struct):
 
 
 class Inbox(Struct):
-    """What waits to be counted.
+    """What waits to be shown.
 
     Attributes:
-        rows: one per upload and metric.
+        rows: in which it waits.
         bytes: of the reports.
-        reports: how many there are.
         rows_set_aside: rows that could not be counted.
     """
 
     rows: Count
     bytes: Count
-    reports: Count
     rows_set_aside: Count
 
 
@@ -51,7 +49,7 @@ class Status(Struct):
         today: the server's day.
         accept_days: for how many days a day stays open for reports.
         since_start: what became of uploads.
-        inbox: what waits to be counted.
+        inbox: what waits to be shown.
     """
 
     application: str

@@ -55,7 +55,6 @@ NoticeCode = Literal[
     "new_names",
     "other_version",
     "other_version_left_out",
-    "pending_reports",
     "planted_strings",
     "reports_left_out",
     "reports_stopped",

@@ -1,18 +1,23 @@
-"""The fold: moves the reports of inbox rows to tallies, exactly once, in bounded batches."""
+"""The fold: gathers the reports of inbox rows, and moves batches of them to tallies, once each."""
 
 from __future__ import annotations
 
 import logging
+import secrets
 import threading
 import time
 from typing import TYPE_CHECKING, Final
+
+from deniable_aggregator.keeping.store.batch import Gathering
+from deniable_aggregator.keeping.store.encoding import join_reports
+from deniable_aggregator.keeping.store.inbox import ROW_ID_BITS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deniable_aggregator.counting.tallies import Tally
     from deniable_aggregator.keeping.catalog import MetricCatalog
-    from deniable_aggregator.keeping.store import Batch, InboxRow, Store, TallyKey
+    from deniable_aggregator.keeping.store import Batch, Store, TallyKey, WaitingRow
 
 BATCH_BYTES: Final = 8 << 20
 BATCH_ROWS: Final = 4_000
@@ -21,27 +26,33 @@ WORTH_BYTES: Final = 1 << 20
 WORTH_ROWS: Final = 2_500
 """So many rows, or bytes of reports in them, are worth a fold at once."""
 
-FEW_ROWS: Final = 250
-FEW_ROWS_SECONDS: Final = 600.0
+FEW_ROWS: Final = 100
+FEW_ROWS_SECONDS: Final = 60.0
 """So many are, after so long. A fold writes some pages of the file, whatever it moves."""
 
 log = logging.getLogger("deniable_aggregator")
 
 
 class InboxFold:
-    """Moves the reports of the inbox to tallies.
+    """Gathers the reports of the inbox by slice, and moves them to tallies, which answers are of.
 
-    Each row is deleted in the transaction that adds its reports to a tally. So any number of
-    servers may fold one store. On PostgreSQL a fold locks the rows of its batch, and others take
-    other rows. On SQLite a batch is prepared outside any lock; if a row is gone by the time of the
-    transaction, another process has counted it, and the transaction changes nothing. After a crash
-    a batch may be prepared again, but is never counted twice.
+    What comes of a slice (a version, day and key) is gathered in one row, sorted. With
+    `batch_reports` in it, it is a full batch, which moves to the tallies when the next one is full.
+    When a day begins, all that has come before moves, each slice in one step. So nobody who reads
+    answers sees which report came when, but for the day, or sees fewer than a batch.
 
-    No question waits for this, as questions read the inbox too. So it runs when it is worth what it
-    writes: the more reports wait, the sooner.
+    Each row is deleted in the transaction that adds its reports to a tally, or to another row. So
+    any number of servers may fold one store. On PostgreSQL one of them does at a time. On SQLite a
+    batch is prepared outside any lock; if a row is gone by the time of the transaction, another
+    process has counted it, and the transaction changes nothing. After a crash a batch may be
+    prepared again, but is never counted twice.
+
+    It runs when it is worth what it writes: the more reports wait, the sooner; and on a new day.
 
     Args:
         catalogue: the registered metrics.
+        batch_reports: how many reports are a batch; with 1, all are moved as they are found.
+        day: the current day, in days since 1970-01-01.
         patience_seconds: how long any report waits at most.
         monotonic: seconds by a clock that cannot be set.
         keep_reports: whether reports stay reports in tallies, until an archive has them.
@@ -56,12 +67,17 @@ class InboxFold:
         store: Store,
         catalogue: MetricCatalog,
         *,
+        batch_reports: int = 1,
+        day: Callable[[], int] = lambda: 0,
         patience_seconds: float = 0.0,
         monotonic: Callable[[], float] = time.monotonic,
         keep_reports: bool = False,
     ) -> None:
         self._store = store
         self._catalogue = catalogue
+        self._batch_reports = batch_reports
+        self._day = day
+        self._shown_day = 0
         self._patience = patience_seconds
         self._monotonic = monotonic
         self._keep_reports = keep_reports
@@ -82,7 +98,7 @@ class InboxFold:
             StoreUnavailableError: if the store cannot be read.
         """
         seconds = self._monotonic() - self._folded_at
-        if seconds >= self._patience:
+        if seconds >= self._patience or self._day() > self._shown_day:
             return True
         rows, payload_bytes = self._store.inbox.size()
         enough = rows >= WORTH_ROWS or payload_bytes >= WORTH_BYTES
@@ -105,42 +121,78 @@ class InboxFold:
             return
         try:
             self._catalogue.renew()
-            full = True
-            while full and self._monotonic() < deadline:
-                full = self._fold_batch()
-            if not full:
+            more = True
+            while more and self._monotonic() < deadline:
+                # All that came before the day is gathered when the rest becomes due.
+                more = self._fold_batch() or self._begin_day()
+            if not more:
                 self._caught_up_at = self._folded_at = self._monotonic()
         finally:
             self._lock.release()
 
+    def _begin_day(self) -> bool:
+        """Makes all that was gathered due on a new day. Returns whether this call did."""
+        day = self._day()
+        if day <= self._shown_day:
+            return False
+        begun = self._store.inbox.show_all(day)
+        self._shown_day = day if begun else max(self._shown_day, self._store.inbox.shown_day())
+        return begun
+
     def _fold_batch(self) -> bool:
-        """Counts one batch. Returns whether it was full: then there may be more rows."""
+        """Counts one batch. Returns whether there may be more rows."""
         # Skip rows whose metric only a newer server can decode.
         unreadable = self._catalogue.unreadable()
         with self._store.inbox.claim(
             max_bytes=BATCH_BYTES, max_rows=BATCH_ROWS, unreadable=unreadable
         ) as batch:
-            size = sum(len(row.payload) for row in batch.rows)
             strangers = batch.unknown_keys()
-            good: dict[TallyKey, tuple[Tally, list[InboxRow]]] = {}
+            good: dict[TallyKey, tuple[Tally, list[WaitingRow]]] = {}
+            gathered: list[Gathering] = []
             for where, rows in batch.groups().items():
                 if where.key in strangers:
                     _set_aside(batch, rows, "their key is not in the store")
                 elif (tally := self._tally(where.digest)) is not None:
                     checked = _countable_rows(batch, tally, rows)
-                    if checked:
-                        good[where] = tally, checked
+                    showing, gathering = self._divide(tally, checked, batch.shown_day)
+                    if showing:
+                        good[where] = tally, showing
+                    if gathering is not None:
+                        gathered.append(gathering)
                 elif where.digest in self._catalogue.removed():
                     batch.discard(rows)
                 elif where.digest not in self._catalogue.unreadable():
                     _set_aside(batch, rows, "their metric is not registered")
-            if batch.move_to_tallies(good, keep_reports=self._keep_reports):
+            if batch.move_to_tallies(good, gathered, keep_reports=self._keep_reports):
                 self.folded_reports += sum(
                     len(row.payload) // tally.report_bytes
                     for tally, rows in good.values()
                     for row in rows
                 )
-            return len(batch.rows) == BATCH_ROWS or size >= BATCH_BYTES
+            return batch.may_have_more
+
+    def _divide(
+        self, tally: Tally, rows: list[WaitingRow], shown_day: int
+    ) -> tuple[list[WaitingRow], Gathering | None]:
+        """The rows of one slice that are shown, and those that are gathered in one."""
+        if self._batch_reports == 1:
+            return rows, None
+        due = [row for row in rows if row.gathered is not None and row.gathered < shown_day]
+        waiting = [row for row in rows if row.gathered is None or row.gathered >= shown_day]
+        batches = [row for row in waiting if row.is_full]
+        open_rows = [row for row in waiting if not row.is_full]
+        if all(row.gathered is not None for row in open_rows):  # nothing new has come
+            return due, None
+        payload = join_reports((row.payload for row in open_rows), tally.report_bytes)
+        is_full = len(payload) >= self._batch_reports * tally.report_bytes
+        first = open_rows[0]._replace(
+            id=secrets.randbits(ROW_ID_BITS),
+            payload=payload,
+            largest=max(row.largest for row in open_rows),
+            gathered=shown_day,
+            is_full=int(is_full),
+        )
+        return (due + batches if is_full else due), Gathering(open_rows, first)
 
     def _tally(self, digest: bytes) -> Tally | None:
         tally = self._catalogue.tally(digest)
@@ -151,7 +203,7 @@ class InboxFold:
         return tally
 
 
-def _countable_rows(batch: Batch, tally: Tally, rows: list[InboxRow]) -> list[InboxRow]:
+def _countable_rows(batch: Batch, tally: Tally, rows: list[WaitingRow]) -> list[WaitingRow]:
     """The rows that can be counted; the others are set aside."""
     if _is_countable(tally, rows):
         return rows
@@ -160,13 +212,13 @@ def _countable_rows(batch: Batch, tally: Tally, rows: list[InboxRow]) -> list[In
     return [row for row in rows if row not in bad]
 
 
-def _set_aside(batch: Batch, rows: list[InboxRow], reason: str) -> None:
+def _set_aside(batch: Batch, rows: list[WaitingRow], reason: str) -> None:
     message = "%d inbox rows were set aside: %s; see deniable store set-aside list"
     log.error(message, len(rows), reason)
     batch.set_aside(rows)
 
 
-def _is_countable(tally: Tally, rows: list[InboxRow]) -> bool:
+def _is_countable(tally: Tally, rows: list[WaitingRow]) -> bool:
     """Whether the reports of rows are possible ones.
 
     Ingest has checked every report, so a failure means damage, a defect, or too little memory for

@@ -303,11 +303,19 @@ class Settings:
         minimum=1,
         maximum=1_000_000_000,
     )
+    batch_reports: int = _setting(
+        100,
+        "How many reports of one version, day and key are shown together, so that nobody who asks "
+        "again and again sees single ones: of today such a batch is shown when the next is full, "
+        "and all that waits when the next day begins (UTC). 1 shows every report as it is counted.",
+        _WORK,
+        minimum=1,
+        maximum=1_000_000_000,
+    )
     fold_seconds: float = _setting(
         21_600.0,
-        "How long a few reports wait in the inbox before they are moved to tallies; many are "
-        "moved sooner. Questions read those that wait too, so this only decides how much is "
-        "written.",
+        "How long a few reports wait in the inbox before they are gathered for their batch; many "
+        "are sooner. This only decides how much is written.",
         _WORK,
         exclusive_minimum=0,
         maximum=MAX_SECONDS,

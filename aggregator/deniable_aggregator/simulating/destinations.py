@@ -96,9 +96,8 @@ class NewStore:
     def source(self) -> LocalSource:
         """Answers questions, when the last day is over and everything is counted."""
         self._fold.fold(seconds=FOLD_SECONDS)
-        return LocalSource(
-            Answerer(Parts(self._store, clock=self._clock)), self._deployment.application
-        )
+        parts = Parts(self._store, Settings(batch_reports=1), self._clock)
+        return LocalSource(Answerer(parts), self._deployment.application)
 
     def settle(self) -> None:
         """Closes days and gives them their final form, as a server does in the background."""
@@ -143,6 +142,7 @@ def new_store(path: Path, deployment: Deployment) -> Iterator[NewStore]:
 KEY: Final = "development"
 ATTEMPTS: Final = 100
 PAUSE_SECONDS: Final = 0.2
+COUNTING_SECONDS: Final = 300.0
 _PATIENCE: Final = ("overloaded", "rate_limited", "store_unavailable")
 
 
@@ -164,8 +164,7 @@ class DevelopmentServer:
     def __init__(self, server: str, key: str | Token, token: str | Token) -> None:
         self._source = HttpSource(server, token)
         self._connection = Connection(server, key)
-        answer = self._connection.request("POST", "/v1/simulation")
-        self.simulation: Simulation = answer.decode(Simulation)
+        self.simulation = self._begin()
 
     def check_days(self, first: date, last: date) -> None:
         """Checks that the server takes reports of some days.
@@ -210,8 +209,22 @@ class DevelopmentServer:
                 return
 
     def source(self) -> HttpSource:
-        """Asks the server."""
+        """Asks the server, once it has counted everything.
+
+        Raises:
+            AskingError: if it cannot be reached, or takes too long.
+        """
+        deadline = time.monotonic() + COUNTING_SECONDS
+        while not self._begin().counted:
+            if time.monotonic() > deadline:
+                raise AskingError(
+                    f"{self._source.server} has not counted all reports in time", "unreachable"
+                )
+            time.sleep(PAUSE_SECONDS)
         return self._source
+
+    def _begin(self) -> Simulation:
+        return self._connection.request("POST", "/v1/simulation").decode(Simulation)
 
     def close(self) -> None:
         """Closes both connections."""

@@ -166,10 +166,8 @@ def comparison_table(compared: Sequence[Compared]) -> Table:
 
 
 def _metrics_notes(metrics: Sequence[Metric]) -> Iterator[str]:
-    """What waits and what is left out, and where there is more; a line each."""
+    """What is left out, and where there is more; a line each."""
     for each in metrics:
-        if each.pending_reports:
-            yield f"{each.name}: {each.pending_reports:,} more reports wait to be counted."
         if each.excluded_reports:
             yield (
                 f"{each.name}: {each.excluded_reports:,} reports are left out, as their keys are "

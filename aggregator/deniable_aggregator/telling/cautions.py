@@ -201,7 +201,8 @@ def days_in_words(days: Days) -> str:
     if days.incomplete:
         parts.append(f"{', '.join(_short(day, days) for day in days.incomplete)} is incomplete")
     if days.open_since is not None and days.open_since not in days.incomplete:
-        parts.append(f"open for late reports since {_short(days.open_since, days)}")
+        since = _short(days.open_since, days)
+        parts.append(f"open for late reports since {since}, without those that wait")
     if days.releases:
         what = "a new version" if len(days.releases) == 1 else "new versions"
         since = named_shortly([_short(release.day, days) for release in days.releases])

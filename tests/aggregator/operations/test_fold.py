@@ -76,7 +76,7 @@ def test_a_fold_empties_the_inbox_and_a_second_one_changes_nothing(target):
         for _ in range(2):
             inbox_fold.fold(seconds=60)
             assert counted(store) == counted(store, TODAY - 1) == [1, 1, 0]
-            assert store.inbox.backlog([THEME]) == []
+            assert store.inbox.size([THEME]) == (0, 0)
 
 
 def test_a_backlog_of_many_batches_is_counted_whole(target, monkeypatch):
@@ -100,8 +100,8 @@ def test_rows_that_two_processes_want_to_count_are_counted_once(target):
             # Either the row was locked, and is this one's to count, or it is gone.
             mine = {TallyKey(THEME, TODAY, SENDER.key_id): (TALLY, batch.rows)}
             was_mine = batch.move_to_tallies(mine)
-        assert counted(store) == [0, 2, 0]
         assert was_mine == store._database.locks_rows
+        assert counted(store) == ([0, 1, 0] if was_mine else [0, 2, 0])
         inbox_fold.fold(seconds=60)
         assert counted(store) == counted(other_store) == [0, 2, 0]
 
@@ -113,7 +113,7 @@ def test_a_row_that_cannot_be_counted_is_set_aside_and_blocks_nothing(service, c
     service.send(upload(b"\x02"))
     assert service.counts() == [0, 1, 1]
     assert service.counts() == [0, 1, 1]
-    assert service.status()["inbox"] == {"rows": 0, "bytes": 0, "reports": 0, "rows_set_aside": 1}
+    assert service.status()["inbox"] == {"rows": 0, "bytes": 0, "rows_set_aside": 1}
     assert "set aside" in caplog.text
 
 
@@ -146,7 +146,7 @@ def test_a_fold_that_fails_loses_nothing(target, monkeypatch):
             )
             with pytest.raises(StoreUnavailableError):
                 inbox_fold.fold(seconds=60)
-        assert counted(store) == [1, 1, 1]
+        assert counted(store) == [0, 0, 0]
         inbox_fold.fold(seconds=60)
         assert counted(store) == [1, 1, 1]
 

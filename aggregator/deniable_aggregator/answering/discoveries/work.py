@@ -10,7 +10,7 @@ from deniable_aggregator.answering.discovery.discover import discover
 from deniable_aggregator.answering.metrics import newest_first
 from deniable_aggregator.answering.reader import AskedMetric, MetricReader, read_steadily
 from deniable_aggregator.answering.requests import estimate_refused
-from deniable_aggregator.answering.review import HEALTH_CELLS, Reviewer, pending_notices
+from deniable_aggregator.answering.review import HEALTH_CELLS, Reviewer
 from deniable_aggregator.answers.answer import Answer, AskedQuestion
 from deniable_aggregator.answers.common import Notice, ordered_notices
 from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, DayRange
@@ -113,11 +113,10 @@ class DiscoveryWork:
         review = self._reviewer.review(reported, most_cells=HEALTH_CELLS)
         if review.summary.verdict == "suspicious":
             notices = [_PLANTED, *notices]
-        pending = self._reader.pending(asked)
         return found_strings(
-            review.head(application, pending),
+            review.head(application),
             AskedQuestion(name="discovery", parameters=given_parameters(query)),
-            ordered_notices(review.notices, pending_notices(pending), notices),
+            ordered_notices(review.notices, notices),
             entry,
             tally,
             counts,

@@ -119,8 +119,6 @@ def _reports(answer: MetricDetails) -> str:
     last = max((each.last_day for each in answer.versions if each.last_day), default=None)
     if first is not None:
         text += f", {first} to {last}"
-    if answer.pending_reports:
-        text += f"; {answer.pending_reports:,} more wait to be counted"
     if answer.excluded_reports:
         text += f"; {answer.excluded_reports:,} are left out, as their keys are excluded"
     return text
@@ -277,9 +275,7 @@ def remove(name: str, connection: Connection, yes: bool, as_json: bool) -> None:
         versions = [metric for metric in listed.metrics if metric.name == name]
         if not versions:
             raise click.ClickException(f"{listed.application} has no metric {name}")
-        reports = sum(
-            metric.reports + metric.pending_reports + metric.excluded_reports for metric in versions
-        )
+        reports = sum(metric.reports + metric.excluded_reports for metric in versions)
         click.confirm(
             f"Remove {name} of {listed.application}: {counted(len(versions), 'version')}, "
             f"{counted(reports, 'report')}? They cannot be brought back",

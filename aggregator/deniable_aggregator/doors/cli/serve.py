@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 import signal
 from typing import TYPE_CHECKING, Final
@@ -28,6 +29,9 @@ KEY_DAYS: Final = 30
 """For how many days the keys are valid. Every start makes new ones, and old ones stay valid."""
 
 LABEL: Final = "development"
+
+FOLD_SECONDS: Final = 0.5
+"""What was sent is shown so soon."""
 
 
 def prepare_development(settings: Settings, file: Path) -> str:
@@ -81,6 +85,7 @@ For developing {registry.application}. In another terminal:
                          the same of 50,000 simulated devices
   deniable metrics list       what has arrived
 
+Every report is shown as it comes: elsewhere they are shown in batches, see batch_reports.
 {TOKEN} is for you{pages}. The keys end on {format_day(day + KEY_DAYS)}.
 After a change of {file} start this again.
 """
@@ -126,6 +131,7 @@ def serve(loaded: Configuration, registry: Path | None, parent: int | None) -> N
         end_with_parent(parent, signal.SIGTERM)
     settings = loaded.settings
     if registry is not None:
+        settings = dataclasses.replace(settings, batch_reports=1, fold_seconds=FOLD_SECONDS)
         click.echo(prepare_development(settings, registry))
     dictConfig(logging_config(settings.log_format, settings.log_level))
     run(settings, development=registry is not None)

@@ -416,8 +416,14 @@ def begin_simulation(parts: Parts, key: Key) -> Response:
     record = AuditRecord(parts.today, key.id, AuditAction.STORE_SIMULATE, details)
     parts.store.audit.record_if_changed(record)
     parts.catalogue.reload()
+    rows, _ = parts.store.inbox.size()
     return json_response(
-        Simulation(key.application, day_of(parts.today), parts.settings.accept_days)
+        Simulation(
+            key.application,
+            day_of(parts.today),
+            parts.settings.accept_days,
+            counted=not rows,
+        )
     )
 
 

@@ -13,7 +13,6 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-from deniable_aggregator.answering.metrics import waiting_by_version
 from deniable_aggregator.answering.requests import RETRY_SECONDS, ProblemError
 from deniable_aggregator.answering.responses import json_response
 from deniable_aggregator.answers.dates import day_of
@@ -30,7 +29,7 @@ from deniable_aggregator.answers.service import (
 from deniable_aggregator.answers.service import (
     Operations as ServiceOperations,
 )
-from deniable_aggregator.doors.http.operation import READ, Operations, operation
+from deniable_aggregator.doors.http.operation import ADMIN, Operations, operation
 from deniable_aggregator.doors.http.uploads import NO_APPLICATION, UploadReceiver
 from deniable_aggregator.keeping.clock import ProbeTimeoutError, SharedProbe
 from deniable_aggregator.keeping.key_administration import public_key
@@ -75,7 +74,7 @@ class StatusReader:
         """
         entries = self._parts.catalogue.for_application(application)
         digests = [entry.spec.digest for entry in entries]
-        backlog = self._parts.store.inbox.backlog(digests)
+        rows, payload_bytes = self._parts.store.inbox.size(digests)
         counts = dict(self._ingest.outcome_counts(application))
         return Status(
             application,
@@ -88,17 +87,16 @@ class StatusReader:
                 refused_without_key=sum(self._ingest.outcome_counts(NO_APPLICATION).values()),
             ),
             inbox=Inbox(
-                rows=sum(each.rows for each in backlog),
-                bytes=sum(each.payload_bytes for each in backlog),
-                reports=sum(waiting_by_version(self._parts.store, entries).values()),
+                rows=rows,
+                bytes=payload_bytes,
                 rows_set_aside=self._parts.store.inbox.count_set_aside(digests),
             ),
         )
 
 
-@operation("GET", "/v1/status", Status, scopes=READ)
+@operation("GET", "/v1/status", Status, scopes=ADMIN)
 def status(reader: StatusReader, key: Key) -> Response:
-    """How many uploads came, and how many reports wait to be counted."""
+    """How many uploads came, and what waits to be shown: for whoever runs the server."""
     return json_response(reader.status(key.application))
 
 

@@ -68,9 +68,9 @@ class OperationsView:
         fine: whether it is.
         finding: what is wrong, in a sentence or two.
         checks: of readiness.
-        uploads: what became of them since the server was started.
+        uploads: what became of them since the server was started; empty as `machine`.
         refused: by reason, with what to do; None if none were.
-        waiting: what waits, and what could not be counted.
+        waiting: what waits, and what could not be counted; empty as `machine`.
         days: which days take reports.
         machine: figures of the whole server; empty for whoever does not administer it.
         keys: those of the application; None for whoever does not administer it.
@@ -99,8 +99,12 @@ def operations_view(found: Operations) -> OperationsView:
         _figure(CHECKS.get(name, name), "yes" if said == OK else said, fine=said == OK)
         for name, said in found.checks.items()
     ]
-    uploads, waiting = list(_uploads(found)), list(_waiting(found))
-    machine = [] if found.machine is None else list(_machine(found.machine))
+    uploads: list[Figure] = []
+    waiting: list[Figure] = []
+    machine: list[Figure] = []
+    if found.machine is not None:
+        uploads, waiting = list(_uploads(found)), list(_waiting(found))
+        machine = list(_machine(found.machine))
     wrong = [each for each in (*checks, *uploads, *waiting, *machine) if each.badge.kind != "ok"]
     first = status.today - timedelta(status.accept_days)
     return OperationsView(
@@ -109,7 +113,7 @@ def operations_view(found: Operations) -> OperationsView:
         finding=" ".join(f"{each.label}: {each.text}." for each in wrong),
         checks=checks,
         uploads=uploads,
-        refused=_refused(status.since_start.refused),
+        refused=None if found.machine is None else _refused(status.since_start.refused),
         waiting=waiting,
         days=f"Reports of {first} to {status.today} are taken; those of earlier days are refused.",
         machine=machine,
@@ -147,8 +151,8 @@ def _uploads(found: Operations) -> Iterator[Figure]:
 def _waiting(found: Operations) -> Iterator[Figure]:
     inbox = found.status.inbox
     yield _figure(
-        "Reports that wait to be added to sums",
-        f"{inbox.reports:,} in {in_bytes(inbox.bytes)}; answers count them too",
+        "Reports that wait to be shown",
+        f"{in_bytes(inbox.bytes)} in {inbox.rows:,} rows",
     )
     yield _figure(
         "Rows that could not be counted",

@@ -15,9 +15,16 @@ from deniable_aggregator.keeping.store.base import (
     StoreMovedError,
     StoreRefusedError,
     StoreUnavailableError,
+    WaitingRow,
     is_url,
 )
-from deniable_aggregator.keeping.store.batch import Batch, SetAsideGroup, SetAsideRows, TallyKey
+from deniable_aggregator.keeping.store.batch import (
+    Batch,
+    Gathering,
+    SetAsideGroup,
+    SetAsideRows,
+    TallyKey,
+)
 from deniable_aggregator.keeping.store.checking import PAGES, Damage, check_content, check_pages
 from deniable_aggregator.keeping.store.counted_days import (
     CountedDay,
@@ -36,7 +43,7 @@ from deniable_aggregator.keeping.store.declared import (
 from deniable_aggregator.keeping.store.discoveries import Discoveries, NewDiscovery, StoredDiscovery
 from deniable_aggregator.keeping.store.estimates import Estimates, PeriodName, PeriodRows
 from deniable_aggregator.keeping.store.expiry import Removal, StoreUsage, store_usage
-from deniable_aggregator.keeping.store.inbox import Backlog, Inbox, Outcome, Sender
+from deniable_aggregator.keeping.store.inbox import Inbox, Outcome, Sender
 from deniable_aggregator.keeping.store.key_pasts import KeyPasts, StoredPast
 from deniable_aggregator.keeping.store.keys import (
     AuditLog,
@@ -200,7 +207,6 @@ __all__ = [
     "Archive",
     "ArchivedFile",
     "AuditLog",
-    "Backlog",
     "Batch",
     "BeingReadError",
     "CountedDay",
@@ -211,6 +217,7 @@ __all__ = [
     "DayStamp",
     "Discoveries",
     "Estimates",
+    "Gathering",
     "InUseError",
     "Inbox",
     "InboxRow",
@@ -258,6 +265,7 @@ __all__ = [
     "UnreadableMetric",
     "Volume",
     "VolumesBySlice",
+    "WaitingRow",
     "add_reports",
     "add_slices",
     "count_slice",

@@ -132,6 +132,26 @@ class InboxRow(NamedTuple):
     largest: int = 0
 
 
+class WaitingRow(NamedTuple):
+    """A row of the inbox as a fold reads it: of one commit, or the gathered reports of several.
+
+    Attributes:
+        largest: the most bytes of the payload that came in one upload; 0 if that is not known.
+        gathered: the last day on which all reports were due when it was made; None for a row as a
+            commit wrote it.
+        is_full: 1 for a batch to which nothing is added any more, else 0.
+    """
+
+    id: int
+    digest: bytes
+    epoch: int
+    key: str
+    payload: bytes
+    largest: int = 0
+    gathered: int | None = None
+    is_full: int = 0
+
+
 class IngestTransaction(ABC):
     """The steps of ingest within one transaction, each in the database's fastest way."""
 

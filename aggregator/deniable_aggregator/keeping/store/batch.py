@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from sqlalchemy import Connection, delete, func, insert, select
 
 from deniable_aggregator.keeping.audit import AuditAction, AuditRecord
-from deniable_aggregator.keeping.store.base import Database, InboxRow, in_chunks
+from deniable_aggregator.keeping.store.base import Database, WaitingRow, in_chunks
 from deniable_aggregator.keeping.store.encoding import encode_reports, join_reports
 from deniable_aggregator.keeping.store.keys import append, lock_audit_log
 from deniable_aggregator.keeping.store.merging import (
@@ -30,7 +30,7 @@ from deniable_aggregator.keeping.store.parts import (
     sum_by_total,
     unsettle,
 )
-from deniable_aggregator.keeping.store.schema import inbox, keys, metrics, set_aside
+from deniable_aggregator.keeping.store.schema import inbox, keys, metrics, set_aside, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -52,27 +52,47 @@ class TakenError(Exception):
     """Another process has counted or merged one of these rows; undoes the transaction."""
 
 
+class Gathering(NamedTuple):
+    """Rows of a slice that become one.
+
+    Attributes:
+        rows: what it is made of.
+        row: what takes their place.
+    """
+
+    rows: Sequence[WaitingRow]
+    row: WaitingRow
+
+
 class Batch:
-    """Rows of the inbox that are being moved to tallies.
+    """Rows of the inbox that are being counted: moved to tallies, or gathered.
 
     Args:
+        rows: of each slice among them all gathered rows, too.
+        shown_day: the last day at whose begin all that waited became due.
+        may_have_more: whether there may be more rows to claim.
         reading: begins a read, or continues the transaction that holds the rows' locks.
         writing: begins a transaction, or a savepoint in the one that holds the rows' locks.
     """
 
     def __init__(
         self,
-        rows: list[InboxRow],
+        rows: list[WaitingRow],
         reading: Callable[[], AbstractContextManager[Connection]],
         writing: Callable[[], AbstractContextManager[Connection]],
+        *,
+        shown_day: int = 0,
+        may_have_more: bool = False,
     ) -> None:
         self.rows = rows
+        self.shown_day = shown_day
+        self.may_have_more = may_have_more
         self._reading = reading
         self._transaction = writing
 
-    def groups(self) -> Mapping[TallyKey, list[InboxRow]]:
+    def groups(self) -> Mapping[TallyKey, list[WaitingRow]]:
         """The rows by the tally that they belong to."""
-        groups: defaultdict[TallyKey, list[InboxRow]] = defaultdict(list)
+        groups: defaultdict[TallyKey, list[WaitingRow]] = defaultdict(list)
         for row in self.rows:
             groups[TallyKey(row.digest, row.epoch, row.key)].append(row)
         return groups
@@ -85,23 +105,25 @@ class Batch:
 
     def move_to_tallies(
         self,
-        groups: Mapping[TallyKey, tuple[ReportCounter, Sequence[InboxRow]]],
+        groups: Mapping[TallyKey, tuple[ReportCounter, Sequence[WaitingRow]]],
+        gathered: Sequence[Gathering] = (),
         *,
         keep_reports: bool = False,
     ) -> bool:
-        """Adds rows to their tallies and deletes them, in one transaction.
+        """Adds rows to their tallies and deletes them, and gathers others, in one transaction.
 
         Parts that are worth it are merged with the new reports, so that nothing is written twice.
 
         Args:
             groups: some rows of this batch by their tally, which is of a registered metric and of
                 a key of the store, with what counts them.
+            gathered: other rows of this batch, which go on waiting as fewer.
             keep_reports: whether reports stay reports, until an archive has them.
 
         Returns:
             False if another process has counted or merged some of it; then nothing has changed.
         """
-        if not groups:
+        if not groups and not gathered:
             return True
         with self._reading() as connection:
             numbers = slice_numbers(connection, groups)
@@ -139,6 +161,7 @@ class Batch:
             new += [(numbers[where], part) for part in parts]
             gone += merged
         rows = [row for _, members in groups.values() for row in members]
+        rows += [row for gathering in gathered for row in gathering.rows]
         arrived = sum_by_total(
             (numbers[where], len(packed[where]) // counter.report_bytes)
             for where, (counter, _) in groups.items()
@@ -147,6 +170,10 @@ class Batch:
             with self._transaction() as connection:
                 if delete_rows(connection, [row.id for row in rows]) != len(rows):
                     raise TakenError
+                if read_shown_day(connection) != self.shown_day:  # all of this is due by now
+                    raise TakenError
+                if gathered:
+                    connection.execute(insert(inbox), [each.row._asdict() for each in gathered])
                 replace_parts(connection, gone, new)
                 unsettle(connection, (where.epoch for where in groups))
                 add_to_totals(connection, arrived)
@@ -154,19 +181,27 @@ class Batch:
             return False
         return True
 
-    def discard(self, rows: Sequence[InboxRow]) -> None:
+    def discard(self, rows: Sequence[WaitingRow]) -> None:
         """Deletes rows of metrics that were removed."""
         with self._transaction() as connection:
             delete_rows(connection, [row.id for row in rows])
 
-    def set_aside(self, rows: Sequence[InboxRow]) -> None:
+    def set_aside(self, rows: Sequence[WaitingRow]) -> None:
         """Moves rows that cannot be counted to the table set_aside."""
-        columns = [column.name for column in set_aside.c]
         with self._transaction() as connection:
             for ids in in_chunks([row.id for row in rows]):
-                chosen = select(*(inbox.c[name] for name in columns)).where(inbox.c.id.in_(ids))
-                connection.execute(insert(set_aside).from_select(columns, chosen))
+                chosen = select(*(inbox.c[name] for name in _MOVED)).where(inbox.c.id.in_(ids))
+                connection.execute(insert(set_aside).from_select(_MOVED, chosen))
                 delete_rows(connection, ids)
+
+
+_MOVED: Final = ("id", "digest", "epoch", "key", "payload", "largest")
+"""What is kept of a row that is set aside: put back, it is one that was not gathered."""
+
+
+def read_shown_day(connection: Connection) -> int:
+    """The last day at whose begin all that waited became due; 0 before anything was counted."""
+    return connection.execute(select(shown.c.day)).scalar_one_or_none() or 0
 
 
 def delete_rows(connection: Connection, row_ids: Sequence[int]) -> int:
@@ -345,7 +380,6 @@ class SetAsideRows:
 
 def _remove_rows(connection: Connection, ids: Sequence[int], *, back: bool) -> int:
     """Deletes rows, and copies them into the inbox if wanted; returns how many were still there."""
-    columns = [column.name for column in inbox.c]
     removed = 0
     for chunk in in_chunks(ids):
         # Lock them, as a server may be deleting the rows of old days.
@@ -353,8 +387,8 @@ def _remove_rows(connection: Connection, ids: Sequence[int], *, back: bool) -> i
         present = connection.execute(query).scalars().all()
         condition = set_aside.c.id.in_(present)
         if back:
-            chosen = select(*(set_aside.c[name] for name in columns)).where(condition)
-            connection.execute(insert(inbox).from_select(columns, chosen))
+            chosen = select(*(set_aside.c[name] for name in _MOVED)).where(condition)
+            connection.execute(insert(inbox).from_select(_MOVED, chosen))
         connection.execute(delete(set_aside).where(condition))
         removed += len(present)
     return removed

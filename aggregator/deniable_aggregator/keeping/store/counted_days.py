@@ -11,7 +11,6 @@ from deniable_aggregator.keeping.audit import AuditAction
 from deniable_aggregator.keeping.store.schema import (
     audit,
     epochs,
-    inbox,
     keys,
     metrics,
     rolled_periods,
@@ -41,7 +40,7 @@ class ReportedDays(NamedTuple):
 
 
 def reported_days(database: Database, digests: Collection[bytes]) -> dict[bytes, ReportedDays]:
-    """The first and the last day with reports of each spec, those that wait to be counted too.
+    """The first and the last day with counted reports of each spec.
 
     Reports of excluded keys do not matter. Each spec costs two look-ups in an index, however many
     reports it has.
@@ -79,14 +78,8 @@ def _read(database: Database, digests: list[bytes]) -> Iterator[tuple[Any, ...]]
         .where(metrics.c.digest.in_(digests), rolled_periods.c.key.not_in(excluded))
         .group_by(metrics.c.digest)
     )
-    waiting = (
-        select(inbox.c.digest, func.min(inbox.c.epoch), func.max(inbox.c.epoch))
-        .join_from(inbox, keys, inbox.c.key == keys.c.id)
-        .where(inbox.c.digest.in_(digests), keys.c.excluded.is_(None))
-        .group_by(inbox.c.digest)
-    )
     with database.read() as connection:
-        for query in (counted, rolled, waiting):
+        for query in (counted, rolled):
             for row in connection.execute(query):
                 yield tuple(row)
 
@@ -104,7 +97,7 @@ class CountedDay(NamedTuple):
     """What changes whenever something of a version and day changes.
 
     Attributes:
-        parts: how many parts there are, and rows that wait.
+        parts: how many parts there are.
         sum: of their random ids.
         left_out: the same sum, of the parts of excluded keys alone.
         keys_left_out: the sum of these keys' numbers.
@@ -116,20 +109,6 @@ class CountedDay(NamedTuple):
     left_out: int
     keys_left_out: int
     has_reports: bool
-
-    def plus(self, other: CountedDay) -> CountedDay:
-        """The same with more reports.
-
-        Args:
-            other: the waiting reports of one key.
-        """
-        return CountedDay(
-            self.parts + other.parts,
-            self.sum + other.sum,
-            self.left_out + other.left_out,
-            self.keys_left_out + other.keys_left_out,
-            self.has_reports or other.has_reports,
-        )
 
 
 class RolledDays(NamedTuple):
@@ -223,9 +202,6 @@ class CountedDays:
             numbers = connection.execute(select(metrics.c.number, metrics.c.digest))
             digests = {number: bytes(digest) for number, digest in numbers}
             days = _days(connection, before, left_out)
-            for number, epoch, waiting in _waiting(connection, before, left_out):
-                counted = days[number].get(epoch, CountedDay(0, 0, 0, 0, has_reports=False))
-                days[number][epoch] = counted.plus(waiting)
             rolled = _rolled_days(connection, before, left_out)
         return {
             digest: CountedVersion(days.get(number, {}), rolled.get(number, []))
@@ -258,25 +234,6 @@ def _days(
             parts, int(sum_), int(out), int(of_keys), counted > 0
         )
     return days_by_metric
-
-
-def _waiting(
-    connection: Connection, before: int, left_out: frozenset[int]
-) -> Iterator[tuple[int, int, CountedDay]]:
-    """What waits in the inbox and is in answers too: number of the version, day, and what it is."""
-    ids = func.count(), func.min(inbox.c.id), func.max(inbox.c.id)
-    columns = metrics.c.number, inbox.c.epoch, keys.c.number
-    query = (
-        select(*columns, *ids)
-        .join_from(inbox, metrics, inbox.c.digest == metrics.c.digest)
-        .join(keys, inbox.c.key == keys.c.id)
-        .where(inbox.c.epoch < before)
-        .group_by(*columns)
-    )
-    for number, epoch, key, rows, first, last in connection.execute(query):
-        is_out = key in left_out
-        sums = (first + last, first + last if is_out else 0, key if is_out else 0)
-        yield number, epoch, CountedDay(rows, *sums, has_reports=not is_out)
 
 
 def _rolled_days(

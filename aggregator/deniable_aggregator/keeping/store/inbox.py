@@ -9,12 +9,19 @@ from collections import Counter, defaultdict
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Select, delete, func, select, tuple_, update
+from sqlalchemy import Connection, Select, delete, func, or_, select, tuple_, update
+from sqlalchemy.dialects import postgresql, sqlite
 
-from deniable_aggregator.keeping.store.base import Database, InboxRow, IngestTransaction, UploadName
-from deniable_aggregator.keeping.store.batch import Batch
-from deniable_aggregator.keeping.store.schema import epochs, inbox, seen, set_aside
-from deniable_aggregator.keeping.store.stored_slices import MOST_BYTES
+from deniable_aggregator.keeping.store.base import (
+    Database,
+    InboxRow,
+    IngestTransaction,
+    UploadName,
+    WaitingRow,
+    in_chunks,
+)
+from deniable_aggregator.keeping.store.batch import Batch, read_shown_day
+from deniable_aggregator.keeping.store.schema import epochs, inbox, seen, set_aside, shown
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -48,24 +55,12 @@ class Sender(NamedTuple):
     key_id: str
 
 
-class Backlog(NamedTuple):
-    """The rows of one spec that wait to be counted."""
-
-    digest: bytes
-    rows: int
-    payload_bytes: int
-
-    @property
-    def is_left_out(self) -> bool:
-        """Whether questions leave these rows out, as there are too many to read."""
-        return self.payload_bytes > MOST_BYTES
-
-
 class Inbox:
     """Appends each upload once, and hands out rows to count."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._has_shown_row = False
 
     def append(self, uploads: Sequence[Upload], senders: Sequence[Sender]) -> list[Outcome]:
         """Stores uploads in one transaction; durable when this returns.
@@ -91,10 +86,13 @@ class Inbox:
     def claim(
         self, *, max_bytes: int, max_rows: int, unreadable: Collection[bytes] = ()
     ) -> Iterator[Batch]:
-        """Claims rows to count, of any metric: at least one, unless all are claimed by others.
+        """Claims rows to count, of any metric: those of commits, and gathered ones that are due.
 
-        Where the database can lock rows, the block is one transaction: nobody else can claim these
-        rows, and all changes are durable when the block ends, or none. Where it cannot, each
+        With them come all gathered rows of their slices, so that what is due of a slice is shown
+        in one step.
+
+        Where the database can lock rows, the block is one transaction: nobody else counts
+        meanwhile, and all changes are durable when the block ends, or none. Where it cannot, each
         change is one transaction, which does nothing if another process was first.
 
         Args:
@@ -105,41 +103,81 @@ class Inbox:
         Raises:
             StoreUnavailableError: if the store failed; uncounted rows stay in the inbox.
         """
-        query = select(*(inbox.c[name] for name in InboxRow._fields)).limit(max_rows)
-        if unreadable:
-            query = query.where(inbox.c.digest.not_in(unreadable))
+        limits = max_bytes, max_rows
+        if not self._has_shown_row:
+            self._make_shown_row()
         if self._database.locks_rows:
-            locking = query.with_for_update(skip_locked=True)
             with self._database.write() as connection:
-                rows = _fetch(connection, locking, max_bytes)
-                yield Batch(rows, lambda: nullcontext(connection), lambda: _savepoint(connection))
+                day = _lock_shown_day(connection)
+                rows, more = (
+                    _claim(connection, day, limits, unreadable) if day >= 0 else ([], False)
+                )
+                yield Batch(
+                    rows,
+                    lambda: nullcontext(connection),
+                    lambda: _savepoint(connection),
+                    shown_day=day,
+                    may_have_more=more,
+                )
         else:
             with self._database.read() as connection:
-                rows = _fetch(connection, query, max_bytes)
-            yield Batch(rows, self._database.read, self._database.write)
-
-    def backlog(self, digests: Collection[bytes]) -> list[Backlog]:
-        """The rows that wait to be counted, for each of these specs that has any."""
-        query = (
-            select(
-                inbox.c.digest,
-                func.count().label("rows"),
-                func.sum(func.length(inbox.c.payload)).label("payload_bytes"),
+                day = read_shown_day(connection)
+                rows, more = _claim(connection, day, limits, unreadable)
+            yield Batch(
+                rows,
+                self._database.read,
+                self._database.write,
+                shown_day=day,
+                may_have_more=more,
             )
-            .where(inbox.c.digest.in_(digests))
-            .group_by(inbox.c.digest)
-        )
-        with self._database.read() as connection:
-            return [
-                Backlog(digest=row.digest, rows=row.rows, payload_bytes=int(row.payload_bytes))
-                for row in connection.execute(query)
-            ]
 
-    def size(self) -> tuple[int, int]:
-        """How many rows wait to be counted, and how many bytes of reports are in them."""
-        query = select(func.count(), func.coalesce(func.sum(func.length(inbox.c.payload)), 0))
+    def _make_shown_row(self) -> None:
+        """Makes the row of `shown`, in a transaction of its own: nobody waits for who counts."""
         with self._database.look_up() as connection:
-            rows, payload_bytes = connection.execute(query.select_from(inbox)).one()
+            self._has_shown_row = connection.execute(select(shown.c.day)).first() is not None
+        if not self._has_shown_row:
+            with self._database.write() as connection:
+                dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
+                adding = dialect.insert(shown).on_conflict_do_nothing()
+                connection.execute(adding, {"place": 0, "day": 0})
+
+    def shown_day(self) -> int:
+        """The last day at whose begin all that waited became due; 0 if there was none."""
+        with self._database.look_up() as connection:
+            return read_shown_day(connection)
+
+    def show_all(self, day: int) -> bool:
+        """Makes all gathered reports due, once a day.
+
+        Args:
+            day: the current one, in days since 1970-01-01.
+
+        Returns:
+            False if that was done on this day or a later one, or somebody is counting.
+
+        Raises:
+            StoreUnavailableError: if the store failed.
+        """
+        if not self._has_shown_row:
+            self._make_shown_row()
+        if self.shown_day() >= day:
+            return False
+        with self._database.write() as connection:
+            if not 0 <= _lock_shown_day(connection) < day:
+                return False
+            connection.execute(update(shown).values(day=day))
+        return True
+
+    def size(self, digests: Collection[bytes] | None = None) -> tuple[int, int]:
+        """How many rows wait, and how many bytes of reports they have.
+
+        Args:
+            digests: of which specs; None for the rows of commits, of all specs.
+        """
+        query = select(func.count(), func.coalesce(func.sum(func.length(inbox.c.payload)), 0))
+        chosen = inbox.c.gathered.is_(None) if digests is None else inbox.c.digest.in_(digests)
+        with self._database.look_up() as connection:
+            rows, payload_bytes = connection.execute(query.select_from(inbox).where(chosen)).one()
             return rows, int(payload_bytes)
 
     def count_set_aside(self, digests: Collection[bytes]) -> int:
@@ -215,12 +253,41 @@ def _savepoint(connection: Connection) -> Iterator[Connection]:
         yield connection
 
 
-def _fetch(connection: Connection, query: Select[Any], max_bytes: int) -> list[InboxRow]:
-    rows: list[InboxRow] = []
+def _lock_shown_day(connection: Connection) -> int:
+    """The day of `shown`, locked until the transaction ends; -1 if another has locked it."""
+    day = connection.execute(select(shown.c.day).with_for_update(skip_locked=True)).scalar()
+    return -1 if day is None else int(day)
+
+
+def _claim(
+    connection: Connection,
+    shown_day: int,
+    limits: tuple[int, int],
+    unreadable: Collection[bytes],
+) -> tuple[list[WaitingRow], bool]:
+    """Rows to count, and whether there may be more."""
+    max_bytes, max_rows = limits
+    columns = [inbox.c[name] for name in WaitingRow._fields]
+    due = or_(inbox.c.gathered.is_(None), inbox.c.gathered < shown_day)
+    query = select(*columns).where(due, inbox.c.digest.not_in(unreadable)).limit(max_rows)
+    rows = _fetch(connection, query, max_bytes)
+    size = sum(len(row.payload) for row in rows)
+    slices = {(row.digest, row.epoch, row.key) for row in rows}
+    known = {row.id for row in rows}
+    for chunk in in_chunks(sorted(slices)):
+        same = tuple_(inbox.c.digest, inbox.c.epoch, inbox.c.key).in_(chunk)
+        gathered = select(*columns).where(inbox.c.gathered.is_not(None), same)
+        found = map(WaitingRow._make, connection.execute(gathered))
+        rows += [row for row in found if row.id not in known]
+    return rows, len(known) == max_rows or size >= max_bytes
+
+
+def _fetch(connection: Connection, query: Select[Any], max_bytes: int) -> list[WaitingRow]:
+    rows: list[WaitingRow] = []
     size = 0
     with connection.execute(query.execution_options(yield_per=FETCHED_ROWS)) as result:
         for row in result:
-            rows.append(InboxRow(*row))
+            rows.append(WaitingRow(*row))
             size += len(rows[-1].payload)
             if size >= max_bytes:
                 break

@@ -6,7 +6,7 @@ import secrets
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, tuple_
 
 from deniable_aggregator.answers.dates import format_day
 from deniable_aggregator.keeping.audit import AuditAction, record_from_command_line
@@ -14,6 +14,7 @@ from deniable_aggregator.keeping.store.base import (
     Database,
     StoreRefusedError,
     StoreUnavailableError,
+    in_chunks,
 )
 from deniable_aggregator.keeping.store.batch import (
     TakenError,
@@ -31,7 +32,7 @@ from deniable_aggregator.keeping.store.parts import (
     sum_by_total,
     unsettle,
 )
-from deniable_aggregator.keeping.store.schema import metrics, rolled_periods
+from deniable_aggregator.keeping.store.schema import inbox, metrics, rolled_periods
 from deniable_aggregator.keeping.store.stored_slices import StoredSlice, add_slices, read_slices
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def load_sums(
     with database.write() as connection:
         lock_audit_log(connection)  # first, as whoever records an action does
         _refuse_rolled_days(connection, sums)
+        _refuse_waiting_reports(connection, sums)
         same, differing = set(), {}
         for where, stored_sum in _stored_slices(connection, sums, counters):
             if _same(counters[where.digest], stored_sum, sums[where]):
@@ -129,10 +131,26 @@ def _refuse_rolled_days(connection: Connection, sums: Sums) -> None:
             )
 
 
+def _refuse_waiting_reports(connection: Connection, sums: Sums) -> None:
+    """Reports that wait would be counted beside the sums, which have them."""
+    slices = [(where.digest, where.epoch, where.key) for where in sums]
+    for chunk in in_chunks(slices):
+        same = tuple_(inbox.c.digest, inbox.c.epoch, inbox.c.key).in_(chunk)
+        epoch = connection.execute(select(inbox.c.epoch).where(same).limit(1)).scalar()
+        if epoch is not None:
+            raise _being_counted(epoch)
+
+
+def _being_counted(epoch: int) -> StoreUnavailableError:
+    return StoreUnavailableError(
+        f"reports of {format_day(epoch)} are being counted: load again when they are"
+    )
+
+
 def _stored_slices(
     connection: Connection, sums: Sums, counters: Mapping[bytes, ReportCounter]
 ) -> Iterator[tuple[TallyKey, StoredSlice]]:
-    """The slices that the store has already, stored or waiting."""
+    """The slices that the store has already."""
     days: defaultdict[bytes, list[int]] = defaultdict(list)
     for where in sums:
         days[where.digest].append(where.epoch)
@@ -170,16 +188,14 @@ def _write(connection: Connection, chosen: Sums, differing: Mapping[TallyKey, in
     """Adds sums, in the place of slices that have so many reports.
 
     Raises:
-        StoreUnavailableError: if some of these reports wait in the inbox, or in parts that another
-            process has locked: they would be counted beside the sums.
+        StoreUnavailableError: if some of these reports are in parts that another process has
+            locked: they would be counted beside the sums.
     """
     numbers = slice_numbers(connection, chosen)
     present = lock_parts(connection, [numbers[where] for where in differing])
     for where, reports in differing.items():
         if sum(part.reports for part in present.get(numbers[where], [])) != reports:
-            raise StoreUnavailableError(
-                f"reports of {format_day(where.epoch)} are being counted: load again when they are"
-            )
+            raise _being_counted(where.epoch)
     old = [part for parts in present.values() for part in parts]
     # An archive does not know uploads: what the store knew of the largest stays.
     largest = {

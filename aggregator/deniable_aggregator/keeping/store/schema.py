@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.sql.ddl import ExecutableDDLElement
 
-REVISION: Final = "0004"
+REVISION: Final = "0005"
 """The newest revision in ``migrations/versions``; a store at another one is refused."""
 
 # Only a column declared INTEGER is SQLite's own row key; BIGINT would get a second index.
@@ -171,9 +171,22 @@ inbox: Final = Table(
     Column("payload", LargeBinary, nullable=False),
     # The most bytes of the payload that came in one upload; of no other upload is the size kept.
     Column("largest", BigInteger, nullable=False, server_default="0"),
+    # NULL for a row as a commit wrote it. Rows of a slice are gathered in one, beside one that is
+    # a full batch: then it is the day in `shown` at that time. A row of an earlier one is due.
+    Column("gathered", Integer),
+    Column("is_full", Integer, nullable=False, server_default="0"),  # 1 for a full batch
 )
 
 set_aside: Final = inbox.to_metadata(metadata, name="set_aside")
+
+# One row, once something was counted: the last day at whose begin all that waited became due.
+shown: Final = Table(
+    "shown",
+    metadata,
+    Column("place", Integer, primary_key=True, autoincrement=False),  # 0
+    Column("day", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
 
 # The parts of a tally are added up by whoever reads it, and merged now and then. There are many of
 # them, so a row has only what it needs, and no second index. In SQLite a row without row id takes a

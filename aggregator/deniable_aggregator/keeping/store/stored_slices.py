@@ -1,105 +1,23 @@
-"""Reading slices: what was reported by day and key, stored or waiting, at one moment."""
+"""Reading slices: what was counted by day and key, at one moment."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from sqlalchemy import Connection, ScalarSelect, func, select
+from sqlalchemy import Connection, ScalarSelect, select
 
 from deniable_aggregator.keeping.store.encoding import CounterSum, holds_reports, unpack_reports
 from deniable_aggregator.keeping.store.merging import ReportCounter, add_reports
 from deniable_aggregator.keeping.store.parts import key_ids, read_rests
-from deniable_aggregator.keeping.store.schema import inbox, keys, metrics, tallies
-from deniable_shared.errors import WireError
+from deniable_aggregator.keeping.store.schema import metrics, tallies
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
     import numpy as np
     from numpy.typing import NDArray
-
-
-MOST_BYTES: Final = 32 << 20
-"""If more reports of a spec wait, questions leave all of them out, and say so."""
-
-
-class WaitingRows(NamedTuple):
-    """The waiting reports of a spec, day and key.
-
-    Attributes:
-        digest: the spec's digest.
-        epoch: the day.
-        key: the number of the key.
-        largest: the most bytes of them that one upload brought.
-    """
-
-    digest: bytes
-    epoch: int
-    key: int
-    payload_bytes: int
-    largest: int
-
-
-def waiting_rows(
-    connection: Connection, digests: Collection[bytes], since: int = 0, until: int = 2**31 - 1
-) -> Iterator[WaitingRows]:
-    """How much waits that questions read, by spec, day and key.
-
-    Args:
-        until: the last day, inclusive.
-    """
-    length = func.sum(func.length(inbox.c.payload))
-    largest = func.max(inbox.c.largest).label("largest")
-    query = (
-        select(inbox.c.digest, inbox.c.epoch, keys.c.number, length.label("payload_bytes"), largest)
-        .join_from(inbox, keys, inbox.c.key == keys.c.id)
-        .where(inbox.c.digest.in_(digests))
-        .group_by(inbox.c.digest, inbox.c.epoch, keys.c.number)
-    )
-    rows = [
-        WaitingRows(
-            digest=bytes(row.digest),
-            epoch=row.epoch,
-            key=row.number,
-            payload_bytes=int(row.payload_bytes),
-            largest=int(row.largest),
-        )
-        for row in connection.execute(query)
-    ]
-    sizes: defaultdict[bytes, int] = defaultdict(int)
-    for group in rows:
-        sizes[group.digest] += group.payload_bytes
-    for group in rows:
-        if sizes[group.digest] <= MOST_BYTES and since <= group.epoch <= until:
-            yield group
-
-
-def waiting_reports(
-    connection: Connection, counter: ReportCounter, since: int, until: int
-) -> dict[tuple[int, int], list[bytes]]:
-    """The payloads that wait and can be counted, by day and number of the key.
-
-    Args:
-        until: the last day, inclusive.
-    """
-    if not any(waiting_rows(connection, [counter.digest], since, until)):
-        return {}
-    query = (
-        select(inbox.c.epoch, keys.c.number, inbox.c.payload)
-        .join_from(inbox, keys, inbox.c.key == keys.c.id)
-        .where(inbox.c.digest == counter.digest, inbox.c.epoch.between(since, until))
-    )
-    payloads: defaultdict[tuple[int, int], list[bytes]] = defaultdict(list)
-    for epoch, key, payload in connection.execute(query):
-        try:
-            counter.check(payload)
-        except WireError:
-            continue  # it will be set aside
-        payloads[epoch, key].append(payload)
-    return dict(payloads)
 
 
 FETCHED_BYTES: Final = 4 << 20
@@ -179,23 +97,13 @@ def read_slices(
         until: the last day, inclusive.
     """
     names = key_ids(connection)
-    width = counter.report_bytes
-    waiting = waiting_reports(connection, counter, since, until)
-    waiting_largest = {
-        (row.epoch, row.key): row.largest // width
-        for row in waiting_rows(connection, [counter.digest], since, until)
-    }
     for (epoch, key), parts in groupby(
-        _all_parts(connection, counter, since, until, waiting), lambda part: part[:2]
+        _parts(connection, counter, since, until), lambda part: part[:2]
     ):
-        packed, counters, reports = list(waiting.pop((epoch, key), ())), [], 0
-        reports += sum(map(len, packed)) // width
-        largest = waiting_largest.get((epoch, key), 0)
+        packed, counters, reports, largest = [], [], 0, 0
         for _, _, counted, body, most in parts:
             reports += counted
             largest = max(largest, most)
-            if not body:
-                continue  # only waiting reports
             if holds_reports(body):
                 packed.append(unpack_reports(body))
             else:
@@ -209,29 +117,7 @@ def metric_number(digest: bytes) -> ScalarSelect[int]:
 
 
 _Part = tuple[int, int, int, bytes, int]
-"""Day, number of the key, number of reports, body, and largest upload; without a body where reports
-only wait."""
-
-
-def _all_parts(
-    connection: Connection,
-    counter: ReportCounter,
-    since: int,
-    until: int,
-    waiting: dict[tuple[int, int], list[bytes]],
-) -> Iterator[_Part]:
-    """Parts by day and key, and a place for each slice whose reports all wait."""
-    ahead = sorted(waiting)
-    place = 0
-    for part in _parts(connection, counter, since, until):
-        while place < len(ahead) and ahead[place] < part[:2]:
-            yield (*ahead[place], 0, b"", 0)
-            place += 1
-        if place < len(ahead) and ahead[place] == part[:2]:
-            place += 1
-        yield part
-    for slice_ in ahead[place:]:
-        yield (*slice_, 0, b"", 0)
+"""Day, number of the key, number of reports, body, and largest upload."""
 
 
 def _parts(

@@ -13,14 +13,7 @@ from deniable_aggregator.keeping.store.encoding import CounterSum
 from deniable_aggregator.keeping.store.expiry import delete_expired, delete_removed, first_kept_days
 from deniable_aggregator.keeping.store.loading import load_sums
 from deniable_aggregator.keeping.store.parts import key_ids
-from deniable_aggregator.keeping.store.schema import (
-    inbox,
-    keys,
-    metrics,
-    rolled_periods,
-    tallies,
-    totals,
-)
+from deniable_aggregator.keeping.store.schema import keys, metrics, rolled_periods, tallies, totals
 from deniable_aggregator.keeping.store.settling import DaySettler
 from deniable_aggregator.keeping.store.stored_slices import (
     StoredSlice,
@@ -29,7 +22,6 @@ from deniable_aggregator.keeping.store.stored_slices import (
     count_slice,
     metric_number,
     read_slices,
-    waiting_rows,
 )
 
 if TYPE_CHECKING:
@@ -77,7 +69,7 @@ class DayStamp(NamedTuple):
     """What changes whenever something comes, is merged or is deleted of one spec and day.
 
     Attributes:
-        parts: how many parts and waiting rows there are; at least as many as slices.
+        parts: how many parts there are; at least as many as slices.
         sum: of their random ids.
     """
 
@@ -88,9 +80,8 @@ class DayStamp(NamedTuple):
 class Tallies:
     """A tally for each (spec, day, key), stored in parts that add up to it.
 
-    Reports that still wait in the inbox are in every answer, as they are at the same moment: a
-    question never writes. The reports of a key that an administrator has excluded are kept, and
-    left out of every answer.
+    Reports that wait in the inbox are in no answer. The reports of a key that an administrator has
+    excluded are kept, and left out of every answer.
     """
 
     def __init__(self, database: Database) -> None:
@@ -116,20 +107,11 @@ class Tallies:
             .where(tallies.c.metric == metric_number(digest), tallies.c.epoch.between(since, until))
             .group_by(tallies.c.epoch)
         )
-        waiting = select(inbox.c.epoch, inbox.c.id).where(
-            inbox.c.digest == digest, inbox.c.epoch.between(since, until)
-        )
         with self._database.read() as connection:
-            stamps = {
+            return {
                 epoch: DayStamp(parts, int(sum_))
                 for epoch, parts, sum_ in connection.execute(stored)
             }
-            # Where too many wait, answers are about stored reports alone, and so are stamps.
-            counts_waiting = any(waiting_rows(connection, [digest], since, until))
-            for epoch, row in connection.execute(waiting) if counts_waiting else ():
-                before = stamps.get(epoch, DayStamp(0, 0))
-                stamps[epoch] = DayStamp(before.parts + 1, before.sum + row)
-        return stamps
 
     def total(
         self, counter: ReportCounter, since: int, until: int, without: Collection[str] = ()
@@ -182,20 +164,17 @@ class Tallies:
         Args:
             excluded: whether to count the reports of excluded keys, or those of all others.
         """
-        widths = {counter.digest: counter.report_bytes for counter in counters}
+        digests = [counter.digest for counter in counters]
         stored = (
             select(metrics.c.digest, totals.c.key, totals.c.reports)
             .join_from(metrics, totals, totals.c.metric == metrics.c.number)
-            .where(metrics.c.digest.in_(widths))
+            .where(metrics.c.digest.in_(digests))
         )
         reports_by_version: Counter[bytes] = Counter()
         with self._database.read() as connection:
             chosen = set(connection.execute(select(keys.c.number).where(_is_excluded)).scalars())
             for digest, key, reports in connection.execute(stored):
                 reports_by_version[digest] += reports if (key in chosen) == excluded else 0
-            for row in waiting_rows(connection, widths):
-                reports = row.payload_bytes // widths[row.digest]
-                reports_by_version[row.digest] += reports if (row.key in chosen) == excluded else 0
         return {digest: reports for digest, reports in reports_by_version.items() if reports}
 
     def reports_by_key(self, counters: Collection[ReportCounter]) -> dict[str, int]:
@@ -229,30 +208,19 @@ class Tallies:
         Returns:
             By digest, day and id of the key.
         """
-        widths = {counter.digest: counter.report_bytes for counter in counters}
+        digests = [counter.digest for counter in counters]
         where = (metrics.c.digest, tallies.c.epoch, tallies.c.key)
         query = (
             select(*where, func.sum(tallies.c.reports), func.max(tallies.c.largest))
             .join_from(metrics, tallies, tallies.c.metric == metrics.c.number)
-            .where(metrics.c.digest.in_(widths), tallies.c.epoch.between(since, until))
+            .where(metrics.c.digest.in_(digests), tallies.c.epoch.between(since, until))
             .group_by(*where)
         )
         volumes: dict[bytes, dict[int, dict[str, Volume]]] = defaultdict(lambda: defaultdict(dict))
-
-        def add(digest: bytes, epoch: int, key: str, reports: int, largest: int) -> None:
-            before = volumes[digest][epoch].get(key, Volume(0, 0))
-            volumes[digest][epoch][key] = Volume(
-                before.reports + reports, max(before.largest, largest)
-            )
-
         with self._database.read() as connection:
             names = key_ids(connection)
             for digest, epoch, key, reports, largest in connection.execute(query):
-                add(bytes(digest), epoch, names[key], int(reports), int(largest))
-            for row in waiting_rows(connection, widths, since, until):
-                width = widths[row.digest]
-                reports, largest = row.payload_bytes // width, row.largest // width
-                add(row.digest, row.epoch, names[row.key], reports, largest)
+                volumes[bytes(digest)][epoch][names[key]] = Volume(int(reports), int(largest))
         return {digest: dict(days) for digest, days in volumes.items()}
 
     def first_days(
@@ -267,7 +235,6 @@ class Tallies:
         days_by_version = {}
         left_out = select(keys.c.number).where(_is_excluded | keys.c.id.in_(without))
         with self._database.read() as connection:
-            ignored = set(connection.execute(left_out).scalars())
             for digest in digests:  # each reads the beginning of the index
                 query = (
                     select(tallies.c.epoch)
@@ -277,17 +244,12 @@ class Tallies:
                     .order_by(tallies.c.epoch)
                     .limit(1)
                 )
-                days = [
-                    row.epoch
-                    for row in waiting_rows(connection, [digest])
-                    if row.key not in ignored
-                ]
                 rolled = select(rolled_periods.c.first).where(
                     rolled_periods.c.metric == metric_number(digest),
                     rolled_periods.c.key.not_in(left_out),
                 )
                 stored = (connection.execute(statement).scalars() for statement in (query, rolled))
-                days_by_version[digest] = [*chain.from_iterable(stored), *days]
+                days_by_version[digest] = [*chain.from_iterable(stored)]
         return {digest: min(days) for digest, days in days_by_version.items() if days}
 
     def first_days_by_key(self, digest: bytes) -> dict[str, int]:

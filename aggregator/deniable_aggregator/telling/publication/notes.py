@@ -41,7 +41,6 @@ SAID: Final[Mapping[NoticeCode, str]] = {
     "have made them up.",
     "new_names": MESSAGE,
     "other_version_left_out": FACT,
-    "pending_reports": MESSAGE,
     "reports_left_out": MESSAGE,
     "robust_check_differs": "The share of a value differs much between days or sources of reports: "
     "few of them may have moved it.",
@@ -197,8 +196,8 @@ def _of_days(answer: Answer) -> Iterator[str]:
         yield from map(as_sentence, warnings_of_days(days))
         if days.open_since is not None:
             yield (
-                f"Days since {days.open_since} still take late reports, so that these numbers may "
-                "change a little."
+                f"Days since {days.open_since} still take late reports, and those that wait are "
+                "not counted, so that these numbers may change a little."
             )
 
 

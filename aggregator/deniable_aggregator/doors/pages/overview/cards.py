@@ -178,8 +178,6 @@ def _without_reports(of: MetricWeek) -> Iterator[str]:
     metric = of.metric
     if metric.excluded_reports:
         yield f"All {counted(metric.excluded_reports, 'report')} are excluded with their keys."
-    elif metric.pending_reports:
-        yield f"{counted(metric.pending_reports, 'report')} wait to be counted."
     else:
         yield f"No reports yet; registered on {metric.registered}."
         if metric.reports_for_one_percent is not None:
