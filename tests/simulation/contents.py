@@ -7,7 +7,7 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import msgpack
 import zstandard
@@ -20,7 +20,8 @@ REPORTS, COMPRESSED_REPORTS, SECTIONS = 128, 129, 16
 """First bytes of parts; those below `SECTIONS` are the bytes of each counter."""
 
 QUERIES = {
-    "inbox": "SELECT digest, epoch, key, payload FROM inbox",
+    "inbox": "SELECT digest, epoch, key, payload, gathered, is_full FROM inbox",
+    "shown": "SELECT day FROM shown",
     "set_aside": "SELECT digest, epoch, key, payload FROM set_aside",
     "tallies": """
         SELECT metrics.digest, epoch, keys.id, tallies.part, reports, size, body, rest
@@ -39,6 +40,10 @@ QUERIES = {
 }
 
 
+Slice: TypeAlias = "tuple[bytes, int, str]"
+"""Digest, day and id of the key."""
+
+
 class Place(NamedTuple):
     """One cell of a tally: reports of one spec, day, key and item."""
 
@@ -54,6 +59,9 @@ class Contents:
 
     Attributes:
         waiting: reports in the inbox.
+        due: slices with gathered reports that are to be shown.
+        full: slices with a batch that waits for the next one.
+        shown_day: the last day at whose begin all that waited became due.
         aside: reports in rows that were set aside.
         counted: reports in tallies.
         miscounted: what contradicts itself: a part and its number of reports or its size, totals
@@ -68,6 +76,9 @@ class Contents:
     """
 
     waiting: Counter[Place] = field(default_factory=Counter)
+    due: set[Slice] = field(default_factory=set)
+    full: set[Slice] = field(default_factory=set)
+    shown_day: int = 0
     aside: Counter[Place] = field(default_factory=Counter)
     counted: Counter[Place] = field(default_factory=Counter)
     miscounted: list[str] = field(default_factory=list)
@@ -82,6 +93,13 @@ class Contents:
     def everything(self) -> Counter[Place]:
         """All reports, wherever they are."""
         return self.waiting + self.aside + self.counted
+
+    def shown(self) -> Counter[Slice]:
+        """How many reports each slice has in tallies."""
+        reports: Counter[Slice] = Counter()
+        for place, times in self.counted.items():
+            reports[place[:3]] += times
+        return reports
 
 
 def of_file(path: Path) -> Contents:
@@ -102,11 +120,17 @@ def of_server(connection: Any) -> Contents:
 
 def _read(rows: Callable[[str], list[tuple[Any, ...]]]) -> Contents:
     found = Contents()
+    found.shown_day = max((day for (day,) in rows(QUERIES["shown"])), default=0)
     for table, places in (("inbox", found.waiting), ("set_aside", found.aside)):
-        for digest, epoch, key, payload in rows(QUERIES[table]):
+        for digest, epoch, key, payload, *how in rows(QUERIES[table]):
             # A report of these metrics is one byte: the item.
             for cell, times in Counter(bytes(payload)).items():
                 places[Place(bytes(digest), epoch, key, cell)] += times
+            if how and how[0] is not None:
+                if how[0] < found.shown_day:
+                    found.due.add((bytes(digest), epoch, key))
+                elif how[1]:
+                    found.full.add((bytes(digest), epoch, key))
     totals: Counter[tuple[bytes, str]] = Counter()
     parts: Counter[tuple[bytes, int, str]] = Counter()
     ids = set()

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from tests.simulation.contents import Place
+from tests.simulation.contents import Place, Slice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,6 +20,9 @@ Slices: TypeAlias = dict[tuple[int, str], list[int]]
 STORED, DUPLICATE, CLOSED = "stored", "duplicate", "closed"
 UNHEARD = "unheard"
 """The sender got no answer, or one that leaves open whether the upload was stored."""
+
+
+BATCH_REPORTS = 4
 
 
 class Violation(AssertionError):  # noqa: N818  not an error of the program's
@@ -85,6 +88,8 @@ class Model:
         closed_days: days that were seen to be closed.
         answers: the answers of the current step, by number of the upload.
         excluded: keys whose reports are left out of estimates.
+        before: what the store held at the last comparison.
+        latest_day: the latest day by any clock.
     """
 
     sent: list[Sent] = field(default_factory=list)
@@ -93,6 +98,8 @@ class Model:
     closed_days: set[int] = field(default_factory=set)
     answers: defaultdict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
     excluded: set[str] = field(default_factory=set)
+    before: Contents | None = None
+    latest_day: int = 0
 
     def heard(self, sent: Sent, answer: str) -> None:
         """Records an answer to an upload, or that there was none."""
@@ -114,6 +121,7 @@ class Model:
             sent.stored, sent.acknowledged, sent.lost_sight = known
         self.closed_days = set(memory.closed_days)
         self.excluded = set(memory.contents.excluded)
+        self.before = memory.contents
         self.answers.clear()
 
     def compare(self, found: Contents) -> None:
@@ -138,6 +146,21 @@ class Model:
         _require(not early, f"days {sorted(early)} were closed too early")
         self.closed_days = found.closed_days
         self.answers.clear()
+        self._compare_shown(found)
+        self.before = found
+
+    def _compare_shown(self, found: Contents) -> None:
+        """Compares what is shown with what was: batches, or what waited when a day began."""
+        _require(found.shown_day <= self.latest_day, "a day has begun before it did")
+        before = self.before
+        day_began = before is None or found.shown_day > before.shown_day
+        shown = Counter[Slice]() if before is None else before.shown()
+        for slice_, reports in found.shown().items():
+            more = reports - shown[slice_]
+            if more <= 0 or day_began or (before is not None and slice_ in before.due):
+                continue
+            _require(more >= BATCH_REPORTS, f"{more} reports of a slice are shown by themselves")
+            _require(slice_ in found.full, "a batch is shown before the next one is full")
 
     def _compare(self, sent: Sent, there: Counter[Place]) -> None:
         """Compares one upload, and removes its reports from `there`."""
@@ -186,13 +209,13 @@ class Model:
             _require(not closed, f"{_name(sent)} was accepted into closed days {sorted(closed)}")
 
     def expected_slices(self, found: Contents, digest: bytes, cells: int) -> Slices:
-        """The tallies that answers must be made of, also of what waits, and of excluded keys.
+        """The tallies that answers must be made of, also of excluded keys.
 
         Returns:
             By day and key, the sum of each item.
         """
         slices: defaultdict[tuple[int, str], list[int]] = defaultdict(lambda: [0] * cells)
-        for place, times in (found.counted + found.waiting).items():
+        for place, times in found.counted.items():
             if place.digest == digest and place.cell < cells:
                 slices[place.epoch, place.key][place.cell] += times
         return dict(slices)

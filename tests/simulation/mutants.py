@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -11,6 +12,7 @@ from sqlalchemy import delete, insert, select, update
 
 from deniable_aggregator.answering.slice_cache import SliceTables
 from deniable_aggregator.answering.slices import SliceTable
+from deniable_aggregator.keeping.fold import InboxFold
 from deniable_aggregator.keeping.store import (
     Outcome,
     backup,
@@ -19,12 +21,12 @@ from deniable_aggregator.keeping.store import (
     inbox,
     merging,
     schema,
-    stored_slices,
     transfer,
 )
 from deniable_aggregator.keeping.store.encoding import encode_counters
 from deniable_aggregator.keeping.store.keys import Keys
 from deniable_aggregator.keeping.store.tallies import Tallies
+from tests.simulation.model import BATCH_REPORTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +35,8 @@ PACKAGE = "deniable_aggregator"
 
 _take, _insert = batch.delete_rows, batch.insert_parts
 _move = batch.Batch.move_to_tallies
-_merge, _waiting = merging.merge, stored_slices.waiting_reports
+_divide, _show_all = InboxFold._divide, inbox.Inbox.show_all
+_merge = merging.merge
 _append, _portions = inbox._append, transfer._row_chunks
 _name, _record = inbox._upload_name, backup._record_restore
 _all_keys, _stamps = Keys.all, Tallies.stamps
@@ -108,10 +111,13 @@ def remembered_in_a_transaction_of_its_own(waiting: Any, uploads: Any, senders: 
     return [each for each in outcomes if not isinstance(each, list)]
 
 
-def counted_before_it_is_taken(claimed: Any, groups: Any, **options: Any) -> bool:
+def counted_before_it_is_taken(
+    claimed: Any, groups: Any, gathered: Any = (), **options: Any
+) -> bool:
     rows = [row for _, some in groups.values() for row in some]
+    rows += [row for gathering in gathered for row in gathering.rows]
     with mock.patch.object(batch, "delete_rows", lambda _, ids: len(ids)):
-        _move(claimed, groups, **options)
+        _move(claimed, groups, gathered, **options)
     with claimed._transaction() as connection:
         _take(connection, [row.id for row in rows])
     return True
@@ -142,13 +148,36 @@ def merged_parts_stay(_: Any, parts: Any) -> int:
     return len(list(parts))
 
 
-def what_waits_is_in_no_answer(*_: Any) -> dict[Any, Any]:
-    return {}
+def reports_are_shown_as_they_come(_: Any, __: Any, rows: Any, ___: Any) -> Any:
+    return rows, None
 
 
-def what_waits_is_read_again(connection: Any, *where: Any) -> Any:
-    found = _waiting(connection, *where)
-    return {place: payloads * 2 for place, payloads in found.items()}
+def a_batch_is_shown_when_it_is_full(fold: Any, tally: Any, rows: Any, shown_day: int) -> Any:
+    showing, gathering = _divide(fold, tally, rows, shown_day)
+    if gathering is not None and gathering.row.is_full:
+        return [*showing, *gathering.rows], None
+    return showing, gathering
+
+
+def a_batch_is_shown_with_the_next_report(fold: Any, tally: Any, rows: Any, shown_day: int) -> Any:
+    showing, gathering = _divide(fold, tally, rows, shown_day)
+    shown = {row.id for row in showing}
+    more = [row for row in rows if row.is_full and row.id not in shown]
+    return [*showing, *more], gathering
+
+
+def a_batch_is_smaller_by_one(_: Any, tally: Any, rows: Any, shown_day: int) -> Any:
+    smaller = SimpleNamespace(_batch_reports=BATCH_REPORTS - 1)
+    return _divide(smaller, tally, rows, shown_day)
+
+
+def a_day_begins_with_each_fold(waiting: Any, day: int) -> bool:
+    begun = _show_all(waiting, day)
+    return begun or _show_all(waiting, waiting.shown_day() + 1)
+
+
+def no_day_begins(*_: Any) -> bool:
+    return False
 
 
 def a_day_is_settled_before_it_is(settling: Any, epoch: int, *_: Any, **__: Any) -> bool:
@@ -235,8 +264,12 @@ DEFECTS: dict[str, tuple[str, Callable[..., Any], int]] = {
         ("keeping.store.merging._smallest", reports_are_counted_a_cell_too_far, 0),
         ("keeping.store.batch.add_to_totals", totals_are_forgotten, 0),
         ("keeping.store.batch.delete_parts", merged_parts_stay, 0),
-        ("keeping.store.stored_slices.waiting_reports", what_waits_is_in_no_answer, 0),
-        ("keeping.store.stored_slices.waiting_reports", what_waits_is_read_again, 0),
+        ("keeping.fold.InboxFold._divide", reports_are_shown_as_they_come, 0),
+        ("keeping.fold.InboxFold._divide", a_batch_is_shown_when_it_is_full, 0),
+        ("keeping.fold.InboxFold._divide", a_batch_is_shown_with_the_next_report, 2),
+        ("keeping.fold.InboxFold._divide", a_batch_is_smaller_by_one, 2),
+        ("keeping.store.inbox.Inbox.show_all", a_day_begins_with_each_fold, 0),
+        ("keeping.store.inbox.Inbox.show_all", no_day_begins, 0),
         ("keeping.group_commit.GroupCommitWriter._run", answered_before_the_commit, 0),
         ("keeping.store.inbox._append", closed_days_open_again, 30),
         ("keeping.store.inbox.Inbox.close_epochs", hashes_go_before_the_key, 679),

@@ -26,7 +26,7 @@ from deniable_aggregator.keeping.key_verifier import KeyIntake, KeyVerifier
 from deniable_aggregator.keeping.store import Outcome
 from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH
-from tests.simulation.model import CLOSED, DUPLICATE, STORED, UNHEARD, Violation
+from tests.simulation.model import BATCH_REPORTS, CLOSED, DUPLICATE, STORED, UNHEARD, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -127,9 +127,11 @@ class Node:
         store = self.store = Store(self._target)
         catalogue = self.catalogue = MetricCatalog(store, monotonic=lambda: 0.0)
         self.tables = SliceTables(store), SliceTables(store, most_table_bytes=0)
-        self.inbox_fold = InboxFold(store, catalogue)
         self.guarded_clock = GuardedClock(
             store, self.clock, monotonic=lambda: self._day() * float(SECONDS_PER_EPOCH)
+        )
+        self.inbox_fold = InboxFold(
+            store, catalogue, batch_reports=BATCH_REPORTS, day=self.guarded_clock.day
         )
         self._unopposed = store.inbox.newest_day() is None
         self.maintenance = Maintenance(
@@ -228,6 +230,7 @@ class Node:
 
     def fold(self) -> None:
         """Counts all rows that wait."""
+        self._model.latest_day = max(self._model.latest_day, self.today(), self._day())
         self.inbox_fold.fold(seconds=FOLD_SECONDS)
 
     def maintain(self) -> None:

@@ -111,7 +111,6 @@ def test_a_change_is_found(later):
     assert rows["light"]["estimate"] < -0.5
     assert rows["dark"]["high"] > rows["dark"]["low"] > 0.5
     assert [period["reports"] for period in found["head"]["periods"]] == [120, 60]
-    assert "pending_reports" not in found["head"]
     path = f"{CHANGE}?before={day(-9)}&after={day(-2)}&value=light"
     row = number(filled.ask(f"{path}&interval=all").get_json(), "difference in share")
     assert not row["told"]

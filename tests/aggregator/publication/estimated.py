@@ -107,7 +107,6 @@ def details(metric: str, specs: Sequence[Spec]) -> MetricDetails:
         retention_days=None,
         candidates=specs[0].type == "string",
         discovers=False,
-        pending_reports=0,
         excluded_reports=0,
         keys=[],
         versions=[

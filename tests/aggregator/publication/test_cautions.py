@@ -44,7 +44,7 @@ def test_a_notice_is_published_as_decided(code):
         assert "partner" not in str(cautions)
     if code in ("compared_in_part", "other_version_left_out", "unlisted_string"):
         assert cautions == ["The fact, of key partner."]
-    if code in ("segment_nearly_one_value", "segment_far_from_whole", "pending_reports"):
+    if code in ("segment_nearly_one_value", "segment_far_from_whole"):
         assert cautions == ["The fact, of key partner. Advice to whoever asked."]
 
 

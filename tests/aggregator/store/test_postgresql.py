@@ -356,4 +356,4 @@ def test_processes_that_append_and_fold_at_once_count_every_upload_once(store, t
         sum(wire.decode(body).parts[0].payload[0] == item for body in distinct)
         for item in range(TALLY.cells)
     ]
-    assert store.inbox.backlog([THEME]) == []
+    assert store.inbox.size([THEME]) == (0, 0)

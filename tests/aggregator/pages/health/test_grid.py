@@ -40,7 +40,6 @@ def metric(name, *, first=TODAY - timedelta(60), last=TODAY, every="day", **more
         "first_day": first,
         "last_day": last,
         "reports": 10,
-        "pending_reports": 0,
         "excluded_reports": 0,
     }
     return Metric(**{**fields, **more})

@@ -31,7 +31,7 @@ def metric(*versions, **fields):
     whole = {
         "application": "flightdeck", "name": "theme", "description": "", "owners": [],
         "expires": None, "retention_days": None, "candidates": False, "discovers": False,
-        "pending_reports": 0, "excluded_reports": 0, "versions": list(versions) or [version()],
+        "excluded_reports": 0, "versions": list(versions) or [version()],
         "keys": [KeyReports(key="0307bb", label="partner", reports=5, excluded=False),
                  KeyReports(key="11aa22", label="", reports=9, excluded=False)],
     }  # fmt: skip

@@ -34,7 +34,7 @@ FINE = Operations(
         today=date(2026, 3, 8),
         accept_days=14,
         since_start=UploadCounts(accepted=990, duplicate=3, refused={}, refused_without_key=2),
-        inbox=Inbox(rows=5, bytes=1_200, reports=600, rows_set_aside=0),
+        inbox=Inbox(rows=5, bytes=1_200, rows_set_aside=0),
     ),
     checks={"database": "ok", "disk": "ok"},
     key_bytes_per_day=4_000_000_000,
@@ -95,9 +95,10 @@ def test_every_reason_that_operators_read_about_is_known_to_the_page():
     assert {each for each in documented if each in CODES} <= REFUSALS.keys()
 
 
-def test_whoever_only_reads_sees_no_figures_of_the_whole_server():
-    view = operations_view(replace(FINE, machine=None))
+def test_whoever_only_reads_sees_neither_figures_of_the_whole_server_nor_that_something_came():
+    view = operations_view(replace(refusing(overloaded=20), machine=None))
     assert (list(view.machine), view.keys) == ([], None)
+    assert (list(view.uploads), list(view.waiting), view.refused) == ([], [], None)
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def metric(name: str, **fields: Any) -> Metric:
         "retention_days": None, "every": "day", "mechanism": "grr", "epsilon": 1.0,
         "epsilon_permanent": None, "epsilon_total": None, "delta": 0.0, "version": "00" * 32,
         "registered": LONG_AGO, "discovers": False, "first_day": LONG_AGO, "last_day": TODAY,
-        "reports": 1_000_000, "pending_reports": 0, "excluded_reports": 0,
+        "reports": 1_000_000, "excluded_reports": 0,
     }  # fmt: skip
     return Metric(name=name, **{**given, **fields})
 

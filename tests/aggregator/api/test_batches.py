@@ -1,0 +1,166 @@
+"""Whoever asks again and again sees batches of reports, or days, and never a single report."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.aggregator.service import TODAY, bearer, serving, upload
+from tests.aggregator.stored import key_administrator, rows
+
+BATCH = 8
+DAY = "2024-10-04"
+"""`TODAY`."""
+
+
+class Analyst:
+    """Asks everything that a read key may ask, and remembers what has changed.
+
+    Attributes:
+        jumps: by question, by how many reports an answer has grown, each time that it did.
+    """
+
+    def __init__(self, service):
+        self.service = service
+        self.questions = [
+            "/v1/metrics",
+            "/v1/metrics/theme",
+            "/v1/metrics/theme/estimate",
+            f"/v1/metrics/theme/estimate?since={DAY}&until={DAY}",
+            "/v1/metrics/theme/estimate?without_key=second",
+            "/v1/metrics/theme/estimate.csv",
+            "/v1/metrics/theme/series?by=day",
+            "/v1/metrics/theme/health",
+            "/v1/health",
+            "/v1/metrics/late/estimate",
+        ]
+        self.seen = {}
+        self.tags = {}
+        self.jumps = {}
+        self.sent = 0
+        self.last = dict.fromkeys(self.questions, 0)
+
+    def look(self):
+        """Asks all questions, each also whether the last answer is still right."""
+        self.service.count()
+        for path in self.questions:
+            headers = bearer(self.service.read)
+            if path in self.tags:
+                headers["If-None-Match"] = self.tags[path]
+            answer = self.service.http.get(path, headers=headers)
+            unchanged = answer.status_code == 304
+            if "ETag" in answer.headers:
+                self.tags[path] = answer.headers["ETag"]
+            if unchanged or self.seen.get(path) == answer.data:
+                continue
+            self.seen[path] = answer.data
+            self.jumps.setdefault(path, []).append(self.sent - self.last[path])
+            self.last[path] = self.sent
+
+
+def send(analyst, number, *, day=TODAY, key=None, metric="theme"):
+    for report in range(number):
+        body = upload(bytes([report % 2]), epoch=day, metric=metric)
+        assert analyst.service.send(body, key=key).status_code == 204
+        analyst.sent += 1
+        analyst.look()
+
+
+@pytest.fixture
+def batched(target):
+    with serving(target, batch_reports=BATCH) as running:
+        assert running.register().status_code == 200
+        running.count()  # the day begins
+        yield running
+
+
+@pytest.mark.one_store
+@pytest.mark.parametrize("batch", [1, BATCH])
+def test_no_answer_and_no_tag_tells_a_single_report_of_today(target, batch):
+    with serving(target, batch_reports=batch) as service:
+        service.register()
+        key_administrator(service.store).create(
+            scope="write", application="flightdeck", label="second"
+        )
+        analyst = Analyst(service)
+        analyst.look()
+        send(analyst, 2 * BATCH + 5)
+        changes = [jump for path in analyst.jumps for jump in analyst.jumps[path][1:]]
+        if batch == 1:  # the attack works where it may
+            assert set(changes) == {1}
+        else:
+            assert changes
+            assert min(changes) >= BATCH
+
+
+def test_a_batch_is_shown_when_the_next_is_full(batched):
+    shown = []
+    for _ in range(3 * BATCH):
+        batched.send(upload(b"\x00"))
+        shown.append(sum(batched.counts()))
+    assert shown == [0] * (2 * BATCH - 1) + [BATCH] * BATCH + [2 * BATCH]
+
+
+def test_what_waits_is_shown_in_one_step_when_the_next_day_begins(batched):
+    administrator = key_administrator(batched.store)
+    other = administrator.create(scope="write", application="flightdeck", label="second").token
+    analyst = Analyst(batched)
+    analyst.look()
+    send(analyst, 7)
+    send(analyst, 3, day=TODAY - 4)
+    send(analyst, 2, key=other)
+    assert analyst.jumps == {path: [0] for path in analyst.questions}
+    batched.clock.epoch += 1
+    analyst.look()
+    assert sum(batched.counts()) == 12
+    steps = dict(analyst.jumps)
+    for _ in range(3):
+        analyst.look()
+    assert analyst.jumps == steps
+    send(analyst, 2, day=TODAY)  # late comers wait for a batch, or the next day
+    assert analyst.jumps == steps
+    assert sum(batched.counts()) == 12
+    batched.clock.epoch += 1
+    assert sum(batched.counts()) == 14
+
+
+def test_a_server_that_starts_again_shows_no_more_than_before(target):
+    for _ in range(3):
+        with serving(target, batch_reports=BATCH) as service:
+            service.register()
+            service.count()
+            service.send(upload(b"\x00"))
+            assert service.counts() == [0, 0, 0]
+    with serving(target, batch_reports=BATCH) as service:
+        service.clock.epoch += 1
+        assert service.counts() == [3, 0, 0]
+        service.clock.epoch -= 1  # its clock is set back: that day has begun already
+        service.send(upload(b"\x01"))
+        assert service.counts() == [3, 0, 0]
+
+
+def test_two_servers_show_batches_of_the_reports_of_both(fresh_target):
+    target = fresh_target()
+    with serving(target, batch_reports=BATCH) as one:
+        one.register()
+        one.count()
+        with serving(target, batch_reports=BATCH) as two:
+            shown = set()
+            for number in range(2 * BATCH):
+                service = (one, two)[number % 2]
+                assert service.send(upload(b"\x00"), key=one.write).status_code == 204
+                shown.add(sum((one, two)[number // 3 % 2].counts()))
+            assert shown == {0, BATCH}
+
+
+def test_gathered_reports_are_one_sorted_row_without_the_uploads_that_they_came_in(batched):
+    for report in (2, 0, 1, 0):
+        batched.send(upload(bytes([report])))
+        batched.count()
+    assert rows(batched.store, "SELECT payload, largest FROM inbox") == [(b"\x00\x00\x01\x02", 1)]
+
+
+def test_a_read_key_is_not_told_what_waits(batched):
+    batched.send(upload(b"\x00"))
+    assert batched.ask("/v1/status").status_code == 403
+    assert batched.status()["inbox"] == {"rows": 1, "bytes": 1, "rows_set_aside": 0}
+    assert b"wait" not in batched.ask("/v1/metrics/theme").data
