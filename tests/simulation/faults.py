@@ -98,6 +98,10 @@ class PointedDatabase(Database):
         self._inner.purge()
         self._reached("after purge", True)
 
+    def empty_log(self) -> None:
+        """As the real one."""
+        self._inner.empty_log()
+
     def shrink(self, most_bytes: int) -> bool:
         """As the real one."""
         return self._inner.shrink(most_bytes)

@@ -179,6 +179,15 @@ class Store:
         """
         return store_usage(self._database)
 
+    def empty_log(self) -> None:
+        """Empties an SQLite file's log, which shows in whose order commits came, once it is old.
+
+        Raises:
+            BeingReadError: if somebody is reading what the log holds; try again later.
+            StoreUnavailableError: if the store failed.
+        """
+        self._database.empty_log()
+
     def shrink(self, most_bytes: int) -> bool:
         """Gives some of the space that was freed back to the file system, where that is worth it.
 

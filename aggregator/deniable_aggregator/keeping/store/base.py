@@ -233,6 +233,14 @@ class Database(ABC):
         """
 
     @abstractmethod
+    def empty_log(self) -> None:
+        """Empties the log of what was written, in whose order it came, if it is old enough.
+
+        Raises:
+            StoreUnavailableError: if somebody is in the way; try again later.
+        """
+
+    @abstractmethod
     def shrink(self, most_bytes: int) -> bool:
         """Gives some of the space that was freed back to the file system, where that is worth it.
 

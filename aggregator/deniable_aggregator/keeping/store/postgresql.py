@@ -312,6 +312,9 @@ class PostgresqlDatabase(Database):
                 if not vacuuming.invalidated:
                     vacuuming.exec_driver_sql(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
 
+    def empty_log(self) -> None:
+        """See `Database.empty_log`: PostgreSQL's log is its operator's."""
+
     def shrink(self, most_bytes: int) -> bool:  # noqa: ARG002
         """See `Database.shrink`: PostgreSQL's autovacuum sees to it."""
         return False

@@ -95,6 +95,10 @@ class _ReadOnly(Database):
         """See `write`."""
         self._refuse()
 
+    def empty_log(self) -> None:
+        """See `write`."""
+        self._refuse()
+
     def shrink(self, most_bytes: int) -> bool:  # noqa: ARG002
         """See `write`."""
         self._refuse()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from contextlib import AbstractContextManager, contextmanager
+import time
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
@@ -25,7 +26,7 @@ from deniable_aggregator.keeping.store.base import (
     in_chunks,
     new_epoch_key,
 )
-from deniable_aggregator.keeping.store.sqlite_files import StoreFiles
+from deniable_aggregator.keeping.store.sqlite_files import Logged, StoreFiles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -35,6 +36,14 @@ if TYPE_CHECKING:
 BEGIN_WRITING: Final = "BEGIN IMMEDIATE"
 BUSY_TIMEOUT_MS: Final = 5_000
 READERS: Final = 4
+LOG_COMMITS: Final = 64
+LOG_SECONDS: Final = 45.0
+"""The log shows in which order commits came, so it is emptied after so many, or so long: with the
+pause between two looks, 60 seconds. That costs a sync of each of the two files."""
+
+BUSY_LOG_SECONDS: Final = 1.0
+"""If somebody reads what the log holds, emptying it is tried again after so long."""
+
 CHECKPOINT_PAGES: Final = 4_000
 """SQLite copies its log into the file at 16 MiB, four times its default, which saves syncs."""
 
@@ -187,6 +196,10 @@ class SqliteIngest(IngestTransaction):
         self._cursor.executemany(_APPEND, rows)
 
 
+def _is_old(logged: Logged, now: float) -> bool:
+    return logged.commits > 0 and not 0 <= now - logged.since < LOG_SECONDS
+
+
 FREE_PART: Final = 8
 """At most one in so many pages stays free, for the next writes."""
 
@@ -219,6 +232,7 @@ class SqliteDatabase(Database):
         self._files = StoreFiles(path)
         self._driver = writing_connection(path)
         self._writer = writing_engine(self._driver)
+        self._try_log_at = 0.0
         self._readers, self._lookups = (reading_engine(path) for _ in range(2))
         try:
             with translate_errors():
@@ -249,9 +263,11 @@ class SqliteDatabase(Database):
     @contextmanager
     def write(self) -> Iterator[Connection]:
         """See `Database.write`."""
-        with self._lock, self._locked(), translate_errors(), self._writer.begin() as connection:
-            yield connection
-            self._files.check_identity()
+        with self._lock, self._locked(), translate_errors():
+            with self._writer.begin() as connection:
+                yield connection
+                self._files.check_identity()
+            self._note_commit()
 
     def ingest(self, work: Callable[[IngestTransaction], Result]) -> Result:
         """See `Database.ingest`.
@@ -270,6 +286,7 @@ class SqliteDatabase(Database):
                 raise
             finally:
                 cursor.close()
+            self._note_commit()
         return result
 
     @contextmanager
@@ -313,15 +330,47 @@ class SqliteDatabase(Database):
             BeingReadError: if somebody is reading what the log holds; try again later.
         """
         with self._lock, self._locked(), translate_errors():
-            # Not through SQLAlchemy, which would begin a transaction, in which SQLite refuses this.
-            # It does not wait for readers either, as ingest waits for it.
-            self._driver.execute("PRAGMA busy_timeout = 0")
-            try:
-                (busy, *_) = self._driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-            finally:
-                self._driver.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
-        if busy:
+            emptied = self._truncate_log()
+        if not emptied:
             raise BeingReadError
+
+    def empty_log(self) -> None:
+        """See `Database.empty_log`.
+
+        Raises:
+            BeingReadError: if somebody is reading what the log holds; try again later.
+        """
+        with self._lock, self._locked(), translate_errors():
+            logged = self._files.logged()
+            emptied = not _is_old(logged, time.monotonic()) or self._truncate_log()
+        if not emptied:
+            raise BeingReadError
+
+    def _note_commit(self) -> None:
+        """Empties the log if it holds enough commits, or old ones."""
+        now = time.monotonic()
+        commits, since = self._files.logged()
+        # The clock begins anew when the machine does.
+        logged = Logged(commits + 1, since if commits and since <= now else now)
+        self._files.remember_logged(logged)
+        if (logged.commits >= LOG_COMMITS or _is_old(logged, now)) and now >= self._try_log_at:
+            # What was committed is durable, whether or not this succeeds.
+            with suppress(sqlite3.Error):
+                if not self._truncate_log():
+                    self._try_log_at = now + BUSY_LOG_SECONDS
+
+    def _truncate_log(self) -> bool:
+        """Copies the log into the file and truncates it. Returns False if somebody reads it."""
+        # Not through SQLAlchemy, which would begin a transaction, in which SQLite refuses this.
+        # It does not wait for readers either, as ingest waits for it.
+        self._driver.execute("PRAGMA busy_timeout = 0")
+        try:
+            (busy, *_) = self._driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        finally:
+            self._driver.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
+        if not busy:
+            self._files.remember_logged(Logged(0, 0.0))
+        return not busy
 
     def close(self) -> None:
         """See `Database.close`."""

@@ -4,14 +4,30 @@ from __future__ import annotations
 
 import fcntl
 import os
+import struct
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_aggregator.keeping.store.base import InUseError, StoreMovedError, StoreRefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+
+_LOGGED: Final = struct.Struct("<Qd")
+
+
+class Logged(NamedTuple):
+    """What is in the write-ahead log.
+
+    Attributes:
+        commits: how many; 0 if it is empty.
+        since: when the first of them came, by the machine's monotonic clock, in seconds.
+    """
+
+    commits: int
+    since: float
 
 
 class StoreFiles:
@@ -75,6 +91,15 @@ class StoreFiles:
             raise InUseError(purpose) from None
         finally:
             os.close(descriptor)
+
+    def logged(self) -> Logged:
+        """What the log holds, as all processes together have written it into the side file."""
+        content = os.pread(self._lock, _LOGGED.size, 0)
+        return Logged(*_LOGGED.unpack(content)) if len(content) == _LOGGED.size else Logged(0, 0.0)
+
+    def remember_logged(self, logged: Logged) -> None:
+        """Writes what the log holds, for all processes. To be called under the lock."""
+        os.pwrite(self._lock, _LOGGED.pack(*logged), 0)
 
     def remember_identity(self) -> None:
         """Remembers which files these are. Called once SQLite has all of them open."""
