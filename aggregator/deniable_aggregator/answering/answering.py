@@ -10,6 +10,7 @@ from deniable_aggregator.answering.integrity.slice_medians import SliceMedians
 from deniable_aggregator.answering.reader import MetricReader, read_steadily
 from deniable_aggregator.answering.responses import Validity, validity_of
 from deniable_aggregator.answering.review import Reviewer
+from deniable_aggregator.answering.slices import few_reports
 from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, DayRange
 from deniable_aggregator.answers.questions import ChangeQuery, ValueLists
 from deniable_aggregator.asking.questions import NO_LISTS, Question
@@ -122,7 +123,13 @@ class Answerer:
 
     def __init__(self, parts: Parts, runs: DiscoveryRuns | None = None) -> None:
         self.parts = parts
-        self.reader = MetricReader(parts.store, parts.catalogue)
+        self.reader = MetricReader(
+            parts.store,
+            parts.catalogue,
+            lambda: few_reports(
+                parts.today, parts.settings.accept_days, parts.settings.batch_reports
+            ),
+        )
         self.reviewer = Reviewer(
             parts.store,
             parts.catalogue,

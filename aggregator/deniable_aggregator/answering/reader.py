@@ -21,6 +21,7 @@ from deniable_shared.nearest import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from deniable_aggregator.answering.slices import FewReports
     from deniable_aggregator.answers.dates import DayRange
     from deniable_aggregator.keeping.catalog import CatalogEntry, MetricCatalog
     from deniable_aggregator.keeping.store import Store
@@ -39,12 +40,14 @@ class AskedMetric:
         name: of the metric.
         entries: its versions; at least one.
         without: the ids of the keys that the question leaves out.
+        is_part: whether it leaves out versions, too.
     """
 
     application: str
     name: str
     entries: Sequence[CatalogEntry]
     without: frozenset[str]
+    is_part: bool = False
 
     @property
     def specs(self) -> list[Spec]:
@@ -58,13 +61,20 @@ class MetricReader:
     Args:
         store: the store.
         catalogue: the registered metrics.
+        few: which slices no question shows by themselves, as of now.
 
     Attributes:
         tables: the slices of metrics.
     """
 
-    def __init__(self, store: Store, catalogue: MetricCatalog) -> None:
+    def __init__(
+        self,
+        store: Store,
+        catalogue: MetricCatalog,
+        few: Callable[[], FewReports | None] = lambda: None,
+    ) -> None:
         self._store = store
+        self._few = few
         self.tables = SliceTables(store)
         self._catalogue = catalogue
 
@@ -94,12 +104,14 @@ class MetricReader:
                 raise server_outdated(each)
         if not entries:
             raise unknown_metric(name, application, self._catalogue.names(application))
+        is_part = False
         if version is not None:
+            is_part = len(entries) > 1
             entries = [version_named(entries, version)]
         without: frozenset[str] = frozenset()
         if without_key:
             without = self.keys_named(application, without_key, "without_key")
-        return AskedMetric(application, name, entries, without)
+        return AskedMetric(application, name, entries, without, is_part)
 
     def keys_named(self, application: str, names: Sequence[str], option: str) -> frozenset[str]:
         """The ids of the write keys that an option of a question names.
@@ -135,7 +147,11 @@ class MetricReader:
         Raises:
             ProblemError: if there are none, saying whether leaving out keys is why.
         """
-        reported = read_reports(self._store, self.tables, asked.entries, days, asked.without)
+        reported = read_reports(
+            self._store, self.tables, asked.entries, days, asked.without, self._few()
+        )
+        if asked.is_part:
+            reported = reported.apart
         if reported.reported_days:
             return reported
         asked_out = sum(each.reports for each in reported.left_out) - reported.excluded

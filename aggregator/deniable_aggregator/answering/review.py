@@ -267,7 +267,7 @@ class Reviewer:
             digest: pasts_of(self._store, self._tables, table, stored)
             for digest, table in days.tables.items()
         }
-        contrasts = self._comparison.compare(days, kept, pasts)
+        contrasts = self._comparison.compare(days.apart, kept, pasts)
         volumes = volumes_of(reported, self._store)
         digests = [entry.spec.digest for entry in reported.entries]
         name, keys = reported.entries[0].spec.name, reported.keys

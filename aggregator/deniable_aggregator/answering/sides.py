@@ -66,7 +66,9 @@ def sides_of(
 
 def _of_version(metric: AskedMetric, reported: MetricReports, start: str) -> Side:
     spec = version_named(metric.entries, start).spec
-    return Side(f"version {spec.digest.hex()[:VERSION_LETTERS]}", reported.only({spec.digest}))
+    return Side(
+        f"version {spec.digest.hex()[:VERSION_LETTERS]}", reported.apart.only({spec.digest})
+    )
 
 
 def _of_keys(reported: MetricReports, chosen: frozenset[str]) -> Side:

@@ -33,6 +33,9 @@ RECENT_DAYS: Final = 8
 """The sums of so many days, the newest ones, are kept each by itself: most reports come late, if
 they do, by a few days."""
 
+_FEW: Final = ""
+"""Stands for the keys of slices that are too few, which no key has as its id."""
+
 _WORTH_KEEPING: Final = BLOCK_DAYS // 2
 """A smaller part of a block, such as one period of a series, is not kept."""
 
@@ -101,6 +104,29 @@ CHUNK_BYTES: Final = 8 << 20
 small."""
 
 
+class FewReports(NamedTuple):
+    """Which slices nobody may ask about by themselves: those of open days with few reports.
+
+    Attributes:
+        since: the first open day.
+        least: with so many reports a slice may be asked about.
+    """
+
+    since: int
+    least: int
+
+
+def few_reports(today: int, accept_days: int, batch_reports: int) -> FewReports | None:
+    """Which slices nobody may ask about by themselves; None where all may be.
+
+    Args:
+        today: in days since 1970-01-01.
+        accept_days: for how many days a day stays open for reports.
+        batch_reports: how many reports are shown together.
+    """
+    return FewReports(today - accept_days, batch_reports) if batch_reports > 1 else None
+
+
 class SliceChunk(NamedTuple):
     """The counters of some slices of a table.
 
@@ -136,6 +162,7 @@ class SliceTable:
             not known.
         left_out: ids of the keys whose slices are not in this table, though there may be some.
         rolled: the days that became one, whose slices are gone; no other attribute has them.
+        few: which slices were left out as they are few, or kept so; None for neither.
     """
 
     entry: CatalogEntry
@@ -150,6 +177,7 @@ class SliceTable:
     largest: NDArray[np.int64]
     left_out: frozenset[str] = frozenset()
     rolled: tuple[RolledSums, ...] = ()
+    few: FewReports | None = None
 
     def __len__(self) -> int:
         return len(self.epochs)
@@ -199,7 +227,8 @@ class SliceTable:
     def fingerprint(self) -> Hashable:
         """The same for two tables only if the same was counted in them, by the same names."""
         rolled = frozenset(period.stored.id for period in self.rolled)
-        return self.entry.spec, self.left_out, frozenset(self.stamps.items()), rolled
+        stamps = frozenset(self.stamps.items())
+        return self.entry.spec, self.left_out, stamps, rolled, self.few
 
     def between(self, since: int, until: int) -> SliceTable:
         """The slices of some days.
@@ -218,19 +247,40 @@ class SliceTable:
         stamps = {day: stamp for day, stamp in self.stamps.items() if since <= day <= until}
         return replace(self._rows(slice(first, end)), stamps=stamps, rolled=rolled)
 
-    def without(self, keys: Collection[str]) -> SliceTable:
+    def without(self, keys: Collection[str], keeping: FewReports | None = None) -> SliceTable:
         """The slices of all other keys.
 
         Args:
             keys: ids; those that this table has not are ignored.
+            keeping: which slices of these keys stay, as the difference would show them.
         """
         rolled = without_keys(self.rolled, keys).periods
         codes = [code for code, key in enumerate(self.key_ids) if key in keys]
         if not codes:
             return self if len(rolled) == len(self.rolled) else replace(self, rolled=rolled)
-        rows = np.flatnonzero(~np.isin(self.keys, codes))
+        stay = ~np.isin(self.keys, codes)
+        if keeping is not None:
+            few = self._are_few(keeping)
+            stay |= few
+            keeping = keeping if few.any() else None
+        rows = np.flatnonzero(stay)
         left_out = self.left_out.union(self.key_ids[code] for code in codes)
-        return replace(self._rows(rows), left_out=left_out, rolled=rolled)
+        return replace(self._rows(rows), left_out=left_out, rolled=rolled, few=keeping or self.few)
+
+    def without_few(self, few: FewReports) -> SliceTable:
+        """The slices that may be asked about by themselves.
+
+        Args:
+            few: which may not.
+        """
+        left = self._are_few(few)
+        if not left.any():
+            return self
+        hidden = frozenset({*self.left_out, _FEW})
+        return replace(self._rows(np.flatnonzero(~left)), left_out=hidden, few=few)
+
+    def _are_few(self, few: FewReports) -> NDArray[np.bool_]:
+        return (self.epochs >= few.since) & (self.reports < few.least)
 
     def _rows(self, rows: slice | NDArray[np.int64]) -> SliceTable:
         return replace(

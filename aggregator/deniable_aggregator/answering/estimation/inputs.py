@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.answering.slice_cache import SliceTables
-    from deniable_aggregator.answering.slices import SliceTable
+    from deniable_aggregator.answering.slices import FewReports, SliceTable
     from deniable_aggregator.answers.answer import Head
     from deniable_aggregator.answers.words import IntervalKind
     from deniable_aggregator.keeping.catalog import CatalogEntry
@@ -175,6 +175,7 @@ class MetricReports:
         mixed: how many reports of excluded keys are counted all the same, by key: they were added
             up with those of other keys before the key was excluded.
         set_aside: how many reports each day has of versions that do not add up with these.
+        few: which slices no question shows by themselves; None where all may be.
     """
 
     entries: Sequence[CatalogEntry]
@@ -185,6 +186,19 @@ class MetricReports:
     without: frozenset[str]
     mixed: Mapping[str, int] = field(default_factory=dict)
     set_aside: Mapping[int, int] = field(default_factory=dict)
+    few: FewReports | None = None
+
+    @cached_property
+    def apart(self) -> MetricReports:
+        """The same reports without slices that no question shows by themselves."""
+        if self.few is None:
+            return self
+        tables = {digest: table.without_few(self.few) for digest, table in self.tables.items()}
+        return replace(
+            self,
+            tables={digest: table for digest, table in tables.items() if not table.is_empty},
+            few=None,
+        )
 
     @cached_property
     def by_day(self) -> Mapping[bytes, Mapping[int, int]]:
@@ -193,13 +207,13 @@ class MetricReports:
 
     @cached_property
     def reports_by_key(self) -> Mapping[str, int]:
-        """How many reports each key brought.
+        """How many reports each key brought, of those that may be asked about by themselves.
 
         Raises:
             DaysRolledUpError: if some were added to those of others.
         """
         reports: Counter[str] = Counter()
-        for table in self.tables.values():
+        for table in self.apart.tables.values():
             if table.rolled:
                 raise DaysRolledUpError([period.days for period in table.rolled], "keys")
             reports.update(table.reports_by_key)
@@ -221,7 +235,7 @@ class MetricReports:
         return sum(slice_.reports for slice_ in self.left_out if self.is_excluded(slice_.key))
 
     def of_keys(self, chosen: frozenset[str]) -> MetricReports:
-        """The reports of some keys.
+        """The reports of some keys, without slices that no question shows by themselves.
 
         Args:
             chosen: their ids.
@@ -230,7 +244,7 @@ class MetricReports:
             DaysRolledUpError: if they were added to those of others.
         """
         tables: dict[bytes, SliceTable] = {}
-        for digest, table in self.tables.items():
+        for digest, table in self.apart.tables.items():
             there = {*table.key_ids, *(k for p in table.rolled for k in p.summary.keys)}
             others = frozenset(there - chosen)
             _require_apart(table, others, frozenset())
@@ -273,11 +287,13 @@ def read_reports(
     entries: Sequence[CatalogEntry],
     days: DayRange,
     without: frozenset[str] = frozenset(),
+    few: FewReports | None = None,
 ) -> MetricReports:
     """Reads what was counted of a metric.
 
     Args:
         without: ids of keys to leave out.
+        few: which slices no question shows by themselves: these are left out with no key.
 
     Raises:
         DaysRolledUpError: if days that became one are asked about in part, or without a key whose
@@ -285,18 +301,22 @@ def read_reports(
     """
     # Asked for anew by each question: a key may have been excluded a moment ago.
     keys = {key.id: key for key in store.keys.all()}
-    left_out_keys = without | {key.id for key in keys.values() if key.excluded is not None}
+    excluded = frozenset(key.id for key in keys.values() if key.excluded is not None)
+    left_out_keys = without | excluded
     counted: dict[bytes, SliceTable] = {}
     mixed: Counter[str] = Counter()
     left_out: list[LeftOut] = []
     for entry in entries:
         table = tables.table(entry, epoch_of(days.since), epoch_of(days.until))
-        left_out.extend(_left_out(table, left_out_keys))
         mixed.update(_require_apart(table, without, left_out_keys))
-        table = table.without(left_out_keys)
+        left_out.extend(_left_out(table, excluded))
+        table = table.without(excluded)
+        apart = table if few is None else table.without_few(few)
+        left_out.extend(_left_out(apart, without - excluded))
+        table = table.without(without, keeping=few)
         if not table.is_empty:
             counted[entry.spec.digest] = table
-    return MetricReports(entries, days, counted, left_out, keys, without, mixed)
+    return MetricReports(entries, days, counted, left_out, keys, without, mixed, few=few)
 
 
 def _left_out(table: SliceTable, keys: frozenset[str]) -> Iterator[LeftOut]:
