@@ -83,6 +83,8 @@ class FilledStore:
         self._fold = InboxFold(
             self.store,
             catalogue,
+            batch_reports=SETTINGS.batch_reports,
+            day=lambda: self.today,
             patience_seconds=SETTINGS.fold_seconds,
             monotonic=lambda: self._now,
         )

@@ -29,6 +29,7 @@ from benchmarks.served import (
     SERVER_CORE,
     Served,
     Tokens,
+    await_counting,
     body,
     load,
     prepare,
@@ -126,14 +127,11 @@ def relayed(server: Served, tokens: Tokens, upload: Path, seconds: int) -> dict[
 
 def counted(server: Served, tokens: Tokens) -> int:
     """How many reports are in tallies, once none waits."""
+    await_counting(server, tokens)
     headers = {"Authorization": f"Bearer {tokens.read}"}
-    while True:
-        answer = httpx.get(
-            f"{server.url}/v1/metrics/theme/estimate", headers=headers, timeout=60
-        ).json()
-        head = answer.get("head", {})  # without reports the answer is a refusal
-        if not head.get("pending_reports"):
-            return int(head.get("reports", 0))
+    url = f"{server.url}/v1/metrics/theme/estimate"
+    answer = httpx.get(url, headers=headers, timeout=60).json()
+    return int(answer.get("head", {}).get("reports", 0))  # without reports it is a refusal
 
 
 def overloaded(
@@ -228,7 +226,7 @@ def measure(seconds: int) -> dict[str, Any]:
         tokens = {kind: prepare(target) for kind, target in targets.items()}
         servers = {"empty": stack.enter_context(served(""))}
         for kind, target in targets.items():
-            servers[kind] = stack.enter_context(served(target))
+            servers[kind] = stack.enter_context(served(target, batch_reports=1, fold_seconds=1.0))
         small = {
             kind: script(folder, tokens[kind].write, ONE_REPORT, name=kind) for kind in targets
         }

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 SERVER_CORE, LOAD_CORE = 0, 1
 START_SECONDS = 30.0
+PAUSE_SECONDS = 0.01
 APPLICATION = "benchmark"
 MARK = b"<the upload's id"
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -107,6 +108,7 @@ class Tokens:
 
     write: str
     read: str
+    admin: str
 
 
 @dataclass(frozen=True)
@@ -197,11 +199,18 @@ def prepare(store: str) -> Tokens:
     today = epoch_at(time.time())
     with closing(Store(store)) as opened:
         opened.metrics.register(registry.parse(REGISTRY).metrics.values(), today)
-        write, read = (
+        write, read, admin = (
             create_key(opened, scope=scope, application=APPLICATION, label="", today=today)
-            for scope in ("write", "read")
+            for scope in ("write", "read", "admin")
         )
-    return Tokens(write, read)
+    return Tokens(write, read, admin)
+
+
+def await_counting(server: Served, tokens: Tokens) -> None:
+    """Waits until no report waits, of a server that shows every report as it comes."""
+    headers = {"Authorization": f"Bearer {tokens.admin}"}
+    while httpx.get(f"{server.url}/v1/status", headers=headers, timeout=60).json()["inbox"]["rows"]:
+        time.sleep(PAUSE_SECONDS)
 
 
 def body(payload: bytes, upload_id: bytes = MARK) -> bytes:

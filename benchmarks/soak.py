@@ -26,7 +26,7 @@ from typing import Any, Final
 
 import httpx
 
-from benchmarks.served import HOST, REGISTRY, SPEC, Served, prepare
+from benchmarks.served import HOST, REGISTRY, SPEC, Served, await_counting, prepare
 from deniable_aggregator import Settings, Store
 from deniable_aggregator.counting.tallies import tally_for
 from deniable_aggregator.doors.app import create_app
@@ -169,7 +169,7 @@ def measure(store: str, seconds: float) -> dict[str, Any]:
     tokens = prepare(store)
     port = _free_port()
     settings: dict[str, Any] = {"store": store, "port": port, "accept_days": ACCEPT_DAYS}
-    settings["fold_seconds"] = 2.0
+    settings |= {"fold_seconds": 2.0, "batch_reports": 1}
     # A process that answers questions would read the system's clock.
     settings |= {"question_processes": 0, "read_rate_limit": "", "drain_seconds": 0.0}
     given = json.dumps({"start": start, "settings": settings})
@@ -187,6 +187,7 @@ def measure(store: str, seconds: float) -> dict[str, Any]:
             memory.append(server.memory_mib())
             sizes.append(_size(store))
         load.stop()
+        await_counting(server, tokens)
         headers = {"Authorization": f"Bearer {tokens.read}"}
         url = f"{server.url}/v1/metrics/theme/estimate"
         counted = httpx.get(url, headers=headers, timeout=60).json()["head"].get("reports", 0)

@@ -137,6 +137,7 @@ def _collect(
         task = progress.add_task("whole clients: record, store, upload", total=CLIENTS)
         held, batches = held_today(calendar, CLIENTS)
         own = clients.run(held, server.store.parent, server.endpoint, server.keys[RELEASE_KEY])
+        server.count_everything()
         recorded.add(batches)
         progress.advance(task, CLIENTS)
     count = recorded.reports(calendar.metrics[0]) - CLIENTS

@@ -34,11 +34,14 @@ class Server(ClockedServer):
     def read_the_systems_clock(self, *, keep: bool) -> None:
         """Starts the server again, as anybody would start it.
 
+        Every report is shown as it comes, also of today.
+
         Args:
             keep: whether it goes on when this process has ended.
         """
         self.end()
-        self.start("deniable_aggregator", "serve", *(() if keep else ENDING))
+        at_once = ("--batch-reports", "1", "--fold-seconds", "1")
+        self.start("deniable_aggregator", "serve", *at_once, *(() if keep else ENDING))
 
     def write_estimates(self) -> None:
         """Waits until the table of estimates, which the first page shows, is written."""

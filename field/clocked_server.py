@@ -154,6 +154,11 @@ class ClockedServer:
         """Makes it noon of a day."""
         self.clock.set((self.deployment.epoch(day) + _NOON) * SECONDS_PER_EPOCH)
 
+    def count_everything(self) -> None:
+        """Waits until no report waits."""
+        while self.administer("GET", "/v1/status")["inbox"]["rows"]:
+            time.sleep(ASK_AGAIN_SECONDS)
+
     def register(self, version: int) -> None:
         """Registers what a version of the application ships."""
         text = self.deployment.registries[version - 1]

@@ -65,7 +65,7 @@ def find(
             progress=passed,
         )
         truth = Truth(deployment, recorded)
-        server.count_everything()
+        server.end_last_day()
         progress("all reports are counted")
         findings = list(_asked(list(questions(deployment)), metrics, server, truth, progress))
         server.administer("POST", f"/v1/keys/{server.key_ids[FORGER]}/exclude")

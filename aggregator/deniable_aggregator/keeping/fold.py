@@ -144,7 +144,10 @@ class InboxFold:
         # Skip rows whose metric only a newer server can decode.
         unreadable = self._catalogue.unreadable()
         with self._store.inbox.claim(
-            max_bytes=BATCH_BYTES, max_rows=BATCH_ROWS, unreadable=unreadable
+            max_bytes=BATCH_BYTES,
+            max_rows=BATCH_ROWS,
+            unreadable=unreadable,
+            everything=self._batch_reports == 1,
         ) as batch:
             strangers = batch.unknown_keys()
             good: dict[TallyKey, tuple[Tally, list[WaitingRow]]] = {}

@@ -24,7 +24,7 @@ from tests.aggregator.stored import key_administrator
 
 pytestmark = pytest.mark.one_store
 
-SETTINGS = Settings(accept_days=30, fold_seconds=NEVER_SECONDS)
+SETTINGS = Settings(accept_days=30, fold_seconds=NEVER_SECONDS, batch_reports=1)
 DAYS = range(TODAY - 12, TODAY + 1)
 CHANGED = REGISTRY.replace("epsilon = 1.0", "epsilon = 1.5")
 PATHS = (

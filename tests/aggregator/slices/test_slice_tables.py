@@ -9,7 +9,6 @@ import pytest
 from deniable_aggregator import Store
 from deniable_aggregator.answering.slice_cache import SliceTables
 from deniable_aggregator.keeping.catalog import MetricCatalog
-from deniable_aggregator.keeping.store import stored_slices
 from tests.aggregator.service import TODAY
 from tests.aggregator.stored import THEME, add_key, append, decoded, fold, register
 
@@ -22,7 +21,7 @@ FIRST = TODAY - DAYS + 1
 
 @pytest.fixture
 def store(target):
-    """70 days of two keys; of each tenth day, one of them; the newest five days wait."""
+    """70 days of two keys; of each tenth day, one of them."""
     opened = Store(target)
     register(opened)
     add_key(opened, "beef")
@@ -30,8 +29,7 @@ def store(target):
         append(opened, [decoded(bytes([number % 3, 0]), epoch=FIRST + number)])
         if number % 10:
             append(opened, [decoded(b"\2", epoch=FIRST + number)], key="beef")
-        if number == DAYS - 6:
-            fold(opened)
+    fold(opened)
     yield opened
     opened.close()
 
@@ -93,6 +91,7 @@ def test_only_days_that_have_changed_are_read_again(store, monkeypatch):
     assert read == [(FIRST + 10, TODAY)]
     assert tables.table(entry, FIRST + 10, TODAY) is before
     append(store, [decoded(b"\1", epoch=FIRST + 20), decoded(b"\1", epoch=TODAY)])
+    fold(store)
     after = tables.table(entry, FIRST, TODAY)
     assert read[1:] == [(FIRST, FIRST + 9), (FIRST + 20, FIRST + 20), (TODAY, TODAY)]
     assert (
@@ -128,16 +127,8 @@ def test_sums_of_old_days_are_kept(store, monkeypatch):
     assert tables.table(entry, 0, TODAY).total(CELLS).tolist() == first.tolist()
     assert read == [(FIRST, FIRST + 4)]
     append(store, [decoded(b"\0", epoch=TODAY)])
+    fold(store)
     assert tables.table(entry, 0, TODAY).total(CELLS).tolist() == [first[0] + 1, *first[1:]]
     assert read[1:] == [(FIRST, FIRST + 4), (TODAY, TODAY)]
     without = tables.table(entry, 0, TODAY).without(["beef"]).total(CELLS)
     assert without.sum() == 2 * DAYS + 1
-
-
-def test_what_was_left_out_for_being_too_much_is_read_once_it_is_counted(store, monkeypatch):
-    tables, entry = SliceTables(store), entry_of(store)
-    whole = tables.table(entry, 0, TODAY).reports.sum()
-    with monkeypatch.context() as patched:
-        patched.setattr(stored_slices, "MOST_BYTES", 1)
-        assert tables.table(entry, 0, TODAY).reports.sum() < whole
-    assert tables.table(entry, 0, TODAY).reports.sum() == whole

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 HASH_BYTES: Final = 16
 ROW_ID_BITS: Final = 63
 FETCHED_ROWS: Final = 64
+NEVER: Final = 2**31 - 1
+"""After every day."""
 FORGET_ROWS: Final = 10_000
 """Ids of closed epochs are deleted so many at a time, so that ingest never waits long."""
 
@@ -84,7 +86,12 @@ class Inbox:
 
     @contextmanager
     def claim(
-        self, *, max_bytes: int, max_rows: int, unreadable: Collection[bytes] = ()
+        self,
+        *,
+        max_bytes: int,
+        max_rows: int,
+        unreadable: Collection[bytes] = (),
+        everything: bool = False,
     ) -> Iterator[Batch]:
         """Claims rows to count, of any metric: those of commits, and gathered ones that are due.
 
@@ -99,19 +106,22 @@ class Inbox:
             max_bytes: the batch ends with the row that reaches this size.
             max_rows: the batch has at most this many rows.
             unreadable: digests of specs whose rows are not claimed.
+            everything: whether gathered rows that are not due are wanted, too.
 
         Raises:
             StoreUnavailableError: if the store failed; uncounted rows stay in the inbox.
         """
         limits = max_bytes, max_rows
+        before = NEVER if everything else 0
         if not self._has_shown_row:
             self._make_shown_row()
         if self._database.locks_rows:
             with self._database.write() as connection:
                 day = _lock_shown_day(connection)
-                rows, more = (
-                    _claim(connection, day, limits, unreadable) if day >= 0 else ([], False)
-                )
+                claimed: tuple[list[WaitingRow], bool] = [], False
+                if day >= 0:
+                    claimed = _claim(connection, before or day, limits, unreadable)
+                rows, more = claimed
                 yield Batch(
                     rows,
                     lambda: nullcontext(connection),
@@ -122,7 +132,7 @@ class Inbox:
         else:
             with self._database.read() as connection:
                 day = read_shown_day(connection)
-                rows, more = _claim(connection, day, limits, unreadable)
+                rows, more = _claim(connection, before or day, limits, unreadable)
             yield Batch(
                 rows,
                 self._database.read,
@@ -261,14 +271,14 @@ def _lock_shown_day(connection: Connection) -> int:
 
 def _claim(
     connection: Connection,
-    shown_day: int,
+    before: int,
     limits: tuple[int, int],
     unreadable: Collection[bytes],
 ) -> tuple[list[WaitingRow], bool]:
-    """Rows to count, and whether there may be more."""
+    """Rows to count, also gathered ones of before some day, and whether there may be more."""
     max_bytes, max_rows = limits
     columns = [inbox.c[name] for name in WaitingRow._fields]
-    due = or_(inbox.c.gathered.is_(None), inbox.c.gathered < shown_day)
+    due = or_(inbox.c.gathered.is_(None), inbox.c.gathered < before)
     query = select(*columns).where(due, inbox.c.digest.not_in(unreadable)).limit(max_rows)
     rows = _fetch(connection, query, max_bytes)
     size = sum(len(row.payload) for row in rows)
