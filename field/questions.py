@@ -174,13 +174,8 @@ def versions(deployment: Deployment) -> Iterator[Question]:
     for metric in ("theme", "browser", "dark_mode"):
         yield Question(
             "each version by itself", metric, "estimate",
-<<<<<<< HEAD
             [each_version(shares("each version by itself"))], {"split": "version"},
-            days=(0, deployment.forged.start - 1),
-=======
-            [each_version(shares("each version by itself"))], {"per_version": "true"},
             days=(0, forged_days(deployment).start - 1),
->>>>>>> 8c5a1d02 (The field trial has rhythms, experiments, renamed values, wider ranges and more forgers)
         )  # fmt: skip
         first = deployment.registry(1).metrics[metric].spec.digest.hex()
         yield Question(
