@@ -28,6 +28,7 @@ class MetricQuestions:
         quantile: Sequence[float] = (),
         above: float | None = None,
         below: float | None = None,
+        between: tuple[float, float] | None = None,
         segment: str | None = None,
         closeness: float | None = None,
         ordered: bool = False,
@@ -56,9 +57,9 @@ class MetricQuestions:
             reconstruction: how the histogram of a distribution is found.
             quantile: of a distribution, the share of devices below the value that is wanted, such
                 as 0.95; may come several times. Left out for seven of them.
-            above: of a distribution, the share of the values that are this number or more, too;
-                with below, of those between the two.
-            below: the share of the values that are less than this number.
+            above: of a distribution, the share of the values that are this number or more, too.
+            below: likewise, of those that are less than this number; with above, between the two.
+            between: the same as above and below: two numbers.
             segment: shares among the devices of this segment only.
             closeness: the distance of the segment from all devices above which there is a warning;
                 left out for 0.5.
@@ -86,6 +87,9 @@ class MetricQuestions:
         until: Day | None = None,
         value: Some = (),
         quantile: Sequence[float] = (),
+        above: float | None = None,
+        below: float | None = None,
+        between: tuple[float, float] | None = None,
         by: Literal["day", "month", "week"] = "day",
         margin: Literal["noise", "noise-and-sampling"] = "noise",
         interval: Literal["all", "one", "picked"] | None = None,
@@ -108,6 +112,9 @@ class MetricQuestions:
             value: one of the values to estimate; may come several times. Left out for all.
             quantile: of a distribution, the share of devices below the value that is wanted, such
                 as 0.95; may come several times. Left out for the median.
+            above: of a distribution, the share of the values that are this number or more, too.
+            below: likewise, of those that are less than this number; with above, between the two.
+            between: the same as above and below: two numbers.
             by: how long a period is; weeks begin on Monday.
             margin: what errors and intervals allow for: the noise of the devices that reported, or
                 also that these are a sample.
@@ -145,7 +152,8 @@ class MetricQuestions:
         quantile: Sequence[float] = (),
         above: float | None = None,
         below: float | None = None,
-        why: Literal["key", "version", "weekday"] | None = None,
+        between: tuple[float, float] | None = None,
+        why: Literal["key", "segment", "version", "weekday"] | None = None,
         split: Literal["key", "segment", "version"] | None = None,
         candidates: Some | None = None,
         combined: Some | None = None,
@@ -166,11 +174,12 @@ class MetricQuestions:
             segment: shares among the devices of this segment only.
             quantile: of a distribution, the share of devices below the value that is wanted, such
                 as 0.95; may come several times. Left out for 0.25, 0.5, 0.75 and 0.95.
-            above: of a distribution, the share of the values that are this number or more, too;
-                with below, of those between the two. An edge of a bin.
-            below: the share of the values that are less than this number.
-            why: also what the largest change comes from, by key, version or weekday: another mix of
-                reports, or other answers within. Of categories and booleans.
+            above: of a distribution, the share of the values that are this number or more, too.
+            below: likewise, of those that are less than this number; with above, between the two.
+            between: the same as above and below: two numbers.
+            why: also what the largest change comes from, by key, version, segment or weekday:
+                another mix of reports, or other answers within. Of shares and means; a segment of
+                shares alone.
             split: each key, version or segment by itself, too.
             candidates: values to look for.
             combined: values whose share together is asked for, too.
@@ -196,6 +205,9 @@ class MetricQuestions:
         false_finds: Literal["few", "none"] = "few",
         top: int | None = None,
         quantile: Sequence[float] = (),
+        above: float | None = None,
+        below: float | None = None,
+        between: tuple[float, float] | None = None,
         candidates: Some | None = None,
         combined: Some | None = None,
         range: tuple[str, str] | None = None,
@@ -217,6 +229,9 @@ class MetricQuestions:
             top: only so many values, those that differ most.
             quantile: of a distribution, the share of devices below the value that is wanted, such
                 as 0.95; may come several times. Left out for 0.25, 0.5, 0.75 and 0.95.
+            above: of a distribution, the share of the values that are this number or more, too.
+            below: likewise, of those that are less than this number; with above, between the two.
+            between: the same as above and below: two numbers.
             candidates: values to look for.
             combined: values whose share together is asked for, too.
             range: instead of combined, the first and the last of its values, in the order of the
