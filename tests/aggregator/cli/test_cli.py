@@ -70,6 +70,7 @@ def test_every_command_explains_itself(run, command):
     assert done.exit_code == 0
     assert "Usage: " in done.output
     assert len(done.output.splitlines()) > 5
+    assert "\n  --help " not in done.output, "it is -h, --help everywhere"
 
 
 @pytest.mark.parametrize(

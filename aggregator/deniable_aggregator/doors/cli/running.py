@@ -88,7 +88,8 @@ def run(command: click.Command, words: Sequence[str], name: str) -> int:
 
 def print_help(group: click.Group, whole: str) -> None:
     """Prints the help of a group."""
-    click.echo(group.get_help(click.Context(group, info_name=whole)))
+    context = click.Context(group, info_name=whole, help_option_names=list(_HELP))
+    click.echo(group.get_help(context))
 
 
 def _in_words(error: click.UsageError, command: click.Command) -> str:
