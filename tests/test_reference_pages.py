@@ -9,7 +9,7 @@ import pytest
 
 from deniable._upload import problem_table
 from deniable_aggregator.answering.requests import CODES
-from deniable_aggregator.answers.row import COLUMNS
+from deniable_aggregator.answers.columns import COLUMNS
 from tools.reference.pages import FOLDER, PAGES
 
 

@@ -162,7 +162,8 @@ class Result:
         Raises:
             MissingExtraError: if the library is not installed.
         """
-        from deniable_aggregator.answers.row import COLUMNS, Row
+        from deniable_aggregator.answers.columns import COLUMNS
+        from deniable_aggregator.answers.row import Row
 
         return frame(Row, self.rows(), backend, COLUMNS, whole=whole)
 

@@ -10,7 +10,6 @@ both are held to the vectors in tests/vectors.
 
 from __future__ import annotations
 
-import hashlib
 import unicodedata
 from typing import TYPE_CHECKING, Final
 
@@ -65,6 +64,8 @@ def longest_length(texts: Iterable[str]) -> int:
 
 def salt(application: str, metric: str) -> int:
     """The 32-bit seed of a metric, so that two metrics never share a family."""
+    import hashlib  # not for the help of commands, which know what a text is
+
     name = f"{application}\x00{metric}".encode()
     return int.from_bytes(hashlib.sha256(name).digest()[:4], "big")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,7 +32,7 @@ def replaced_file(path: Path) -> Iterator[BinaryIO]:
     if mode is not None and not os.access(path, os.W_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     path = Path(os.path.realpath(path))  # which a link to itself does not stop
-    part = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    part = path.with_name(f".{path.name}.{os.urandom(4).hex()}")
     try:
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     except OSError as error:

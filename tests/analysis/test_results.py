@@ -11,8 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 import deniable_analysis as da
+from deniable_aggregator.answers.columns import COLUMNS
 from deniable_aggregator.answers.common import Notice
-from deniable_aggregator.answers.row import COLUMNS, Row
+from deniable_aggregator.answers.row import Row
 from deniable_aggregator.media.rows import rows_of
 from deniable_analysis import frames
 from deniable_shared.errors import ParameterError

@@ -7,8 +7,8 @@ import re
 import pytest
 from msgspec.structs import replace
 
+from deniable_aggregator.answers.columns import COLUMNS
 from deniable_aggregator.answers.measured import Measured
-from deniable_aggregator.answers.row import COLUMNS
 from tests.aggregator.telling import answers
 from tests.surfaces.asking import AFTER, HEALTH, SURFACES, Question, answering
 from tests.surfaces.fields import EVERYWHERE, FIELDS

@@ -17,8 +17,6 @@ from a store, and nothing can be deleted from a chain.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Final, Literal
@@ -252,5 +250,8 @@ def _hash(application: str, previous: str, entry: HistoryEntry) -> str:
         entry.minimum_devices,
         entry.renamed,
     ]
+    import hashlib  # not for questions and their help
+    import json
+
     written = json.dumps(content, separators=(",", ":"))
     return hashlib.sha256(f"{previous}{written}".encode("ascii")).hexdigest()

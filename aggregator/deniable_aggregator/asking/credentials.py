@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import urlsplit
 
 from deniable_shared.addresses import DEFAULT_SERVER, SERVER_CONSTRAINT, Hidden, with_scheme
 from deniable_shared.errors import DeniableError, ParameterError
@@ -68,6 +67,8 @@ def check_server(text: str) -> str:
         ParameterError: if it is not an address, or has a user or password, which would be sent
             instead of the token. The error does not quote it, as it may contain a password.
     """
+    from urllib.parse import urlsplit  # not for the help of commands
+
     server = with_scheme(text.strip().rstrip("/"))
     try:
         parts = urlsplit(server)

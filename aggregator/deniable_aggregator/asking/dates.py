@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
@@ -93,5 +92,7 @@ def _day(day: object, today: date) -> date | None:
 def _before(today: date, number: int, unit: str) -> date:
     if unit != "m":
         return today - timedelta(number * (_WEEK_DAYS if unit == "w" else 1))
+    from calendar import monthrange  # not for the help of commands
+
     year, month = divmod(today.year * _MONTHS + today.month - 1 - number, _MONTHS)
     return date(year, month + 1, min(today.day, monthrange(year, month + 1)[1]))

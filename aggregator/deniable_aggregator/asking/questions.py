@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
-from urllib.parse import quote
 
 from deniable_aggregator.answers import answer
 from deniable_aggregator.answers.administration import Annotations, Metrics, SavedList, SavedLists
@@ -111,6 +110,8 @@ class Question(Generic[Query, Answer]):
         Args:
             ending: the format of the answer; empty for JSON.
         """
+        from urllib.parse import quote  # not for the help of commands
+
         place = iter(self.place)
         path = PLACE.sub(lambda _: quote(str(next(place)), safe=""), self.path)
         return f"{path}.{ending}" if ending else path

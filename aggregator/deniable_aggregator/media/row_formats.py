@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import msgspec
 from msgspec.structs import astuple
 
+from deniable_aggregator.answers.columns import COLUMNS
 from deniable_aggregator.answers.extras import require
-from deniable_aggregator.answers.row import COLUMNS, Row
+from deniable_aggregator.answers.row import Row
 from deniable_shared.characters import visible_json
 
 if TYPE_CHECKING:

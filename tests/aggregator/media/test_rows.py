@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deniable_aggregator.answers.answer import Answer, AskedQuestion, Check, Head, Period
+from deniable_aggregator.answers.columns import COLUMNS
 from deniable_aggregator.answers.common import (
     Days,
     IntegritySummary,
@@ -22,7 +23,7 @@ from deniable_aggregator.answers.common import (
     Run,
 )
 from deniable_aggregator.answers.measured import EarlierWindow, FoundNote, HiddenStrings, Measured
-from deniable_aggregator.answers.row import COLUMNS, Row
+from deniable_aggregator.answers.row import Row
 from deniable_aggregator.media.row_formats import FORMATS, encode
 from deniable_aggregator.media.rows import reports_row, rows_of
 from tests.aggregator.media.made_up import QUESTIONS, MadeUp

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +79,8 @@ def print_json(data: Any) -> None:
     Args:
         data: anything that JSON can hold, or structs of `answers`.
     """
+    import json
+
     import msgspec
 
     click.echo(json.dumps(msgspec.to_builtins(data), indent=2))

@@ -27,7 +27,8 @@ from sqlalchemy import (
     event,
 )
 
-from deniable_aggregator.answers.row import COLUMNS, KEPT_COLUMNS
+from deniable_aggregator.answers.columns import COLUMNS
+from deniable_aggregator.answers.row import KEPT_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ import json
 
 import pytest
 
-from deniable_aggregator.answers.row import COLUMNS
+from deniable_aggregator.answers.columns import COLUMNS
 from deniable_aggregator.media.row_formats import FORMATS
 from tests.aggregator.api.estimate_table.filled import ACCEPT_DAYS, day, write
 from tests.aggregator.media.reading import read_back
