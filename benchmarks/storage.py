@@ -143,7 +143,7 @@ def bounds() -> Iterator[Row]:
         spec = next(iter(registry_of(text).values()))
         reports = honest_reports(spec, NUMBERS[-1])
         for number in NUMBERS:
-            stored, least = _slice_bytes(text, spec, reports, number)
+            stored, least = slice_bytes(text, spec, reports, number)
             share = (stored - 40) / least
             if share > worst:
                 worst, at = share, number
@@ -155,11 +155,11 @@ def bounds() -> Iterator[Row]:
         yield at_most(f"{kind}: beyond 1.2 times that (at {most_at:,})", most, "bytes", 40)
 
 
-def _slice_bytes(
-    text: str, spec: Spec, reports: NDArray[np.void], number: int
+def slice_bytes(
+    text: str, spec: Spec, reports: NDArray[np.void], number: int, slices: int = SLICES
 ) -> tuple[float, float]:
     """Bytes of the tables for each slice, and of the smaller form, of so many reports a slice."""
-    slices = max(1, min(SLICES, MOST_REPORTS // number))
+    slices = max(1, min(slices, MOST_REPORTS // number))
     tally, leasts = tally_for(spec), []
     with FilledStore(f"[metrics.m]\n{text}") as filled:
         # The digest of a metric follows from its spec, so the registered one is this one.
