@@ -84,6 +84,7 @@ class AbsenceReporter:
     def _report_all(self, epoch: int) -> bool:
         if not self._consent.still_given():
             return False
+        self._writer.begin_day(epoch)
         ledger = self._storage.ledger
         recorded = False
         enrolled, dropped = [], []

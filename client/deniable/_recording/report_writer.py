@@ -73,6 +73,14 @@ class ReportWriter:
             self._plans[metric.spec.name] = plan
         return plan
 
+    def begin_day(self, epoch: int) -> None:
+        """Notes that a day has begun, see `DayKeeper.begin`; to be called by `run_locked`.
+
+        Args:
+            epoch: today, in days since 1970-01-01.
+        """
+        self._days.begin(epoch)
+
     def pay(self, plan: MetricPlan, number: int, epoch: int) -> Outcome:
         """Pays for a period of a metric that reports absence; to be called by `run_locked`.
 
@@ -82,11 +90,13 @@ class ReportWriter:
         Args:
             plan: the metric's.
             number: the number of the period.
-            epoch: today, in days since 1970-01-01.
+            epoch: today, in days since 1970-01-01, which has begun.
         """
         storage = self._storage
         if self._remote.skips_period(plan.spec, number, storage.secret):
             return Outcome.THINNED
+        if self._days.is_reported(plan.spec.every, number):
+            return Outcome.OVER_BUDGET  # a clock that was ahead may have paid, and reported
         return self._charge(plan, number, epoch)
 
     def write(

@@ -230,7 +230,8 @@ class Ledger:
             ahead: since when the latest day lies ahead, or None.
             day: the latest day from now on, even if it is earlier than before; None leaves it.
             silent: nano-nats that count as spent in this day, whose periods then count as reported
-                by every metric but those that report once; None to begin it afresh.
+                by every metric but those that report once, and the device is enrolled in none;
+                None to begin it afresh.
 
         Raises:
             LedgerError: if the account is missing or damaged, or bound to another secret by now.
@@ -253,6 +254,7 @@ class Ledger:
                 execute(WRITE_DAY, (day, silent or 0, checksum))
                 self._last_account = None
             if day is not None and silent is not None:
+                execute("DELETE FROM enrolment")
                 for metric, every, spent in execute(READ_PERIODS).fetchall():
                     number = period_of(every, day)
                     checksum = row_checksum(name_checksum(metric, every), number, 0, spent or 0)

@@ -61,11 +61,12 @@ class Device:
         directory: a folder that is not there yet.
         transport: see `Courier`.
         clock: seconds since 1970-01-01.
+        shift_seconds: how far the device's own clock is ahead of the other.
 
     Attributes:
         client: the client.
         courier: what it sends with.
-        shift_seconds: how far the device's own clock is ahead of the other.
+        shift_seconds: see above; may be set.
     """
 
     def __init__(
@@ -74,8 +75,9 @@ class Device:
         directory: Path,
         transport: Transport | None,
         clock: Callable[[], float],
+        shift_seconds: float = 0.0,
     ) -> None:
-        self.shift_seconds = 0.0
+        self.shift_seconds = shift_seconds
         self.courier = Courier(transport)
         self.client = Client(
             registry,

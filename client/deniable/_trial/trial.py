@@ -178,24 +178,24 @@ class Trials:
         last = today
         while period(every, last) == period(every, today):
             last -= 1
-        with self._new_device([metric]) as device:
-            if today - last < ACCEPTED_DAYS:
-                device.shift_seconds = (last - today) * SECONDS_PER_EPOCH
+        if today - last < ACCEPTED_DAYS:
+            with self._new_device([metric], (last - today) * SECONDS_PER_EPOCH) as device:
                 return self._record_and_send(metric, device, days_until_sent=today - last)
-            end = today + 1
-            while period(every, end) == period(every, today):
-                end += 1
+        end = today + 1
+        while period(every, end) == period(every, today):
+            end += 1
+        with self._new_device([metric]) as device:
             device.courier.transport = None
             trial = self._record_and_send(metric, device, days_until_sent=end - today)
             return replace(trial, held_until=calendar_day(end))
 
-    def _new_device(self, metrics: Iterable[Metric]) -> Device:
+    def _new_device(self, metrics: Iterable[Metric], shift_seconds: float = 0.0) -> Device:
         """A device that has not recorded anything."""
         self._devices += 1
         named = {each.spec.name: each for each in metrics}
         registry = Registry(self._registry.application, self._registry.budget, named)
         folder = self._folder / str(self._devices)
-        return Device(registry, folder, self._transport, self._clock)
+        return Device(registry, folder, self._transport, self._clock, shift_seconds)
 
     def _record_and_send(self, metric: Metric, device: Device, days_until_sent: int = 0) -> Trial:
         spec, client = metric.spec, device.client

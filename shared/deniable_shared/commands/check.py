@@ -30,7 +30,15 @@ from deniable_shared.planning.disclosure_figures import (
 )
 from deniable_shared.planning.upper_bounds import power, upper_power
 from deniable_shared.registry import DEFAULT_DEVICES, MAX_DEVICES, Metric, Registry, load
-from deniable_shared.review import FEWEST_DEVICES, Guess, Review, guess_after, read_priors, review
+from deniable_shared.review import (
+    FEWEST_DEVICES,
+    Guess,
+    Review,
+    guess_after,
+    read_pairs,
+    read_priors,
+    review,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,6 +103,13 @@ def parser() -> Parser:
         "without the metric, of the only one that lists the items.",
     )
     command_parser.add_argument(
+        "--pairs",
+        type=Path,
+        metavar="FILE",
+        help="How common pairs of values are: lines of metric, item, metric, item and share or "
+        "count. Says what values tell together in one number, and which pairs few devices hold.",
+    )
+    command_parser.add_argument(
         "--prior",
         type=_prior,
         metavar="P",
@@ -122,7 +137,8 @@ def run(options: argparse.Namespace) -> int:
     """
     registry = load(options.file)
     priors = read_priors(options.priors, registry) if options.priors else None
-    result = review(registry, devices=options.devices, priors=priors)
+    pairs = read_pairs(options.pairs, registry) if options.pairs else ()
+    result = review(registry, devices=options.devices, priors=priors, pairs=pairs)
     guesses: list[Guess] = []
     if options.prior is not None:
         specs = (metric.spec for metric in registry.metrics.values())

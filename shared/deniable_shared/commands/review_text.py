@@ -39,7 +39,7 @@ def review_lines(result: Review) -> list[str]:
         *_table(result.metrics),
         *wrapped([_LEGEND.format(common=common, averaged=averaged, apart=apart)]),
         "",
-        *_spaced(sentences(result.together, result.records)),
+        *_spaced(sentences(result.together, result.records, result.joint_bits, result.rare_cells)),
         *finding_lines(result),
     ]
 
@@ -136,6 +136,8 @@ def review_as_json(result: Review) -> dict[str, Any]:
         "together": _as_json(result.together),
         "records": [{**_as_json(entry), "records": str(entry.records)} for entry in result.records],
         "shares_given": list(result.shares_given),
+        "joint_bits": result.joint_bits,
+        "rare_cells": [_as_json(entry) for entry in result.rare_cells],
         "findings": [_as_json(entry) for entry in (*result.findings, *result.ignored)],
     }
 

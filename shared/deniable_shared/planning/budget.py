@@ -31,28 +31,7 @@ MOST_DAYS: Final = 36_525
 
 def epsilon_of_busiest_day(registry: Registry) -> float:
     """The most epsilon that one day can cost a device."""
-    return sum(
-        epsilon_of_day(
-            metric.spec.mechanism.epsilon,
-            metric.spec.every,
-            reports_absence=metric.spec.absent is not None,
-        )
-        for metric in registry.metrics.values()
-    )
-
-
-def epsilon_of_day(epsilon: float, every: str, *, reports_absence: bool) -> float:
-    """The most epsilon that one metric can cost a device in one day.
-
-    A metric that reports absence can cost twice its epsilon: after a period without a value, the
-    report of that absence and the report of a new value may fall on the same day.
-
-    Args:
-        epsilon: of one report.
-        every: how often a device may report.
-        reports_absence: whether devices report that they recorded nothing.
-    """
-    return epsilon * (2 if reports_absence and every != "once" else 1)
+    return sum(metric.spec.mechanism.epsilon for metric in registry.metrics.values())
 
 
 def most_reports(budget: float, epsilon: float) -> int:

@@ -12,12 +12,15 @@ if TYPE_CHECKING:
 METRIC_CODES: Final = (
     "changing-memoized",
     "free-text",
+    "identifier",
     "large-epsilon",
     "linkable-reports",
     "no-description",
+    "quasi-identifier",
     "repeated-value",
     "segments-too-fine",
     "silence-tells",
+    "small-segments",
 )
 """Of findings about one metric."""
 
@@ -26,6 +29,7 @@ REGISTRY_CODES: Final = (
     "daily-budget",
     "lifetime-budget",
     "small-classes",
+    "unused-budget",
     "yearly-delta",
 )
 """Of findings about all metrics together."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from deniable_shared.review.finding import Finding
 from deniable_shared.review.guess import Guess, guess_after
 from deniable_shared.review.metric_bits import MetricBits, Shares, bits_of
+from deniable_shared.review.pairs import PairTable, read_pairs
 from deniable_shared.review.priors import read_priors
 from deniable_shared.review.reviewing import Review, review
 from deniable_shared.review.together import (
@@ -20,12 +21,14 @@ __all__ = [
     "Finding",
     "Guess",
     "MetricBits",
+    "PairTable",
     "RecordBits",
     "Review",
     "Shares",
     "Together",
     "bits_of",
     "guess_after",
+    "read_pairs",
     "read_priors",
     "records_of",
     "review",

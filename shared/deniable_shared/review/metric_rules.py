@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from deniable_shared.planning.disclosure_figures import detectable_share, most_certain
 from deniable_shared.registry import Metric
+from deniable_shared.review import words
 from deniable_shared.review.finding import Finding
 
 if TYPE_CHECKING:
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 LARGE_EPSILON: Final = 4
 
-_FREE_TEXT: Final = re.compile(
-    r"\b(free[ -]?(text|form)|(user|first|last|full|file|nick)? ?names?|typed|e-?mails?|mail"
-    r"|comments?|messages?|address(es)?|phone|passwords?|feedback)\b"
-)
-"""Words by which a description gives away that people write what they like."""
+_COUNTED: Final = ("number", "distribution")
+"""Types of which a description may speak of something that is counted or measured."""
+
+FEWEST_OF_A_SEGMENT: Final = 1_000
+"""An answer about a segment of fewer devices says much of each of them."""
 
 
 def metric_findings(metric: Metric, devices: int) -> Iterator[Finding]:
@@ -37,22 +37,69 @@ def metric_findings(metric: Metric, devices: int) -> Iterator[Finding]:
 
 def _changing_memoized(metric: Metric, _: int) -> tuple[str, str] | None:
     spec = metric.spec
-    if spec.mechanism.epsilon_permanent is None or not spec.reports_absence:
+    if spec.mechanism.epsilon_permanent is None:
+        return None
+    hides = (
+        "the device remembers its answers, which hides a value that stays, but not one that changes"
+    )
+    if spec.reports_absence:
+        return (
+            f"{hides}. Where absence is reported, values change all the time",
+            'leave out repeat = "memoize", or absent',
+        )
+    word = words.found_in(words.CHANGES, spec.name, metric.description)
+    if word is None or spec.every == "once":
         return None
     return (
-        "the device remembers its answers, which hides a value that stays, but not a value that "
-        "changes. Where absence is reported, values change all the time",
-        'leave out repeat = "memoize", or absent',
+        f"{hides}. {word!r} in its name or description sounds like a value that changes: when it "
+        "does may be seen for certain",
+        'leave out repeat = "memoize", and report less often or with a smaller epsilon',
     )
+
+
+def _identifier(metric: Metric, _: int) -> tuple[str, str] | None:
+    spec = metric.spec
+    if spec.type == "boolean":
+        return None
+    word = words.found_in(words.IDENTIFIERS, spec.name, metric.description)
+    if word is None or (spec.type in _COUNTED and not _has_ending(spec.name, word)):
+        return None
+    shown = (
+        "whatever enough devices hold is shown as it is, and what one has is a name for it"
+        if spec.letters is not None
+        else "what only one device has is a name for it, and is of no use in a share"
+    )
+    return (
+        f"{word!r} in its name or description sounds like an identifier: {shown}",
+        "do not collect it; collect a property that many devices have, such as a model or a year",
+    )
+
+
+def _quasi_identifier(metric: Metric, _: int) -> tuple[str, str] | None:
+    spec = metric.spec
+    if spec.type == "boolean":
+        return None
+    word = words.found_in(words.QUASI_IDENTIFIERS, spec.name, metric.description)
+    if word is None:
+        return None
+    return (
+        f"{word!r} in its name or description: beside other answers, public lists make a name of it",
+        "collect it coarsely, such as a region or an age group, once, and not beside others of its "
+        "kind",
+    )
+
+
+def _has_ending(name: str, word: str) -> bool:
+    """Whether a name ends with what was found, and so is about it and not about how many."""
+    return name.replace("_", " ").casefold().endswith(word)
 
 
 def _free_text(metric: Metric, _: int) -> tuple[str, str] | None:
     spec = metric.spec
     if spec.type != "string":
         return None
-    words = f"{spec.name.replace('_', ' ')} {metric.description}".casefold()
-    match = _FREE_TEXT.search(words)
-    if match is None:
+    word = words.found_in(words.FREE_TEXT, spec.name, metric.description)
+    if word is None:
         return None
     consequence = (
         "texts that enough devices have are shown as they are"
@@ -60,8 +107,7 @@ def _free_text(metric: Metric, _: int) -> tuple[str, str] | None:
         else "whoever guesses a text can ask how common it is"
     )
     return (
-        f"{match[0].strip()!r} in its name or description: what people write may name them, and "
-        f"{consequence}",
+        f"{word!r} in its name or description: what people write may name them, and {consequence}",
         "collect a property of the text instead, such as a category or its length",
     )
 
@@ -113,6 +159,20 @@ def _segments_too_fine(metric: Metric, devices: int) -> tuple[str, str] | None:
     )
 
 
+def _small_segments(metric: Metric, devices: int) -> tuple[str, str] | None:
+    spec = metric.spec
+    if spec.segments is None:
+        return None
+    count = len(spec.segments.by.domain)
+    if devices / count >= FEWEST_OF_A_SEGMENT:
+        return None
+    return (
+        f"{devices:,} devices in {count:,} segments are {devices / count:,.0f} in each on average: "
+        f"an answer about fewer than {FEWEST_OF_A_SEGMENT:,} says much of every one of them",
+        "take fewer segments, or leave them out",
+    )
+
+
 def _silence_tells(metric: Metric, _: int) -> tuple[str, str] | None:
     lists = list(_lists_without_others(metric.spec))
     if not lists:
@@ -146,10 +206,13 @@ Rule = Callable[[Metric, int], tuple[str, str] | None]
 METRIC_RULES: Final[dict[str, Rule]] = {
     "silence-tells": _silence_tells,
     "free-text": _free_text,
+    "identifier": _identifier,
+    "quasi-identifier": _quasi_identifier,
     "large-epsilon": _large_epsilon,
     "linkable-reports": _linkable_reports,
     "changing-memoized": _changing_memoized,
     "segments-too-fine": _segments_too_fine,
+    "small-segments": _small_segments,
     "no-description": _no_description,
 }
 """What is looked for in every metric; ``repeated-value`` looks at several at once."""

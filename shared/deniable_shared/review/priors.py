@@ -75,7 +75,7 @@ def read_weights(path: Path, registry: Registry) -> dict[str, dict[str, float]]:
         PriorsError: if it cannot be read, or names no metric; its first problems are listed.
     """
     problems: list[str] = []
-    rows = _rows(_text(path), registry, problems)
+    rows = table_rows(path, registry, problems)
     by_metric: dict[str, dict[str, float]] = {}
     if not rows:
         problems.append("no line has an item and a share")
@@ -95,6 +95,27 @@ def read_weights(path: Path, registry: Registry) -> dict[str, dict[str, float]]:
             of_metric[item] = of_metric.get(item, 0.0) + share
     raise_problems(path, problems)
     return by_metric
+
+
+def table_rows(
+    path: Path, registry: Registry, problems: list[str]
+) -> list[tuple[int, list[str], float]]:
+    """Line, words and number of each line of a table, but for one of headings.
+
+    Args:
+        path: of the file, in UTF-8.
+        problems: takes what is wrong with lines.
+
+    Raises:
+        PriorsError: if it cannot be read.
+    """
+    return _rows(_text(path), registry, problems)
+
+
+def listed_items(spec: Spec) -> tuple[str, ...]:
+    """The items of a flag or a category; empty if there is no list."""
+    domains = _domains(spec)
+    return domains[0] if len(domains) == 1 else ()
 
 
 def raise_problems(path: Path, problems: list[str]) -> None:

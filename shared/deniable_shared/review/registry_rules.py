@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared.accounting import counted_epsilon
 from deniable_shared.planning.budget import (
     DAYS_OF_A_YEAR,
+    MAX_DAYS,
     MOST_DELTA_A_YEAR,
     days_until_lifetime_is_spent,
     delta_of_a_year,
@@ -15,9 +18,10 @@ from deniable_shared.planning.budget import (
 from deniable_shared.planning.upper_bounds import power, upper_decimals, upper_power
 from deniable_shared.review.finding import Finding
 from deniable_shared.review.sentences import join_names
+from deniable_shared.review.words import GENERIC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from deniable_shared.registry import Metric, Registry
     from deniable_shared.review.together import Together
@@ -25,6 +29,13 @@ if TYPE_CHECKING:
 
 FEWEST_OF_A_CLASS: Final = 10
 """So many devices should share what is the same in all of their reports."""
+
+ALIKE: Final = 0.75
+FEWEST_WORDS: Final = 3
+"""Two descriptions of at least so many words speak of one thing if they share such a part."""
+
+MOST_UNUSED: Final = 25
+"""A budget of more times what can be spent limits nothing."""
 
 LIST_OF_ITS_OWN: Final = 5
 """Two metrics with the same list of at least so many values ask for one thing, whatever they are
@@ -43,6 +54,7 @@ def registry_findings(registry: Registry, bits: Together) -> Iterator[Finding]:
     yield from _yearly_delta(registry)
     yield from _daily_budget(registry)
     yield from _lifetime_budget(registry)
+    yield from _unused_budget(registry)
 
 
 def _adds_up(bits: Together) -> Iterator[Finding]:
@@ -63,36 +75,56 @@ def _adds_up(bits: Together) -> Iterator[Finding]:
 def _repeated_value(registry: Registry) -> Iterator[Finding]:
     earlier: list[Metric] = []
     for metric in registry.metrics.values():
-        similar = next(
-            (metric_before for metric_before in earlier if _undoes_memory(metric_before, metric)),
-            None,
-        )
+        similar = next((before for before in earlier if _ask_for_one_value(before, metric)), None)
         earlier.append(metric)
-        if similar is not None:
-            yield Finding(
-                "repeated-value",
-                metric.spec.name,
-                f"it seems to ask for the same value as {similar.spec.name}, and "
+        if similar is None:
+            continue
+        if _memoizes(similar) or _memoizes(metric):
+            why = (
                 'repeat = "memoize" limits what reports tell of a value for each metric by itself: '
-                "their epsilons add up",
-                "ask once, or for different things",
+                "their epsilons add up"
             )
+        else:
+            why = "under another type: their epsilons add up, and together they tell more of it"
+        yield Finding(
+            "repeated-value",
+            metric.spec.name,
+            f"it seems to ask for the same value as {similar.spec.name}, and {why}",
+            "ask once, or for different things",
+        )
 
 
-def _undoes_memory(first: Metric, second: Metric) -> bool:
-    """Whether two metrics seem to ask for one value, and one of them memoises it."""
-    permanent = (metric.spec.mechanism.epsilon_permanent for metric in (first, second))
-    return any(epsilon is not None for epsilon in permanent) and _same_value(
-        first.spec, second.spec
+def _memoizes(metric: Metric) -> bool:
+    return metric.spec.mechanism.epsilon_permanent is not None
+
+
+def _ask_for_one_value(first: Metric, second: Metric) -> bool:
+    """Whether two metrics seem to ask for one value: memoised, or under two types."""
+    if {first.spec.type, second.spec.type} <= {"number", "distribution"} or (
+        first.spec.type == second.spec.type
+    ):
+        return (_memoizes(first) or _memoizes(second)) and _same_value(first.spec, second.spec)
+    if "boolean" in {first.spec.type, second.spec.type}:
+        return False  # a flag about something asks less than for it
+    name, other_name = (_subject(each.spec.name.split("_")) for each in (first, second))
+    if name and name == other_name:
+        return True
+    said, other_said = (
+        _subject(re.findall(r"\w+", each.description.casefold())) for each in (first, second)
     )
+    both = len(said | other_said)
+    return both >= FEWEST_WORDS and len(said & other_said) >= ALIKE * both
+
+
+def _subject(parts: Iterable[str]) -> frozenset[str]:
+    """The words that say what is collected, without those that say how."""
+    return frozenset(parts) - GENERIC
 
 
 def _same_value(first: Spec, second: Spec) -> bool:
-    """Whether two metrics seem to ask for one value: by their lists, ranges or names."""
-    if {first.type, second.type} <= {"number", "distribution"}:
+    """Whether two metrics of one type seem to ask for one value: by lists, ranges or names."""
+    if first.range is not None:
         return first.range == second.range and _similar(first, second)
-    if first.type != second.type:
-        return False
     if first.type == "category":
         values, other_values = (
             set(spec.segments.of.domain if spec.segments else spec.values)
@@ -162,4 +194,24 @@ def _lifetime_budget(registry: Registry) -> Iterator[Finding]:
         f"{days:,} {'day' if days == 1 else 'days'} if every metric reports as often as it may: "
         "after that a device is silent for good, and estimates are of newer devices alone",
         "report less often, or with a smaller epsilon; or raise budget.epsilon_lifetime",
+    )
+
+
+def _unused_budget(registry: Registry) -> Iterator[Finding]:
+    budget, busiest = registry.budget, epsilon_of_busiest_day(registry)
+    ever = counted_epsilon([metric.spec for metric in registry.metrics.values()], MAX_DAYS)
+    if budget.epsilon_per_day > MOST_UNUSED * busiest:
+        limit, most = f"epsilon_per_day = {budget.epsilon_per_day:g}", f"{busiest:.4g} on one day"
+    elif budget.epsilon_lifetime > MOST_UNUSED * ever:
+        limit, most = f"epsilon_lifetime = {budget.epsilon_lifetime:g}", f"{ever:.4g} ever"
+    elif budget.epsilon_per_day > budget.epsilon_lifetime:
+        limit, most = f"epsilon_per_day = {budget.epsilon_per_day:g}", "less in a lifetime"
+    else:
+        return
+    yield Finding(
+        "unused-budget",
+        None,
+        f"{limit} can never be spent, as all metrics cost at most {most}: it promises users "
+        "nothing, and lets later metrics in unseen",
+        "state what the metrics need",
     )

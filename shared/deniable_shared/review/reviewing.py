@@ -8,6 +8,13 @@ from deniable_shared.frozen import frozen
 from deniable_shared.review.finding import Finding
 from deniable_shared.review.metric_bits import MetricBits, Shares, bits_of
 from deniable_shared.review.metric_rules import metric_findings
+from deniable_shared.review.pairs import (
+    PairTable,
+    RareCell,
+    bits_with_pairs,
+    rare_cells,
+    shares_of_pairs,
+)
 from deniable_shared.review.registry_rules import registry_findings
 from deniable_shared.review.together import (
     FEWEST_DEVICES,
@@ -18,7 +25,7 @@ from deniable_shared.review.together import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from deniable_shared.registry import Registry
 
@@ -34,6 +41,9 @@ class Review:
         findings: those that are not ignored.
         ignored: those that the registry says are known and meant.
         shares_given: the metrics whose values have shares of their own.
+        joint_bits: what all values tell together, with tables of pairs; None without, or if a value
+            may be any text.
+        rare_cells: pairs of values that few devices hold, by these tables.
     """
 
     metrics: tuple[MetricBits, ...]
@@ -42,6 +52,8 @@ class Review:
     findings: tuple[Finding, ...]
     ignored: tuple[Finding, ...]
     shares_given: tuple[str, ...]
+    joint_bits: float | None = None
+    rare_cells: tuple[RareCell, ...] = ()
 
 
 def review(
@@ -49,6 +61,7 @@ def review(
     *,
     devices: int | None = None,
     priors: Mapping[str, Shares] | None = None,
+    pairs: Sequence[PairTable] = (),
 ) -> Review:
     """Reviews a registry.
 
@@ -57,8 +70,9 @@ def review(
             expects, if left out.
         priors: shares of values, by metric, see `read_priors`; without them all values of a metric
             are equally common.
+        pairs: how common pairs of values are, see `read_pairs`.
     """
-    shares = priors or {}
+    shares = {**shares_of_pairs(pairs, registry), **(priors or {})}
     specs = [metric.spec for metric in registry.metrics.values()]
     expected = (metric.expected_devices for metric in registry.metrics.values())
     hidden_among = devices or max(FEWEST_DEVICES, *expected)
@@ -74,6 +88,8 @@ def review(
         findings=tuple(finding for finding in judged if not finding.ignored),
         ignored=tuple(finding for finding in judged if finding.ignored),
         shares_given=tuple(shares),
+        joint_bits=bits_with_pairs(bits, pairs) if pairs else None,
+        rare_cells=rare_cells(pairs, hidden_among),
     )
 
 

@@ -5,38 +5,51 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared.characters import visible
 from deniable_shared.device_classes import CLASSES
 from deniable_shared.planning.upper_bounds import upper_decimals
 from deniable_shared.review.entropy import share_alone
+from deniable_shared.review.pairs import FEWEST_OF_A_CELL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from deniable_shared.review.pairs import RareCell
     from deniable_shared.review.together import RecordBits, Together
 
 MOST_NAMED: Final = 6
 """So many metrics are named in a sentence; of more, how many there are."""
 
 
-def sentences(bits: Together, records: Sequence[RecordBits]) -> list[str]:
+def sentences(
+    bits: Together,
+    records: Sequence[RecordBits],
+    joint_bits: float | None = None,
+    rare_cells: Sequence[RareCell] = (),
+) -> list[str]:
     """Whether what is collected singles out a device, a paragraph for each part of the answer.
 
     Args:
         bits: what all metrics tell together.
         records: of metrics with attributes.
+        joint_bits: as of `Review`.
+        rare_cells: as of `Review`.
     """
-    lines = [_of_values(bits), _of_reports(bits), _of_a_year(bits)]
+    lines = [_of_values(bits, joint_bits)]
+    if rare_cells:
+        lines.append(_of_rare_cells(rare_cells, bits.devices))
+    lines += [_of_reports(bits), _of_a_year(bits)]
     if bits.constant_metrics:
         lines.append(_of_constants(bits))
     return [*lines, *(_of_record(record, bits.devices) for record in records)]
 
 
-def _of_values(bits: Together) -> str:
+def _of_values(bits: Together, joint_bits: float | None) -> str:
     """What would be known of a device whose values were seen."""
     decimals = 1 if bits.total is None else _decimals_apart(bits.needed, bits.total)
     text = (
         f"{bits.needed:.{decimals}f} bits single out one of {bits.devices:,} devices. If the "
-        f"values themselves were seen, they would tell {_range(bits, decimals)}"
+        f"values themselves were seen, they would tell {_range(bits, decimals, joint_bits)}"
     )
     if bits.leading:
         text += f": {join_names(bits.leading)} would be enough."
@@ -64,8 +77,27 @@ def _shared_by_nobody(bits: Together) -> str:
     return f"{text}, and {_percent(share_alone(bits.devices, bits.total))} {whole}"
 
 
-def _range(bits: Together, decimals: int) -> str:
+def _of_rare_cells(cells: Sequence[RareCell], devices: int) -> str:
+    """Which pairs of values hardly anybody hides in."""
+    named = "; ".join(
+        " and ".join(f"{metric} = {value}" for metric, value in zip(*parts, strict=True))
+        + f" ({cell.devices:.2g} of {devices:,} devices)"
+        for cell in cells[:MOST_NAMED]
+        for parts in [(cell.metrics, map(visible, cell.values))]
+    )
+    more = len(cells) - MOST_NAMED
+    count = "One pair is" if len(cells) == 1 else f"{len(cells):,} pairs are"
+    return (
+        f"{count} held by fewer than {FEWEST_OF_A_CELL} devices: {named}"
+        + (f"; and {more:,} more." if more > 0 else ".")
+        + " Merge such values, or ask for one of the two."
+    )
+
+
+def _range(bits: Together, decimals: int, joint_bits: float | None) -> str:
     """How much all values tell together, without noise."""
+    if joint_bits is not None:
+        return f"{joint_bits:.{decimals}f} bits together, with the pairs that are given"
     if bits.total is None:
         texts = _listed(bits.texts, ", ")
         return f"{bits.largest:.1f} bits or more together, as {texts} may be any text"

@@ -213,8 +213,14 @@ def record(book, name, moment, listed):
     book = before[-1]
     spec = metric.spec
     number = period(spec.every, moment.day)
-    day = last_day(spec.every, moment.day) if spec.absent else moment.day
+    day = last_day(spec.every, moment.day) if spec.reports_absence else moment.day
     found = []
+    if spec.reports_absence:
+        last = book.enrolled.get((spec.name, spec.every))
+        if last is None or period(spec.every, last) != number:  # not paid for, whatever the reason
+            return [(each, before) for each in ("over_budget", "thinned", "already_reported")]
+        outcome, after = _written(book, spec, number, day, moment.serial + 2)
+        return [(outcome, [*before, *after])]
     started = begun(book, moment.day, moment.registry)
     if not _is_within(_after_debit(started[-1], spec, moment.day, 0), moment.registry):
         # Where more than one reason holds, the client may give any of them.
@@ -241,8 +247,9 @@ def absence(book, moment):
     checked = moment.process, moment.day
     if book.checked == checked:
         return [book]
-    books = [book]
-    enrolled = dict(book.enrolled)
+    absent = [m for m in moment.registry.metrics.values() if m.spec.reports_absence]
+    books = begun(book, moment.day, moment.registry) if absent else [book]
+    enrolled = dict(books[-1].enrolled)
     serial = moment.serial
     for metric in moment.registry.metrics.values():
         spec = metric.spec
@@ -253,15 +260,17 @@ def absence(book, moment):
         if spec.name in moment.disabled:
             enrolled.pop(key, None)
         elif last != moment.day:
+            today = period(spec.every, moment.day)
             if last is not None:
                 number, day = period(spec.every, last), last_day(spec.every, last)
-                over = number < period(spec.every, moment.day)
-                if over and day >= moment.day - MAX_AGE_DAYS:
-                    _, after = _report(
-                        books[-1], spec, number, day, moment.day, serial, moment.registry
-                    )
-                    books += after
-            enrolled[key] = moment.day
+                if number < today and day >= moment.day - MAX_AGE_DAYS:
+                    books += _written(books[-1], spec, number, day, serial)[1]
+            if last is not None and period(spec.every, last) == today:
+                enrolled[key] = moment.day
+            elif _paid(books, spec, today, moment):
+                enrolled[key] = moment.day
+            elif last is not None and last < moment.day:
+                enrolled.pop(key)
         serial += 1
     books.append(books[-1].changed(enrolled=enrolled, checked=checked))
     return books
@@ -301,6 +310,7 @@ def begun(book, day, registry):
         ahead=None,
     )
     if silent:
+        after.enrolled = {}
         for name, every in after.reported:
             if every != "once":
                 after.reported[name, every] = period(every, day)
@@ -323,6 +333,34 @@ def _is_reported_ahead(book, every, number):
         for first, last in book.runs
         if first > book.latest
     )
+
+
+def _paid(books, spec, number, moment):
+    """Whether a period is paid for now; the book after that is added."""
+    key = spec.name + ":paid", spec.every
+    if _is_reported_ahead(books[-1], spec.every, number):
+        return False
+    if books[-1].reported.get(key, -1) >= number:
+        last = books[-1].enrolled.get((spec.name, spec.every))
+        return last is not None and last < moment.day
+    debited = _after_debit(books[-1], spec, moment.day, books[-1].last_serial)
+    if not _is_within(debited, moment.registry):
+        return False
+    debited.reported[key] = number
+    books.append(debited)
+    return True
+
+
+def _written(book, spec, number, day, serial):
+    """The outcome, and the books after a report of a period that was paid for before."""
+    key = spec.name, spec.every
+    if book.reported.get(key, -1) >= number:
+        return "already_reported", [book]
+    marked = book.changed(last_serial=serial)
+    marked.reported[key] = number
+    stored = marked.changed(made=marked.made + 1)
+    stored.pending[serial] = Report(serial, spec.name, spec.digest, day)
+    return "recorded", [marked, stored]
 
 
 def _after_debit(book, spec, charged_on, serial):

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 
 import pytest
 
 from deniable._recording.report_writer import ReportWriter
 from deniable_shared import wire
+from deniable_shared.planning.budget import epsilon_of_busiest_day
 from deniable_shared.registry import parse
 from tests.client.conftest import DAY, NOON
 from tests.client.transports import Accepting
@@ -48,9 +50,7 @@ def registry_of(draw):
     for number in range(draw.randint(3, 6)):
         kind = kinds[number % 3] if number < 3 else draw.choice(kinds)
         epsilon, every = draw.choice([0.5, 1.0, 1.5]), draw.choice(["day", "day", "week", "month"])
-        metrics.append(
-            f'[metrics.m{number}]\n{kind}\nepsilon = {epsilon}\nevery = "{every}"\n'
-        )
+        metrics.append(f'[metrics.m{number}]\n{kind}\nepsilon = {epsilon}\nevery = "{every}"\n')
     draw.shuffle(metrics)
     budget = f"epsilon_per_day = {draw.choice([1.5, 2.0, 2.5, 4.0])}\n"
     budget += f"epsilon_lifetime = {draw.choice([8.0, 20.0, 60.0])}\n"
@@ -140,3 +140,17 @@ def test_nothing_but_the_payload_depends_on_what_was_recorded(coupled, directory
     assert seen[0][0]
     for each in seen[1:]:
         assert each == seen[0]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_day_costs_more_than_the_busiest_is_said_to(coupled, directory, seed):
+    """And the first day costs as much."""
+    draw = random.Random(seed)
+    text = re.sub(r"epsilon_per_day = \S+", "epsilon_per_day = 16", registry_of(draw))
+    text = re.sub(r"epsilon_lifetime = \S+", "epsilon_lifetime = 400", text)
+    names, days = parse(text).metrics, range(DAYS)
+    values = {(name, day): "a" for name in names for day in days if draw.random() < 0.5}
+    _, _, ends = coupled(text, directory.parent / f"busy-{seed}", days, values)
+    busiest = epsilon_of_busiest_day(parse(text))
+    spent = [16 - left for left, _ in ends]
+    assert max(spent) == pytest.approx(spent[0]) == pytest.approx(busiest, rel=1e-6)

@@ -205,7 +205,7 @@ def test_a_memoised_metric_stops_spending_when_its_answers_are_paid_for(tmp_path
     assert theme["epsilon_total"] == pytest.approx(8, abs=1e-6)
     assert (theme["memoized_values"], word["memoized_values"]) == (4, 4)
     assert theme["absent"] == "nothing"
-    busiest = 2 * theme["epsilon"] + word["epsilon"]  # yesterday's absence beside today's value
+    busiest = theme["epsilon"] + word["epsilon"]
     assert data["budget"]["epsilon_on_the_busiest_day"] == pytest.approx(busiest)
     assert data["budget"]["days_until_lifetime_is_spent"] is None
     tight = MEMOIZED.replace("lifetime = 30.0", "lifetime = 13.0")

@@ -14,7 +14,6 @@ from deniable_aggregator.telling.document import Column, Table, text_table
 from deniable_aggregator.telling.method import every_in_words, what_devices_give_away
 from deniable_aggregator.telling.wording import counted, listed, shown_value
 from deniable_shared.periods import period
-from deniable_shared.planning.budget import epsilon_of_day
 from deniable_shared.planning.disclosure_figures import most_certain
 from deniable_shared.registry import DEFAULT_DEVICES
 from deniable_shared.review import FEWEST_DEVICES, MetricBits, bits_of, records_of, together
@@ -218,14 +217,7 @@ def privacy_view(
         today: the server's day.
     """
     asked = [each for each in metrics if not _expired(each, today)]
-    costs = {
-        each.name: epsilon_of_day(
-            each.versions[0].epsilon,
-            each.versions[0].every,
-            reports_absence=each.versions[0].absent is not None,
-        )
-        for each in asked
-    }
+    costs = {each.name: each.versions[0].epsilon for each in asked}
     largest = max(costs.values(), default=1.0)
     return PrivacyView(
         application=application,
