@@ -276,6 +276,7 @@ def _meaning(account: Account, exact: float) -> str:
         return "A bound this large is no protection against whoever links all reports of a device."
     sure, together = upper_percent(certain), account.together
     text = f"Even odds about any two histories of values become at most {sure} sure"
+    assert together.sum is not None  # as there is an exact figure
     by_the_sum = upper_percent(posterior_from_even_odds(together.sum))
     if not together.sum_delta and sure == by_the_sum:
         return f"{text}."

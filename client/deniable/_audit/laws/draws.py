@@ -12,13 +12,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from deniable._audit.domains import spread
 from deniable._audit.failure import AuditFailure
 from deniable._audit.laws.bit_rows import Bits
+from deniable._audit.laws.secret import SECRET, Secret
 from deniable._audit.walk import Walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-SECRET = b"s" * 32
-"""Of the device that is audited; what it decides is followed over all secrets."""
 
 MOST_FIRST = 4_096
 """Of a first draw that is uniform, so many outcomes are followed at most, evenly spaced."""
@@ -155,9 +153,9 @@ class Draws(Walk):
         known = next(reversed(self._kept.values()), [])
         return tuple(draw for draw, _ in known)
 
-    def keyed(self, secret: bytes, label: bytes, length: int) -> KeptDraws:
+    def keyed(self, secret: Secret, label: bytes, length: int) -> KeptDraws:
         """The permanent randomness of (secret, label), as `deniable._randomness` makes it."""
-        if secret != SECRET or type(label) is not bytes or not length > 0:
+        if secret is not SECRET or type(label) is not bytes or not length > 0:
             raise AuditFailure("what a device keeps is not derived from its secret alone")
         return KeptDraws(self, label, self._kept.setdefault(label, []))
 

@@ -12,7 +12,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from deniable._audit.failure import AuditFailure
-from deniable._audit.laws.draws import SECRET, Draw
+from deniable._audit.laws.draws import Draw
+from deniable._audit.laws.secret import SECRET
 from deniable._audit.laws.worst import Factor, Worst
 from deniable_shared.exact_bounds import SCALE
 

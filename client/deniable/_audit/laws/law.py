@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deniable._audit.failure import AuditFailure, code_under_audit
 from deniable._audit.laws.components import Clear, Component, OnePath, components_of, on_path
-from deniable._audit.laws.draws import SECRET, Draw, Draws, KeptOutcomes
+from deniable._audit.laws.draws import Draw, Draws, KeptOutcomes
+from deniable._audit.laws.secret import SECRET
 from deniable._audit.walk import Negligible, over_one_denominator, paths
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from deniable._audit.failure import AuditFailure
 from deniable._audit.laws.bit_rows import Bits, InnerReport, Report
-from deniable._audit.laws.draws import SECRET, Draws
+from deniable._audit.laws.draws import Draws
+from deniable._audit.laws.secret import SECRET, Secret
 from deniable.randomizers.base import RANDOMIZERS, RandomSources
 from deniable_shared.mechanisms import Oracle, SampledAttribute, Sketch, Trie
 
@@ -41,9 +42,11 @@ class StandIn:
         self._part = part
         self._mechanism = mechanism
 
-    def report(self, item: object, secret: bytes) -> Report:
+    def report(self, item: object, secret: Secret) -> Report:
         """As of a randomizer."""
-        if type(item) is not int or not 0 <= item < self._mechanism.size or secret != SECRET:
+        if secret is not SECRET:
+            raise AuditFailure(f"the {self._mechanism.name} inside is given another secret")
+        if type(item) is not int or not 0 <= item < self._mechanism.size:
             raise AuditFailure(
                 f"the {self._mechanism.name} inside is given {item!r}, no item of it"
             )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from deniable import _randomness
 from deniable._audit.failure import PRIMITIVE_DRAWS, AuditFailure
-from deniable._audit.laws.draws import SECRET, Draw
+from deniable._audit.laws.draws import Draw
 from deniable._audit.primitives.bytes_of_bits import check_bits
 from deniable._audit.primitives.noise import (
     MOST_PLACES,
@@ -30,6 +30,8 @@ from deniable_shared.exact_bounds import SCALE
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+
+SECRET_BYTES: Final = 32
 
 HOW: Final = {
     "word": (
@@ -166,15 +168,23 @@ def _refuse(count: int) -> bytes:
 
 
 def _check_keyed() -> None:
-    """Every byte of the secret and of a label counts, whatever its length."""
+    """Every byte of the secret and of a label counts, whatever its length and value."""
     for length, size in ((4, 1), (48, 40), (600, 10_000)):
-        secret, label = _example("secret", len(SECRET)), _example("label", size)
-        blocks = [
-            hashlib.shake_256(secret + number.to_bytes(4, "big") + label).digest(length)
-            for number in range(1, 301)
-        ]
-        stream = _randomness.keyed_randomness(secret, label, length)
-        if any(stream.take(length) != block for block in blocks):
+        secret, label = _example("secret", SECRET_BYTES), _example("label", size)
+        _check_stream(secret, label, length, 300)
+    for number in range(256):  # at every place of secret and label every byte
+        secret, label = (
+            bytes((number + 37 * place) % 256 for place in range(size)) for size in (32, 50)
+        )
+        _check_stream(secret, label, 40, 3)
+        _check_stream(bytes([number]) * SECRET_BYTES, b"\x00" + label[::-1], 40, 3)
+
+
+def _check_stream(secret: bytes, label: bytes, length: int, blocks: int) -> None:
+    stream = _randomness.keyed_randomness(secret, label, length)
+    for number in range(1, blocks + 1):
+        block = hashlib.shake_256(secret + number.to_bytes(4, "big") + label).digest(length)
+        if stream.take(length) != block:
             raise AuditFailure("kept choices are not drawn from SHAKE-256 of secret and label")
 
 
