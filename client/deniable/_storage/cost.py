@@ -36,7 +36,7 @@ class Charge(NamedTuple):
     """What the reports of one metric cost; see `charge_of`.
 
     Attributes:
-        metric: the metric's name; with `PAID` where periods are paid for before a report is written.
+        metric: the metric's name; with `PAID` where a period is paid for before its report is made.
         every: the kind of its periods, since periods of different kinds are not comparable.
         cost: of one report, in nano-nats.
         digest: the digest of the spec if its mechanism memoises a bounded number of answers, else

@@ -127,8 +127,9 @@ def renyi(
     Mironov (2017).
 
     Both follow from E e^((a - 1) L) over the finite losses; infinite ones are taken off delta.
-    Where devices stop at a sum of epsilons, D is that of all draws from permanent answers and of the
-    costliest others that fit into it, and a part of one: it holds however devices choose what to report (Feldman and Zrnic 2021).
+    Where devices stop at a sum of epsilons, D is that of all draws from permanent answers and of
+    the costliest others that fit into it, and a part of one: it holds however devices choose what
+    to report (Feldman and Zrnic 2021).
 
     Args:
         components: what is drawn.

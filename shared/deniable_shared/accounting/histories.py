@@ -61,9 +61,9 @@ def bound_of_changes(mechanism: Mechanism, reports: int, changes: int) -> float:
 
     With T reports, e the epsilon of one report and F that of its second round, the least of::
 
-        min(T e, epsilon_permanent)              without a change
-        e + (T - 1) F                            the conditional law of a report is a mixture of Q(.|z)
-        d s + (T - ceil(T / d)) F                d = changes + 1 permanent answers at most
+        min(T e, epsilon_permanent)    without a change
+        e + (T - 1) F                  given the others, a report is drawn by second rounds
+        d s + (T - ceil(T / d)) F      d = changes + 1 permanent answers at most
 
     For the last one, let z be the answers under which the reports are most probable for the first
     history. Let each answer of the second one be the z that most of its reports had: each costs s,

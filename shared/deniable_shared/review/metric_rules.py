@@ -83,7 +83,8 @@ def _quasi_identifier(metric: Metric, _: int) -> tuple[str, str] | None:
     if word is None:
         return None
     return (
-        f"{word!r} in its name or description: beside other answers, public lists make a name of it",
+        f"{word!r} in its name or description: beside other answers, public lists make a name of "
+        "it",
         "collect it coarsely, such as a region or an age group, once, and not beside others of its "
         "kind",
     )

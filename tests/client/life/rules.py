@@ -265,9 +265,8 @@ def absence(book, moment):
                 number, day = period(spec.every, last), last_day(spec.every, last)
                 if number < today and day >= moment.day - MAX_AGE_DAYS:
                     books += _written(books[-1], spec, number, day, serial)[1]
-            if last is not None and period(spec.every, last) == today:
-                enrolled[key] = moment.day
-            elif _paid(books, spec, today, moment):
+            paid_before = last is not None and period(spec.every, last) == today
+            if paid_before or _paid(books, spec, today, moment):
                 enrolled[key] = moment.day
             elif last is not None and last < moment.day:
                 enrolled.pop(key)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.privacy.faults.few import FEW
 from tests.privacy.faults.planting import Fault
 
 RANDOMIZERS: Final = "deniable/randomizers"
@@ -356,7 +357,7 @@ BUDGET: Final = (
     Fault(
         "the debit is forgotten",
         "deniable/_recording/report_writer.py",
-        "outcome = storage.ledger.debit(plan.charge, number, epoch, self.limits)",
+        "outcome = ledger.debit(plan.charge, number, epoch, self.limits)",
         "outcome = Outcome.RECORDED",
         ("client/recording/test_client.py::test_periods_survive_a_restart",),
     ),
@@ -587,5 +588,6 @@ AREAS: Final = {
     "Budget": BUDGET,
     "What is left on the device": TRACES,
     "What leaves the device": NETWORK,
+    "What strikes few": FEW,
 }
 FAULTS: Final = tuple(fault for faults in AREAS.values() for fault in faults)

@@ -82,8 +82,8 @@ TRAPPED = [
         {
             "crashes": flag(
                 "Whether it crashed",
-                '\nsegment = { name = "channel", values = ["a", "b", "c", "d", "e", "f"], other = "g" }\n'
-                'every = "week"\nepsilon = 3.0\nexpected_devices = 2000',
+                '\nsegment = { name = "channel", values = ["a", "b", "c", "d"], other = "e" }\n'
+                'every = "week"\nepsilon = 3.0\nexpected_devices = 1500',
             )
         },
         {"small-segments"},
@@ -93,7 +93,7 @@ TRAPPED = [
     ({"where": number("Latitude of the device", -90, 90, MONTHLY)}, {"quasi-identifier"}),
     ({"licence": text("Licence key that the product runs under")}, {"identifier"}),
     (
-        {"greeting": text("How people address each other in their profile: their own words")},
+        {"greeting": text("How people address each other: in their own words")},
         {"free-text"},
     ),
     (

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deniable._audit.failure import AuditFailure, code_under_audit
 from deniable._audit.laws.components import Clear, Component, OnePath, components_of, on_path
-from deniable._audit.laws.draws import Draw, Draws, KeptOutcomes
 from deniable._audit.laws.secret import SECRET
 from deniable._audit.walk import Negligible, over_one_denominator, paths
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from deniable._audit.laws.bit_rows import Report
+    from deniable._audit.laws.draws import Draw, Draws, KeptOutcomes
 
 
 class Table(NamedTuple):

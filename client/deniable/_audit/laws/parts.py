@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from deniable._audit.failure import AuditFailure
 from deniable._audit.laws.bit_rows import Bits, InnerReport, Report
-from deniable._audit.laws.draws import Draws
 from deniable._audit.laws.secret import SECRET, Secret
 from deniable.randomizers.base import RANDOMIZERS, RandomSources
 from deniable_shared.mechanisms import Oracle, SampledAttribute, Sketch, Trie
@@ -20,6 +19,7 @@ from deniable_shared.mechanisms import Oracle, SampledAttribute, Sketch, Trie
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from deniable._audit.laws.draws import Draws
     from deniable_shared.mechanisms.base import Mechanism
 
 

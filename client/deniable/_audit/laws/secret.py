@@ -18,14 +18,12 @@ class Secret:
     __slots__ = ()
 
     def __eq__(self, other: object) -> bool:
-        if other is self:
-            return True
-        if type(other) is bytes and not other:
-            return False  # no secret is empty
-        self._refuse()
+        if other is not self and (type(other) is not bytes or other):
+            self._refuse()
+        return other is self  # no secret is empty
 
     def __ne__(self, other: object) -> bool:
-        return not self == other
+        return not self.__eq__(other)
 
     def _refuse(self, *_: object, **__: object) -> NoReturn:
         raise AuditFailure("a randomizer looks at the device's secret, which only keys may do")

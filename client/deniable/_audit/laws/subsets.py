@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deniable._audit.failure import AuditFailure
 from deniable._audit.laws.draws import Draw, Draws
-from deniable._audit.laws.secret import SECRET
 from deniable._audit.laws.law import report_law
+from deniable._audit.laws.secret import SECRET
 from deniable._audit.laws.worst import Factor, Worst
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import SubsetSelection

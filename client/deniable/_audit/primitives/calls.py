@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from deniable import _randomness
 from deniable._audit.failure import PRIMITIVE_DRAWS, AuditFailure
-from deniable._audit.laws.draws import Draw
 from deniable._audit.primitives.bytes_of_bits import check_bits
 from deniable._audit.primitives.noise import (
     MOST_PLACES,
@@ -29,6 +28,8 @@ from deniable_shared.exact_bounds import SCALE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from deniable._audit.laws.draws import Draw
 
 
 SECRET_BYTES: Final = 32

@@ -41,8 +41,8 @@ class MemoizedDBitFlip(GroupedBins):
 
     `epsilon_permanent` is min(d, 2) ln((1 - b1) / b1). `epsilon_total` is 2 d ln((1 - b1) / b1):
     each of the d bits is about one bin, so between two histories in which the same reports share
-    permanent answers it differs for at most two. Some differ by as much. (One epsilon_permanent for each thing to
-    say, as it is often put, would be more than that for d of 2 and above.) Other
+    permanent answers it differs for at most two. Some differ by as much. (One epsilon_permanent for
+    each thing to say, as it is often put, would be more than that for d of 2 and above.) Other
     histories are not covered.
 
     Attributes:
