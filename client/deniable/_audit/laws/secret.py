@@ -31,10 +31,10 @@ class Secret:
     def __getattr__(self, name: str) -> NoReturn:
         self._refuse()
 
-    __hash__ = __len__ = __iter__ = __getitem__ = __contains__ = __bytes__ = _refuse  # type: ignore[assignment]
-    __bool__ = __int__ = __index__ = __float__ = __str__ = __repr__ = __format__ = _refuse  # type: ignore[assignment]
+    __hash__ = __len__ = __iter__ = __getitem__ = __contains__ = __bytes__ = _refuse
+    __bool__ = __int__ = __index__ = __float__ = __str__ = __repr__ = __format__ = _refuse
     __add__ = __radd__ = __mul__ = __rmul__ = __mod__ = __rmod__ = __reversed__ = _refuse
-    __lt__ = __le__ = __gt__ = __ge__ = __reduce_ex__ = __buffer__ = _refuse  # type: ignore[assignment]
+    __lt__ = __le__ = __gt__ = __ge__ = __reduce_ex__ = __buffer__ = _refuse
 
 
 SECRET = Secret()
