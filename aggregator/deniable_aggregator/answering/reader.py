@@ -15,6 +15,7 @@ from deniable_aggregator.answering.requests import ProblemError, server_outdated
 from deniable_aggregator.answering.review import keys_named, version_named
 from deniable_aggregator.answering.rolled_slices import ChangedError, DaysRolledUpError
 from deniable_aggregator.answering.slice_cache import SliceTables
+from deniable_aggregator.answers.dates import epoch_of
 from deniable_aggregator.answers.questions import ValueLists
 from deniable_shared.nearest import did_you_mean
 
@@ -147,15 +148,15 @@ class MetricReader:
         Raises:
             ProblemError: if there are none, saying whether leaving out keys is why.
         """
-        reported = read_reports(
-            self._store, self.tables, asked.entries, days, asked.without, self._few()
-        )
+        few = self._few()
+        reported = read_reports(self._store, self.tables, asked.entries, days, asked.without, few)
         if asked.is_part:
             reported = reported.apart
         if reported.reported_days:
             return reported
         asked_out = sum(each.reports for each in reported.left_out) - reported.excluded
-        raise no_reports(asked.name, excluded=reported.excluded, asked_out=asked_out)
+        batch = few.least if few is not None and epoch_of(days.until) >= few.since else 0
+        raise no_reports(asked.name, excluded=reported.excluded, asked_out=asked_out, batch=batch)
 
     def collect(self, reported: MetricReports, days: DayRange) -> CollectedTallies:
         """The tallies of some of the days.
@@ -182,15 +183,21 @@ def unknown_metric(name: str, application: str, known: Sequence[str]) -> Problem
     )
 
 
-def no_reports(name: str, *, excluded: int = 0, asked_out: int = 0) -> ProblemError:
+def no_reports(name: str, *, excluded: int = 0, asked_out: int = 0, batch: int = 0) -> ProblemError:
     """The problem of a question about days without reports.
 
     Args:
         name: of the metric.
         excluded: how many reports are left out because their keys are excluded.
         asked_out: how many are left out because the question says so.
+        batch: how many reports of an open day are shown together; 0 if no day is open.
     """
     detail = f"{name} has no reports in these days. Widen since and until, or wait for devices."
+    if batch:
+        detail += (
+            f" Those of today may be too few to show yet: they are shown in batches of {batch:,}, "
+            "and all when the next day begins (UTC)."
+        )
     if excluded:
         detail += f" {excluded:,} reports are left out: their keys are excluded."
     if asked_out:
