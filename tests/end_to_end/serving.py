@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from deniable_aggregator import Store
+from deniable_aggregator.keeping.catalog import MetricCatalog
+from deniable_aggregator.keeping.fold import InboxFold
 from tests.end_to_end import asking
 from tests.ports import HOST, free_port
 
@@ -31,11 +34,13 @@ class Server:
         process: its main process, the leader of a group of their own.
         port: where it listens.
         output: everything it has printed.
+        store: the path or URL of its store.
     """
 
     process: subprocess.Popen[bytes]
     port: int
     output: Path
+    store: Path | str
 
     @property
     def url(self) -> str:
@@ -48,6 +53,10 @@ class Server:
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread that ended
                 children += map(int, (task / "children").read_text().split())
         return children
+
+    def show(self) -> None:
+        """Counts all that waits, as when the day is over: so answers have it from now on."""
+        show(self.store)
 
     def kill(self) -> None:
         """Kill -9 for all of its processes at once."""
@@ -79,7 +88,7 @@ def start(
         process = subprocess.Popen(
             command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
         )
-    server = Server(process, port, output)
+    server = Server(process, port, output, store)
     try:
         deadline = time.monotonic() + START_SECONDS
         while not answers(server.url):
@@ -90,6 +99,12 @@ def start(
         server.kill()
         raise
     return server
+
+
+def show(target: Path | str) -> None:
+    """Counts all that waits in a store, whoever serves it."""
+    with contextlib.closing(Store(target)) as store:
+        InboxFold(store, MetricCatalog(store)).fold(seconds=START_SECONDS)
 
 
 def answers(url: str) -> bool:

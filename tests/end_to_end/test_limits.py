@@ -76,6 +76,7 @@ def connected(server):
 
 
 def counted(server, token):
+    server.show()
     answer = asking.get(f"{server.url}/v1/metrics/theme/estimate", headers=headers(token))
     return answer.json().get("head", {}).get("reports", 0)
 

@@ -22,7 +22,7 @@ from deniable_aggregator.keeping.keys import create_key
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 from tests.end_to_end import asking, traces
-from tests.end_to_end.serving import running
+from tests.end_to_end.serving import running, show
 from tests.end_to_end.test_kill_minus_nine import METRICS, REGISTRY
 from tests.ports import HOST, free_port
 
@@ -98,7 +98,7 @@ class Sender:
         return answer.status_code
 
 
-def talk(sender, tokens):
+def talk(sender, tokens, target):
     """Everything that a sender can be answered."""
     token = tokens["write"]
     assert sender.upload(token) == 204
@@ -120,6 +120,7 @@ def talk(sender, tokens):
     question = b'{"candidates": ["candidate-4242"]}'
     assert sender.send(question, tokens["read"], "/v1/metrics/absent/estimate") == 404
     assert sender.send(question[1:], tokens["read"], "/v1/metrics/theme/estimate") == 400
+    show(target)
     assert sender.send(b"", tokens["read"], "/v1/metrics/theme/estimate", "GET") == 200
     with socket.create_connection((HOST, int(sender.url.rpartition(":")[2]))) as connection:
         connection.sendall(b"particular-agent is no HTTP\r\n\r\n")
@@ -168,10 +169,10 @@ def what_is_left(kind, log_format, tmp_path, request):
     left = {}
     with running(folder / "store.db", *options) as server:
         with contextlib.closing(Sender(server.url)) as sender:
-            talk(sender, tokens)
+            talk(sender, tokens, target)
         use_the_client(server.url, tokens["write"], tmp_path / "device")
         left["metrics"] = asking.get(f"http://{HOST}:{watched}/metrics").content
-        reading = {"Authorization": f"Bearer {tokens['read']}"}
+        reading = {"Authorization": f"Bearer {tokens['admin']}"}
         for path in ("/v1/status", "/v1/metrics", "/readyz"):
             left[path] = asking.get(server.url + path, headers=reading).content
         left |= {f"running: {each.name}": each.read_bytes() for each in folder.iterdir()}

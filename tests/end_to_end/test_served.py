@@ -62,6 +62,7 @@ def send(server, token, content):
 
 
 def counted(server, token):
+    server.show()
     answer = asking.get(f"{server.url}/v1/metrics/theme/estimate", headers=headers(token))
     return answer.json().get("head", {}).get("reports", 0)
 
@@ -242,7 +243,7 @@ def test_a_metric_of_a_later_version_is_named_and_keeps_no_server_from_working(p
 def test_a_key_made_beside_a_running_server_works_at_once(usual, usual_path):
     server, _ = usual
     command = [sys.executable, "-m", "deniable_aggregator", "keys", "create"]
-    command += ["--store", str(usual_path), "--scope", "read", "--application", "flightdeck"]
+    command += ["--store", str(usual_path), "--scope", "admin", "--application", "flightdeck"]
     token = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     answer = asking.get(f"{server.url}/v1/status", headers=headers(token))
     assert answer.status_code == 200

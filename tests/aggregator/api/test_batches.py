@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.aggregator.service import TODAY, bearer, serving, upload
+from deniable_shared import registry, wire
+from tests.aggregator.service import REGISTRY, TODAY, bearer, problem, serving, upload
 from tests.aggregator.stored import key_administrator, rows
 
 BATCH = 8
+CHANGED = REGISTRY.replace("epsilon = 1.0", "epsilon = 1.5", 1)
 DAY = "2024-10-04"
 """`TODAY`."""
 
@@ -157,6 +159,46 @@ def test_gathered_reports_are_one_sorted_row_without_the_uploads_that_they_came_
         batched.send(upload(bytes([report])))
         batched.count()
     assert rows(batched.store, "SELECT payload, largest FROM inbox") == [(b"\x00\x00\x01\x02", 1)]
+
+
+def test_open_cells_of_few_reports_are_shown_by_no_question_by_themselves(target):
+    with serving(target, batch_reports=BATCH, part_reports=1, accept_days=3) as service:
+        service.register()
+        few = key_administrator(service.store).create(
+            scope="write", application="flightdeck", label="second"
+        )
+        for key, number in ((service.write, 3 * BATCH), (few.token, BATCH - 1)):
+            for _ in range(number):
+                assert service.send(upload(b"\x01"), key=key).status_code == 204
+        service.clock.epoch += 1
+
+        def reports(question):
+            return service.ask(f"/v1/metrics/theme/{question}").get_json()["head"]["reports"]
+
+        alone = f"compare?key={few.key.id}&key={service.write.split('_')[2]}"
+        assert reports("estimate") == 4 * BATCH - 1
+        assert reports("estimate?without_key=second") == 4 * BATCH - 1
+        assert service.ask(f"/v1/metrics/theme/{alone}").status_code == 404
+        service.clock.epoch += 4  # the day is closed
+        assert reports("estimate") == 4 * BATCH - 1
+        assert reports("estimate?without_key=second") == 3 * BATCH
+        assert service.ask(f"/v1/metrics/theme/{alone}").status_code == 200
+
+
+def test_a_version_with_few_reports_on_an_open_day_is_not_shown_alone(target):
+    with serving(target, batch_reports=BATCH, accept_days=3) as service:
+        service.register()
+        service.register(CHANGED)
+        new = registry.parse(CHANGED).metrics["theme"].spec.digest
+        for _ in range(BATCH):
+            service.send(upload(b"\x01"))
+        part = wire.Part(new, TODAY, b"\x01")
+        service.send(wire.encode(wire.Upload(bytes(16), (part,))))
+        service.clock.epoch += 1
+        path = f"/v1/metrics/theme/estimate?version={new.hex()[:8]}"
+        assert "too few to show yet" in problem(service.ask(path), 404, "no_reports")["detail"]
+        service.clock.epoch += 4
+        assert service.ask(path).get_json()["head"]["reports"] == 1
 
 
 def test_a_read_key_is_not_told_what_waits(batched):

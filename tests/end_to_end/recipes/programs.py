@@ -18,7 +18,7 @@ from deniable_shared import registry
 from deniable_shared.periods import epoch_at
 from tests import watchdog
 from tests.end_to_end import asking
-from tests.end_to_end.serving import START_SECONDS, running
+from tests.end_to_end.serving import START_SECONDS, Server, running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -37,10 +37,11 @@ ATTEMPTS = 5
 class Aggregator:
     """A running aggregator that knows the metrics of the examples, and serves several tests."""
 
-    def __init__(self, url: str, write: str, read: str) -> None:
-        self.url, self.write, self.read = url, write, read
+    def __init__(self, server: Server, write: str, read: str) -> None:
+        self.server, self.url, self.write, self.read = server, server.url, write, read
 
     def counted(self, metric: str) -> int:
+        self.server.show()
         answer = asking.get(
             f"{self.url}/v1/metrics/{metric}/estimate",
             headers={"Authorization": f"Bearer {self.read}"},
@@ -66,7 +67,7 @@ def aggregator_in(folder: Path) -> Iterator[Aggregator]:
             for scope in ("write", "read")
         ]
     with running(path) as server:
-        yield Aggregator(server.url, *tokens)
+        yield Aggregator(server, *tokens)
 
 
 def environment(state: Path, url: str, key: str = "key") -> dict[str, str]:

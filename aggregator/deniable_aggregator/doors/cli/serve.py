@@ -30,7 +30,7 @@ KEY_DAYS: Final = 30
 
 LABEL: Final = "development"
 
-FOLD_SECONDS: Final = 0.5
+FOLD_SECONDS: Final = 0.1
 """What was sent is shown so soon."""
 
 
