@@ -93,9 +93,10 @@ def test_a_key_of_nobody_cannot_be_excluded(service, place):
     assert service.http.get(place).status_code == 404
 
 
-def test_a_read_key_sees_what_status_and_readiness_tell_and_no_keys(service):
+def test_a_read_key_sees_readiness_and_neither_uploads_nor_keys(service):
     read, admin = (plain(page(service, "/operations", key)) for key in (None, service.admin))
-    assert "Taken 14 fine" in read
+    assert "Taken" not in read  # that something came is the operator's to know
+    assert "Taken 14 fine" in admin
     assert LABEL not in read
     assert "The whole server" not in read
     assert LABEL in admin
