@@ -62,6 +62,7 @@ def printed(directory):
         exported = dict(re.findall(r"(?m)^  export (\w+)=(\S+)$", server.output.read_text("utf-8")))
         for line in lines[1:]:
             done.append((line, _run(line, directory, exported)))
+            server.show()  # as the server does a moment later
             secrets.append((directory / "device-1" / "secret").read_bytes())
         left = _run("deniable show --directory device-x --json", directory, exported)
     done.append(("device-x", left))
