@@ -158,11 +158,12 @@ def forged(
         day: on which it is sent.
         honest: how many reports the metric has on that day.
     """
-    if day not in forgery.days:
+    count = round(forgery.part * honest)
+    if day not in forgery.days or not count:
         return None
     version = max(v for v in deployment.versions if deployment.releases[v - 1] <= day)
     spec = deployment.registry(version).metrics[forgery.metric].spec
-    made = _forgeries(deployment, forgery, spec, day, round(forgery.part * honest))
+    made = _forgeries(deployment, forgery, spec, day, count)
     batch = Batch(forgery.metric, day, forgery.key, version, ("forged",), (len(made),))
     together = forgery.kind == "upload"
     parts = list(_parts(spec, deployment.epoch(day), made, together=together))
