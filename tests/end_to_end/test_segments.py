@@ -33,7 +33,7 @@ def test_what_a_segment_holds_is_read_from_reports_of_pairs(tmp_path):
 
     What is asserted would be wrong by chance with a probability below 1e-9.
     """
-    with serving(tmp_path / "store.db") as service:
+    with serving(tmp_path / "store.db", part_reports=10) as service:
         assert service.register(REGISTRY).status_code == 200
         metrics = registry.parse(REGISTRY)
         transport = InMemoryTransport()

@@ -16,6 +16,8 @@ from deniable_aggregator.answering.asked_reports import (
     answered_only,
     least_reports,
     question_of,
+    require_large_parts,
+    require_large_segment,
 )
 from deniable_aggregator.answering.comparability import (
     Chosen,
@@ -165,6 +167,7 @@ def _estimate(of: Answerer, asked: Asked[EstimateQuery]) -> Answer:
             left_out_notices(chosen.left_out, reported.specs[0]),
         ),
     )
+    require_large_segment(of, answer, query.segment)
     if isinstance(result, ShareEstimate):
         _add_robust_checks(of, answer, review)
     return answer
@@ -231,7 +234,7 @@ def _series(of: Answerer, asked: Asked[SeriesQuery]) -> Answer:
     head = result.head(review.head(asked.application))
     say_parts(head, split)
     head.annotations = of.parts.annotations.between(asked.application, first, last)
-    return Answer(
+    answer = Answer(
         head=head,
         question=question_of("series", asked.query),
         numbers=[*result.numbers(), *split.numbers],
@@ -242,6 +245,8 @@ def _series(of: Answerer, asked: Asked[SeriesQuery]) -> Answer:
             left_out_notices(left_out, reported.specs[0]),
         ),
     )
+    require_large_segment(of, answer, asked.query.segment)
+    return answer
 
 
 def _periods(reported: MetricReports, query: SeriesQuery) -> list[DayRange]:
@@ -263,6 +268,7 @@ def _health(of: Answerer, asked: Asked[DaysQuery]) -> Answer:
     query = asked.query
     metric = of.reader.asked_metric(asked.application, asked.name, query.without_key)
     reported = of.reader.read(metric, *asked.days)
+    require_large_parts(of, metric, reported)
     review = of.reviewer.review(reported, most_cells=HEALTH_CELLS)
     keys = reported.keys
     head = review.head(asked.application)

@@ -14,6 +14,8 @@ from deniable_aggregator.answering.asked_reports import (
     answered_only,
     least_reports,
     question_of,
+    require_large_parts,
+    require_large_segment,
 )
 from deniable_aggregator.answering.change import Change, change, change_of
 from deniable_aggregator.answering.comparability import (
@@ -99,7 +101,7 @@ def _change(of: Answerer, asked: Asked[ChangeQuery]) -> Answer:
     say_parts(head, split)
     if effects:
         head.meanings["why"] = EFFECTS
-    return Answer(
+    answer = Answer(
         head=head,
         question=question_of("change", asked.query),
         numbers=[*result.numbers(), *effects, *split.numbers],
@@ -112,6 +114,8 @@ def _change(of: Answerer, asked: Asked[ChangeQuery]) -> Answer:
             result.notices,
         ),
     )
+    require_large_segment(of, answer, asked.query.segment)
+    return answer
 
 
 def _head_of_two(
@@ -142,6 +146,7 @@ def _compare(of: Answerer, asked: Asked[CompareQuery]) -> Answer:
     require_values(metric.specs, asked.lists)
     everything = of.reader.read(metric, days)
     request = ChangeRequest(query, asked.lists)
+    require_large_parts(of, metric, everything, only)
     try:
         if query.axis == "segment":
             return _compare_segments(of, asked, everything, request)
@@ -163,7 +168,7 @@ def _compare(of: Answerer, asked: Asked[CompareQuery]) -> Answer:
         raise estimate_refused(error) from None
     first, second = map(of.reviewer.review, reported)
     covered = [_days_of(review.reported, days) for review in (first, second)]
-    return Answer(
+    answer = Answer(
         head=_head_of_two(result, asked, (first, second), (covered[0], covered[1]), names),
         question=question_of("compare", query),
         numbers=result.numbers(),
@@ -175,6 +180,8 @@ def _compare(of: Answerer, asked: Asked[CompareQuery]) -> Answer:
             result.notices,
         ),
     )
+    require_large_segment(of, answer, query.within)
+    return answer
 
 
 def _days_of(reported: MetricReports, asked: DayRange) -> DayRange:

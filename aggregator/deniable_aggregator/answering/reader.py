@@ -158,6 +158,17 @@ class MetricReader:
         batch = few.least if few is not None and epoch_of(days.until) >= few.since else 0
         raise no_reports(asked.name, excluded=reported.excluded, asked_out=asked_out, batch=batch)
 
+    def reports_of(self, asked: AskedMetric, days: DayRange, without: frozenset[str]) -> int:
+        """How many reports there are of a metric.
+
+        Args:
+            asked: the metric.
+            days: which days.
+            without: the ids of keys that are left out.
+        """
+        reported = read_reports(self._store, self.tables, asked.entries, days, without)
+        return sum(sum(by_day.values()) for by_day in reported.by_day.values())
+
     def collect(self, reported: MetricReports, days: DayRange) -> CollectedTallies:
         """The tallies of some of the days.
 

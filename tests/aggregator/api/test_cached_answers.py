@@ -200,7 +200,10 @@ def keys_are_read_once(monkeypatch):
 def a_tag_forgets(name, empty):
     def mutate(monkeypatch):
         def forgetful(store, asked, *rest, **options):
-            parts = {each: getattr(store, each) for each in ("keys", "tallies", "rolled", "inbox")}
+            parts = {
+                each: getattr(store, each)
+                for each in ("keys", "tallies", "rolled", "inbox", "key_pasts")
+            }
             return validity_of(SimpleNamespace(**{**parts, name: empty}), asked, *rest, **options)
 
         monkeypatch.setattr(answering, "validity_of", forgetful)

@@ -91,7 +91,10 @@ def test_groups_of_keys_are_compared(stores):
 @pytest.mark.one_store
 def test_a_side_with_few_reports_is_refused_with_the_reason(stores):
     found = problem(stores.ask(f"{COMPARE}?key=a&key=tiny"), 422, "estimate_refused")
-    assert "has 18 reports in these days, and what is compared needs 100" in found["detail"]
+    assert (
+        "has 18 reports in these days, and what is shown or left out by itself needs 100"
+        in found["detail"]
+    )
     assert problem(stores.ask(f"{COMPARE}?key=a&key=nobody"), 400, "malformed_question")
     problem(stores.ask(f"{COMPARE}?key=a"), 400, "malformed_question")
 

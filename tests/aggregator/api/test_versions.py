@@ -67,20 +67,20 @@ def test_a_version_is_named_by_the_beginning_of_its_id(service):
 
 def test_a_metric_with_a_new_type_is_answered_about_that_and_says_what_is_left_out(service):
     """Shares and means do not add up; today's answer would be a refusal for as long as both run."""
-    old = send(service, OLD, b"\0" * 30 + b"\1" * 20, TODAY - 2)
-    send(service, 'type = "boolean"\nepsilon = 2\n', b"\1" * 40 + b"\0" * 10)
+    old = send(service, OLD, b"\0" * 60 + b"\1" * 40, TODAY - 2)
+    send(service, 'type = "boolean"\nepsilon = 2\n', b"\1" * 80 + b"\0" * 20)
     answer = service.ask(f"{PATH}/estimate").get_json()
-    assert (answer["head"]["reports"], list(shares(answer))) == (50, ["true"])
+    assert (answer["head"]["reports"], list(shares(answer))) == (100, ["true"])
     (notice,) = [each for each in answer["notices"] if each["code"] == "other_version_left_out"]
     assert notice["severity"] == "warning"
-    for said in ("50 reports", "category", "boolean", old[:12]):
+    for said in ("100 reports", "category", "boolean", old[:12]):
         assert said in notice["message"]
     alone = service.ask(f"{PATH}/estimate?version={old[:12]}").get_json()
-    assert (alone["head"]["reports"], len(shares(alone))) == (50, 3)
+    assert (alone["head"]["reports"], len(shares(alone))) == (100, 3)
     assert "other_version_left_out" not in codes(alone)
     series = service.ask(f"{PATH}/series").get_json()
     assert "other_version_left_out" in codes(series)
-    assert series["head"]["reports"] == 50
+    assert series["head"]["reports"] == 100
 
 
 @pytest.mark.one_store
