@@ -3,7 +3,7 @@
 They stay when a key's first weeks become one day, and when an administrator acknowledges how a key
 differs. Counters of every key are kept, and not only how far one was from the others: later
 comparisons may leave other keys out. Weeks stand for their days, so that a key is compared with the
-others at about the same time. Of ten keys and 32 values four weeks are 3 kB.
+others at about the same time. Of ten keys and 32 values four weeks are 2 kB.
 """
 
 from __future__ import annotations
