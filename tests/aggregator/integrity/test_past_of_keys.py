@@ -146,3 +146,71 @@ def test_a_build_that_began_to_differ_is_named_in_eight_of_ten(values, weeks, by
     generator = np.random.default_rng(8)
     named = [uneven(SPECS[values], began(by), generator, weeks=weeks) for _ in range(200)]
     assert np.mean([each == ["beta"] for each in named]) > 0.8 - 2 * 0.03
+
+
+SEGMENTED = spec_of(
+    'type = "boolean"\nepsilon = 4.0\nmechanism = "grr"\n'
+    'segment = { name = "channel", values = ["stable", "beta"], complete = true }\n'
+)
+
+
+def of_segments(beta_of, true_of, generator):
+    """The contrasts of keys without a past, with a mix of segments and shares of their own."""
+
+    def shares(key):
+        law = {}
+        for segment, size in (("stable", 1 - beta_of(key)), ("beta", beta_of(key))):
+            true = true_of(key, segment)
+            law[f"m=false & channel={segment}"] = size * (1 - true)
+            law[f"m=true & channel={segment}"] = size * true
+        return [law[item] for item in SEGMENTED.values]
+
+    entry = SimpleNamespace(spec=SEGMENTED, tally=tally_for(SEGMENTED))
+    keys = ("eu", "us", "testers")
+    reports = {epoch: dict.fromkeys(keys, 2_000) for epoch in range(7)}
+    rows = [
+        counts(SEGMENTED, shares(key), 2_000, generator) for _ in reports for key in sorted(keys)
+    ]
+    whole = slice_table(entry, reports, rows)
+    return list(contrasts_of_version(whole, int(whole.reports.sum())))
+
+
+def test_a_key_with_another_mix_of_segments_is_compared_within_them():
+    """Testers are on beta, where more hold the value; within each channel they are as others."""
+
+    def beta(key):
+        return 0.9 if key == "testers" else 0.1
+
+    def held(_key, segment):
+        return 0.8 if segment == "beta" else 0.2
+
+    found = of_segments(beta, held, np.random.default_rng(9))
+    assert not any(each.uneven for each in found)
+    assert max(each.contrast.difference for each in found) < 0.1
+
+    def forged(key, segment):
+        return 0.5 if (key, segment) == ("testers", "beta") else held(key, segment)
+
+    uneven_keys = [
+        each for each in of_segments(beta, forged, np.random.default_rng(9)) if each.uneven
+    ]
+    assert [each.key for each in uneven_keys] == ["testers"]
+    assert uneven_keys[0].contrast.value in ("true within beta", "false within beta")
+    assert uneven_keys[0].contrast.own == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.statistics
+def test_shares_within_segments_differ_by_chance_as_often_as_the_level_says(monkeypatch):
+    """At a level of .05 for each answer of three keys; 400 runs."""
+    level, runs = 0.05, 400
+    monkeypatch.setattr(contrasts, "FAMILY_P", level)
+    monkeypatch.setattr(contrast_measures, "LEAST_CONTRAST", 0.0)
+    generator = np.random.default_rng(10)
+    named = [
+        any(
+            each.contrast.least > 0
+            for each in of_segments(lambda _: 0.2, lambda *_: 0.3, generator)
+        )
+        for _ in range(runs)
+    ]
+    assert np.mean(named) < level + 4 * (level * (1 - level) / runs) ** 0.5

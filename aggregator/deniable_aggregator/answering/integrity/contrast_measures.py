@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deniable_shared.segments import Segments
+
 LEAST_WEIGHT: Final = 50.0
 """Fewer reports than these are not compared."""
 
@@ -142,6 +144,10 @@ def compared_values(tally: Tally) -> Sequence[str | None]:
     if isinstance(tally, DBitFlipTally):
         return [str(number + 1) for number in range(tally.cells // 2)]
     if isinstance(tally, ShareTally) and not isinstance(tally, GroupedTally):
+        segments = tally.spec.segments
+        if segments is not None:
+            names = segments.by.values
+            return [f"{value} within {name}" for name in names for value in segments.of.domain]
         return tally.spec.items
     return [None]
 
@@ -185,6 +191,11 @@ def measure_apart(
         items = tally.spec.items
         shares = tally.shares_of_slices(np.stack([own, rest_counts]), items)
         reports = tally.reports(own), tally.reports(rest_counts)
+        if tally.spec.segments is not None:
+            sizes = [
+                _within(tally.spec.segments, *each) for each in zip(*shares, reports, strict=True)
+            ]
+            return _of_segments(compared_values(tally), sizes)
         return _of_shares(items, list(map(_with_sampling, *shares, reports)))
     return None
 
@@ -221,7 +232,9 @@ class _Side(NamedTuple):
 
 
 def _with_sampling(
-    share: NDArray[np.float64], variance: NDArray[np.float64], reports: int
+    share: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    reports: int | NDArray[np.float64],
 ) -> _Side:
     clipped = np.clip(share, 0.0, 1.0)
     return _Side(share, variance + clipped * (1 - clipped) / reports)
@@ -231,6 +244,39 @@ def _of_shares(items: Sequence[str | None], sides: Sequence[_Side]) -> Apart:
     own, rest = sides
     variance = np.maximum(own.variance, rest.variance)
     return Apart("share", items, own.share, rest.share, own.share - rest.share, variance)
+
+
+def _within(
+    segments: Segments, share: NDArray[np.float64], variance: NDArray[np.float64], reports: int
+) -> _Side:
+    """The shares within each segment; a key may have another mix of segments.
+
+    Args:
+        share: float64, (pairs,).
+        variance: float64, (pairs,).
+        reports: how many there are.
+
+    Returns:
+        The same for each pair; of segments with few reports 0, with an infinite variance.
+    """
+    shape = segments.by.size, segments.of.size
+    pairs, errors = share.reshape(shape), variance.reshape(shape)
+    size = pairs.sum(axis=1, keepdims=True)
+    known = size * reports >= LEAST_WEIGHT
+    whole = np.where(known, size, 1.0)
+    within = pairs / whole
+    # Of a ratio: the errors of a pair and of the size, of which the pair is a part.
+    of_ratio = (1 - 2 * within) * errors + within**2 * errors.sum(axis=1, keepdims=True)
+    side = _with_sampling(within, np.maximum(of_ratio, 0.0) / whole**2, reports * whole)
+    return _Side(
+        np.where(known, side.share, 0.0).ravel(), np.where(known, side.variance, np.inf).ravel()
+    )
+
+
+def _of_segments(values: Sequence[str | None], sides: Sequence[_Side]) -> Apart:
+    apart = _of_shares(values, sides)
+    known = np.isfinite(apart.variance)
+    return apart._replace(difference=np.where(known, apart.difference, 0.0))
 
 
 def _of_groups(
