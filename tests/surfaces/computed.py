@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from tests.surfaces.rows import PrintedRow
 
 _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_PARTS: Final = ("version ", "key ", "channel=")
+"""How the names of parts of the reports begin."""
+
 SHARES: Final = ("share", "combined", "rest", "segment size", "bin")
 POINTS: Final = ("difference in share", "difference in combined")
 LIMITS: Final = {"battery": (Decimal(0), HUNDRED), "startup_seconds": (Decimal(0), Decimal(10))}
@@ -88,7 +91,13 @@ class Computed(NamedTuple):
         if not by_period and any(_DATE.search(cell) for cell in cells):
             return False  # a page also has what was so in each week
         if self.row.get("within"):
-            return self.row["within"] in printed.names
+            named = self.measure.startswith("effect") or not printed.cells[0]
+            about_it = named or self.subject in printed.names
+            return about_it and self.row["within"] in printed.names
+        if self.measure != "segment size" and any(
+            name.startswith(_PARTS) for name in printed.names[1:]
+        ):
+            return False
         if self.measure == "bin" and printed.names[:2] == tuple(self.subject.split(" to ")):
             return True
         return any(

@@ -141,7 +141,7 @@ FIELDS: Final = {
     "both": Field(r"both", "pairs", _NO_PICTURE, "a picture has the lifts"),
     "expected": Field(r"by chance", "pairs", _NO_PICTURE, "a picture has the lifts"),
     "noise": Field(
-        r"noise alone gives about \d", "shape", (*TERMINALS, "page", "notebook"),
+        r"noise alone gives about\s+\d", "shape", (*TERMINALS, "page", "notebook"),
         "a report says whether it is more than noise, a picture has the changes of numbers",
     ),
     "direction": Field(

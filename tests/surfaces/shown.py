@@ -67,10 +67,9 @@ NOT_SHOWN: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
         (("change", "effect of mix"), ("change", "effect of answers")),
         _all(("picture", "terminal, narrow"), "both effects together have room"),
     ),
-    ("compare", "segment size"): {
-        "picture": "a picture of differences has no room for shares",
-        "page": "a sentence has it; a table has all segments, with the errors of the estimate",
-    },
+    ("compare", "segment size"): _all(
+        (*TERMINALS, "page", "notebook", "picture"), "a line below the table has it"
+    ),
     ("change", "pair"): {"page": "a page compares each attribute by itself"},
     ("change", "difference in quantile"): _all(
         REPORTS, "a report says whether the distribution as a whole has changed"

@@ -50,9 +50,11 @@ def test_a_range_has_the_same_words_everywhere(asker, surface, question):
         other = {shown_as(surface, words) for words in next(filter(None, others), ())}
         document = asker.document(surface, question)
         rows = rows_about(document, surface, number, by_period=question.by_period)
-        assert len(other) == 1, f"{number.subject}: {other}"
+        # Effects of mix and of answers stand in the row of both together, and may be alike.
+        several = number.measure.startswith("effect")
+        assert len(other) == 1 or (several and other), f"{number.subject}: {other}"
         if ranges_of(rows, number):
-            assert own == other, f"{number.subject}: {own}, elsewhere {other}\n{text_of(rows)}"
+            assert own == other or (several and own <= other), f"{number.subject}: {own}, elsewhere {other}\n{text_of(rows)}"
 
 
 @pytest.mark.parametrize(("surface", "question"), ASKED, ids=str)

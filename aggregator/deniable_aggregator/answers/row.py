@@ -109,6 +109,8 @@ KEPT_COLUMNS: Final = (
     "version",
     "suspicious",
     "marks",
+    "rank_first",
+    "rank_last",
 )
 """The columns of the long table that the SQL table keeps, beside the names of the period, its first
 day, and whether it is final. To keep another one, add it here, and write a migration."""

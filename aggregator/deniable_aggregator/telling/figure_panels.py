@@ -20,6 +20,7 @@ from deniable_aggregator.telling.numbers import (
     name_of,
     named,
     possible_range_of,
+    rank_of,
     size_of,
 )
 from deniable_aggregator.telling.ranges import interval_in_words
@@ -271,6 +272,8 @@ def _aside(number: Measured, head: Head) -> str:
         words.append(f"from {before} to {after}")
         if all_days_of(number):
             words.append(f"{all_days_of(number)} of all days")
+    if number.rank_first != number.rank_last:
+        words.append(f"rank {rank_of(number)}")
     if number.seen == "new":
         words.append("new")
     if number.evidence not in (None, "overwhelming"):

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.measured import Measured
 
 MOST_NAMED: Final = 3
+MOST_SURE: Final = 10
+"""The largest of so many may be said to be among them, whatever their order."""
 MOST_ATTRIBUTES: Final = 6
 MOST_QUANTILES: Final = 3
 _MEDIAN: Final = 0.5
@@ -169,13 +171,39 @@ def leaders(shares: Sequence[Measured]) -> str:
         names = [_with_range(number) for number in level[:MOST_NAMED]]
         names[0] += " of reports"
         more = [f"{len(level) - MOST_NAMED:,} more"] if level[MOST_NAMED:] else []
-        line = f"{listed([*names, *more])} are too close to call"
+        line = f"{listed([*names, *more])} are too close to call{_sure_top(level)}"
     behind = [number for number in shares[1:] if number not in level]
-    next_ones = [
-        f"{_with_range(number)}{_place(number)}"
-        for number in behind[: max(0, MOST_NAMED - len(level))]
+    named_next = behind[: max(0, MOST_NAMED - len(level))]
+    if not named_next:
+        return line
+    tied = [each for each in behind if not _is_behind(each, behind[0])]
+    if len(tied) == 1:
+        next_ones = [f"{_with_range(number)}{_place(number)}" for number in named_next]
+        return f"{line}, then {listed(next_ones)}"
+    next_ones = [_with_range(number) for number in named_next if number in tied]
+    if len(tied) > len(next_ones):
+        next_ones.append(f"{len(tied) - len(next_ones):,} more")
+    later = [
+        f"{_with_range(number)}{_place(number)}" for number in named_next if number not in tied
     ]
-    return f"{line}, then {listed(next_ones)}" if next_ones else line
+    line = f"{line}, then {listed(next_ones)}, which are too close to call{_sure_top(tied)}"
+    return f"{line}, and then {listed(later)}" if later else line
+
+
+def _is_behind(number: Measured, other: Measured) -> bool:
+    """Whether a share is surely smaller than another one; without ranks they may be equal."""
+    if other.rank_last is None or number.rank_first is None:
+        return number.of_all[1] < other.of_all[0]
+    return number.rank_first > other.rank_last
+
+
+def _sure_top(level: Sequence[Measured]) -> str:
+    """Among how many of the largest some values surely are; empty where that says little."""
+    lasts = [number.rank_last for number in level]
+    if None in lasts:
+        return ""
+    top = max(last for last in lasts if last is not None)
+    return f", surely among the top {top}" if top <= MOST_SURE else ""
 
 
 def _with_range(share: Measured, between: str = " with ") -> str:
@@ -184,7 +212,11 @@ def _with_range(share: Measured, between: str = " with ") -> str:
 
 def _place(share: Measured) -> str:
     """Between which ranks a share is, where that is not one."""
-    return "" if share.rank_first == share.rank_last else f" (rank {rank_of(share)})"
+    if share.rank_first == share.rank_last:
+        return ""
+    if share.rank_last is not None and share.rank_last <= MOST_SURE:
+        return f" (surely among the top {share.rank_last})"
+    return f" (rank {rank_of(share)})"
 
 
 def untold_in_words(shares: Sequence[Measured], *, others: bool) -> str:

@@ -241,9 +241,17 @@ def rank_of(number: Measured) -> str:
     """
     if number.rank_first is None or number.rank_last is None:
         return ""
-    if number.rank_first == number.rank_last:
-        return f"{number.rank_first:,}"
-    return f"{number.rank_first:,} to {number.rank_last:,}"
+    return ranks_in_words(number.rank_first, number.rank_last)
+
+
+def ranks_in_words(first: int, last: int) -> str:
+    """Between which ranks something is: "1", "2 to 4".
+
+    Args:
+        first: the first rank that it can have, 1 for the largest.
+        last: the last one.
+    """
+    return f"{first:,}" if first == last else f"{first:,} to {last:,}"
 
 
 def possible_range_of(number: Measured) -> str:

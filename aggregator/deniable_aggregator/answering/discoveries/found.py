@@ -22,7 +22,12 @@ from deniable_aggregator.answers.measured import (
     Measured,
     SmallestShare,
 )
-from deniable_aggregator.counting.statistics.intervals import DEFAULT_LEVEL, z_for_alpha
+from deniable_aggregator.counting.statistics.intervals import (
+    DEFAULT_LEVEL,
+    z_for_alpha,
+    z_for_level,
+)
+from deniable_aggregator.counting.statistics.ranks import rank_ranges
 from deniable_aggregator.counting.statistics.trie_estimates import planted_strings
 from deniable_shared.planning.discovery import Forecast
 
@@ -194,6 +199,16 @@ DETECTION: Final = (
     "device (Benjamini-Hochberg over all strings that there can be, shorter codes at lower "
     "thresholds). A prefix is right where a string that some device holds begins with it"
 )
+LEAST_RANKED: Final = 2
+"""Fewer strings have no ranks."""
+
+RANKS: Final = (
+    "the rank of a string among the whole strings that are shown, 1 for the most popular, or "
+    "between which ranks it lies; with probability 0.95 this is right of all of them at once, as "
+    "far as intervals are (Bonferroni)"
+)
+"""What ranks of found strings are."""
+
 FAKES: Final = (
     "if this share of the reports were forged, they could have planted so many strings of their "
     "choice, each with the share that is given, and hundreds that they cannot choose. No test can "
@@ -255,6 +270,7 @@ def found_strings(
             interval=IntervalNote(kind="picked", level=DEFAULT_LEVEL, meaning=INTERVAL),
             detection=DetectionNote(alpha, "few", DETECTION),
             fakes=FakesNote(FAKE_SHARE, FAKES),
+            meanings={"rank": RANKS} if sum(each.whole for each in shown) > 1 else {},
             found=FoundNote(
                 hints=hints,
                 hidden=HiddenStrings(
@@ -270,7 +286,7 @@ def found_strings(
         ),
         question=asked,
         numbers=[
-            *(_string(each, earlier) for each in shown if each.whole),
+            *_ranked([_string(each, earlier) for each in shown if each.whole], DEFAULT_LEVEL),
             *(_string(each, earlier) for each in shown if not each.whole),
             *missing,
         ],
@@ -325,6 +341,20 @@ def _string(find: Find, earlier: Earlier) -> Measured:
         hinted=find.hinted,
         seen=earlier.seen(find.text, whole=find.whole),
     )
+
+
+def _ranked(strings: Sequence[Measured], level: float) -> list[Measured]:
+    """Whole strings with their ranks among those that are shown, right of all at once."""
+    if len(strings) < LEAST_RANKED:
+        return list(strings)
+    wider = z_for_alpha((1 - level) / len(strings)) / z_for_level(level)
+    ends = np.array([(each.estimate or 0.0, *each.ends) for each in strings])
+    share, low, high = ends.T
+    first, last = rank_ranges(share - wider * (share - low), share + wider * (high - share))
+    return [
+        replace(each, rank_first=one, rank_last=other)
+        for each, one, other in zip(strings, first.tolist(), last.tolist(), strict=True)
+    ]
 
 
 def _smallest(entry: CatalogEntry, reports: int) -> Iterable[SmallestShare]:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from sqlalchemy.sql.ddl import ExecutableDDLElement
 
-REVISION: Final = "0005"
+REVISION: Final = "0006"
 """The newest revision in ``migrations/versions``; a store at another one is refused."""
 
 # Only a column declared INTEGER is SQLite's own row key; BIGINT would get a second index.

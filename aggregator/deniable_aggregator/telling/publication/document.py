@@ -5,6 +5,7 @@ The numbers were rounded when the table was made, so that their words are those 
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answers.words import VERSION_LETTERS
@@ -12,7 +13,7 @@ from deniable_aggregator.telling.document import Column, Document, Table, text_t
 from deniable_aggregator.telling.figure import Dot, Dots, Figure
 from deniable_aggregator.telling.interval import interval_of
 from deniable_aggregator.telling.method import every_in_words
-from deniable_aggregator.telling.numbers import UNTOLD
+from deniable_aggregator.telling.numbers import UNTOLD, ranks_in_words
 from deniable_aggregator.telling.publication.notes import PRESENT, version_notes
 from deniable_aggregator.telling.ranges import (
     WITHIN,
@@ -43,6 +44,9 @@ MOST_ROWS: Final = 25
 
 MOST_VALUES: Final = 12
 """Of a sentence; the version's text has all."""
+
+LEAST_RANKED: Final = 2
+"""Fewer values have no ranks."""
 
 _ALWAYS: Final = 2
 """Columns of a table that are always there: the name and the range."""
@@ -84,6 +88,7 @@ def _table(made: Publication) -> Table:
             [_range(row, limits) for row in rows],
         ),
         (Column(heading="estimate"), [_estimate(row, limits) for row in rows]),
+        (Column(heading="rank of those shown"), _ranks(rows)),
         (Column(heading="reports"), list(map(_reports, rows))),
         (Column(heading="of reports", minor=True), [_of_reports(row, made) for row in rows]),
         (Column(heading="people (k)"), [_people(row) for row in rows]),
@@ -102,6 +107,23 @@ def _table(made: Publication) -> Table:
 
 def _labels(rows: Sequence[PublishedRow]) -> list[str]:
     return [visible(row.label) for row in rows]
+
+
+def _ranks(rows: Sequence[PublishedRow]) -> list[str]:
+    """Between which ranks single values are, among those that are shown: intervals cover all."""
+    single = [row.number for row in rows if row.measure == "share" and row.items == 1]
+    if len(single) < LEAST_RANKED:
+        return [""] * len(rows)
+    lows, highs = sorted(each.low for each in single), sorted(each.high for each in single)
+    words = []
+    for row in rows:
+        if row.measure != "share" or row.items != 1:
+            words.append("")
+            continue
+        first = 1 + len(lows) - bisect_right(lows, row.number.high)
+        last = len(highs) - bisect_left(highs, row.number.low)
+        words.append(ranks_in_words(first, last))
+    return words
 
 
 def _range(row: PublishedRow, limits: Limits | None) -> str:
