@@ -24,6 +24,7 @@ from deniable_shared.commands.text import wrapped
 from deniable_shared.errors import DeniableError, ParameterError
 from deniable_shared.periods import EVERY
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, MOST_DAYS
+from deniable_shared.planning.experiment import HALF, POINTS
 from deniable_shared.planning.one_metric import plan_one_metric
 from deniable_shared.planning.plan import plan
 from deniable_shared.registry import DEFAULT_DEVICES, MAX_DEVICES, Registry, load
@@ -60,6 +61,7 @@ nearest setting that can; the exit status is then 1.
     deniable plan --type category --values 10 --epsilon 1 --share 0.01
     deniable plan --type string --epsilon 2 --devices 1000000 --width 0.001
     deniable plan --type number --range 0 30 --epsilon 1 --devices 20000
+    deniable plan --type category --values 2 --epsilon 3 --experiment
 
 Of a metric that discovers strings which nobody listed it says how many devices
 find some examples, or strings of your own:
@@ -146,6 +148,16 @@ def parser() -> Parser:
         "Without --devices, the plan is for that number.",
     )
     command_parser.add_argument(
+        "--experiment",
+        dest="difference",
+        nargs="?",
+        const=POINTS,
+        type=number_in(LEAST_SHARE, HALF),
+        metavar="D",
+        help="How many devices tell a difference of so much between two arms, 0.02 unless given: "
+        "2 points.",
+    )
+    command_parser.add_argument(
         "--width",
         type=number_in(*WIDTHS),
         metavar="W",
@@ -222,6 +234,7 @@ def _of_file(options: argparse.Namespace, registry: Registry) -> tuple[list[Plan
             days=options.days,
             width=options.width,
             share=options.share,
+            difference=options.difference,
             budget=registry.budget,
             texts=texts,
         )

@@ -47,6 +47,7 @@ def asked_metric(options: argparse.Namespace, texts: Sequence[str]) -> AskedMetr
         alphabet=options.alphabet,
         devices=options.devices,
         share=options.share,
+        difference=options.difference,
         width=options.width,
         candidates=options.candidates,
         days=options.days,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deniable_shared.accounting import HistoryBounds
+    from deniable_shared.planning.experiment import Experiment
     from deniable_shared.planning.result import Plan
 
 HARDLY_ANYBODY: Final = "a value nobody or hardly anybody has"
@@ -64,6 +65,8 @@ def plan_rows(planned: Plan) -> Iterator[tuple[str, str]]:
         yield "detects", _detected(planned)
     if planned.share is not None:
         yield f"{100 * planned.share:.4g}% value", _devices_for_share(planned)
+    if planned.experiment is not None:
+        yield "experiment", _experiment(planned.experiment)
     if planned.width is not None:
         assert planned.devices_for_width is not None
         width = f"{planned.width:.4g}" if planned.is_mean else f"{planned.width:.4%}"
@@ -81,6 +84,16 @@ def plan_rows(planned: Plan) -> Iterator[tuple[str, str]]:
         limit = f"more delta than {power(MOST_DELTA_A_YEAR)} a year"
         yield "warning", f"{limit}: report less often, or take a mechanism without"
     yield ("a year" if planned.collection.days == DAYS_OF_A_YEAR else "in time"), _cost(planned)
+
+
+def _experiment(found: Experiment) -> str:
+    """How many devices tell a difference between two arms."""
+    return (
+        f"needs about {rounded(found.by_segment)} devices in both arms together to tell a "
+        f"difference of {100 * found.difference:g} points, in 8 of 10 cases, of a value that half "
+        f"have, if the arm is the metric's segment ({found.cells} cells are randomized); about "
+        f"{rounded(found.by_key)} if each arm has a key of its own, which says who is in it"
+    )
 
 
 def _devices_for_share(planned: Plan) -> str:

@@ -47,6 +47,7 @@ class AskedMetric:
         alphabet: of what these are; None for any text.
         devices: how many report; None for as many as `share` needs, or `DEFAULT_DEVICES`.
         share: of a value that is to be told from zero, in (0, 1], or None.
+        difference: between two arms of an experiment that is to be told from none, or None.
         width: half the width that an interval should have, or None.
         candidates: how many strings will be looked for at once; None for as many as usual.
         days: for how many days a device reports.
@@ -63,6 +64,7 @@ class AskedMetric:
     alphabet: str | None = None
     devices: int | None = None
     share: float | None = None
+    difference: float | None = None
     width: float | None = None
     candidates: int | None = None
     days: int = DAYS_OF_A_YEAR
@@ -105,6 +107,7 @@ def plan_one_metric(question: AskedMetric) -> PlannedMetric:
         days=question.days,
         width=question.width,
         share=question.share,
+        difference=question.difference,
         texts=question.texts,
     )
     return PlannedMetric(planned, devices_from, metric_table(question, devices))
@@ -114,6 +117,7 @@ def metric_table(question: AskedMetric, devices: int) -> str:
     """The metric as a table of a registry file.
 
     Args:
+        question: what it is.
         devices: how many are expected.
     """
     lines = [f"[metrics.{NAME}]", f'type = "{question.kind}"', 'description = ""']

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
 from deniable_shared.accounting import history_bounds
+from deniable_shared.errors import DeniableError
+from deniable_shared.mechanism_choice import oracle_for
 from deniable_shared.mechanisms import NumericMechanism, Trie
 from deniable_shared.periods import most_periods
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, days_until_spent
@@ -28,6 +31,7 @@ from deniable_shared.planning.discovery import (
     example_of,
     remedy,
 )
+from deniable_shared.planning.experiment import ARMS, Experiment, experiment
 from deniable_shared.planning.feasibility import HOPELESS_SHARE, refuse_if_hopeless
 from deniable_shared.planning.result import Collection, Plan
 from deniable_shared.spec import TYPES_WITH_RANGE, Spec
@@ -35,6 +39,7 @@ from deniable_shared.spec import TYPES_WITH_RANGE, Spec
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from deniable_shared.mechanisms import Mechanism
     from deniable_shared.registry import Budget, Metric
 
 SHARES: Final = (0.0, 0.01, 0.1)
@@ -52,6 +57,7 @@ def plan(
     days: int = DAYS_OF_A_YEAR,
     width: float | None = None,
     share: float | None = None,
+    difference: float | None = None,
     budget: Budget | None = None,
     texts: Sequence[str] = (),
 ) -> Plan:
@@ -66,6 +72,8 @@ def plan(
             or in the unit of a number; greater than 0.
         share: also work out how many devices tell a value of this share from zero, in (0, 1]; of
             a mean, None.
+        difference: also work out how many devices tell a difference of so much between two arms
+            of an experiment, as a fraction; None for no answer.
         budget: what a device may spend; None for no limit.
         texts: strings that devices might hold, if the metric discovers; a few of any script if
             none are given.
@@ -116,6 +124,7 @@ def plan(
         collection=_collection(metric, days, budget),
         refusal=refuse_if_hopeless(mechanism, devices, max(HOPELESS_SHARE, share or 0.0)),
         examples=examples,
+        experiment=None if difference is None else _experiment(spec, difference),
         remedy=remedy(metric, examples, devices) if examples else None,
     )
 
@@ -154,6 +163,29 @@ def devices_for_share(
         devices_to_detect_of(mechanism, share, extra=extra),
         devices_to_detect_of(mechanism, share, values, extra=extra),
     )
+
+
+def _experiment(spec: Spec, difference: float) -> Experiment:
+    """What an experiment needs whose outcome is a metric.
+
+    Raises:
+        DeniableError: if the metric has no shares of a few values, or its answers are memoised.
+    """
+    if spec.type not in ("boolean", "category") or spec.mechanism.epsilon_permanent is not None:
+        raise DeniableError(
+            f"experiment must be left out for {spec.name}: it is planned for categories and "
+            "booleans that are not memoised"
+        )
+    with_arms: Mechanism
+    without: Mechanism
+    epsilon = Fraction(spec.mechanism.epsilon).limit_denominator(1_000_000)
+    if spec.segments is None:
+        values, arms = max(len(spec.items), ARMS), ARMS
+        with_arms, without = oracle_for(values * arms, epsilon), spec.mechanism
+    else:
+        values, arms = spec.segments.of.size, spec.segments.by.size
+        with_arms, without = spec.mechanism, oracle_for(values, epsilon)
+    return experiment(difference, values, with_arms, without, arms)
 
 
 def _default_values_asked(spec: Spec) -> int:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from deniable_shared.accounting import HistoryBounds
     from deniable_shared.mechanisms import Mechanism
     from deniable_shared.planning.discovery import Example, Remedy
+    from deniable_shared.planning.experiment import Experiment
     from deniable_shared.planning.feasibility import Refusal
     from deniable_shared.registry import Metric
 
@@ -80,6 +81,7 @@ class Plan:
         collection: what repeated reports cost a device.
         refusal: why the metric cannot work, or None if it can.
         examples: of a metric that discovers, what becomes of some strings.
+        experiment: how many devices tell a difference between two arms; None where nobody asked.
         remedy: what to change where not all of these would be found; None if nothing.
     """
 
@@ -100,6 +102,7 @@ class Plan:
     collection: Collection
     refusal: Refusal | None
     examples: tuple[Example, ...]
+    experiment: Experiment | None
     remedy: Remedy | None
 
     @property
@@ -182,6 +185,7 @@ class Plan:
                 "posterior_from_even_odds": posterior_from_even_odds(collection.epsilon_unchanged),
                 "budget_days": collection.budget_days,
             },
+            "experiment": None if self.experiment is None else self.experiment.as_dict(),
             "examples": [example.as_dict() for example in self.examples],
             "refused": None
             if self.refusal is None
