@@ -177,16 +177,13 @@ def leaders(shares: Sequence[Measured]) -> str:
     if not named_next:
         return line
     tied = [each for each in behind if not _is_behind(each, behind[0])]
-    if len(tied) == 1:
+    first_ones = [each for each in named_next if each in tied]
+    if len(first_ones) == 1:
         next_ones = [f"{_with_range(number)}{_place(number)}" for number in named_next]
         return f"{line}, then {listed(next_ones)}"
-    next_ones = [_with_range(number) for number in named_next if number in tied]
-    if len(tied) > len(next_ones):
-        next_ones.append(f"{len(tied) - len(next_ones):,} more")
-    later = [
-        f"{_with_range(number)}{_place(number)}" for number in named_next if number not in tied
-    ]
-    line = f"{line}, then {listed(next_ones)}, which are too close to call{_sure_top(tied)}"
+    names = listed([_with_range(number) for number in first_ones])
+    line = f"{line}, then {names}, too close to call{_sure_top(tied)}"
+    later = [f"{_with_range(each)}{_place(each)}" for each in named_next if each not in tied]
     return f"{line}, and then {listed(later)}" if later else line
 
 
@@ -203,7 +200,9 @@ def _sure_top(level: Sequence[Measured]) -> str:
     if None in lasts:
         return ""
     top = max(last for last in lasts if last is not None)
-    return f", surely among the top {top}" if top <= MOST_SURE else ""
+    if top > MOST_SURE:
+        return ""
+    return f", surely the top {top}" if top == len(level) else f", surely among the top {top}"
 
 
 def _with_range(share: Measured, between: str = " with ") -> str:

@@ -111,7 +111,7 @@ def test_people_are_shown_of_shares_what_is_possible_and_programs_what_was_estim
     made = publish(TallySource([(spec, counts)]), "m", policy=Policy(1_000))
     assert made.rows[-1].number.estimate < 0
     assert any("show what is possible, from 0 to 100%" in text for text in made.reading)
-    _, interval, share, reports = cells_of(made)[-1]
+    _, interval, share, reports, *_ = cells_of(made)[-1]
     assert re.fullmatch(r"below [\d.]+%", interval)
     assert share == "can't tell from zero"
     assert reports.startswith("0 to ")

@@ -31,7 +31,7 @@ from deniable_aggregator.answers.columns import COLUMNS
 from deniable_aggregator.answers.row import KEPT_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from sqlalchemy.sql.ddl import ExecutableDDLElement
 
@@ -296,10 +296,10 @@ discoveries: Final = Table(
 )
 
 
-def _columns_of_numbers() -> Iterator[Column[Any]]:
+def _columns_of_numbers(names: Iterable[str]) -> Iterator[Column[Any]]:
     """What is kept of a number, as the long table has it; of ids only the first letters."""
     types = {bool: Boolean, date: Date, float: Float, int: BigInteger, str: Text}
-    for name in KEPT_COLUMNS:
+    for name in names:
         kind, may_be_none = COLUMNS[name]
         yield Column(name, types[kind], nullable=may_be_none)
 
@@ -314,8 +314,9 @@ estimates: Final = Table(
     Column("metric", Text, primary_key=True),  # its name
     Column("since", Date, primary_key=True),
     Column("position", Integer, primary_key=True, autoincrement=False),  # from 0, in the answer
-    *_columns_of_numbers(),
+    *_columns_of_numbers(each for each in KEPT_COLUMNS if not each.startswith("rank_")),
     Column("final", Boolean, nullable=False),  # whether no day takes reports any longer
+    *_columns_of_numbers(each for each in KEPT_COLUMNS if each.startswith("rank_")),
     sqlite_with_rowid=False,
 )
 

@@ -88,11 +88,11 @@ def _table(made: Publication) -> Table:
             [_range(row, limits) for row in rows],
         ),
         (Column(heading="estimate"), [_estimate(row, limits) for row in rows]),
-        (Column(heading="rank of those shown"), _ranks(rows)),
         (Column(heading="reports"), list(map(_reports, rows))),
         (Column(heading="of reports", minor=True), [_of_reports(row, made) for row in rows]),
         (Column(heading="people (k)"), [_people(row) for row in rows]),
         (Column(heading="presence"), list(map(_presence, rows))),
+        (Column(heading="rank of those shown"), _ranks(rows)),
     ]
     shown = [each for place, each in enumerate(columns) if place < _ALWAYS or any(each[1])]
     covered = "all of them at once" if shares else "each by itself"
@@ -110,12 +110,15 @@ def _labels(rows: Sequence[PublishedRow]) -> list[str]:
 
 
 def _ranks(rows: Sequence[PublishedRow]) -> list[str]:
-    """Between which ranks single values are, among those that are shown: intervals cover all."""
+    """Between which ranks single values are, among those that are shown: intervals cover all.
+
+    Nothing where all ranks are sure: then the order says it.
+    """
     single = [row.number for row in rows if row.measure == "share" and row.items == 1]
     if len(single) < LEAST_RANKED:
         return [""] * len(rows)
     lows, highs = sorted(each.low for each in single), sorted(each.high for each in single)
-    words = []
+    words, is_sure = [], True
     for row in rows:
         if row.measure != "share" or row.items != 1:
             words.append("")
@@ -123,7 +126,8 @@ def _ranks(rows: Sequence[PublishedRow]) -> list[str]:
         first = 1 + len(lows) - bisect_right(lows, row.number.high)
         last = len(highs) - bisect_left(highs, row.number.low)
         words.append(ranks_in_words(first, last))
-    return words
+        is_sure = is_sure and first == last
+    return [""] * len(rows) if is_sure else words
 
 
 def _range(row: PublishedRow, limits: Limits | None) -> str:

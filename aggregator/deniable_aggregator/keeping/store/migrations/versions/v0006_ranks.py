@@ -9,7 +9,7 @@ revision = "0006"
 down_revision = "0005"
 
 _VIEW = """
-CREATE VIEW latest_estimates AS SELECT estimates.* FROM (
+CREATE VIEW latest_estimates AS SELECT {columns} FROM (
     SELECT application, period, metric, max(since) AS since FROM estimated_periods
     WHERE numbers > 0 GROUP BY application, period, metric
 ) AS latest JOIN estimates ON estimates.application = latest.application
@@ -23,4 +23,5 @@ def upgrade() -> None:
     op.execute("DROP VIEW latest_estimates")
     for name in ("rank_first", "rank_last"):
         op.add_column("estimates", sa.Column(name, sa.BigInteger))
-    op.execute(_VIEW)
+    columns = sa.inspect(op.get_bind()).get_columns("estimates")
+    op.execute(_VIEW.format(columns=", ".join(f"estimates.{each['name']}" for each in columns)))
