@@ -9,8 +9,8 @@ from msgspec import UNSET
 
 from deniable_aggregator.answers import answer, health_overview, row
 from deniable_aggregator.answers.fields import Field, fields_of, in_order
-from deniable_aggregator.asking.dates import parse_day
-from deniable_aggregator.asking.questions import DISCOVER, Question, Source
+from deniable_aggregator.asking.dates import end_of_weeks, parse_day
+from deniable_aggregator.asking.questions import DISCOVER, WHOLE_WEEKS, Question, Source
 from deniable_analysis.display import shown_progress
 from deniable_analysis.overviews import EstimateTable, HealthOverview
 from deniable_analysis.questions import as_days, as_period, as_texts, as_values
@@ -142,6 +142,12 @@ def method_of(question: Question[Any, Any]) -> Callable[..., Any]:
         if "days" in given:
             ends = given.pop("since", None), given.pop("until", None)
             given |= as_days(*ends, given.pop("days"), today)
+        if question in WHOLE_WEEKS:
+            first, last = (
+                None if given.get(name) is None else parse_day(given[name], today, name=name)
+                for name in ("since", "until")
+            )
+            given["until"] = end_of_weeks(first, last, today)
         query = _struct(question.query, given, today, as_texts)
         lists: Any = None
         if question.lists is not None:

@@ -40,8 +40,8 @@ _ROOM: Final = tuple(name for name in EVERYWHERE if name != "terminal, narrow")
 _NO_ROOM: Final = "a narrow terminal has no room for minor columns"
 _ONE_ESTIMATE: Final = "a picture shows one estimate of a value"
 _ROBUST: Final = r"[Rr]obust check of dark: 39 to 44%"
-_RANKED: Final = ("terminal, wide", "page", *REPORTS, "notebook")
-_NO_RANK: Final = "a sentence has it where it matters, if a table has no room; a picture has shares"
+_RANKED: Final = ("terminal, wide", "page", *REPORTS, "notebook", "picture")
+_NO_RANK: Final = "a sentence has it where it matters, if a table has no room"
 _ASKED: Final = tuple(name for name in EVERYWHERE if name not in REPORTS)
 
 FIELDS: Final = {

@@ -54,7 +54,9 @@ def test_a_range_has_the_same_words_everywhere(asker, surface, question):
         several = number.measure.startswith("effect")
         assert len(other) == 1 or (several and other), f"{number.subject}: {other}"
         if ranges_of(rows, number):
-            assert own == other or (several and own <= other), f"{number.subject}: {own}, elsewhere {other}\n{text_of(rows)}"
+            assert own == other or (several and own <= other), (
+                f"{number.subject}: {own}, elsewhere {other}\n{text_of(rows)}"
+            )
 
 
 @pytest.mark.parametrize(("surface", "question"), ASKED, ids=str)

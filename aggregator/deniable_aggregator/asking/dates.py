@@ -41,6 +41,22 @@ def parse_day(day: str | date, today: date, *, name: str = "day") -> date:
     return found
 
 
+def end_of_weeks(since: date | None, until: date | None, today: date) -> date | None:
+    """The last day of a question that begins whole weeks ago and names no end: yesterday.
+
+    Today is not over, and with it one weekday would come once more than the others.
+
+    Args:
+        since: the first day, if it is given.
+        until: the last, likewise.
+        today: the day that it is.
+    """
+    if since is None or until is not None:
+        return until
+    weeks, more = divmod((today - since).days, _WEEK_DAYS)
+    return today - timedelta(1) if weeks > 0 and not more else None
+
+
 def parse_period(period: str | date | DayRange, today: date, *, name: str = "days") -> DayRange:
     """Some days in a row.
 

@@ -276,6 +276,9 @@ QUESTIONS: Final[tuple[Question[Any, Any], ...]] = (
     REGISTRY_HISTORY,
 )
 
+WHOLE_WEEKS: Final = (ESTIMATE, SERIES, COMPARE)
+"""Questions about numbers of some days: asked from whole weeks ago on, they end yesterday."""
+
 _PATHS: Final = [
     (re.compile(PLACE.sub(lambda at: r"\d+" if at[1] == "int" else "[^/]+", each.path)), each)
     for each in QUESTIONS

@@ -181,8 +181,8 @@ def leaders(shares: Sequence[Measured]) -> str:
     if len(first_ones) == 1:
         next_ones = [f"{_with_range(number)}{_place(number)}" for number in named_next]
         return f"{line}, then {listed(next_ones)}"
-    names = listed([_with_range(number) for number in first_ones])
-    line = f"{line}, then {names}, too close to call{_sure_top(tied)}"
+    nearly_equal = listed([_with_range(number) for number in first_ones])
+    line = f"{line}, then {nearly_equal}, too close to call{_sure_top(tied)}"
     later = [f"{_with_range(each)}{_place(each)}" for each in named_next if each not in tied]
     return f"{line}, and then {listed(later)}" if later else line
 

@@ -159,6 +159,11 @@ def test_days_may_be_relative(asked, service):
     since = week["question"]["parameters"]["since"]
     assert since in [str(now - timedelta(days)) for days in (7, 8)]  # at midnight
     assert week["head"]["reports"] == 300
+    service.send(upload(PAYLOAD, epoch=epoch_at(time.time())))  # today, which is not over
+    again = json.loads(asked("estimate", "theme", "--since", "-1w", "--json").stdout)
+    assert again["head"]["reports"] == 300
+    every = json.loads(asked("estimate", "theme", "--since", "-6d", "--json").stdout)
+    assert every["head"]["reports"] == 600
     days = ("--before", "-14d..-8d", "--after", "-7d..yesterday")
     change = json.loads(asked("change", "theme", *days, "--json").stdout)
     assert [period["reports"] for period in change["head"]["periods"]] == [300, 300]

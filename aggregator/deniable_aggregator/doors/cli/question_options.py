@@ -22,7 +22,8 @@ from deniable_aggregator.answers import lists
 from deniable_aggregator.answers.dates import DayRange
 from deniable_aggregator.answers.fields import Field, fields_of, in_order
 from deniable_aggregator.asking.credentials import AskingError
-from deniable_aggregator.asking.questions import SAVED_LIST, Question
+from deniable_aggregator.asking.dates import end_of_weeks, utc_today
+from deniable_aggregator.asking.questions import SAVED_LIST, WHOLE_WEEKS, Question
 from deniable_aggregator.doors.cli import value_completion
 from deniable_aggregator.doors.cli.output import (
     draw,
@@ -239,6 +240,8 @@ def question_options(
             row = question
             if about_metric:
                 row = question.of(metric) if of_all is None or metric is not None else of_all
+            if question in WHOLE_WEEKS:
+                given["until"] = end_of_weeks(given["since"], given["until"], utc_today())
             query = None if question.query is None else _read(question.query, given)
             asked = Asked(
                 given.pop("source"),
