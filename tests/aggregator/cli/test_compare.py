@@ -25,7 +25,7 @@ epsilon_lifetime = 400
 type = "boolean"
 epsilon = 2
 """
-COMMAND = re.compile(r"(?:^|`)(deniable (?:compare|change) [^`\n]+)", re.MULTILINE)
+COMMAND = re.compile(r"(?:^|`)(deniable (?:compare|change|estimate|series) [^`\n]+)", re.MULTILINE)
 
 
 def section(heading):
@@ -40,9 +40,12 @@ def commands(heading):
 def asked(run, url):  # noqa: F811  the fixture
     """Two arms, of which b is darker; and two releases, of which the later one crashes more."""
     base, service = url
-    (arms,) = re.findall(r"(?ms)^```toml\n(.*?)^```", section("An A/B test"))
-    assert service.register(HEAD + arms).status_code == 200
-    metrics = registry.parse(HEAD + arms).metrics
+    recipes = "".join(
+        re.findall(r"(?ms)^```toml\n(.*?)^```", section(each))[0]
+        for each in ("An A/B test", "A funnel", "Who stays")
+    )
+    assert service.register(HEAD + recipes).status_code == 200
+    metrics = registry.parse(HEAD + recipes).metrics
     releases = {
         label: create_key(
             service.store, scope="write", application=APPLICATION, label=label, today=TODAY
@@ -63,6 +66,10 @@ def asked(run, url):  # noqa: F811  the fixture
                 continue
             send(service, metrics["crash"].spec, offset, bytes(no) + b"\x01" * yes, releases[label])
         send(service, metrics["mode"].spec, offset, mode, None)
+        steps = (500, 300, 200) if offset < -7 else (300, 300, 400)
+        send(service, metrics["import_step"].spec, offset, held(steps), None)
+    for week, of_use in ((-13, (500, 300, 200, 200, 0)), (-7, (400, 300, 200, 300, 0))):
+        send(service, metrics["week_of_use"].spec, week, held(of_use), None)
 
     def ask(words):
         words = [re.sub(r"-(\d+)d", lambda at: day(-int(at[1])), each) for each in words]
@@ -74,6 +81,10 @@ def asked(run, url):  # noqa: F811  the fixture
         return " ".join(done.output.split())
 
     return ask
+
+
+def held(counts):
+    return b"".join(bytes([value]) * count for value, count in enumerate(counts))
 
 
 def send(service, spec, offset, payload, key):
@@ -104,6 +115,22 @@ def test_the_recipe_of_a_release_that_crashes_more_runs(asked):
     assert "which brought no reports before" in split
 
 
-@pytest.mark.parametrize("heading", ["An A/B test", "Did the new release crash more?"])
+def test_the_recipe_of_a_funnel_runs(asked):
+    estimate, change = commands("A funnel")
+    shown = asked(estimate)
+    assert re.search(r"file chosen.{1,5}imported", shown), shown
+    moved = asked(change)
+    assert re.search(r"together rose from \d+(\.\d)?% to \d+(\.\d)?%", moved), moved
+
+
+def test_the_recipe_of_who_stays_runs(asked):
+    (series,) = commands("Who stays")
+    shown = asked(series)
+    assert re.search(r'"1" \d+ to \d+% \(down from .*"4" \d+ to \d+% \(up from', shown), shown
+
+
+@pytest.mark.parametrize(
+    "heading", ["An A/B test", "Did the new release crash more?", "A funnel", "Who stays"]
+)
 def test_a_recipe_is_short(heading):
     assert len(section(heading).split()) <= 150
