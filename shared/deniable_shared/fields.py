@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +22,45 @@ MAX_DIGITS: Final = 40
 MAX_EXPONENT: Final = 30
 
 
+class FileText:
+    """The text of a TOML file, in which lines are found for messages.
+
+    Args:
+        text: all of it; empty if it is not known.
+        where: what precedes a table's name in messages: ``metrics.toml: ``.
+    """
+
+    def __init__(self, text: str = "", where: str = "") -> None:
+        self._text = text
+        self._where = where
+
+    def line_of(self, field: str, value: str, number: int) -> int | None:
+        """The line in which a string of a list stands; None if it is written in another way.
+
+        Args:
+            field: with its tables, as in messages: ``metrics.toml: metrics.theme.values``.
+            value: the string.
+            number: which of equal strings of the list it is, from 1.
+        """
+        path = field.removeprefix(self._where).split(".")
+        start = 0
+        for depth in range(len(path) - 1, 0, -1):
+            header = re.search(rf"^\s*\[{re.escape('.'.join(path[:depth]))}\]", self._text, re.M)
+            if header is not None:
+                start, path = header.end(), path[depth:]
+                break
+        for name in path:
+            key = re.compile(rf"(?<![\w-])\"?{re.escape(name)}\"?\s*=").search(self._text, start)
+            if key is None:
+                return None
+            start = key.end()
+        end = self._text.find("]", start)
+        quoted = re.compile("|".join(re.escape(f"{quote}{value}{quote}") for quote in "\"'"))
+        found = list(quoted.finditer(self._text, start, max(end, start)))
+        at = found[number - 1].start() if len(found) >= number else None
+        return None if at is None else self._text.count("\n", 0, at) + 1
+
+
 class TableReader:
     """One table of a file, read field by field; fields that were not read are reported.
 
@@ -29,15 +70,19 @@ class TableReader:
         data: the parsed table; anything else counts as an empty table.
         where: what precedes a field's name in messages: ``metrics.toml: metrics.theme.``.
         problems: the list that all tables of one file share.
+        text: of the file.
 
     Attributes:
         failed: whether any field of this very table had a problem.
     """
 
-    def __init__(self, data: object, where: str, problems: list[str]) -> None:
+    def __init__(
+        self, data: object, where: str, problems: list[str], text: FileText | None = None
+    ) -> None:
         self._data: dict[str, Any] = dict(data) if isinstance(data, dict) else {}
         self._where = where
         self._problems = problems
+        self._text = text or FileText()
         self._known: set[str] = set()
         self.failed = False
 
@@ -100,14 +145,17 @@ class TableReader:
             ),
             default,
         )
-        listed = set(values or ())
-        twice = listed and len(listed) < len(values)
-        for value in sorted(listed if twice else ()):
-            places = [str(at) for at, each in enumerate(values, 1) if each == value]
-            if len(places) > 1:
-                hint = f" It is entry {' and '.join(places)} of the list."
-                self.add_problem(name, "a list of different strings", value, hint)
-        if twice:
+        composed = [unicodedata.normalize("NFC", value) for value in values or ()]
+        repeated = sorted(value for value, times in Counter(composed).items() if times > 1)
+        for value in repeated:
+            places = [at for at, each in enumerate(composed) if each == value]
+            hint = f" It is entry {' and '.join(str(at + 1) for at in places)} of the list"
+            last = values[places[-1]]
+            number = [values[at] for at in places].count(last)
+            line = self._text.line_of(f"{self._where}{name}", last, number)
+            hint += "." if line is None else f", the last one in line {line}."
+            self.add_problem(name, "a list of different strings", value, hint)
+        if repeated:
             return None
         visible = [self._is_visible(name, item) for item in values or ()]
         return None if values is None or not all(visible) else tuple(values)
@@ -178,14 +226,12 @@ class TableReader:
         """
         constraint = f"a table [{name}]{fields and f' with {fields}'}"
         value = self.read(name, constraint, lambda v: isinstance(v, dict))
-        return TableReader(value, f"{self._where}{name}.", [] if value is None else self._problems)
+        return self._inner(name, value, [] if value is None else self._problems)
 
     def optional_table(self, name: str) -> TableReader | None:
         """A table inside this one, or None where there is none."""
         value = self.read(name, "a table", lambda v: isinstance(v, dict), default=None)
-        return (
-            None if value is None else TableReader(value, f"{self._where}{name}.", self._problems)
-        )
+        return None if value is None else self._inner(name, value)
 
     def tables(self, pattern: str) -> Iterator[tuple[str, TableReader]]:
         """Every entry as a table, with its name, which must match a pattern."""
@@ -196,7 +242,7 @@ class TableReader:
             elif not isinstance(value, dict):
                 self.add_problem(name, "a table", value)
             else:
-                yield name, TableReader(value, f"{self._where}{name}.", self._problems)
+                yield name, self._inner(name, value)
 
     def names(self) -> Iterator[tuple[str, str]]:
         """Every entry as a name that stands for another, both non-empty texts."""
@@ -224,7 +270,7 @@ class TableReader:
             elif value != "boolean" and not isinstance(value, dict):
                 self.add_problem(name, constraint, value)
             else:
-                fields = TableReader(value, f"{self._where}{name}.", self._problems)
+                fields = self._inner(name, value)
                 yield name, None if value == "boolean" else fields
 
     def mechanism(self) -> tuple[str, TableReader] | None:
@@ -238,9 +284,13 @@ class TableReader:
         if value is None:
             return None
         options: Mapping[str, Any] = {"name": value} if isinstance(value, str) else value
-        fields = TableReader(options, f"{self._where}mechanism.", self._problems)
+        fields = self._inner("mechanism", options)
         name = fields.text("name")
         return None if name is None else (name, fields)
+
+    def _inner(self, name: str, data: object, problems: list[str] | None = None) -> TableReader:
+        found = self._problems if problems is None else problems
+        return TableReader(data, f"{self._where}{name}.", found, self._text)
 
     def report_unknown(self) -> None:
         """Adds a problem for every field that was not read."""

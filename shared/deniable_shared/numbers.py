@@ -29,22 +29,23 @@ def is_number(value: object) -> bool:
     return isinstance(value, int) or math.isfinite(value)
 
 
-def nearest_place(value: float, ends: Range) -> int:
+def nearest_place(value: float | Fraction, ends: Range) -> int:
     """The nearest of the 2^20 + 1 places of a range: an integer in [0, 2^20].
 
     Args:
-        value: an int or a finite float; all of its digits count. It is clamped to the range.
+        value: an int, a finite float or a fraction; all of its digits count. It is clamped to the
+            range.
         ends: lower and upper end.
     """
     above, width = _above(value, ends)
     return (2 * above * RESOLUTION + width) // (2 * width)
 
 
-def bin_index(value: float, ends: Range, bins: int) -> int:
+def bin_index(value: float | Fraction, ends: Range, bins: int) -> int:
     """The bin that a number falls into; the last one has both its ends.
 
     Args:
-        value: an int or a finite float, clamped to the range.
+        value: an int, a finite float or a fraction, clamped to the range.
         ends: lower and upper end.
         bins: how many bins of equal width divide the range.
     """
@@ -52,7 +53,7 @@ def bin_index(value: float, ends: Range, bins: int) -> int:
     return min(above * bins // width, bins - 1)
 
 
-def _above(value: float, ends: Range) -> tuple[int, int]:
+def _above(value: float | Fraction, ends: Range) -> tuple[int, int]:
     """How far a number is above the lower end, and the width, in a unit that makes both integers.
 
     Plain integers: every record pays for this, and fractions would take ten times as long.
@@ -81,6 +82,21 @@ def range_from_canonical(data: Any) -> Range:
         if canonical_range((low, high)) == data:
             return low, high
     raise ParameterError("range", "two reduced fractions", data)
+
+
+def number_from_canonical(name: str, data: Any) -> Fraction:
+    """The number that was written as a reduced fraction.
+
+    Args:
+        name: of its field.
+        data: as it was read.
+
+    Raises:
+        ParameterError: if it is anything else.
+    """
+    if _is_end(data) and str(Fraction(data)) == data:
+        return Fraction(data)
+    raise ParameterError(name, "a reduced fraction", data)
 
 
 def _is_end(text: object) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
 
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 
 MetricType = Literal["attributes", "boolean", "category", "distribution", "number", "string"]
 
+Absent = str | Literal[False] | Fraction
+
 TYPES: Final[tuple[str, ...]] = get_args(MetricType)
 TYPES_WITH_RANGE: Final = ("number", "distribution")
 
@@ -58,8 +61,9 @@ class Spec:
         every: at most one report per device and period.
         attributes: the parts of a record, in their order; empty unless ``attributes``.
         range: lower and upper end of a ``number`` or ``distribution``, exactly; None for others.
-        absent: the category that a device reports for a period in which the application recorded
-            nothing, so that silence says nothing; None if it is silent then.
+        absent: what a device reports for a period in which the application recorded nothing, so
+            that silence says nothing; None if it is silent then. A category, False for a flag, or
+            a number of the range.
         segments: what the values are pairs of, or None. It is then a category without a catch-all
             of its own, whatever the type of the metric's own values.
         letters: the code of strings that are discovered; None for others.
@@ -74,7 +78,7 @@ class Spec:
     every: Every
     attributes: tuple[Attribute, ...] = ()
     range: Range | None = None
-    absent: str | None = None
+    absent: Absent | None = None
     segments: Segments | None = None
     letters: LetterCode | None = None
 
@@ -101,12 +105,10 @@ class Spec:
             raise ParameterError("values", f"{size} different values", self.values)
         if self.other is not None and self.other not in self.values:
             raise ParameterError("other", "one of the values", self.other)
-        own = self.values if self.segments is None else self.segments.of.values
-        if self.absent is not None and self.absent not in own:
-            raise ParameterError("absent", "one of the values", self.absent)
         self._check_segments()
         self._check_attributes()
         self._check_range()
+        self._check_absent()
         self._check_letters()
         if not self.mechanism.epsilon <= MAX_EPSILON:
             raise ParameterError("epsilon", f"at most {MAX_EPSILON}", self.mechanism.epsilon)
@@ -159,6 +161,27 @@ class Spec:
         if not self.mechanism.delta <= MAX_DELTA:
             raise ParameterError("delta", f"at most {float(MAX_DELTA):g}", self.mechanism.delta)
 
+    def _check_absent(self) -> None:
+        """What stands for absence is a value of the metric.
+
+        Raises:
+            ParameterError: if it is none.
+        """
+        absent = self.absent
+        if absent is None:
+            return
+        if self.range is not None:
+            low, high = self.range
+            if not (isinstance(absent, Fraction) and low <= absent <= high):
+                raise ParameterError("absent", "a number of the range", absent)
+        elif self.value_type == "boolean":
+            if absent is not False:
+                raise ParameterError("absent", "false, of a flag", absent)
+        else:
+            own = self.values if self.segments is None else self.segments.of.values
+            if absent not in own:
+                raise ParameterError("absent", "one of the values", absent)
+
     def _check_letters(self) -> None:
         """Strings that are discovered have a code, whose pieces are what the mechanism takes."""
         mechanism, letters = self.mechanism, self.letters
@@ -190,7 +213,8 @@ class Spec:
         if self.range is not None:
             data["range"] = numbers.canonical_range(self.range)
         if self.absent is not None:
-            data["absent"] = self.absent
+            is_number = isinstance(self.absent, Fraction)
+            data["absent"] = str(self.absent) if is_number else self.absent
         if self.segments is not None:
             data["segments"] = self.segments.canonical()
         if self.letters is not None:
@@ -205,6 +229,10 @@ class Spec:
             ParameterError: if the data is not a valid spec.
         """
         try:
+            ends = numbers.range_from_canonical(data["range"]) if "range" in data else None
+            absent = data.get("absent")
+            if absent is not None and ends is not None:
+                absent = numbers.number_from_canonical("absent", absent)
             return cls(
                 application=data["application"],
                 name=data["name"],
@@ -214,8 +242,8 @@ class Spec:
                 mechanism=mechanism_from_description(data["mechanism"]),
                 every=data["every"],
                 attributes=tuple(map(Attribute.from_canonical, data.get("attributes", ()))),
-                range=numbers.range_from_canonical(data["range"]) if "range" in data else None,
-                absent=data.get("absent"),
+                range=ends,
+                absent=absent,
                 segments=Segments.from_canonical(data["segments"]) if "segments" in data else None,
                 letters=_letters_from(data["letters"]) if "letters" in data else None,
             )
@@ -278,6 +306,19 @@ class Spec:
     def reports_absence(self) -> bool:
         """Whether a period without a value is reported as well; one that never ends is not."""
         return self.absent is not None and self.every != "once"
+
+    @property
+    def absent_text(self) -> str | None:
+        """What stands for absence, in words: a category, ``false`` or a number; None without."""
+        if isinstance(self.absent, Fraction):
+            return f"{float(self.absent):g}"
+        return "false" if self.absent is False else self.absent
+
+    def encode_absent(self) -> int | bytes | tuple[int, ...]:
+        """What stands for absence as `encode` returns values; the metric reports absence."""
+        if isinstance(self.absent, Fraction) and self.range is not None:
+            return self._place(self.absent, self.range)
+        return self.encode(self.absent)
 
     def encode(self, value: object, segment: object = None) -> int | bytes | tuple[int, ...]:
         """A recorded value in the form that the mechanism takes.
@@ -363,7 +404,9 @@ class Spec:
             raise DomainError(
                 f"{self.name} takes a finite number; of a timedelta pass its total_seconds()"
             )
-        number = cast("float", value)
+        return self._place(cast("float", value), ends)
+
+    def _place(self, number: float | Fraction, ends: Range) -> int:
         if self.type == "distribution":
             return numbers.bin_index(number, ends, self.bins)
         return numbers.nearest_place(number, ends)

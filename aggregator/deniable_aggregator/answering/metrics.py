@@ -166,7 +166,7 @@ def _version(entry: CatalogEntry, listed: Metric) -> VersionDetails:
         report_bytes=spec.mechanism.report_bytes,
         values=list(FLAG if spec.type == "boolean" else values),
         other=spec.other if of is None else of.other,
-        absent=spec.absent,
+        absent=spec.absent_text,
         mechanism=listed.mechanism,
         epsilon=listed.epsilon,
         epsilon_permanent=listed.epsilon_permanent,

@@ -149,7 +149,7 @@ def made_up(metric: Metric, generator: Generator) -> Prior:
         parts = {each.name: _of(each) for each in spec.attributes}
         return Prior(attributes=parts, made_up="independent of each other, falling by Zipf's law")
     if spec.segments is not None:
-        own, by = _of(spec.segments.of, spec.absent), _of(spec.segments.by)
+        own, by = _of(spec.segments.of, _absent_category(spec)), _of(spec.segments.by)
         pairs = {(value, of): a * b for value, a in own.items() for of, b in by.items()}
         return Prior(pairs=pairs, made_up="falling by Zipf's law, the same in every segment")
     if spec.type == "boolean":
@@ -161,7 +161,7 @@ def made_up(metric: Metric, generator: Generator) -> Prior:
         held, absent = strings[:MOST_STRINGS], strings[MOST_STRINGS:]
         words = f"strings of list:{name}, falling by Zipf's law"
         return Prior(shares=_zipf(held), absent=tuple(absent), made_up=words)
-    shares = _falling(spec.values, spec.other, spec.absent)
+    shares = _falling(spec.values, spec.other, _absent_category(spec))
     return Prior(shares=shares, made_up="falling by Zipf's law, in the order of the file")
 
 
@@ -172,6 +172,10 @@ def _list_for(metric: Metric) -> str:
 
 def _flag() -> Shares:
     return dict(zip(FLAGS, (SET, 1 - SET), strict=True))
+
+
+def _absent_category(spec: Spec) -> str | None:
+    return spec.absent if isinstance(spec.absent, str) else None
 
 
 def _of(part: Attribute, absent: str | None = None) -> Shares:

@@ -7,6 +7,7 @@ would change the mechanism and the epsilon that the mechanism states alike.
 from __future__ import annotations
 
 import tomllib
+import unicodedata
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,12 +29,14 @@ class Declared(NamedTuple):
         epsilon_permanent: of all reports of a value together, in nats; None if it is not given.
         delta: by how much an event may be more probable; None if it is not given.
         every: the period in which a device reports once at most; a day unless it is given.
+        absent: what is reported where nothing was recorded, as it is written; None without.
     """
 
     epsilon: Fraction
     epsilon_permanent: Fraction | None = None
     delta: Fraction | None = None
     every: str = "day"
+    absent: object = None
 
 
 def declared_in(text: str) -> dict[str, Declared]:
@@ -49,6 +52,7 @@ def declared_in(text: str) -> dict[str, Declared]:
             _number(table, "epsilon_permanent"),
             _number(table, "delta"),
             table.get("every", "day"),
+            table.get("absent"),
         )
         for name, table in tables.items()
         if (epsilon := _number(table, "epsilon")) is not None
@@ -67,12 +71,20 @@ def check_declared(spec: Spec, verdict: Verdict, declared: Declared | None) -> N
 
     Raises:
         AuditFailure: if a report, or all reports of a value, reveal more than the file allows, or
-            the metric reports in another period.
+            the metric reports in another period, or another value where nothing was recorded.
     """
     if declared is None:
         raise AuditFailure("the file states no epsilon for it")
     if spec.every != declared.every:
         raise AuditFailure(f"it has every = {spec.every!r}, and the file {declared.every!r}")
+    absent = declared.absent
+    if isinstance(absent, str):
+        absent = unicodedata.normalize("NFC", absent)
+    elif isinstance(absent, int | Decimal) and not isinstance(absent, bool):
+        absent = Fraction(absent)
+    if (type(spec.absent), spec.absent) != (type(absent), absent):
+        said = "nothing" if declared.absent is None else declared.absent
+        raise AuditFailure(f"it has absent = {spec.absent_text}, and the file {said}")
     section, mechanism, tolerance = verdict.section, spec.mechanism, verdict.tolerance
     if verdict.delta is None:
         _check("one report reveals", section.report, mechanism.epsilon, tolerance, declared.epsilon)

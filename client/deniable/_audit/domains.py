@@ -142,7 +142,7 @@ def _numbers(spec: Spec, ends: Range) -> Domain:
         part = Fraction(index, RESOLUTION) if bins is None else Fraction(2 * index + 1, 2 * bins)
         return float(low + (high - low) * part)
 
-    def item_of(value: float) -> int:
+    def item_of(value: float | Fraction) -> int:
         """What the client must make of a number: the nearest place, or the bin that it is in."""
         part = min(max((Fraction(value) - low) / (high - low), Fraction(0)), Fraction(1))
         if bins is None:
@@ -157,6 +157,9 @@ def _numbers(spec: Spec, ends: Range) -> Domain:
         # A float need not be the place that was meant, but the one beside it.
         return index if abs(item - index) <= 1 else item
 
+    absent = spec.absent
+    if isinstance(absent, Fraction) and spec.encode_absent() != item_of(absent):
+        raise AuditFailure(f"absence is not recorded as {float(absent):g}")
     noun = "places of the range" if bins is None else "bins"
     return Domain(count, True, item_at, lambda index: f"{number_at(index):g}", noun)
 

@@ -129,6 +129,6 @@ class AbsenceReporter:
         day, since = plan.period_end(number, last)
         if day < epoch - plan.max_age_days:
             return False  # so long ago that a value would not be sent either
-        absent = plan.spec.encode(plan.spec.absent)
+        absent = plan.spec.encode_absent()
         outcome, _ = self._writer.write(plan, absent, number, epoch, day, since)
         return outcome is Outcome.RECORDED

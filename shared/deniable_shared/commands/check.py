@@ -186,7 +186,7 @@ def _metric_as_json(metric: Metric) -> dict[str, Any]:
         "type": spec.type,
         "every": spec.every,
         "retention_days": metric.retention_days,
-        "absent": spec.absent,
+        "absent": spec.absent_text,
         "attributes": [attribute.canonical() for attribute in spec.attributes],
         "segments": spec.segments and spec.segments.canonical(),
         "version": spec.digest.hex(),

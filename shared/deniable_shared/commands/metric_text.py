@@ -79,7 +79,8 @@ def _rows(metric: Metric) -> Iterator[tuple[str, str]]:
             f"{by.name}: {', '.join(by.values)}; sent with the value, as one value of all pairs",
         )
     if spec.absent is not None:
-        yield "absent", f"{spec.absent!r} is reported where nothing was recorded"
+        shown = repr(spec.absent) if isinstance(spec.absent, str) else spec.absent_text
+        yield "absent", f"{shown} is reported where nothing was recorded"
     for earlier, now in metric.renamed:
         yield "renamed", f"{earlier!r} of earlier versions is {now!r} in answers"
     if metric.retention_days is not None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
 METRIC_CODES: Final = (
     "changing-memoized",
+    "events-only",
     "free-text",
     "identifier",
     "large-epsilon",

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_shared import numbers
 from deniable_shared.characters import NAME
 from deniable_shared.errors import ParameterError, RegistryError
-from deniable_shared.fields import TableReader
+from deniable_shared.fields import FileText, TableReader
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms import (
     FRESH,
@@ -33,6 +33,7 @@ from deniable_shared.registry.discovery import MODELS, ModelFiles, parse_letters
 from deniable_shared.registry.finding_codes import METRIC_CODES, REGISTRY_CODES, read_ignored
 from deniable_shared.registry.parsing import (
     normalized_categories,
+    parse_absent,
     parse_attributes,
     parse_renamed,
     parse_segments,
@@ -173,7 +174,7 @@ def parse(
         wrong = "save it as UTF-8 without a byte order mark (BOM)" if marked else error
         raise RegistryError([f"{name}: must be TOML: {wrong}"]) from error
     problems: list[str] = []
-    top = TableReader(data, f"{name}: ", problems)
+    top = TableReader(data, f"{name}: ", problems, FileText(text, f"{name}: "))
     if top.read("registry", "the number 1", lambda value: type(value) is int and value == VERSION):
         application = top.text("application", NAME) or ""
         budget = _budget(top.table("budget", "epsilon_per_day = 4.0 and epsilon_lifetime = 400.0"))
@@ -241,15 +242,16 @@ def _metric(
         table.add_problem("epsilon", f"at most {affordable:g}, the budget", float(epsilon))
     values: tuple[str, ...] = ()
     catch_all: str | None = None
-    absent: str | None = None
+    category: str | None = None  # that stands for absence
     if kind == "category":
-        absent = table.text("absent", default=None)
+        category = table.text("absent", default=None)
         # A device that reports once does not report absence.
-        values, catch_all = parse_values(table, absent=None if every == "once" else absent)
-        values, (catch_all, absent) = normalized_categories(values, catch_all, absent)
+        values, catch_all = parse_values(table, absent=None if every == "once" else category)
+        values, (catch_all, category) = normalized_categories(values, catch_all, category)
     renamed = parse_renamed(table, kind, values)
     parted = parse_segments(table, kind, name, values, catch_all)
     ends = table.range("range") if kind in TYPES_WITH_RANGE else None
+    absent = category if category is not None else parse_absent(table, kind, ends)
     bins = 0
     if kind == "distribution":
         bins = table.integer("bins", 2, numbers.MAX_BINS, default=numbers.DEFAULT_BINS) or 0

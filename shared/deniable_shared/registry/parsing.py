@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from deniable_shared import hashing
@@ -9,11 +11,14 @@ from deniable_shared.attributes import Attribute
 from deniable_shared.characters import NAME
 from deniable_shared.errors import ParameterError
 from deniable_shared.segments import Segments
+from deniable_shared.spec import TYPES_WITH_RANGE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Literal
 
     from deniable_shared.fields import TableReader
+    from deniable_shared.numbers import Range
 
 
 def normalized_categories(
@@ -93,6 +98,42 @@ def parse_renamed(
         else:
             found[old] = new
     return tuple(found.items())
+
+
+def parse_absent(
+    table: TableReader, kind: str | None, ends: Range | None
+) -> Literal[False] | Fraction | None:
+    """What stands for a period without a value: ``false`` of a flag, or a number of the range.
+
+    Any other answer, such as that nobody was asked, needs a category.
+
+    Args:
+        table: its field ``absent``.
+        kind: the metric's type.
+        ends: the range of its numbers; None without, or if it was refused.
+
+    Returns:
+        None if it is not given, or the type has no such field.
+    """
+    if kind == "boolean":
+        return False if table.read("absent", "false", _is_false, default=None) is False else None
+    if kind not in TYPES_WITH_RANGE:
+        return None
+    low, high = ends or (Fraction(0), Fraction(0))
+    value = table.read(
+        "absent",
+        "a number of the range",
+        lambda v: (
+            ends is None
+            or (type(v) in (int, Decimal) and Decimal(v).is_finite() and low <= Fraction(v) <= high)
+        ),
+        default=None,
+    )
+    return None if value is None or ends is None else Fraction(value)
+
+
+def _is_false(value: object) -> bool:
+    return value is False
 
 
 def parse_attributes(table: TableReader) -> tuple[Attribute, ...] | None:

@@ -23,6 +23,21 @@ FEWEST_OF_A_SEGMENT: Final = 1_000
 """An answer about a segment of fewer devices says much of each of them."""
 
 
+_EVENT: Final = re.compile(
+    r"\b(crash(es|ed)?|errors?|fail(s|ed|ures?)?|events?|happen(s|ed)?|occur(s|red)?"
+    r"|(each|every) time|click(s|ed)?|how often)\b"
+)
+"""Words by which something is told that happens now and then."""
+
+_ABSENT_FOR: Final = {
+    "boolean": "absent = false",
+    "category": "a category as absent",
+    "distribution": "as absent the number that stands for none, such as 0",
+    "number": "as absent the number that stands for none, such as 0",
+}
+"""By the type of a metric's values; others have no such field."""
+
+
 def metric_findings(metric: Metric, devices: int) -> Iterator[Finding]:
     """What the rules find of one metric, but not whether it is ignored.
 
@@ -93,6 +108,23 @@ def _quasi_identifier(metric: Metric, _: int) -> tuple[str, str] | None:
 def _has_ending(name: str, word: str) -> bool:
     """Whether a name ends with what was found, and so is about it and not about how many."""
     return name.replace("_", " ").casefold().endswith(word)
+
+
+def _events_only(metric: Metric, _: int) -> tuple[str, str] | None:
+    spec = metric.spec
+    if spec.reports_absence or spec.every == "once":
+        return None
+    remedy = _ABSENT_FOR.get(spec.value_type)
+    told = f"{spec.name.replace('_', ' ')} {metric.description}".casefold()
+    match = _EVENT.search(told)
+    if remedy is None or match is None:
+        return None
+    return (
+        f"{match[0].strip()!r} in its name or description: if it is recorded only when that "
+        "happens, shares and means are of devices to which it happened, and not of all; and that "
+        "a device reports at all tells that it happened",
+        f"give {remedy}, or record it in every period",
+    )
 
 
 def _free_text(metric: Metric, _: int) -> tuple[str, str] | None:
@@ -211,6 +243,7 @@ METRIC_RULES: Final[dict[str, Rule]] = {
     "quasi-identifier": _quasi_identifier,
     "large-epsilon": _large_epsilon,
     "linkable-reports": _linkable_reports,
+    "events-only": _events_only,
     "changing-memoized": _changing_memoized,
     "segments-too-fine": _segments_too_fine,
     "small-segments": _small_segments,

@@ -48,6 +48,7 @@ def declared_of(spec):
         None if permanent is None else Fraction(permanent),
         Fraction(mechanism.delta) or None,
         spec.every,
+        spec.absent,
     )
 
 

@@ -22,6 +22,7 @@ from deniable_shared import registry as registries
 from deniable_shared.commands.entry import main
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import Sketch
+from deniable_shared.spec import Spec
 from tests.client.audit.registries import SMALL, audit, declared_of, registry_of
 
 
@@ -342,6 +343,27 @@ def test_absence_segments_and_values_that_nobody_listed_are_looked_at(file):
         "Checked all 6 values with every "
     )  # flags of beta, others, not listed
     assert max(Fraction(each.spec.mechanism.epsilon) for each in certificate.metrics) <= 2
+
+
+ABSENT = f"""{FLAG}
+absent = false
+[metrics.crashes]
+type = "number"
+range = [0, 10]
+absent = 2.5
+mechanism = "duchi"
+epsilon = 1
+"""
+
+
+def test_what_a_flag_and_a_number_report_where_nothing_was_recorded_is_looked_at(
+    tmp_path, monkeypatch
+):
+    path = tmp_path / "metrics.toml"
+    path.write_text(ABSENT, encoding="utf-8")
+    assert run(path) == 0
+    monkeypatch.setattr(Spec, "encode_absent", lambda _: 7)
+    assert run(path) == 1
 
 
 def test_the_command_writes_a_certificate_that_is_the_same_each_time(file, capsys):

@@ -191,3 +191,37 @@ def test_an_epsilon_that_is_no_double_is_kept_to():
     tenth = Fraction(1, 10)
     spec = replace(SMALL["rr"], mechanism=RandomizedResponse.for_epsilon(2, tenth))
     assert audited(spec, epsilon=tenth).declared.epsilon == tenth
+
+
+ABSENT = """
+[metrics.{}]
+type = "{}"
+absent = {}
+{}epsilon = 1
+"""
+RANGE = "range = [0, 10]\n"
+LISTED = 'values = ["a", "b"]\n'
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "absent", "other"),
+    [
+        ("boolean", "", "false", None),
+        ("number", RANGE, "2.5", "2"),
+        ("number", RANGE, "2.5", None),
+        ("category", LISTED, '"cafe\u0301"', '"b"'),
+        ("category", LISTED, '"none"', None),
+    ],
+)
+def test_absence_of_which_the_file_says_something_else_is_refused(
+    tmp_path, kind, fields, absent, other
+):
+    head = TEXT.partition("[metrics")[0]
+    path = tmp_path / "metrics.toml"
+    path.write_text(head + ABSENT.format("m", kind, absent, fields), encoding="utf-8")
+    metric = load(path).metrics["m"]
+    audit_metric(metric, declared_in(path.read_text("utf-8"))["m"])
+    text = head + ABSENT.format("m", kind, other, fields)
+    said = declared_in(text if other else text.replace("absent = None\n", ""))["m"]
+    with pytest.raises(AuditFailure, match="it has absent = .*, and the file (2|b|nothing)$"):
+        audit_metric(metric, said)

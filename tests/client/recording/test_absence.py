@@ -82,6 +82,33 @@ def test_after_days_switched_off_the_last_day_at_work_is_reported(attentive, clo
     assert pending_days(attentive()) == [TODAY, TODAY + 7]
 
 
+@pytest.mark.parametrize(
+    ("fields", "value"),
+    [
+        ('type = "boolean"\nabsent = false\n', True),
+        ('type = "number"\nrange = [0, 10]\nabsent = 0\nmechanism = "duchi"\n', 10),
+    ],
+)
+def test_a_flag_and_a_number_report_what_stands_for_absence(attentive, clock, fields, value):
+    """With an epsilon of 6 one report in 400 says the opposite: three of ten never do."""
+    head, _, _ = TEXT.partition("[metrics")
+    text = head.replace("= 4", "= 16").replace("= 40", "= 400")
+    text += f"[metrics.crashes]\n{fields}epsilon = 6.0\n"
+    for day in range(20):
+        client = attentive(text)  # reports the day before, if nothing was recorded in it
+        if day % 2:
+            assert client.record("crashes", value) is Outcome.RECORDED
+        client.close()
+        clock.forward(days=1)
+    client = attentive(text)
+    said = {report.epoch - TODAY: report.payload[-1] for report in pending_reports(client)}
+    assert sorted(said) == list(range(20))
+    assert sum(said[day] == 1 for day in range(1, 20, 2)) >= 8
+    assert sum(said[day] == 0 for day in range(0, 20, 2)) >= 8
+    assert len(client.disclosure().reports) == 20
+    assert client.disclosure().problem is None
+
+
 @pytest.mark.parametrize("every", ["day", "week", "month"])
 @pytest.mark.parametrize("at_work", [(0, 1, 2, 3), (0, 4, 7, 8), (0, 1, 9, 20), (0, 6, 29, 60)])
 def test_which_days_are_reported_does_not_tell_when_there_was_a_value(

@@ -124,8 +124,8 @@ def test_each_value_that_is_listed_twice_is_named_with_its_places():
     with pytest.raises(RegistryError) as raised:
         registry.parse(with_metric(fields))
     assert [problem.partition("got ")[2] for problem in raised.value.problems] == [
-        "'a'. It is entry 1 and 3 and 6 of the list.",
-        "'b'. It is entry 2 and 5 of the list.",
+        "'a'. It is entry 1 and 3 and 6 of the list, the last one in line 10.",
+        "'b'. It is entry 2 and 5 of the list, the last one in line 10.",
     ]
 
 
@@ -210,7 +210,23 @@ def test_a_missing_budget_is_answered_with_what_it_looks_like():
         ),
         (
             'type = "category"\nepsilon = 1\nvalues = ["a", "a"]\ncomplete = true',
-            "values must be a list of different strings, got 'a'. It is entry 1 and 2 of the list.",
+            "values must be a list of different strings, got 'a'. It is entry 1 and 2 of the list, "
+            "the last one in line 11.",
+        ),
+        (
+            'type = "category"\nepsilon = 1\nvalues = [\n"a", "b]",\n"a"]\ncomplete = true',
+            "values must be a list of different strings, got 'a'. It is entry 1 and 3 of the list.",
+        ),
+        (
+            'type = "category"\nepsilon = 1\nvalues = [\n  "é",\n  "b",\n  "e\u0301",\n]\n'
+            "complete = true",
+            "values must be a list of different strings, got 'é'. It is entry 1 and 3 of the list, "
+            "the last one in line 14.",
+        ),
+        (
+            RECORD.replace('["AA", "DL"]', '[\n"AA", "AA"]'),
+            "attributes.carrier.values must be a list of different strings, got 'AA'. It is entry "
+            "1 and 2 of the list, the last one in line 13.",
         ),
         (
             'type = "category"\nepsilon = 1\nvalues = ["a", ""]\ncomplete = true',

@@ -19,6 +19,8 @@ GAUSSIAN = 'type = "number"\nrange = [0, 1]\nepsilon = 1\nmechanism = "gaussian"
 RAPPOR = f'{WORD}repeat = "memoize"\nmechanism = "rappor"\n'
 RECORD = 'type = "attributes"\nepsilon = 1\n[metrics.m.attributes]\nlate = "boolean"\n'
 ABSENT = 'type = "category"\nvalues = ["a", "b"]\nabsent = "none"\nepsilon = 1\n'
+CRASH = f'{FLAG}description = "Whether the editor crashed"\n'
+FAILURES = 'type = "number"\nrange = [0, 9]\nepsilon = 1\ndescription = "Failures of a save"\n'
 
 FOUND_OR_NOT = [
     ("silence-tells", COMPLETE, category(3)),
@@ -29,6 +31,12 @@ FOUND_OR_NOT = [
         RECORD + 'gate = { values = ["A", "B"], complete = true }\n',
         RECORD + 'gate = { values = ["A", "B"], other = "another" }\n',
     ),
+    ("events-only", f'{FLAG}description = "It crashed"\n', FLAG),
+    ("events-only", f'{CRASH}every = "week"\n', f'{CRASH}every = "once"\n'),
+    ("events-only", CRASH, f"{CRASH}absent = false\n"),
+    ("events-only", FAILURES, f"{FAILURES}absent = 0\n"),
+    ("events-only", FAILURES, FAILURES.replace("Failures", "Seconds")),
+    ("events-only", CRASH, f'{WORD}description = "Why it crashed"\n'),
     ("free-text", f'{WORD}description = "A comment of the user"\n', WORD),
     ("free-text", f'{WORD}description = "Free text"\n', category(4)),
     ("free-text", f'{WORD}description = "A free-form field"\n', WORD),
@@ -114,7 +122,8 @@ def test_a_memoised_value_that_is_asked_for_twice_is_found(one, other, found):
 
 
 def test_a_good_registry_has_no_findings():
-    good = registry(("theme", category(4, 'every = "week"')), ("crashed", f'{FLAG}every = "week"'))
+    flag = f'{FLAG}absent = false\nevery = "week"'
+    good = registry(("theme", category(4, 'every = "week"')), ("crashed", flag))
     assert review(good).findings == review(good).ignored == ()
 
 

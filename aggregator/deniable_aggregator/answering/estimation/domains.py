@@ -190,7 +190,8 @@ def _of_values(
 
 def _absent(spec: Spec) -> str | None:
     """As what a period counts whose value was refused: nothing else was recorded in it."""
-    return spec.absent if spec.every != "once" else None
+    absent = spec.absent if spec.every != "once" else None
+    return absent if isinstance(absent, str) else None
 
 
 def _of_attributes(spec: Spec) -> Callable[[str], Counted]:
