@@ -15,7 +15,7 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.hashing import MAX_STRING_BYTES, normalize
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 _LINE_ENDS: Final = re.compile("\r\n|\r|\n")
 _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
@@ -66,6 +66,30 @@ def read_list(content: bytes | str) -> tuple[str, ...]:
 def different(values: Iterable[str]) -> tuple[str, ...]:
     """The different ones of values, in their order and in Unicode's form NFC."""
     return tuple(dict.fromkeys(map(_composed, values)))
+
+
+def first_repeated(values: Sequence[str]) -> str | None:
+    """The first value that a list has had before, in the same or in another form of Unicode.
+
+    For lists that programs send: people's are merged (`read_list`), but a program that counts on an
+    answer for each of its values has to be told.
+
+    Args:
+        values: as they were sent.
+    """
+    if len(set(values)) == len(values) and all(map(str.isascii, values)):
+        return None
+    seen: set[str] = set()
+    for value in values:
+        composed = value if value.isascii() else _composed(value)
+        if composed in seen:
+            return value
+        seen.add(composed)
+    return None
+
+
+ALL_DIFFERENT: Final = "all different, also in Unicode's form NFC"
+"""What such a list must be."""
 
 
 def notices(values: Iterable[str]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import pytest
 
 from deniable_shared.errors import ParameterError
 from deniable_shared.hashing import MAX_STRING_BYTES
-from deniable_shared.value_lists import lines_of, notices, read_list
+from deniable_shared.value_lists import first_repeated, lines_of, notices, read_list
 
 
 def test_each_line_is_a_value_and_each_value_is_read_once():
@@ -68,3 +68,18 @@ def test_values_of_a_kind_are_counted_with_the_first_as_an_example():
         "1 value in quotes, such as '\"d\"': taken as it stands.",
         "2 values with white space at an end, such as 'a ': taken as it stands.",
     )
+
+
+@pytest.mark.parametrize(
+    ("values", "repeated"),
+    [
+        ([], None),
+        (["a", "b", "caf\u00e9"], None),
+        (["a", "b", "a", "b"], "a"),
+        (["caf\u00e9", "x", "cafe\u0301"], "cafe\u0301"),
+        (["caf\u00e9", "caf\u00e9"], "caf\u00e9"),
+        (["x" * 5_000, "x" * 5_001], None),
+    ],
+)
+def test_the_first_value_that_a_list_has_twice_is_found_in_either_form_of_unicode(values, repeated):
+    assert first_repeated(values) == repeated

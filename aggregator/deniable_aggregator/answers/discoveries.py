@@ -10,6 +10,7 @@ from msgspec import Meta, Struct
 from deniable_aggregator.answers.answer import Answer
 from deniable_aggregator.answers.questions import DaysQuery
 from deniable_aggregator.answers.words import Count, VersionStart
+from deniable_shared.value_lists import ALL_DIFFERENT, first_repeated
 
 DiscoveryState = Literal["waiting", "running", "done", "failed"]
 
@@ -50,11 +51,14 @@ class DiscoveryLists(Struct, frozen=True, forbid_unknown_fields=True):
     deny: Annotated[tuple[Line, ...], Meta(max_length=MOST_DENIED)] = ()
 
     def __post_init__(self) -> None:
-        """Checks what is denied.
+        """Checks both lists.
 
         Raises:
-            ValueError: if it has an empty text, which fits every string.
+            ValueError: if one has a text twice, or an empty one is denied, which fits every string.
         """
+        for name in ("hints", "deny"):
+            if (repeated := first_repeated(getattr(self, name))) is not None:
+                raise ValueError(f"{name} must be {ALL_DIFFERENT}, got {repeated!r}")
         if not all(line.strip() for line in self.deny):
             raise ValueError("deny must hold no empty text")
 

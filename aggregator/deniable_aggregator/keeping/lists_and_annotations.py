@@ -23,7 +23,7 @@ from deniable_shared.characters import visible_constraint
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
     from datetime import date
 
     from deniable_aggregator.keeping.settings import Settings
@@ -84,7 +84,7 @@ class SavedListKeeper:
         return SavedList(application=application, name=name, values=text.split("\n"))
 
     def save(
-        self, application: str, name: str, values: Iterable[str], *, today: int, actor: str
+        self, application: str, name: str, values: Sequence[str], *, today: int, actor: str
     ) -> SavedListHead:
         """Saves a list, in place of one of the same name.
 

@@ -223,5 +223,5 @@ def test_absence_of_which_the_file_says_something_else_is_refused(
     audit_metric(metric, declared_in(path.read_text("utf-8"))["m"])
     text = head + ABSENT.format("m", kind, other, fields)
     said = declared_in(text if other else text.replace("absent = None\n", ""))["m"]
-    with pytest.raises(AuditFailure, match="it has absent = .*, and the file (2|b|nothing)$"):
+    with pytest.raises(AuditFailure, match=r"it has absent = .*, and the file (2|b|nothing)$"):
         audit_metric(metric, said)

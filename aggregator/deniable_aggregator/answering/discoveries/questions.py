@@ -31,10 +31,10 @@ from deniable_aggregator.keeping.store import NewDiscovery, StoredDiscovery, Sto
 from deniable_shared import __version__
 from deniable_shared.characters import without_refused
 from deniable_shared.errors import ParameterError
-from deniable_shared.value_lists import read_list
+from deniable_shared.value_lists import notices, read_list
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from deniable_aggregator.answers.discoveries import DiscoveryLists
     from deniable_aggregator.keeping.catalog import CatalogEntry
@@ -62,6 +62,21 @@ def read_deny_list(path: str) -> Sequence[str]:
         return read_list(Path(path).read_bytes())
     except (OSError, ParameterError) as error:
         raise ParameterError("deny_list", "a UTF-8 file that can be read", path) from error
+
+
+def deny_list_notices(path: str) -> Iterator[str]:
+    """What an operator should know of a deny list: a sentence for each thing.
+
+    Args:
+        path: see `read_deny_list`.
+    """
+    try:
+        lines = read_deny_list(path)
+    except ParameterError as error:
+        yield f"{error}. Without it no string is shown."
+    else:
+        for notice in notices(line.strip() for line in lines):
+            yield f"deny_list: {notice}"
 
 
 class DenyList:

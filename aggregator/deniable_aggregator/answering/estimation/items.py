@@ -27,7 +27,7 @@ from deniable_aggregator.counting.tallies import (
     share_tally_for,
 )
 from deniable_shared.errors import ParameterError
-from deniable_shared.hashing import normalize
+from deniable_shared.value_lists import ALL_DIFFERENT, first_repeated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -135,14 +135,8 @@ def _requested_items(
     if not requested:
         raise ParameterError("candidates", f"given for the strings of {specs[0].name}", items)
     for name, listed in (("combined", add or ()), ("candidates", requested)):
-        if len(set(listed)) != len(listed):
-            raise ParameterError(name, "all different", f"{len(listed)} values")
-        if specs[0].type == "string" and not all(map(str.isascii, listed)):
-            # Two spellings of one string would be found twice.
-            spelled: dict[str, str] = {}
-            for item in listed:
-                if spelled.setdefault(normalize(item), item) != item:
-                    raise ParameterError(name, "all different in Unicode's form NFC", item)
+        if (repeated := first_repeated(listed)) is not None:
+            raise ParameterError(name, ALL_DIFFERENT, repeated)
     return tuple(requested)
 
 

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Final
 from deniable_shared.characters import visible_constraint
 from deniable_shared.errors import ParameterError
 from deniable_shared.hashing import normalize
+from deniable_shared.value_lists import ALL_DIFFERENT, first_repeated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
 LONGEST_VALUE: Final = 1_000
 """In characters, of a list that is kept."""
 
 
-def checked_values(values: Iterable[str]) -> tuple[str, ...]:
+def checked_values(values: Sequence[str]) -> tuple[str, ...]:
     """Values for a list that is kept: all different, in Unicode's form NFC.
 
     Args:
@@ -23,9 +24,9 @@ def checked_values(values: Iterable[str]) -> tuple[str, ...]:
 
     Raises:
         ParameterError: if there are none, or one is empty, too long, or has a control, direction or
-            invisible character.
+            invisible character, or stands there twice.
     """
-    found: dict[str, None] = {}
+    found: list[str] = []
     for number, value in enumerate(values, 1):
         if not 0 < len(value) <= LONGEST_VALUE:
             constraint = f"1 to {LONGEST_VALUE:,} characters long"
@@ -34,7 +35,9 @@ def checked_values(values: Iterable[str]) -> tuple[str, ...]:
         constraint_ = visible_constraint(text)
         if constraint_ is not None:
             raise ParameterError(f"value {number:,}", constraint_, text)
-        found[text] = None
+        found.append(text)
     if not found:
         raise ParameterError("values", "at least one", "none")
+    if (repeated := first_repeated(values)) is not None:
+        raise ParameterError("values", ALL_DIFFERENT, repeated)
     return tuple(found)

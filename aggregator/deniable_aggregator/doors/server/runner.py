@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from deniable_aggregator.answering.discoveries.questions import deny_list_notices
 from deniable_aggregator.doors.app import EXTENSION, Aggregator, create_app
 from deniable_aggregator.doors.http.upload_limits import RateLimiter
 from deniable_aggregator.doors.server.granian_adapter import granian_server
@@ -93,6 +94,8 @@ def load_application(parent: int, settings: Settings, development: bool) -> Rsgi
     # Logged only now: the store is open, and the parent has bound the port.
     pages = " (open it in a browser to see its pages)" if settings.serves_pages else ""
     log.info("serving %s on %s%s", redacted("store", settings.store), settings.origin, pages)
+    for notice in deny_list_notices(settings.deny_list):
+        log.warning("%s", notice)
     return application
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from deniable_aggregator.answering.discoveries.questions import DenyList, read_deny_list
+from deniable_aggregator.answering.discoveries.questions import (
+    DenyList,
+    deny_list_notices,
+    read_deny_list,
+)
 from deniable_shared.errors import ParameterError
 
 
@@ -46,6 +50,19 @@ def test_a_line_is_a_whole_string_in_any_case_with_wildcards(line, text, denied)
 )
 def test_a_prefix_is_denied_if_a_denied_string_begins_with_it(line, prefix, denied):
     assert DenyList([line]).denies(prefix, whole=False) is denied
+
+
+def test_an_operator_is_told_of_lines_that_look_mangled_and_of_a_file_that_cannot_be_read(tmp_path):
+    file = tmp_path / "deny.txt"
+    file.write_bytes(b' rude \n*bad*\n"quoted"\ncounted\t12\n')
+    told = list(deny_list_notices(str(file)))
+    assert len(told) == 2
+    assert "deny_list: 1 value in quotes, such as '\"quoted\"': taken as it stands." in told
+    assert any("with a tab" in line for line in told)
+    file.write_bytes(b"\xff")
+    (told,) = deny_list_notices(str(file))
+    assert told.endswith("Without it no string is shown.")
+    assert list(deny_list_notices("")) == []
 
 
 def test_a_file_has_a_line_each(tmp_path):

@@ -117,6 +117,9 @@ def test_questions_that_cannot_be_answered_say_why(tmp_path):
         problem(absent, 404, "unknown_metric")
         problem(ask(service, hints=[1]), 400, "malformed_question")
         problem(ask(service, deny=[" "]), 400, "malformed_question")
+        for lists in ({"hints": ["café", "cafe\u0301"]}, {"deny": ["a", "a"]}):
+            told = problem(ask(service, **lists), 400, "malformed_question")["detail"]
+            assert "must be all different, also in Unicode's form NFC" in told
         long = problem(ask(service, hints=["x" * 257]), 400, "malformed_question")
         assert "length <= 256" in long["detail"]
         problem(ask(service, "top=3"), 400, "malformed_question")
