@@ -7,6 +7,7 @@ import time
 
 from deniable import _import_lock
 from deniable._lifecycle import join_engine, leave_engine
+from deniable._platform.continuous_integration import ALLOWED
 from deniable._status import DELTA_UNITS, NANO, FlushResult, Outcome, RememberedConsent, Status
 from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
 from deniable_shared.errors import ParameterError, RecordError, UploadError
@@ -71,7 +72,7 @@ class Client:
     """Where reports and budget are kept; `deniable.testing` keeps them in memory."""
 
     _environment: ClassVar[Mapping[str, str]] = os.environ
-    """Where DO_NOT_TRACK is looked for; `deniable.testing` replaces it by nothing."""
+    """Where DO_NOT_TRACK and CI are looked for; `deniable.testing` replaces it by nothing."""
 
     def __init__(
         self,
@@ -279,9 +280,9 @@ class Client:
     def consent(self) -> bool:
         """Whether the user agrees to telemetry.
 
-        Setting it to True has no effect if the environment variable DO_NOT_TRACK is set, or the
-        client is closed. Setting it to False deletes every report and replaces the secret; the
-        budget stays spent. If the storage cannot be used now, deletion is tried again until it is
+        Setting it to True has no effect if the environment variable DO_NOT_TRACK is set, on
+        machines of continuous integration, or if the client is closed. Setting it to False deletes
+        every report and replaces the secret; the budget stays spent. If the storage cannot be used now, deletion is tried again until it is
         done, and nothing is recorded or sent before. Any other value, such as the text ``"false"``,
         counts as False. With `remember_consent` the answer is remembered, a refusal before anything
         is deleted; and if another process of the directory remembers a refusal, consent ends here.
@@ -382,6 +383,11 @@ class Client:
             return "closed: the client was closed"
         if self._consent.do_not_track:
             return "do_not_track: the environment variable DO_NOT_TRACK is set, so nothing is sent"
+        if self._consent.refusal is not None:
+            return (
+                "in_ci: this is a machine of continuous integration and no user's device, so "
+                f"nothing is sent; {ALLOWED}=1 has it count as one"
+            )
         if not self.consent:
             return "no_consent: nothing is sent before the user agrees and client.consent is True"
         if self._recorder.clock_is_doubted():

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 
+from deniable._platform.clocks import clock_counting_sleep
 from deniable_shared.periods import epoch_at
 
 TYPE_CHECKING = False
@@ -42,24 +43,12 @@ JUMPED: Final = (
 )
 
 
-def counting_sleep() -> Callable[[], float] | None:
-    """A clock in seconds that nobody sets and that goes on while the machine sleeps, if any."""
-    number = getattr(time, "CLOCK_BOOTTIME", None)
-    if number is None:
-        return None
-    try:
-        time.clock_gettime(number)
-    except OSError:  # a sandbox may forbid it
-        return None
-    return lambda: time.clock_gettime(number)
-
-
 class DeviceClock:
     """The clock of one engine. Safe for threads and forks: it holds no lock.
 
     Args:
         clock: seconds since 1970-01-01.
-        elapsed: see `counting_sleep`; None to notice no jump.
+        elapsed: see `clock_counting_sleep`; None to notice no jump.
         believed: whether the clock is believed whatever it says.
 
     Attributes:
@@ -110,4 +99,4 @@ class DeviceClock:
 
 def device_clock(clock: Callable[[], float]) -> DeviceClock:
     """The clock that a client was given; that of the system is not always believed."""
-    return DeviceClock(clock, counting_sleep(), believed=clock is not time.time)
+    return DeviceClock(clock, clock_counting_sleep(), believed=clock is not time.time)

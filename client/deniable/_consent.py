@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from deniable._status import Dropped, RememberedConsent
+from deniable._platform import continuous_integration
+from deniable._status import Dropped, Outcome, RememberedConsent
 from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
 from deniable._storage.directory import BusyError, StorageError
 
@@ -35,12 +36,14 @@ class Consent:
         storage: the storage whose reports are deleted.
         environment: the environment variables, which may refuse on the user's behalf.
         memory: remembers the user's answers; None if the application does so itself.
+        leaves_machine: whether reports surely go to a server elsewhere, which counts devices.
 
     Attributes:
         given: whether the user agrees, so that values may be recorded, as far as is known without
             looking; see `still_given`.
         do_not_track: whether the environment refuses; read at the beginning and whenever consent is
             given.
+        refusal: the outcome if the environment refuses, by that or as this is no user's device.
         endings: how often consent has ended, so that an agreement holds until this changes.
     """
 
@@ -49,12 +52,15 @@ class Consent:
         storage: DeviceStorage,
         environment: Mapping[str, str],
         memory: ConsentMemory | None = None,
+        *,
+        leaves_machine: bool = False,
     ) -> None:
         self._storage = storage
         self._environment = environment
         self._memory = memory
         self.given = False
-        self.do_not_track = forbids_tracking(self._environment)
+        self._leaves_machine = leaves_machine
+        self._read_environment()
         self.endings = 0
         self._answer = False  # the user's latest, whatever the environment says
         self._withdrawals = self._requests = 0
@@ -72,12 +78,12 @@ class Consent:
         Returns:
             What `endings` is for as long as this agreement holds. None if the environment refuses.
         """
-        self.do_not_track = forbids_tracking(self._environment)
-        if not self.do_not_track and self._memory is not None:
+        self._read_environment()
+        if self.refusal is None and self._memory is not None:
             # If that fails, the agreement holds in this process only.
             self._memory.remember(agreed=True, deletion_owed=self._wipe_owed)
             self._answer = True
-        self.given = not self.do_not_track
+        self.given = self.refusal is None
         return self.endings if self.given else None
 
     def recall(self) -> int | None:
@@ -95,8 +101,8 @@ class Consent:
         if not answer.consent.agreed:
             return None
         self._answer = True
-        self.do_not_track = forbids_tracking(self._environment)
-        self.given = not self.do_not_track
+        self._read_environment()
+        self.given = self.refusal is None
         return self.endings if self.given else None
 
     def remembered(self) -> RememberedConsent | None:
@@ -198,6 +204,14 @@ class Consent:
     @property
     def _wipe_owed(self) -> bool:
         return self._withdrawals_done < self._withdrawals
+
+    def _read_environment(self) -> None:
+        self.do_not_track = forbids_tracking(self._environment)
+        self.refusal: Outcome | None = None
+        if self.do_not_track:
+            self.refusal = Outcome.DO_NOT_TRACK
+        elif self._leaves_machine and continuous_integration.refuses(self._environment):
+            self.refusal = Outcome.IN_CI
 
     def _end(self) -> None:
         self.given = self._answer = False

@@ -31,7 +31,7 @@ class Engine:
         settings: what it works with.
         directory: the device's; absolute.
         storage_type: where reports and budget are kept.
-        environment: where DO_NOT_TRACK is looked for.
+        environment: where DO_NOT_TRACK and signs of continuous integration are looked for.
         place: the directory without symbolic links, by which clients find the engine; empty if no
             other client is to find it.
         history: what earlier engines of the directory have learnt.
@@ -59,6 +59,7 @@ class Engine:
             from deniable._consent_memory import ConsentMemory
             from deniable._recording.recorder import Recorder
             from deniable._remote.configuration import RemoteSettings
+            from deniable._transport.http import goes_elsewhere
             from deniable._upload.open_problems import OpenProblems
             from deniable._upload.uploader import Uploader
 
@@ -86,7 +87,9 @@ class Engine:
         events.logged_at = history.logged_at
         self.storage = storage = storage_type(directory, events, registry.application)
         memory = ConsentMemory(storage.consent_file, events, clock) if remember_consent else None
-        self.consent = Consent(storage, environment, memory)
+        self.consent = Consent(
+            storage, environment, memory, leaves_machine=goes_elsewhere(transport)
+        )
         self.randomness = Randomness()
         self.remote = RemoteSettings(registry, storage, transport, events, clock)
         self.recorder = Recorder(

@@ -30,6 +30,8 @@ class Outcome(StrEnum):
     NO_CONSENT = "no_consent"
     DO_NOT_TRACK = "do_not_track"
     """The environment variable of this name refuses on the user's behalf."""
+    IN_CI = "in_ci"
+    """The environment is one of continuous integration, which is no user's device."""
     OUTSIDE_DOMAIN = "outside_domain"
     """The value has the wrong type, or is not listed and the metric has no ``other`` value."""
     UNKNOWN_METRIC = "unknown_metric"

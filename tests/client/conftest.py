@@ -86,7 +86,9 @@ def pending_reports(client):
 @pytest.fixture(autouse=True)
 def _nothing_set(monkeypatch):
     """Removes what the environment of these tests may say to clients."""
-    for variable in ("DO_NOT_TRACK", "DENIABLE_DEVELOPMENT", "DENIABLE_ENDPOINT", "DENIABLE_KEY"):
+    ci = ("CI", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION", "DENIABLE_IN_CI")
+    own = ("DO_NOT_TRACK", "DENIABLE_DEVELOPMENT", "DENIABLE_ENDPOINT", "DENIABLE_KEY")
+    for variable in own + ci:
         monkeypatch.delenv(variable, raising=False)
 
 

@@ -102,8 +102,7 @@ class Recorder:
         if not (agreed and self._consent.given):
             with contextlib.suppress(*STORAGE_ERRORS):  # then deletion stays owed
                 self._consent.delete_owed(_NO_WAIT)
-            refused = self._consent.do_not_track
-            return (Outcome.DO_NOT_TRACK if refused else Outcome.NO_CONSENT), None
+            return self._consent.refusal or Outcome.NO_CONSENT, None
         plan = self._plans.get(metric) if isinstance(metric, str) else None
         if plan is None:
             plan = self._plan_for(metric)

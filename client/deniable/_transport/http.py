@@ -258,6 +258,11 @@ def goes_to_this_machine(transport: Transport) -> bool:
     return isinstance(transport, HttpTransport) and _is_loopback(transport._host)
 
 
+def goes_elsewhere(transport: Transport) -> bool:
+    """Whether a transport surely sends to another machine: HTTP to any other address."""
+    return isinstance(transport, HttpTransport) and not _is_loopback(transport._host)
+
+
 def _tls_context(ca_file: Path | None) -> SSLContext:
     with _import_lock.hold():
         import ssl

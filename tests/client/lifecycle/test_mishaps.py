@@ -78,21 +78,6 @@ def test_an_old_copy_of_the_whole_directory_is_the_device_as_it_was(make_client,
     assert len({*again.bodies} & {*transport.bodies}) == 1
 
 
-def test_metrics_that_reported_while_the_clock_was_ahead_wait_for_that_day(make_client, clock):
-    client = make_client(clock=clock)
-    clock.forward(days=365)
-    assert client.record("theme", "dark") is Outcome.RECORDED
-    clock.forward(days=-365)
-    assert client.record("late", value=True) is Outcome.RECORDED
-    for _ in range(3):
-        assert client.record("theme", "dark") is Outcome.ALREADY_REPORTED
-        clock.forward(days=1)
-    # What other metrics spend meanwhile is charged to the latest day that was seen.
-    assert client.status().epsilon_left_today == pytest.approx(2.0, abs=1e-6)
-    clock.forward(days=363)
-    assert client.record("theme", "dark") is Outcome.RECORDED
-
-
 def test_reports_made_while_the_clock_was_ahead_are_sent_before_that_day(make_client, clock):
     transport = Accepting()
     client = make_client(transport=transport, clock=clock, upload_delay_seconds=0, background=True)

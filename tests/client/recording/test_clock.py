@@ -9,7 +9,8 @@ import pytest
 
 import deniable
 from deniable import _clock
-from deniable._clock import DOUBT_SECONDS, EARLIEST_DAY, LATEST_DAY, DeviceClock, counting_sleep
+from deniable._clock import DOUBT_SECONDS, EARLIEST_DAY, LATEST_DAY, DeviceClock
+from deniable._platform.clocks import clock_counting_sleep
 from deniable._status import Outcome
 from deniable.testing import InMemoryTransport
 from deniable_shared.periods import epoch_at
@@ -301,7 +302,7 @@ def test_consent_can_be_refused_whatever_the_clock_says(directory, clock, monkey
 
 def test_without_a_clock_that_counts_sleep_no_jump_is_noticed(monkeypatch):
     monkeypatch.delattr(time, "CLOCK_BOOTTIME", raising=False)
-    assert counting_sleep() is None
+    assert clock_counting_sleep() is None
     now = Clock(NOW)
     device_clock = DeviceClock(now, None, believed=False)
     assert device_clock.doubt() is None
