@@ -282,10 +282,11 @@ class Client:
 
         Setting it to True has no effect if the environment variable DO_NOT_TRACK is set, on
         machines of continuous integration, or if the client is closed. Setting it to False deletes
-        every report and replaces the secret; the budget stays spent. If the storage cannot be used now, deletion is tried again until it is
-        done, and nothing is recorded or sent before. Any other value, such as the text ``"false"``,
-        counts as False. With `remember_consent` the answer is remembered, a refusal before anything
-        is deleted; and if another process of the directory remembers a refusal, consent ends here.
+        every report and replaces the secret; the budget stays spent. If the storage cannot be used
+        now, deletion is tried again until it is done, and nothing is recorded or sent before. Any
+        other value, such as the text ``"false"``, counts as False. With `remember_consent` the
+        answer is remembered, a refusal before anything is deleted; and if another process of the
+        directory remembers a refusal, consent ends here.
         """
         return self._consent.still_given() and self._agreed == self._consent.endings
 

@@ -78,7 +78,7 @@ def test_captured_values_and_development_are_the_same_in_continuous_integration(
         assert client.record("theme", "dark") == "recorded"
 
 
-def test_do_not_track_comes_first_and_withdrawal_works(make_client, monkeypatch, directory):
+def test_do_not_track_comes_first_and_withdrawal_works(make_client, monkeypatch):
     client = make_client(endpoint=ELSEWHERE, key="k")
     assert client.record("theme", "dark") == "recorded"
     monkeypatch.setenv("CI", "true")
