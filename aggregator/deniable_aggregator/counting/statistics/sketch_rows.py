@@ -326,6 +326,11 @@ class SketchRows:
         return float((mean - np.rint(mean)).sum())
 
     @property
+    def most_beside(self) -> float:
+        """Rows in which another string has a larger share are left out for a string's estimate."""
+        return ROW_CAP * self.cell_deviation
+
+    @property
     def cell_deviation(self) -> float:
         """The standard deviation of the share that one row says of an item nobody holds."""
         return float(np.sqrt(self.support.variance(0.0, 1) * self.rows / self.total))

@@ -196,7 +196,7 @@ class SketchShares(ItemShares):
 
         Given what was counted, where one string falls says nothing of where another does. But if
         both fall into one bucket, each is moved by the other's share, unless that is so large that
-        the row is left out.
+        the row is left out or the other is fitted.
 
         Args:
             repeats: extra variance because one device may have sent several reports.
@@ -205,7 +205,7 @@ class SketchShares(ItemShares):
             return None
         rows, share = self.rows, np.clip(self.share, 0.0, 1.0)
         own = self.variance_with(share, Allowance(rows.total, repeats))
-        beside = share[share < ROW_CAP * rows.cell_deviation]
+        beside = share[share < rows.most_beside]
         together = (beside.sum() ** 2 - (beside**2).sum()) / (rows.rows * (rows.buckets - 1))
         return float(own.sum() + together)
 

@@ -10,6 +10,11 @@ import numpy as np
 from deniable_aggregator.counting import hash_cells
 from deniable_aggregator.counting.statistics.bloom_filters import Cells, regress, regression_shares
 from deniable_aggregator.counting.statistics.checks import SliceChecks, bounds_check, evenness_check
+from deniable_aggregator.counting.statistics.sketch_fit import (
+    FITTED_BUCKETS,
+    FittedRows,
+    fitted_shares,
+)
 from deniable_aggregator.counting.statistics.sketch_rows import SketchRows
 from deniable_aggregator.counting.statistics.sketches import (
     SketchShares,
@@ -168,12 +173,20 @@ class SketchTally(GroupedTally):
         rows = self._counts_by_group(counts)
         reports = self._oracle.reports(rows)
         filled = np.flatnonzero(reports)
-        sketch = SketchRows(
+        counted = (
             reports[filled],
             self._oracle.supporting(rows[filled]),
             self._mechanism.inner.support,
         )
         places = _Places(hash_cells.words(items, self.spec.salt), filled, self._mechanism.buckets)
+        supported = self._oracle.support_range(np.arange(self._mechanism.buckets))
+        if self._mechanism.buckets <= FITTED_BUCKETS:
+            cells = _RememberedPlaces(places)
+            (supporting,) = places.sums([counted[1]])
+            return fitted_shares(
+                FittedRows(*counted), supporting, self._mechanism.support, cells, supported
+            )
+        sketch = SketchRows(*counted)
         left_out = np.where(sketch.kept, 0, sketch.reports[:, None])
         tables = sketch.supporting, sketch.capped, sketch.centred, left_out
         return shares_of_strings(
@@ -181,7 +194,7 @@ class SketchTally(GroupedTally):
             StringSums(*places.sums(tables)),
             self._mechanism.support,
             places.buckets,
-            self._oracle.support_range(np.arange(self._mechanism.buckets)),
+            supported,
         )
 
 
@@ -224,6 +237,17 @@ class _Places:
         ]
         return [above + low.sum() for above, low in zip(unpacked, least, strict=True)]
 
+    def all_buckets(self, dtype: Any) -> NDArray[Any]:
+        """The buckets of all strings: (rows, items).
+
+        Args:
+            dtype: of unsigned integers that hold every bucket.
+        """
+        found = np.empty((len(self._keys), self._words.size), dtype)
+        for row, row_key in enumerate(self._keys):
+            found[row] = hash_cells.buckets(self._words, row_key, self._size)
+        return found
+
     def buckets(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
         """The buckets of some strings: int64, (chosen, rows).
 
@@ -234,6 +258,39 @@ class _Places:
         for row, row_key in enumerate(self._keys):
             buckets[:, row] = hash_cells.buckets(self._words[chosen], row_key, self._size)
         return buckets
+
+
+class _RememberedPlaces:
+    """Where strings are in rows of at most 256 buckets, hashed once.
+
+    Args:
+        places: hashes the strings.
+    """
+
+    def __init__(self, places: _Places) -> None:
+        self._buckets = places.all_buckets(np.uint8)
+
+    def sums(self, tables: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+        """Sums over the cells of each string, float64, (items,), of each table.
+
+        Args:
+            tables: float64, (rows, buckets), each.
+        """
+        return [
+            sum(
+                (row.take(buckets) for row, buckets in zip(table, self._buckets, strict=True)),
+                np.zeros(self._buckets.shape[1]),
+            )
+            for table in tables
+        ]
+
+    def buckets(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The buckets of some strings: int64, (chosen, rows).
+
+        Args:
+            chosen: int64, (chosen,): the strings' places in the list.
+        """
+        return self._buckets[:, chosen].T.astype(np.int64)
 
 
 def _pack_tables(
