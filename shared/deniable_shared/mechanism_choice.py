@@ -31,6 +31,14 @@ if TYPE_CHECKING:
 BUCKETS: Final = 1_024
 """Buckets in a row of a sketch: with so many, collisions add less than 1.4% to the noise."""
 
+MEMOIZED_BUCKETS: Final = 32
+"""Buckets in a row of a sketch whose reports are memoised.
+
+With more of them two reports of a device look more alike, with fewer strings collide more often: at
+epsilon 1 and epsilon_permanent 2, one of 10,000 devices is told by a second report in 8% of cases
+with 32, in 17% with 64, and always with 1,024.
+"""
+
 PLANNED_ORACLES: Final = ("grr", "pgr", "ss", "oue", "ht", "rhr")
 """The oracles to choose from, the simplest to understand first. The list never changes, either.
 
@@ -200,7 +208,7 @@ def memoized_inner_candidates(epsilon: Fraction, epsilon_permanent: Fraction) ->
     """
     buckets = local_hashing_buckets(epsilon)
     return [
-        MemoizedUnaryEncoding.for_epsilons(BUCKETS, epsilon, epsilon_permanent),
+        MemoizedUnaryEncoding.for_epsilons(MEMOIZED_BUCKETS, epsilon, epsilon_permanent),
         MemoizedRandomizedResponse.for_epsilons(buckets, epsilon, epsilon_permanent),
     ]
 

@@ -39,6 +39,7 @@ from deniable_shared.review import (
     read_priors,
     review,
 )
+from deniable_shared.review.matching import matching
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,6 +76,7 @@ All problems of the file are listed at once, and the exit status is then 1.
     deniable check metrics.toml --strict
     deniable check metrics.toml --devices 5000 --priors shares.csv
     deniable check metrics.toml --prior 0.366
+    deniable check metrics.toml --before shipped.toml
 """
 
 LEAST_PRIOR: Final = 1e-9
@@ -115,6 +117,13 @@ def parser() -> Parser:
         metavar="P",
         help="How probable somebody thought a value; says what one report makes of it.",
     )
+    command_parser.add_argument(
+        "--before",
+        type=Path,
+        metavar="FILE",
+        help="The file before an edit, such as the one that shipped last: says which memoised "
+        "metrics have another version now.",
+    )
     command_parser.add_argument("--strict", action="store_true", help="Exit with 1 on findings.")
     command_parser.add_argument("--json", action="store_true", help="Print JSON.")
     return command_parser
@@ -137,8 +146,9 @@ def run(options: argparse.Namespace) -> int:
     """
     registry = load(options.file)
     priors = read_priors(options.priors, registry) if options.priors else None
+    before = load(options.before) if options.before else None
     pairs = read_pairs(options.pairs, registry) if options.pairs else ()
-    result = review(registry, devices=options.devices, priors=priors, pairs=pairs)
+    result = review(registry, devices=options.devices, priors=priors, pairs=pairs, before=before)
     guesses: list[Guess] = []
     if options.prior is not None:
         specs = (metric.spec for metric in registry.metrics.values())
@@ -194,7 +204,7 @@ def _metric_as_json(metric: Metric) -> dict[str, Any]:
         "epsilon": mechanism.epsilon,
         "epsilon_permanent": mechanism.epsilon_permanent,
         "epsilon_total": mechanism.epsilon_total,
-        "resemblance_bits": mechanism.resemblance_bits,
+        "matching": _matching_as_json(metric),
         "memoized_values": mechanism.memoized_values,
         "posterior_from_even_odds": posterior_from_even_odds(mechanism.epsilon),
         "bits": bits_revealed(mechanism.epsilon),
@@ -209,6 +219,12 @@ def _metric_as_json(metric: Metric) -> dict[str, Any]:
         else devices_to_detect(mechanism, DETECTED_SHARE),
         "devices_for_mean_within_1_percent": devices_for_mean(mechanism) if is_mean else None,
     }
+
+
+def _matching_as_json(metric: Metric) -> dict[str, float] | None:
+    devices = metric.expected_devices
+    found = matching(metric.spec.mechanism, devices)
+    return found and {"devices": devices, **found._asdict()}
 
 
 def _letters_as_json(code: LetterCode) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from deniable_shared.planning.disclosure_figures import (
 )
 from deniable_shared.planning.discovery import Forecast
 from deniable_shared.planning.upper_bounds import upper, upper_decimals, upper_power
+from deniable_shared.review.matching import matching, matching_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,7 +142,7 @@ def _needs(metric: Metric) -> Iterator[tuple[str, str]]:
         return
     needed = rounded(devices_to_detect(mechanism, DETECTED_SHARE))
     yield f"1% {'bin' if spec.range else 'value'}", f"needs about {needed} devices to detect"
-    collisions = collision_variance(mechanism)
+    collisions = collision_variance(mechanism, metric.expected_devices)
     if collisions > 1.5 * FAMILY_TO_NOISE * mechanism.variance(0.0, metric.expected_devices):
         width = Z * math.sqrt(collisions)
         yield (
@@ -178,11 +179,10 @@ def _changes(metric: Metric) -> str:
 
 def _resemblance(metric: Metric) -> str:
     """How far reports of a permanent answer can be told to be one device's, by their noise."""
-    shared, devices = metric.spec.mechanism.resemblance_bits, metric.expected_devices
-    return (
-        f"that reports are of one device, while its value stays: two of them share {shared:.2g} "
-        f"bits; {math.log2(devices):.0f} bits tell {devices:,} devices apart"
-    )
+    devices = metric.expected_devices
+    found = matching(metric.spec.mechanism, devices)
+    assert found is not None
+    return f"that reports are of one device, while its value stays: {matching_text(found, devices)}"
 
 
 def _attributes(spec: Spec) -> list[str]:

@@ -15,6 +15,8 @@ from deniable_shared.commands.text import (
     wrapped,
 )
 from deniable_shared.commands.text_plot import MARKS, WIDTH, log_plot
+from deniable_shared.mechanisms import Sketch
+from deniable_shared.mechanisms.sketch import FITTED_BUCKETS
 from deniable_shared.periods import most_periods
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, MOST_DELTA_A_YEAR
 from deniable_shared.planning.candidates import short_name
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deniable_shared.accounting import HistoryBounds
+    from deniable_shared.mechanisms import Mechanism
     from deniable_shared.planning.experiment import Experiment
     from deniable_shared.planning.result import Plan
 
@@ -76,8 +79,7 @@ def plan_rows(planned: Plan) -> Iterator[tuple[str, str]]:
         yield (
             "note",
             f"hash collisions add {planned.collision_error:.0%} of the noise if popular values "
-            "hold much, and more devices do not average them out: the sketch has too few rows for "
-            "so many devices",
+            f"hold much{_collisions_stay(mechanism)}",
         )
     every = planned.metric.spec.every
     if mechanism.delta * most_periods(every, DAYS_OF_A_YEAR) > MOST_DELTA_A_YEAR:
@@ -93,6 +95,16 @@ def _experiment(found: Experiment) -> str:
         f"difference of {100 * found.difference:g} points, in 8 of 10 cases, of a value that half "
         f"have, if the arm is the metric's segment ({found.cells} cells are randomized); about "
         f"{rounded(found.by_key)} if each arm has a key of its own, which says who is in it"
+    )
+
+
+def _collisions_stay(mechanism: Mechanism) -> str:
+    """What more devices do to the collisions of a sketch, and what would have fewer of them."""
+    if isinstance(mechanism, Sketch) and mechanism.buckets <= FITTED_BUCKETS:
+        return "; with more buckets there are fewer, but a device's reports are linked more easily"
+    return (
+        ", and more devices do not average them out: the sketch has too few rows for so many "
+        "devices"
     )
 
 

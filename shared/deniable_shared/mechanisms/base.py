@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.oracle import Oracle
     from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
+    from deniable_shared.mechanisms.resemblance import RepeatedBits, RepeatedItem
     from deniable_shared.mechanisms.second_round import SecondRound
 
 MAX_EPSILON: Final = 8
@@ -215,12 +216,12 @@ class Mechanism(ABC):
         return 1
 
     @property
-    def resemblance_bits(self) -> float:
-        """How much two reports of one value tell of coming from one device, see `resemblance`.
+    def repeated(self) -> RepeatedBits | RepeatedItem | None:
+        """What all reports of one value repeat, beneath fresh noise; None if nothing is memoised.
 
-        0 where nothing is memoised.
+        Groups that reports show for good are not part of it, see `permanent_groups`.
         """
-        return 0.0
+        return None
 
     def permanent_support(self) -> Support | None:
         """With which probabilities a device's permanent answer supports an item; None without."""

@@ -12,7 +12,7 @@ from deniable_shared.exact_bounds import SCALE, ceil_divide, exp_lower, log_uppe
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Mechanism, Support, SupportMechanism, require_integer
 from deniable_shared.mechanisms.oracles.unary import SymmetricUnaryEncoding
-from deniable_shared.mechanisms.resemblance import resemblance_of_bits
+from deniable_shared.mechanisms.resemblance import RepeatedBits
 from deniable_shared.mechanisms.second_round import SecondRound
 from deniable_shared.mechanisms.sketch import sketches
 
@@ -187,11 +187,12 @@ class Rappor(SupportMechanism):
         return self.cohorts
 
     @property
-    def resemblance_bits(self) -> float:
-        """Of all bits, h of them set."""
+    def repeated(self) -> RepeatedBits:
+        """All bits, h of them set."""
         lie, q, p = (weight / SCALE for weight in (self.flip, self.q, self.p))
-        own, other_bits = (resemblance_of_bits(chance, q, p) for chance in (1 - lie, lie))
-        return self.hashes * own + (self.bits - self.hashes) * other_bits
+        return RepeatedBits.of_items(
+            self.bits, own=self.hashes, own_one=1 - lie, other_one=lie, if_one=q, if_zero=p
+        )
 
     @property
     def support(self) -> Support:

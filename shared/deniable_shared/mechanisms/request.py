@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from deniable_shared.frozen import frozen
 
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from deniable_shared.mechanisms.sketch import Sketch
 
 
+AUTO: Final = "auto"
+"""The name of no mechanism: the one for the metric's type is chosen."""
+
+
 class MechanismChoice(Protocol):
     """What the module `mechanism_choice` offers to mechanisms.
 
@@ -25,6 +29,10 @@ class MechanismChoice(Protocol):
     @property
     def BUCKETS(self) -> int:  # noqa: N802  a constant of the module
         """Buckets in a row of a sketch, unless a registry or an oracle wants others."""
+
+    @property
+    def MEMOIZED_BUCKETS(self) -> int:  # noqa: N802  a constant of the module
+        """Buckets in a row of a sketch that memoises, where a registry names no mechanism."""
 
     def oracle_for(self, size: int, epsilon: Fraction) -> Oracle:
         """The oracle that is chosen for so many items."""

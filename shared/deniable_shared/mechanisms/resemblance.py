@@ -1,78 +1,54 @@
-"""How much two reports that repeat one permanent answer resemble each other.
+"""What all reports of one permanent answer repeat, beneath the fresh noise of each.
 
-Fresh noise hides a permanent answer in each report, but both are drawn from the same. Their mutual
-information, given the device's value and class, is what two reports tell on average of having come
-from one device: with b bits, one pair of 2^b looks as alike by chance. It grows with the length of
-a report and with how near epsilon is to epsilon_permanent, and no epsilon bounds it.
+No epsilon bounds how well they can be told to be of one device, see `review.matching`.
 """
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from deniable_shared.frozen import frozen
 
 
-def resemblance_of_bits(permanent: float, if_one: float, if_zero: float) -> float:
-    """The mutual information of two reports of one permanent bit, in bits.
+@frozen
+class RepeatedBits:
+    """Permanent bits, to each of which every report adds fresh noise.
 
-    Args:
-        permanent: probability that the permanent bit is 1.
-        if_one: probability of reporting a 1 if it is 1.
+    Attributes:
+        bits: how many there are.
+        permanent: probability that one of them is 1, over all values of a device.
+        if_one: probability of a 1 in a report if it is 1.
         if_zero: the same if it is 0.
     """
-    single_bit = permanent * if_one + (1 - permanent) * if_zero
-    joint = permanent * if_one**2 + (1 - permanent) * if_zero**2
-    mixed, neither = single_bit - joint, 1 - 2 * single_bit + joint
-    terms = [
-        (joint, single_bit * single_bit, 1),
-        (mixed, single_bit * (1 - single_bit), 2),
-        (neither, (1 - single_bit) ** 2, 1),
-    ]
-    return _information(terms)
+
+    bits: int
+    permanent: float
+    if_one: float
+    if_zero: float
+
+    @classmethod
+    def of_items(
+        cls, bits: int, *, own: int, own_one: float, other_one: float, if_one: float, if_zero: float
+    ) -> RepeatedBits:
+        """Bits of which some are about what the device holds.
+
+        Args:
+            bits: how many there are.
+            own: how many of them are about the device's value; any are equally likely.
+            own_one: probability that such a bit is 1.
+            other_one: probability that one of the others is.
+            if_one: probability of a 1 in a report if the permanent bit is 1.
+            if_zero: the same if it is 0.
+        """
+        return cls(bits, (own * own_one + (bits - own) * other_one) / bits, if_one, if_zero)
 
 
-def resemblance_of_items(size: int, own: float, answered_truth: float) -> float:
-    """The mutual information of two reports of one permanent answer among several, in bits.
+@frozen
+class RepeatedItem:
+    """A permanent answer among several items, all equally likely, which a report may replace.
 
-    Both rounds are generalized randomized response.
-
-    Args:
-        size: how many items k there are.
-        own: probability that the permanent answer is the device's item.
-        answered_truth: probability that a report is the permanent answer.
+    Attributes:
+        size: how many items there are.
+        kept: probability that a report is the permanent answer; all others are equally likely.
     """
-    others = size - 1
-    other, missed = (1 - own) / others, (1 - answered_truth) / others
-    gap = answered_truth - missed
 
-    def single(permanent: float) -> float:
-        return missed + gap * permanent
-
-    def pair(first_own: float, two: float, *, same: bool) -> float:
-        return (
-            missed**2 + missed * gap * (first_own + two) + (gap * gap * first_own if same else 0.0)
-        )
-
-    return _information(
-        [
-            (pair(own, own, same=True), single(own) ** 2, 1),
-            (pair(own, other, same=False), single(own) * single(other), 2 * others),
-            (pair(other, other, same=True), single(other) ** 2, others),
-            (pair(other, other, same=False), single(other) ** 2, others * (others - 1)),
-        ]
-    )
-
-
-def _information(terms: Iterable[tuple[float, float, int]]) -> float:
-    """The sum of joint log2(joint / product), of as many equal terms each."""
-    return max(
-        0.0,
-        sum(
-            count * joint * math.log2(joint / product)
-            for joint, product, count in terms
-            if count and joint > 0
-        ),
-    )
+    size: int
+    kept: float

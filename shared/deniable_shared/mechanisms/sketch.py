@@ -21,12 +21,14 @@ from deniable_shared.mechanisms.base import (
 from deniable_shared.mechanisms.oracle import FreshOracle, IndexOracle, MemoizedOracle, Oracle
 from deniable_shared.mechanisms.oracles.ht import HadamardResponse
 from deniable_shared.mechanisms.oracles.losue import MemoizedUnaryEncoding
+from deniable_shared.mechanisms.request import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
+    from deniable_shared.mechanisms.resemblance import RepeatedBits, RepeatedItem
     from deniable_shared.mechanisms.second_round import SecondRound
 
 ORACLE_OF_NAME: Final[Mapping[str, str]] = {"cms": "sue", "hcms": "ht", "loloha": "lgrr"}
@@ -47,6 +49,12 @@ FAMILY_TO_NOISE: Final = 0.05
 """How much the error of one hash family may add to the variance of the noise."""
 
 MIN_ROWS: Final = 64
+
+FITTED_BUCKETS: Final = 128
+"""Sketches of at most so many buckets are read by least squares, together with common strings."""
+
+_FITTED_ABOVE: Final = 4.0
+"""Strings of so many standard errors are fitted, and then add nothing to the errors of others."""
 
 
 @frozen
@@ -163,9 +171,9 @@ class Sketch(SupportMechanism):
         return 1 if self.epsilon_permanent is None else self.rows
 
     @property
-    def resemblance_bits(self) -> float:
+    def repeated(self) -> RepeatedBits | RepeatedItem | None:
         """The inner oracle's."""
-        return self.inner.resemblance_bits
+        return self.inner.repeated
 
     @property
     def support(self) -> Support:
@@ -212,6 +220,23 @@ class Sketch(SupportMechanism):
             second_moment: the sum of the squared shares of all other items, in [0, 1].
         """
         return second_moment / (self._evenly_used_rows * (self.buckets - 1))
+
+    def collision_variance(self, devices: float) -> float:
+        """The variance that collisions with the strings that planning assumes add.
+
+        Rows of many buckets are left out where a common string is, and what is assumed stays. Of
+        few buckets, strings above four standard errors s are fitted. If the strings' shares are c /
+        1, c / 2, ..., the squares of the others sum to about 4 c s.
+
+        Args:
+            devices: how many report; greater than 0.
+        """
+        moment = float(ASSUMED_SECOND_MOMENT)
+        if self.buckets <= FITTED_BUCKETS:
+            largest = math.sqrt(6 * moment) / math.pi
+            error = math.sqrt(self.variance(0.0, 1) / devices)
+            moment = min(moment, _FITTED_ABOVE * largest * error)
+        return self.family_variance(moment)
 
     @property
     def _evenly_used_rows(self) -> float:
@@ -266,10 +291,13 @@ def _memoized_inner(request: MechanismRequest, name: str | None, buckets: int | 
     At equal epsilons RAPPOR has at least twice its variance (with two hashes; with one, more too),
     collisions aside, and decodes a limited list of candidates only.
     """
-    if request.name == LOLOHA and buckets is None:
-        buckets = request.choice.local_hashing_buckets(request.epsilon)
+    if buckets is None:
+        buckets = {
+            AUTO: request.choice.MEMOIZED_BUCKETS,
+            LOLOHA: request.choice.local_hashing_buckets(request.epsilon),
+        }.get(request.name, request.choice.BUCKETS)
     kind = cast("type[MemoizedOracle]", MECHANISMS[name or MemoizedUnaryEncoding.name])
-    return kind.for_epsilons(buckets or request.choice.BUCKETS, request.epsilon, request.permanent)
+    return kind.for_epsilons(buckets, request.epsilon, request.permanent)
 
 
 def row_cells(inner: Oracle) -> int:

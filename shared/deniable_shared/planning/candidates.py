@@ -14,7 +14,6 @@ from deniable_shared.mechanisms import (
     SampledAttribute,
     Sketch,
 )
-from deniable_shared.mechanisms.sketch import ASSUMED_SECOND_MOMENT
 from deniable_shared.planning.disclosure_figures import Z
 
 if TYPE_CHECKING:
@@ -39,8 +38,8 @@ class Candidate:
         chosen: whether it is the metric's own.
         variance: the variance that one report gives: of the share of a value that nobody has, or of
             a mean where it is largest.
-        collision_variance: the variance that a sketch's hash collisions add, however many devices
-            report; 0 without a sketch.
+        collision_variance: the variance that a sketch's hash collisions add if as many devices
+            report as were asked about; 0 without a sketch.
     """
 
     mechanism: Mechanism
@@ -98,7 +97,7 @@ def rank_candidates(spec: Spec, devices: int) -> tuple[Candidate, ...]:
             excess=excess,
             chosen=candidate is mechanism,
             variance=unit**2 * worst_variance(candidate),
-            collision_variance=collision_variance(candidate),
+            collision_variance=collision_variance(candidate, devices),
         )
         for excess, candidate in ranked
     )
@@ -111,11 +110,13 @@ def short_name(mechanism: Mechanism) -> str:
     return mechanism.name
 
 
-def collision_variance(mechanism: Mechanism) -> float:
-    """The variance that a sketch's hash collisions add, however many devices report."""
-    if not isinstance(mechanism, Sketch):
-        return 0.0
-    return mechanism.family_variance(float(ASSUMED_SECOND_MOMENT))
+def collision_variance(mechanism: Mechanism, devices: float) -> float:
+    """The variance that a sketch's hash collisions add where so many devices report.
+
+    Args:
+        devices: greater than 0.
+    """
+    return mechanism.collision_variance(devices) if isinstance(mechanism, Sketch) else 0.0
 
 
 def worst_variance(mechanism: Mechanism) -> float:

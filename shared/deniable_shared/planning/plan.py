@@ -158,7 +158,7 @@ def devices_for_share(
             None if long >= MOST_DEVICES else long,
         )
     values = _default_values_asked(spec) if values_asked is None else values_asked
-    extra = collision_variance(mechanism)
+    extra = collision_variance(mechanism, metric.expected_devices)
     return (
         devices_to_detect_of(mechanism, share, extra=extra),
         devices_to_detect_of(mechanism, share, values, extra=extra),

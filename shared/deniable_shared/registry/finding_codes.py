@@ -17,6 +17,7 @@ METRIC_CODES: Final = (
     "large-epsilon",
     "linkable-reports",
     "no-description",
+    "permanent-anew",
     "quasi-identifier",
     "repeated-value",
     "segments-too-fine",

@@ -26,8 +26,10 @@ from deniable_shared.mechanisms import (
     MAX_EPSILON,
     MAX_EPSILON_PERMANENT,
     MECHANISMS,
+    MEMOIZE,
     REPEAT,
 )
+from deniable_shared.mechanisms.request import AUTO
 from deniable_shared.periods import EVERY
 from deniable_shared.registry.discovery import MODELS, ModelFiles, parse_letters
 from deniable_shared.registry.finding_codes import METRIC_CODES, REGISTRY_CODES, read_ignored
@@ -225,7 +227,7 @@ def _metric(
     application: str, name: str, table: TableReader, budget: Budget, files: ModelFiles
 ) -> Metric | None:
     kind = table.choice("type", TYPES)
-    every = table.choice("every", EVERY, default="day")
+    every = table.choice("every", EVERY, default=None)
     description = table.text("description", default="")
     owners = table.texts("owners", default=())
     ignore = read_ignored(table, METRIC_CODES)
@@ -259,6 +261,9 @@ def _metric(
     parts = parse_attributes(table.table("attributes")) if kind == "attributes" else ()
     letters, minimum_devices = parse_letters(table, files) if kind == "string" else (None, None)
     mechanism_table = table.mechanism()
+    if every is None:
+        is_chosen = mechanism_table is None or mechanism_table[0] == AUTO
+        every = "week" if repeat == MEMOIZE and is_chosen else "day"
     if kind is not None:  # else nobody knows which fields there are
         table.report_unknown()
     if parted is not None:

@@ -27,14 +27,13 @@ from deniable_shared.mechanisms import (
     SquareWave,
     Trie,
 )
+from deniable_shared.mechanisms.request import AUTO
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from fractions import Fraction
 
     from deniable_shared.attributes import Attribute
-
-AUTO: Final = "auto"
 
 _AUTOMATIC: Final[Mapping[tuple[str, str], type[Mechanism]]] = {
     ("attributes", FRESH): SampledAttribute,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +10,13 @@ from deniable_shared.planning.disclosure_figures import detectable_share, most_c
 from deniable_shared.registry import Metric
 from deniable_shared.review import words
 from deniable_shared.review.finding import Finding
+from deniable_shared.review.matching import (
+    MOST_EIGHTH,
+    MOST_PAIR,
+    Matching,
+    matching,
+    matching_text,
+)
 
 if TYPE_CHECKING:
     from deniable_shared.spec import Spec
@@ -157,15 +164,19 @@ def _large_epsilon(metric: Metric, _: int) -> tuple[str, str] | None:
 
 
 def _linkable_reports(metric: Metric, devices: int) -> tuple[str, str] | None:
-    shared, needed = metric.spec.mechanism.resemblance_bits, math.log2(devices)
-    if not 0 < needed <= shared:
+    found = matching(metric.spec.mechanism, devices)
+    if found is None or devices < 2 or not _is_linkable(found):
         return None
     return (
-        f"two reports of one device share {shared:.3g} bits by its permanent noise, and "
-        f"{needed:.1f} tell one of {devices:,} devices: while its value stays, reports can be told "
-        "to be of one device without any address",
-        "take an epsilon further below epsilon_permanent, or fewer bits, buckets or values",
+        "its reports repeat permanent noise, which links them without any address while its value "
+        f"stays: {matching_text(found, devices)}",
+        "take an epsilon further below epsilon_permanent, fewer bits, buckets or values, or report "
+        "less often; a string that names no mechanism has 32 buckets",
     )
+
+
+def _is_linkable(found: Matching) -> bool:
+    return found.pair > MOST_PAIR or found.eighth > MOST_EIGHTH
 
 
 def _no_description(metric: Metric, _: int) -> tuple[str, str] | None:

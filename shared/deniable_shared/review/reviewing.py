@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deniable_shared.frozen import frozen
+from deniable_shared.review.edits import edit_findings
 from deniable_shared.review.finding import Finding
 from deniable_shared.review.metric_bits import MetricBits, Shares, bits_of
 from deniable_shared.review.metric_rules import metric_findings
@@ -62,6 +63,7 @@ def review(
     devices: int | None = None,
     priors: Mapping[str, Shares] | None = None,
     pairs: Sequence[PairTable] = (),
+    before: Registry | None = None,
 ) -> Review:
     """Reviews a registry.
 
@@ -71,6 +73,7 @@ def review(
         priors: shares of values, by metric, see `read_priors`; without them all values of a metric
             are equally common.
         pairs: how common pairs of values are, see `read_pairs`.
+        before: the registry before an edit; None if that is not asked about.
     """
     shares = {**shares_of_pairs(pairs, registry), **(priors or {})}
     specs = [metric.spec for metric in registry.metrics.values()]
@@ -80,6 +83,8 @@ def review(
     bits = tuple(bits_of(spec, shares.get(spec.name), lifetime=lifetime) for spec in specs)
     bits_together = together(bits, specs, hidden_among, equally_common=not shares)
     findings = [*_of_metrics(registry, devices), *registry_findings(registry, bits_together)]
+    if before is not None:
+        findings += edit_findings(registry, before)
     judged = [_judged(finding, registry) for finding in findings]
     return Review(
         metrics=bits,

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
 FITTED_BUCKETS: Final = 128
 """Sketches of so many buckets are read by least squares."""
 
+FITTED_REPORTS: Final = 20
+"""With fewer reports a row, the counts that decide the weights are too small."""
+
 _MOST_FITTED: Final = 0.25
 """At most so many strings are fitted for each degree of freedom."""
 
@@ -255,9 +258,7 @@ class FittedRows(SketchRows):
             inliers = residual <= ROW_CAP * deviation + self._skew(fitted, ROW_CAP)
             if (inliers == before).all():
                 break
-        return RowFit(
-            items, share, np.diag(inverse), residual, weight, stated, deviation, fitted
-        )
+        return RowFit(items, share, np.diag(inverse), residual, weight, stated, deviation, fitted)
 
     def _scores(self, cells: StringCells) -> Floats:
         """The tests that nobody holds a string: of each, with all others that were found fitted."""

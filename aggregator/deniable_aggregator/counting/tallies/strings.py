@@ -12,6 +12,7 @@ from deniable_aggregator.counting.statistics.bloom_filters import Cells, regress
 from deniable_aggregator.counting.statistics.checks import SliceChecks, bounds_check, evenness_check
 from deniable_aggregator.counting.statistics.sketch_fit import (
     FITTED_BUCKETS,
+    FITTED_REPORTS,
     FittedRows,
     fitted_shares,
 )
@@ -180,7 +181,8 @@ class SketchTally(GroupedTally):
         )
         places = _Places(hash_cells.words(items, self.spec.salt), filled, self._mechanism.buckets)
         supported = self._oracle.support_range(np.arange(self._mechanism.buckets))
-        if self._mechanism.buckets <= FITTED_BUCKETS:
+        enough = reports.sum() >= FITTED_REPORTS * self._mechanism.rows
+        if enough and self._mechanism.buckets <= FITTED_BUCKETS:
             cells = _RememberedPlaces(places)
             (supporting,) = places.sums([counted[1]])
             return fitted_shares(

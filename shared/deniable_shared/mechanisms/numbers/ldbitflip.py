@@ -13,7 +13,7 @@ from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Support, require_integer
 from deniable_shared.mechanisms.numbers.dbitflip import GroupedBins
 from deniable_shared.mechanisms.numbers.flips import composed_flip, weights_for
-from deniable_shared.mechanisms.resemblance import resemblance_of_bits
+from deniable_shared.mechanisms.resemblance import RepeatedBits
 from deniable_shared.mechanisms.second_round import SecondRound, bits_flipped
 
 if TYPE_CHECKING:
@@ -114,10 +114,12 @@ class MemoizedDBitFlip(GroupedBins):
         return tuple(sum(shares[bin_ - place] for place in places) for bin_ in range(self.size))
 
     @property
-    def resemblance_bits(self) -> float:
-        """Of a device's bits; for either value of a bit it is the same."""
+    def repeated(self) -> RepeatedBits:
+        """A device's bits; each bin is equally likely to be its own."""
+        lie, own = self.permanent / SCALE, 1 / self.size
+        one = own * (1 - lie) + (1 - own) * lie
         flip = self.flip / SCALE
-        return self.buckets * resemblance_of_bits(self.permanent / SCALE, 1 - flip, flip)
+        return RepeatedBits(self.buckets, one, 1 - flip, flip)
 
     def permanent_support(self) -> Support:
         """The probabilities of a permanent 1 for the device's own bin (p) and another (q)."""

@@ -13,7 +13,7 @@ from deniable_shared.mechanisms.base import require_integer
 from deniable_shared.mechanisms.numbers.duchi import BitMean, OneBitMean
 from deniable_shared.mechanisms.numbers.flips import composed_flip, weights_for
 from deniable_shared.mechanisms.numbers.numeric import RESOLUTION
-from deniable_shared.mechanisms.resemblance import resemblance_of_bits
+from deniable_shared.mechanisms.resemblance import RepeatedBits
 from deniable_shared.mechanisms.second_round import SecondRound, bits_flipped
 
 if TYPE_CHECKING:
@@ -101,10 +101,10 @@ class MemoizedOneBitMean(BitMean):
         return OneBitMean(flip=self.permanent).weight(point * RESOLUTION // self.steps)
 
     @property
-    def resemblance_bits(self) -> float:
-        """At most that of one bit, reached where 1 and 0 are equally frequent."""
+    def repeated(self) -> RepeatedBits:
+        """One bit, as often 1 as 0."""
         flip = self.flip / SCALE
-        return resemblance_of_bits(0.5, 1 - flip, flip)
+        return RepeatedBits(1, 0.5, 1 - flip, flip)
 
     def permanent_variance(self, share: float) -> float:
         """That of the permanent bit."""

@@ -16,7 +16,7 @@ from deniable_shared.mechanisms.base import (
 )
 from deniable_shared.mechanisms.oracle import ItemOracle, MemoizedOracle
 from deniable_shared.mechanisms.oracles.grr import MAX_SIZE, GeneralizedRandomizedResponse
-from deniable_shared.mechanisms.resemblance import resemblance_of_items
+from deniable_shared.mechanisms.resemblance import RepeatedItem
 from deniable_shared.mechanisms.second_round import SecondRound
 
 
@@ -112,9 +112,9 @@ class MemoizedRandomizedResponse(MemoizedOracle, ItemOracle):
         return SecondRound(1, Fraction(self.own, SCALE), Fraction(self.other, SCALE), rarest)
 
     @property
-    def resemblance_bits(self) -> float:
-        """Of two answers among k."""
-        return resemblance_of_items(self.size, self.permanent_own / SCALE, self.own / SCALE)
+    def repeated(self) -> RepeatedItem:
+        """One answer among k."""
+        return RepeatedItem(self.size, self.own / SCALE)
 
     @property
     def support(self) -> Support:

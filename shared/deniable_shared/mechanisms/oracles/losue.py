@@ -11,7 +11,7 @@ from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import PairSupport, Support, independent_pairs, require_integer
 from deniable_shared.mechanisms.oracle import BitsOracle, MemoizedOracle
 from deniable_shared.mechanisms.oracles.unary import MAX_SIZE
-from deniable_shared.mechanisms.resemblance import resemblance_of_bits
+from deniable_shared.mechanisms.resemblance import RepeatedBits
 from deniable_shared.mechanisms.second_round import SecondRound, bits_flipped
 
 HALF: Final = SCALE // 2
@@ -90,13 +90,16 @@ class MemoizedUnaryEncoding(MemoizedOracle, BitsOracle):
         return bits_flipped(self.size, self.flip, rarest)
 
     @property
-    def resemblance_bits(self) -> float:
-        """Of the item's own bit, a fair coin, and of all others."""
-        flip, other_bit = self.flip / SCALE, self.permanent_other / SCALE
-        own, other_bits = (
-            resemblance_of_bits(chance, 1 - flip, flip) for chance in (0.5, other_bit)
+    def repeated(self) -> RepeatedBits:
+        """The item's own bit, a fair coin, and all others."""
+        return RepeatedBits.of_items(
+            self.size,
+            own=1,
+            own_one=0.5,
+            other_one=self.permanent_other / SCALE,
+            if_one=1 - self.flip / SCALE,
+            if_zero=self.flip / SCALE,
         )
-        return own + (self.size - 1) * other_bits
 
     @property
     def support(self) -> Support:
