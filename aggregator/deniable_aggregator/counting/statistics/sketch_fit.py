@@ -69,7 +69,9 @@ _LOWER_DEVIATION: Final = 0.1587
 """The part of a normal law that is more than one standard deviation below its centre."""
 
 _ROUNDS: Final = 8
-_FITS: Final = 6
+_FITS: Final = 8
+_FEWEST_FITS: Final = 3
+"""The first one weighs all cells equally, and the second by what the first made of them."""
 
 
 class StringCells(Protocol):
@@ -237,7 +239,7 @@ class FittedRows(SketchRows):
         usual = np.median(self.said, axis=1, keepdims=True)
         stated = self.stated(np.broadcast_to(np.clip(usual, 0.0, 1.0), shape))
         inliers = np.ones(shape, bool)
-        for _ in range(_FITS):
+        for fits in range(1, _FITS + 1):
             weight = np.where(inliers, 1 / stated, 0.0)
             whole = np.maximum(weight.sum(axis=1), _NOTHING)
             own = weight[rows, places]  # (fitted, rows)
@@ -256,7 +258,7 @@ class FittedRows(SketchRows):
             deviation = np.sqrt(stated) * max(1.0, lower)
             before = inliers
             inliers = residual <= ROW_CAP * deviation + self._skew(fitted, ROW_CAP)
-            if (inliers == before).all():
+            if fits >= _FEWEST_FITS and (inliers == before).all():
                 break
         return RowFit(items, share, np.diag(inverse), residual, weight, stated, deviation, fitted)
 
