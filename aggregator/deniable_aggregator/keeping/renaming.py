@@ -74,7 +74,7 @@ def renamed_spec(spec: Spec, renamed: Mapping[str, str]) -> Spec:
         spec.every,
         spec.attributes,
         spec.range,
-        role(spec.absent),
+        role(spec.absent) if isinstance(spec.absent, str) else spec.absent,
         segments,
         spec.letters,
         spec.canonical_text(),

@@ -18,6 +18,7 @@ from deniable_shared.mechanisms import (
     Mechanism,
     NumericMechanism,
     SampledAttribute,
+    Sketch,
     SquareWave,
     Trie,
 )
@@ -145,9 +146,15 @@ def _needs(metric: Metric) -> Iterator[tuple[str, str]]:
     collisions = collision_variance(mechanism, metric.expected_devices)
     if collisions > 1.5 * FAMILY_TO_NOISE * mechanism.variance(0.0, metric.expected_devices):
         width = Z * math.sqrt(collisions)
+        is_fitted = isinstance(mechanism, Sketch) and mechanism.is_fitted
+        reporting = (
+            f"if {metric.expected_devices:,} devices report"
+            if is_fitted
+            else "however many devices report"
+        )
         yield (
             "collisions",
-            f"add ± {width:.2%}, however many devices report, if popular values hold much",
+            f"add ± {width:.2%}, {reporting}, if popular values hold much",
         )
 
 

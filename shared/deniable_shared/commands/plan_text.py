@@ -16,7 +16,6 @@ from deniable_shared.commands.text import (
 )
 from deniable_shared.commands.text_plot import MARKS, WIDTH, log_plot
 from deniable_shared.mechanisms import Sketch
-from deniable_shared.mechanisms.sketch import FITTED_BUCKETS
 from deniable_shared.periods import most_periods
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, MOST_DELTA_A_YEAR
 from deniable_shared.planning.candidates import short_name
@@ -75,7 +74,7 @@ def plan_rows(planned: Plan) -> Iterator[tuple[str, str]]:
         width = f"{planned.width:.4g}" if planned.is_mean else f"{planned.width:.4%}"
         needed = f"needs about {rounded(planned.devices_for_width)} devices"
         yield f"± {width}", f"for {'the mean' if planned.is_mean else HARDLY_ANYBODY} {needed}"
-    if planned.has_too_few_rows:
+    if planned.has_many_collisions:
         yield (
             "note",
             f"hash collisions add {planned.collision_error:.0%} of the noise if popular values "
@@ -100,7 +99,7 @@ def _experiment(found: Experiment) -> str:
 
 def _collisions_stay(mechanism: Mechanism) -> str:
     """What more devices do to the collisions of a sketch, and what would have fewer of them."""
-    if isinstance(mechanism, Sketch) and mechanism.buckets <= FITTED_BUCKETS:
+    if isinstance(mechanism, Sketch) and mechanism.is_fitted:
         return "; with more buckets there are fewer, but a device's reports are linked more easily"
     return (
         ", and more devices do not average them out: the sketch has too few rows for so many "

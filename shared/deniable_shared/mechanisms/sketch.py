@@ -137,6 +137,11 @@ class Sketch(SupportMechanism):
         return self.inner.size
 
     @property
+    def is_fitted(self) -> bool:
+        """Whether common strings are fitted to all rows, instead of leaving rows out."""
+        return self.buckets <= FITTED_BUCKETS
+
+    @property
     def report_bytes(self) -> int:
         """Two bytes for the row, and the inner report."""
         return 2 + self.inner.report_bytes
@@ -232,7 +237,7 @@ class Sketch(SupportMechanism):
             devices: how many report; greater than 0.
         """
         moment = float(ASSUMED_SECOND_MOMENT)
-        if self.buckets <= FITTED_BUCKETS:
+        if self.is_fitted:
             largest = math.sqrt(6 * moment) / math.pi
             error = math.sqrt(self.variance(0.0, 1) / devices)
             moment = min(moment, _FITTED_ABOVE * largest * error)

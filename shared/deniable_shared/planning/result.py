@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from deniable_shared.mechanisms import Sketch
 from deniable_shared.mechanisms.sketch import FAMILY_TO_NOISE
 from deniable_shared.planning.candidates import Candidate, short_name
 from deniable_shared.planning.disclosure_figures import LEVEL, posterior_from_even_odds
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 DEVICES_AROUND: Final = 100
 """A picture shows from 100 times fewer devices than planned to 100 times more."""
+
+_MOST_OF_FITTED: Final = 0.2
+"""Of the noise: so much may collisions add where common strings are fitted, without a note."""
 
 
 @dataclass(frozen=True)
@@ -116,9 +120,12 @@ class Plan:
         return self.devices / DEVICES_AROUND, self.devices * DEVICES_AROUND
 
     @property
-    def has_too_few_rows(self) -> bool:
-        """Whether a sketch has too few rows for so many devices, so that collisions dominate."""
-        return self.collision_error is not None and self.collision_error > 1.01 * FAMILY_TO_NOISE
+    def has_many_collisions(self) -> bool:
+        """Whether hash collisions of a sketch add more to the errors than it was planned for."""
+        if self.collision_error is None:
+            return False
+        is_fitted = isinstance(self.mechanism, Sketch) and self.mechanism.is_fitted
+        return self.collision_error > (_MOST_OF_FITTED if is_fitted else 1.01 * FAMILY_TO_NOISE)
 
     def curves(self, points: int = 41) -> list[dict[str, Any]]:
         """Half-widths of the 95% interval over devices: the rows of a chart.

@@ -53,6 +53,7 @@ PRINTER = """
 type = "string"
 description = "The printer of a device, memoised"
 epsilon = 3.0
+every = "day"
 repeat = "memoize"
 epsilon_permanent = 6.0
 """

@@ -60,6 +60,7 @@ WORDS = '[metrics.word]\ntype = "string"\nepsilon = 1.0\n'
 PERMANENT = """[metrics.word]
 type = "string"
 epsilon = 1.0
+every = "day"
 repeat = "memoize"
 epsilon_permanent = 2.0
 """

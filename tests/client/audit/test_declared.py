@@ -34,6 +34,7 @@ epsilon = 1
 type = "category"
 values = ["a", "b", "c"]
 complete = true
+every = "day"
 repeat = "memoize"
 epsilon = 0.50
 epsilon_permanent = 2.50

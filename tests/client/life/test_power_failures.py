@@ -72,6 +72,7 @@ epsilon_lifetime = 40.0
 [metrics.flag]
 type = "boolean"
 epsilon = 0.99
+every = "day"
 repeat = "memoize"
 epsilon_permanent = 1.0
 """

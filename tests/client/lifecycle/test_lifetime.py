@@ -29,6 +29,7 @@ epsilon_lifetime = 400.0
 type = "boolean"
 epsilon = 0.5
 epsilon_permanent = 1.0
+every = "day"
 repeat = "memoize"
 [metrics.theme]
 type = "category"

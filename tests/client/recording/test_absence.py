@@ -142,7 +142,9 @@ def test_a_memoised_value_and_its_absence_are_given_up_on_the_same_day(
     attentive, clock, directory, days, pending
 ):
     """If the one were sent when the other no longer is, it would tell which it was."""
-    text = TEXT.replace('"none"', '"none"\nrepeat = "memoize"\nepsilon_permanent = 2.0')
+    text = TEXT.replace(
+        '"none"', '"none"\nevery = "day"\nrepeat = "memoize"\nepsilon_permanent = 2.0'
+    )
     for life in ("value", "silence"):
         with attentive(text, directory=directory.parent / life) as client:
             if life == "value":

@@ -34,6 +34,7 @@ type = "category"
 values = ["a", "b"]
 other = "c"
 epsilon = 1.0
+every = "day"
 repeat = "memoize"
 epsilon_permanent = 2.0
 """

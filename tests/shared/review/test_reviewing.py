@@ -45,7 +45,7 @@ def test_a_metric_tells_at_most_its_value_and_its_reports():
 def test_the_lifetime_of_a_device_limits_how_many_reports_it_sends():
     (bits,) = review(registry(("flag", FLAG), life=10)).metrics
     assert bits.reports == 10
-    (bits,) = review(registry(("flag", f"{FLAG}{MEMOIZED}"), life=10)).metrics
+    (bits,) = review(registry(("flag", f'{FLAG}{MEMOIZED}every = "day"\n'), life=10)).metrics
     assert bits.reports == 365
 
 

@@ -66,6 +66,9 @@ FOUND_OR_NOT = [
         RAPPOR.replace("epsilon = 1", "epsilon = 8") + "epsilon_permanent = 8.1\n",
         RAPPOR + "epsilon_permanent = 8\n",
     ),
+    ("linkable-reports", f'{WORD}{MEMOIZED}mechanism = "sketch"\n', WORD + MEMOIZED),
+    ("linkable-reports", f"{WORD}{MEMOIZED}expected_devices = 1_000\n", WORD + MEMOIZED),
+    ("linkable-reports", category(300, MEMOIZED), category(100, MEMOIZED)),
     ("adds-up", category(1_000, epsilon=4) + "expected_devices = 100\n", category(1_000)),
     ("yearly-delta", GAUSSIAN + "delta = 1e-6\n", GAUSSIAN + "delta = 1e-7\n"),
     (
@@ -121,6 +124,62 @@ def test_a_memoised_value_that_is_asked_for_twice_is_found(one, other, found):
     assert ("repeated-value" in codes(review(registry(one, other)))) == found
 
 
+DEFAULTS = (
+    ("boolean", ""),
+    ("category", f"values = {[*map(str, range(100))]}\ncomplete = true\n"),
+    ("string", ""),
+    ("number", "range = [0, 30]\n"),
+    ("distribution", "range = [0, 30]\n"),
+)
+
+
+@pytest.mark.parametrize(("kind", "fields"), DEFAULTS)
+@pytest.mark.parametrize(("epsilon", "permanent"), [(0.5, 1), (1, 2), (1, 4), (2, 4)])
+def test_what_is_chosen_where_no_mechanism_is_named_links_few_reports(
+    kind, fields, epsilon, permanent
+):
+    lines = f'type = "{kind}"\n{fields}repeat = "memoize"\nepsilon = {epsilon}\n'
+    if kind == "category" and epsilon == 0.5:
+        lines = lines.replace(str([*map(str, range(100))]), str([*map(str, range(64))]))
+    found = review(registry(("m", f"{lines}epsilon_permanent = {permanent}\n")))
+    assert "linkable-reports" not in codes(found)
+
+
+def test_a_finding_of_linkable_reports_says_how_often_they_are_matched():
+    lines = f'{WORD}{MEMOIZED}mechanism = {{ name = "sketch", buckets = 64 }}\n'
+    (found,) = (
+        each
+        for each in review(registry(("m", f"{lines}expected_devices = 10_000\n"))).findings
+        if each.code == "linkable-reports"
+    )
+    assert (
+        "among 10,000 devices a second report is told to be the same device's in 16% of cases, "
+        "and an eighth, if seven are known, in 66% of cases"
+    ) in found.reason
+
+
+BEFORE = category(4, MEMOIZED)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        (BEFORE, BEFORE.replace("epsilon = 1", "epsilon = 0.9"), True),
+        (BEFORE, f'{BEFORE}every = "month"\n', True),
+        (BEFORE, BEFORE.replace(MEMOIZED, ""), True),
+        (BEFORE, f'{BEFORE}description = "Another"\nexpected_devices = 10\n', False),
+        (BEFORE.replace(MEMOIZED, ""), BEFORE, False),
+        (WORD + MEMOIZED, f"{WORD}{MEMOIZED}expected_devices = 10_000_000\n", False),
+    ],
+)
+def test_an_edit_that_has_permanent_answers_drawn_anew_is_found(old, new, found):
+    """More expected devices are no such edit: they change no memoised metric."""
+    before, after = registry(("m", old)), registry(("m", new))
+    assert ("permanent-anew" in codes(review(after, before=before))) == found
+    assert "permanent-anew" not in codes(review(after))
+    assert "permanent-anew" not in codes(review(registry(("other", new)), before=before))
+
+
 def test_a_good_registry_has_no_findings():
     flag = f'{FLAG}absent = false\nevery = "week"'
     good = registry(("theme", category(4, 'every = "week"')), ("crashed", flag))
@@ -169,6 +228,6 @@ def test_an_unknown_code_is_a_problem_that_names_the_nearest(where, code, said):
 
 def test_every_code_that_can_be_ignored_is_one_that_is_found():
     tried = {code for code, _, _ in FOUND_OR_NOT}
-    tried |= {"daily-budget", "lifetime-budget", "repeated-value"}
+    tried |= {"daily-budget", "lifetime-budget", "permanent-anew", "repeated-value"}
     assert tried == {*METRIC_CODES, *REGISTRY_CODES}
-    assert {*METRIC_RULES, "repeated-value"} == {*METRIC_CODES}
+    assert {*METRIC_RULES, "permanent-anew", "repeated-value"} == {*METRIC_CODES}

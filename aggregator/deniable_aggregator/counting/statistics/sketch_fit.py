@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-FITTED_BUCKETS: Final = 128
-"""Sketches of so many buckets are read by least squares."""
-
 FITTED_REPORTS: Final = 20
 """With fewer reports a row, the counts that decide the weights are too small."""
 

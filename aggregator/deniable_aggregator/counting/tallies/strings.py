@@ -11,7 +11,6 @@ from deniable_aggregator.counting import hash_cells
 from deniable_aggregator.counting.statistics.bloom_filters import Cells, regress, regression_shares
 from deniable_aggregator.counting.statistics.checks import SliceChecks, bounds_check, evenness_check
 from deniable_aggregator.counting.statistics.sketch_fit import (
-    FITTED_BUCKETS,
     FITTED_REPORTS,
     FittedRows,
     fitted_shares,
@@ -182,7 +181,7 @@ class SketchTally(GroupedTally):
         places = _Places(hash_cells.words(items, self.spec.salt), filled, self._mechanism.buckets)
         supported = self._oracle.support_range(np.arange(self._mechanism.buckets))
         enough = reports.sum() >= FITTED_REPORTS * self._mechanism.rows
-        if enough and self._mechanism.buckets <= FITTED_BUCKETS:
+        if enough and self._mechanism.is_fitted:
             cells = _RememberedPlaces(places)
             (supporting,) = places.sums([counted[1]])
             return fitted_shares(
