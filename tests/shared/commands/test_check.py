@@ -95,6 +95,7 @@ def test_json_has_the_same_figures(tmp_path):
     assert data["budget"]["days_until_lifetime_is_spent"] == expected < 9
 
 
+FLAG = '[metrics.late]\ntype = "boolean"\nepsilon = 1.0\n'
 MEMOIZED = """
 registry = 1
 application = "flightdeck"
@@ -259,3 +260,27 @@ def test_segments_are_shown_to_the_reviewer(tmp_path):
     assert "category of 4" in shown
     data = json.loads(run(tmp_path, text, "--json").output)
     assert data["metrics"][0]["segments"]["by"]["name"] == "channel"
+
+
+def test_the_file_before_an_edit_tells_which_permanent_answers_are_drawn_anew(tmp_path):
+    before = tmp_path / "shipped.toml"
+    before.write_text(MEMOIZED, encoding="utf-8")
+    edited = MEMOIZED.replace('"system"]', '"system", "contrast"]')
+    found = words(run(tmp_path, edited, "--before", str(before)).output)
+    assert "permanent-anew theme: it is another version than before" in found
+    assert "what all reports of a value tell, 2 so far, is told again, with 2 on top" in found
+    assert "permanent-anew word" not in found
+    assert "permanent-anew" not in words(run(tmp_path, edited).output)
+    same = run(tmp_path, MEMOIZED, "--before", str(before)).output
+    assert "permanent-anew" not in same
+
+
+def test_json_has_how_probably_reports_are_matched(tmp_path):
+    theme, word = json.loads(run(tmp_path, MEMOIZED, "--json").output)["metrics"]
+    for matching in (theme["matching"], word["matching"]):
+        assert matching["devices"] == 100_000
+        assert 0 < matching["pair"] < matching["eighth"] < 0.01
+    (fresh,) = json.loads(
+        run(tmp_path, MEMOIZED.partition("[metrics.theme]")[0] + FLAG, "--json").output
+    )["metrics"]
+    assert fresh["matching"] is None

@@ -61,6 +61,39 @@ def test_a_sketch_grows_with_the_devices_that_are_expected():
     assert few.buckets == many.buckets >= 1024
 
 
+MEMOIZED = 'type = "string"\nepsilon = 1\nrepeat = "memoize"\nepsilon_permanent = 2\n'
+
+
+def test_a_memoised_sketch_is_the_same_for_any_number_of_devices():
+    """Or an edit of `expected_devices` would have permanent answers drawn anew."""
+    for devices in (1, 10_000, 10_000_000_000):
+        chosen = mechanism(f"{MEMOIZED}expected_devices = {devices}")
+        assert (chosen.rows, chosen.buckets, chosen.inner.name) == (64, 32, "losue")
+    stated = mechanism(MEMOIZED + 'mechanism = { name = "auto", buckets = 64 }')
+    assert (stated.rows, stated.buckets) == (64, 64)
+
+
+def test_a_named_mechanism_is_what_it_always_was():
+    for options in ('"sketch"', '{ name = "sketch", inner = "losue" }'):
+        named = spec_of(f"{MEMOIZED}mechanism = {options}")
+        assert (named.mechanism.rows, named.mechanism.buckets, named.every) == (64, 1_024, "day")
+
+
+@pytest.mark.parametrize(
+    ("fields", "every"),
+    [
+        (MEMOIZED, "week"),
+        (f'{MEMOIZED}mechanism = "auto"\n', "week"),
+        (f'{MEMOIZED}mechanism = "loloha"\n', "day"),
+        (f'{MEMOIZED}every = "day"\n', "day"),
+        ('type = "boolean"\nepsilon = 1\nrepeat = "memoize"\nepsilon_permanent = 2\n', "week"),
+        ('type = "boolean"\nepsilon = 1\n', "day"),
+    ],
+)
+def test_memoised_metrics_report_weekly_where_the_file_leaves_all_to_the_planner(fields, every):
+    assert spec_of(fields).every == every
+
+
 def test_a_sketchs_shape_can_be_chosen():
     chosen = mechanism(
         'type = "string"\nepsilon = 2\nmechanism = { name = "cms", rows = 100, buckets = 256 }'
