@@ -7,6 +7,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.aggregator.telling import answers
+from tests.repetitions import full_or_small
 from tests.surfaces.asking import AFTER, SURFACES, Question, answering
 from tests.surfaces.computed import computed_in
 from tests.surfaces.printed import ranges_of, rows_about
@@ -21,7 +22,7 @@ FEWEST = 4
 ESTIMATE = Question("estimate of anything", "theme")
 CHANGE = Question("change of anything", "theme", "change", AFTER)
 
-DRAWN = settings(max_examples=12, phases=[Phase.explicit, Phase.generate])
+DRAWN = settings(max_examples=full_or_small(12, 4), phases=[Phase.explicit, Phase.generate])
 """An answer is asked for in earnest, so that looking for the smallest that fails takes minutes."""
 
 _widths = st.floats(-4, -0.3).map(lambda exponent: 10.0**exponent)
