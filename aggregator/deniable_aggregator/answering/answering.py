@@ -135,6 +135,7 @@ class Answerer:
             parts.catalogue,
             self.reader.tables,
             parts.settings.accept_days,
+            parts.settings.part_reports,
             parts.clock,
         )
         self.medians = SliceMedians()

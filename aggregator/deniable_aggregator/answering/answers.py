@@ -284,7 +284,7 @@ def _health(of: Answerer, asked: Asked[DaysQuery]) -> Answer:
         question=question_of("health", query),
         numbers=[report.contrast(contrast, keys) for contrast in review.contrasts],
         checks=report.by_day(review.examination, review.volumes.surges, keys),
-        notices=ordered_notices(review.notices),
+        notices=ordered_notices(review.notices, report.of_acknowledged(review.pasts, keys)),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from deniable_aggregator.answering.metrics import newest_first
 from deniable_aggregator.answering.reader import require_values
 from deniable_aggregator.answering.requests import estimate_refused
-from deniable_aggregator.answering.sides import require_parts, require_segment
+from deniable_aggregator.answering.small_parts import require_parts, require_segment
 from deniable_aggregator.answers.answer import AskedQuestion, QuestionName
 from deniable_aggregator.answers.questions import ValueLists, given_parameters
 from deniable_shared.errors import ParameterError

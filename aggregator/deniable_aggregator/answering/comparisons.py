@@ -43,7 +43,8 @@ from deniable_aggregator.answering.review import (
     SIMULATED,
     Review,
 )
-from deniable_aggregator.answering.sides import require_reports, sides_of
+from deniable_aggregator.answering.sides import sides_of
+from deniable_aggregator.answering.small_parts import require_reports
 from deniable_aggregator.answering.splitting import Split, change_parts, say_parts
 from deniable_aggregator.answering.why import EFFECTS, explain
 from deniable_aggregator.answers.answer import (

@@ -84,6 +84,7 @@ class LocalSource:
             store=parts.store.name,
             memory_bytes=parts.settings.discovery_memory_bytes,
             accept_days=parts.settings.accept_days,
+            part_reports=parts.settings.part_reports,
             today=parts.today,
             application=self.application,
             metric=metric,

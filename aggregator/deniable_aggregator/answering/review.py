@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answering.estimation.inputs import MetricReports
     from deniable_aggregator.answering.slice_cache import SliceTables
     from deniable_aggregator.keeping.catalog import CatalogEntry, MetricCatalog
-    from deniable_aggregator.keeping.store import Store, StoredKey
+    from deniable_aggregator.keeping.store import Store, StoredKey, StoredPast
     from deniable_shared.periods import Every
     from deniable_shared.spec import Spec
 
@@ -177,6 +177,7 @@ class Review:
         summary: the verdict.
         notices: what to know first.
         kept: what was found of days before they became one, by the digests of their versions.
+        pasts: what is stored of keys of the metric.
     """
 
     reported: MetricReports
@@ -187,6 +188,7 @@ class Review:
     summary: IntegritySummary
     notices: Sequence[Notice]
     kept: Mapping[bytes, Sequence[KeptVerdicts]]
+    pasts: Sequence[StoredPast] = ()
 
     @property
     def description(self) -> str:
@@ -229,6 +231,7 @@ class Reviewer:
         catalogue: knows whether they are of simulated devices.
         tables: reads slices of days before those that are asked about.
         accept_days: for how many days a day stays open for reports.
+        part_reports: keys with fewer reports are not compared.
         clock: seconds since 1970.
     """
 
@@ -238,6 +241,7 @@ class Reviewer:
         catalogue: MetricCatalog,
         tables: SliceTables,
         accept_days: int,
+        part_reports: int,
         clock: Callable[[], float],
     ) -> None:
         self._store = store
@@ -246,7 +250,7 @@ class Reviewer:
         self._accept_days = accept_days
         self._clock = clock
         self._examiner = Examiner()
-        self._comparison = KeyComparison()
+        self._comparison = KeyComparison(part_reports)
 
     def review(self, reported: MetricReports, *, most_cells: int = SUMMARY_CELLS) -> Review:
         """What is known of the reports of a metric.
@@ -297,6 +301,7 @@ class Reviewer:
                 report.of_mixed_keys(reported.mixed, keys),
             ),
             kept,
+            [each.past for each in stored],
         )
 
 

@@ -135,7 +135,8 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         direction: of a clear distance between distributions of numbers, whether values are "higher"
             or "lower", or their spread "wider" or "narrower"; None where that is not sure.
         flagged_from: of a contrast, from which size on the key is flagged.
-        past: of a contrast, how far the key was from the others in its past; the estimate is then
+        past: of a contrast, how far the key was from the others in its past, or when that was
+            acknowledged; the estimate is then
             how far it has moved since. None for a key without a past.
         part: of a contrast, which part of all reports the key brought; of an effect of answers, the
             mean of both periods of that of its part.

@@ -44,6 +44,7 @@ Verdict = Literal["ok", "surge", "uneven", "suspicious", "unknown"]
 unlike the others; not as devices send them; or not checked."""
 
 NoticeCode = Literal[
+    "acknowledged_key",
     "beyond_range",
     "compared_in_part",
     "cut_strings",

@@ -374,7 +374,7 @@ def contrast_judged(number: Measured) -> str:
         text = f"differs by {size}; flagged from {limit}, as it has no past of its own"
     else:
         past = _size_of_contrast(number, abs(number.past))
-        text = f"moved by {size} since its first weeks, when it differed by {past}"
+        text = f"moved by {size} from its past, in which it differed by {past}"
         text += f"; flagged from {limit}"
     if not number.told and (number.estimate or 0.0) >= (number.flagged_from or 0.0):
         text += ", but moves the answer by less than a point"

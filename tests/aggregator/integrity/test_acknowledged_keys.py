@@ -47,6 +47,9 @@ def test_a_difference_that_was_acknowledged_is_quiet_while_it_stays_where_it_was
     assert (answer["metric"], answer["key"], answer["note"]) == ("theme", "beta", NOTE)
     assert answer["since"] == str(day_of(NEW))
     assert warned(differing, NEW) == []
+    (note,) = health(differing).notices
+    assert note.severity == "note"
+    assert note.message.endswith(f"acknowledged on {day_of(TODAY)}: {NOTE}")
     fill(differing, lambda _: BETA, TODAY - 4, TODAY - 2)
     assert warned(differing, NEW) == []
     assert warned(differing, TODAY - 4) == []

@@ -30,6 +30,7 @@ class Job(msgspec.Struct, frozen=True):
         store: the path or URL of the store.
         memory_bytes: how much memory it may take.
         accept_days: for how many days a day stays open for reports.
+        part_reports: how many reports a part of them needs.
         today: the server's day, in days since 1970-01-01.
         application: whose metric it is.
         metric: the metric's name.
@@ -42,6 +43,7 @@ class Job(msgspec.Struct, frozen=True):
     store: str
     memory_bytes: Count
     accept_days: Count
+    part_reports: Count
     today: int
     application: str
     metric: str
@@ -241,6 +243,7 @@ class DiscoveryRuns:
             str(self._store.target),
             self._settings.discovery_memory_bytes,
             self._settings.accept_days,
+            self._settings.part_reports,
             epoch_at(self._clock()),
             asked.application,
             asked.metric,

@@ -11,6 +11,7 @@ from deniable_aggregator.answering.metrics import newest_first
 from deniable_aggregator.answering.reader import AskedMetric, MetricReader, read_steadily
 from deniable_aggregator.answering.requests import estimate_refused
 from deniable_aggregator.answering.review import HEALTH_CELLS, Reviewer
+from deniable_aggregator.answering.small_parts import require_parts
 from deniable_aggregator.answers.answer import Answer, AskedQuestion
 from deniable_aggregator.answers.common import Notice, ordered_notices
 from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, DayRange
@@ -68,7 +69,12 @@ class DiscoveryWork:
         # Only the day of this clock matters: it is noon.
         noon = (job.today + 0.5) * SECONDS_PER_EPOCH
         self._reviewer = Reviewer(
-            store, catalogue, self._reader.tables, job.accept_days, lambda: noon
+            store,
+            catalogue,
+            self._reader.tables,
+            job.accept_days,
+            job.part_reports,
+            lambda: noon,
         )
 
     def find(self) -> Answer:
@@ -87,6 +93,10 @@ class DiscoveryWork:
         days = DayRange(query.since or FIRST_DAY, query.until or LAST_DAY)
         self._on_progress("read reports", 0.0)
         reported = self._reader.read(asked, days)
+        try:
+            require_parts(self._reader, asked, reported, self._job.part_reports, query.version)
+        except ParameterError as error:
+            raise estimate_refused(error) from None
         entry, notices = _newest(reported)
         reported = reported.only({entry.spec.digest})
         ((spec, counts),) = self._reader.collect(reported, days).tallies

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 LEAST_WEIGHT: Final = 50.0
 """Fewer reports than these are not compared."""
 
+LEAST_WITHIN: Final = 100.0
+"""Nor segments with fewer of a key's reports."""
+
 PARTS: Final = 256
 
 LEAST_CONTRAST: Final = 0.2
@@ -262,7 +265,7 @@ def _within(
     shape = segments.by.size, segments.of.size
     pairs, errors = share.reshape(shape), variance.reshape(shape)
     size = pairs.sum(axis=1, keepdims=True)
-    known = size * reports >= LEAST_WEIGHT
+    known = size * reports >= LEAST_WITHIN
     whole = np.where(known, size, 1.0)
     within = pairs / whole
     # Of a ratio: the errors of a pair and of the size, of which the pair is a part.

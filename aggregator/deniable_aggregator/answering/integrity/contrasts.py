@@ -50,6 +50,7 @@ MOST_CELLS: Final = 1 << 24
 
 MOST_UNEVEN: Final = 5
 REMEMBERED: Final = 512
+PART_REPORTS: Final = 100
 
 
 class KeyContrast(NamedTuple):
@@ -75,9 +76,14 @@ class KeyContrast(NamedTuple):
 
 
 class KeyComparison:
-    """Compares keys, and caches the results until the counts change."""
+    """Compares keys, and caches the results until the counts change.
 
-    def __init__(self) -> None:
+    Args:
+        part_reports: keys with fewer reports are not compared.
+    """
+
+    def __init__(self, part_reports: int = PART_REPORTS) -> None:
+        self._part_reports = part_reports
         self._lock = threading.Lock()
         self._known: OrderedDict[Hashable, tuple[KeyContrast, ...]] = OrderedDict()
 
@@ -127,7 +133,7 @@ class KeyComparison:
             contrast
             for table in tables
             for contrast in contrasts_of_version(
-                table, total, pasts.get(table.entry.spec.digest, ())
+                table, total, pasts.get(table.entry.spec.digest, ()), self._part_reports
             )
         )
         with self._lock:
@@ -142,18 +148,22 @@ def _most_different_first(contrast: KeyContrast) -> tuple[bool, float]:
 
 
 def contrasts_of_version(
-    table: SliceTable, total: int, pasts: Sequence[PastOfKeys] = ()
+    table: SliceTable,
+    total: int,
+    pasts: Sequence[PastOfKeys] = (),
+    part_reports: int = PART_REPORTS,
 ) -> Iterator[KeyContrast]:
     """Every key of a version that matters against the others.
 
     Args:
         total: how many reports of the metric there are.
         pasts: the days before, of keys that have any.
+        part_reports: keys with fewer reports are not compared.
     """
     reports, compared = table.reports_by_key, _latest_days(table)
     least_moved = LEAST_MOVED * total
     # What brought less can move nothing by as much as matters.
-    keys = [key for key, count in reports.items() if count >= least_moved]
+    keys = [key for key, count in reports.items() if count >= max(least_moved, part_reports)]
     removed: set[str] = set()
     while len(reports) - len(removed) > 1 and len(removed) <= MOST_UNEVEN:
         beside = _Beside(compared.without(removed), [past.without(removed) for past in pasts])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answering.integrity.kept_verdicts import KeptDay
     from deniable_aggregator.answering.integrity.volumes import Kind, LargestUpload, Surge, Volumes
     from deniable_aggregator.answers.words import Verdict
-    from deniable_aggregator.keeping.store import StoredKey
+    from deniable_aggregator.keeping.store import StoredKey, StoredPast
 
 
 INVISIBLE: Final = (
@@ -266,6 +266,24 @@ def of_contrasts(
                 "Its devices may differ, or its reports may be forged: ask again without it, and "
                 "compare.",
             )
+
+
+def of_acknowledged(pasts: Sequence[StoredPast], keys: Mapping[str, StoredKey]) -> Iterator[Notice]:
+    """A note for each key whose difference an administrator has acknowledged.
+
+    Args:
+        pasts: what is known of keys of the metric, what was acknowledged last at the end.
+    """
+    last = {past.key: past for past in pasts if past.acknowledged is not None}
+    for key, past in last.items():
+        assert past.acknowledged is not None
+        yield Notice(
+            "acknowledged_key",
+            "note",
+            f"Key {key_in_words(key, label_of(keys, key))} may differ from the others as it did "
+            f"from {day_of(past.since)} to {day_of(past.until)}, acknowledged on "
+            f"{day_of(past.acknowledged)}: {past.note}",
+        )
 
 
 def of_largest_upload(

@@ -56,6 +56,7 @@ SAID: Final[Mapping[NoticeCode, str]] = {
 """What is published where an answer has a notice."""
 
 NOT_SAID: Final[Mapping[NoticeCode, str]] = {
+    "acknowledged_key": "it is said with the health of reports, and names keys",
     "distribution_instead": "it is advice to whoever maintains the registry",
     "key_on_one_side": "it is about a change, which is not published, and names keys",
     "known_in_part": "a column says of how many reports the share of such a value is",
