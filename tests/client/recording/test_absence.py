@@ -359,6 +359,20 @@ def test_nothing_is_reported_for_days_without_consent(attentive, clock):
     assert pending_days(client) == [TODAY + 2]
 
 
+@pytest.mark.parametrize("before", ["dark", None])
+def test_a_period_in_which_the_user_opted_out_is_not_reported(attentive, clock, before):
+    """What was recorded before is deleted, and whether it was must not show."""
+    client = attentive()
+    if before is not None:
+        client.record("theme", before)
+    client.consent = False
+    client.consent = True
+    assert client.record("theme", "dark") is Outcome.ALREADY_REPORTED
+    clock.forward(days=1)
+    client.flush()
+    assert pending_days(client) == []
+
+
 def test_without_consent_nothing_is_created(attentive, directory):
     attentive(consent=False).flush()
     assert not directory.exists()

@@ -198,10 +198,10 @@ ONE_VALUE: Final = (
         metric="named",
     ),
     Fault(
-        "one value: the fifth item's own bit is always 1",
+        "one value: the second item's own bit is always 1",
         f"{RANDOMIZERS}/oracles/unary.py",
         "if self._randomness.bernoulli(self._own):",
-        "if self._randomness.bernoulli(self._own) or item == 4:",
+        "if self._randomness.bernoulli(self._own) or item == 1:",
         (f"privacy/test_unary.py::TestOptimizedUnaryEncoding::{EPSILON}",),
         metric="bits",
     ),
@@ -257,10 +257,11 @@ ONE_PERIOD: Final = (
         (DAYS + "every_day_of_a_year_costs_what_it_must",),
     ),
     Fault(
-        "one period: a value pays for its day, and its absence a day later",
+        "one period: a value is paid for on its day, and its absence a day later",
         "deniable/_recording/report_writer.py",
-        "return self._charge(plan, number, epoch)\n\n    def write(",
-        "return Outcome.RECORDED\n\n    def write(",
+        "return ledger.debit(plan.mark, number, 0, _NO_LIMITS)",
+        "charge = plan.charge._replace(metric=spec.name)\n"
+        "            return ledger.debit(charge, number, epoch, self.limits)",
         (COUPLED,),
     ),
     Fault(
@@ -268,7 +269,7 @@ ONE_PERIOD: Final = (
         "deniable/_recording/report_writer.py",
         "if last is not None and period(spec.every, last) == number:",
         "if True:",
-        (COUPLED,),
+        (ABSENCE + "a_period_in_which_the_user_opted_out_is_not_reported",),
     ),
     Fault(
         "one period: a value in a week is dated to its own day",
