@@ -5,7 +5,7 @@ from __future__ import annotations
 from deniable._platform import continuous_integration
 from deniable._status import Dropped, Outcome, RememberedConsent
 from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
-from deniable._storage.directory import BusyError, StorageError
+from deniable._storage.directory import DamageError, StorageError
 
 TYPE_CHECKING = False
 
@@ -131,10 +131,11 @@ class Consent:
             How many reports were pending.
 
         Raises:
-            StorageError, LedgerError, sqlite3.Error, OSError: see `delete_owed`.
+            StorageError, OSError: see `delete_owed`.
         """
         self._requests += 1
-        return self.delete_owed_now()
+        waited = self._storage.discard_waiting(Dropped.FORGOTTEN)
+        return waited + self.delete_owed_now()
 
     def delete_owed_now(self, wait_seconds: float = DELETE_WAIT_SECONDS) -> int:
         """Does what `delete_owed` does, even if the storage could not be used a moment ago."""
@@ -152,8 +153,7 @@ class Consent:
             How many reports were pending.
 
         Raises:
-            StorageError, LedgerError, sqlite3.Error, OSError: if it cannot be done now; then it
-                stays owed.
+            StorageError, OSError: if it cannot be done now; then it stays owed.
         """
         if not self.deletion_owed:
             return 0
@@ -163,7 +163,7 @@ class Consent:
         # First, so that a process that dies before the end leaves the rest to the next one.
         remembered = self._remember(withdrawals, deletion_owed=exists)
         if exists:
-            count = (self._wipe if wipe else self._clear)(wait_seconds)
+            count = self._delete(self._storage.wipe if wipe else self._storage.forget, wait_seconds)
         if not remembered:
             raise StorageError("the user's answer cannot be remembered")
         self._withdrawals_done = max(self._withdrawals_done, withdrawals)
@@ -181,25 +181,12 @@ class Consent:
         self._withdrawals_remembered = withdrawals
         return True
 
-    def _wipe(self, wait_seconds: float) -> int:
-        storage = self._storage
+    def _delete(self, action: Callable[[], int], wait_seconds: float) -> int:
         try:
-            return storage.run_locked(storage.wipe, wait_seconds=wait_seconds)
-        except BusyError:
-            raise
-        except STORAGE_ERRORS:  # the files cannot be opened, so delete them as they are
-            return storage.reset_unreadable(wait_seconds)
-
-    def _clear(self, wait_seconds: float) -> int:
-        storage, reason = self._storage, Dropped.FORGOTTEN
-        try:
-            return storage.run_locked(
-                lambda: storage.spool.delete_everything(reason), wait_seconds=wait_seconds
-            )
-        except BusyError:
-            raise
-        except STORAGE_ERRORS:
-            return storage.delete_reports(reason, wait_seconds)
+            return self._storage.run_syncing(action, wait_seconds)
+        except DamageError:
+            self._storage.erase_unreadable(wait_seconds)
+            return 0
 
     @property
     def _wipe_owed(self) -> bool:
@@ -216,3 +203,4 @@ class Consent:
     def _end(self) -> None:
         self.given = self._answer = False
         self.endings += 1
+        self._storage.discard_waiting(Dropped.CONSENT_WITHDRAWN)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from deniable._status import RememberedConsent
 from deniable._storage.consent_file import Answer, ConsentFile
-from deniable._storage.directory import StorageError
-from deniable._storage.files import describe_error
+from deniable._storage.directory import StorageError, describe_error
 from deniable_shared.periods import calendar_day, epoch_at
 
 TYPE_CHECKING = False

@@ -126,7 +126,8 @@ def close(engines: Sequence[Engine]) -> None:
         # Deletion that is still owed is tried once more; problems have been noted by then.
         with contextlib.suppress(Exception):
             engine.consent.delete_owed_now(max(0.0, deadline - time.monotonic()))
-        engine.storage.close(max(0.0, deadline - time.monotonic()))
+        with contextlib.suppress(Exception):
+            engine.recorder.finish(max(0.0, deadline - time.monotonic()))
 
 
 def _flush_at_last(engine: Engine) -> None:
@@ -201,25 +202,13 @@ def check_same(known: Settings, wanted: Settings) -> None:
             )
 
 
-def _before_fork() -> None:
-    for engine in live_engines():
-        engine.storage.before_fork()
-    _import_lock.before_fork()  # last: an action of the storage may have to import something
-
-
-def _after_fork_in_parent() -> None:
-    for engine in live_engines():
-        engine.storage.after_fork_in_parent()
-    _import_lock.after_fork_in_parent()
-
-
 def _after_fork_in_child() -> None:
     for engine in live_engines():
         engine.after_fork_in_child()
     _import_lock.after_fork_in_child()
 
 
-processes.call_at_fork(before=_before_fork, after_in_child=_after_fork_in_child)
+processes.call_at_fork(before=_import_lock.before_fork, after_in_child=_after_fork_in_child)
 for _ in range(2):
     # A signal may end the first call before its first step; the second does what is left.
-    processes.call_at_fork(after_in_parent=_after_fork_in_parent)
+    processes.call_at_fork(after_in_parent=_import_lock.after_fork_in_parent)

@@ -25,6 +25,9 @@ class Outcome(StrEnum):
 
     RECORDED = "recorded"
     """The value was randomized, and the report will be uploaded."""
+    WAITING = "waiting"
+    """The value was randomized, and the report waits in memory until the storage is free: it is lost
+    if the process is killed before, or if the budget turns out not to allow it."""
     ALREADY_REPORTED = "already_reported"
     """The metric has already reported in this period."""
     NO_CONSENT = "no_consent"
@@ -44,7 +47,7 @@ class Outcome(StrEnum):
     OVER_BUDGET = "over_budget"
     """The report would exceed the epsilon of this day or of this device's lifetime."""
     STORAGE_UNAVAILABLE = "storage_unavailable"
-    """The directory, the ledger or the spool cannot be used: see `Status.last_error`."""
+    """The directory or the journal in it cannot be used: see `Status.last_error`."""
     CLOCK_WRONG = "clock_wrong"
     """The device's clock is certainly wrong or has just jumped; nothing was spent or stored."""
     CLOSED = "closed"
@@ -56,13 +59,14 @@ class Dropped(StrEnum):
     """Why reports were given up; or ``refused_<status>`` if the aggregator refused for good."""
 
     TOO_OLD = "too_old"
-    DEBIT_LOST = "debit_lost"
-    """A power failure or an old copy of the ledger undid the debit that had paid for the report."""
     SPOOL_FULL = "spool_full"
-    SPOOL_CORRUPT = "spool_corrupt"
-    """Counts damaged spools that were replaced; how many reports they held is not known."""
+    DAMAGED = "damaged"
+    """Could not be read from the disk. Counts one for a new device in place of an unreadable one that
+    had never sent anything; how many reports that held is not known."""
     CLOCK_AHEAD = "clock_ahead"
     """The day of the report lies ahead: the clock was wrong when it was recorded."""
+    NOT_WRITTEN = "not_written"
+    """Waited in memory, and the ledger refused it, or there was no time to write it."""
     CONSENT_WITHDRAWN = "consent_withdrawn"
     FORGOTTEN = "forgotten"
     """Deleted by `Client.forget`."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sqlite3
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from deniable._disclosure import summary
 from deniable._disclosure.explain import explain, explain_not_kept
-from deniable._disclosure.read_only import fetch_rows, hold_lock
+from deniable._disclosure.read_only import hold_lock, read_contents
 from deniable._status import DELTA_UNITS, NANO, RememberedConsent
 from deniable._storage.consent_file import ConsentFile
+from deniable._storage.directory import StorageError
 from deniable_shared.periods import calendar_day, epoch_at
 from deniable_shared.spec import Spec
 
@@ -28,25 +28,16 @@ if TYPE_CHECKING:
     from datetime import date
 
     from deniable._disclosure.phrases import Likelihood
+    from deniable._storage.ledger import Ledger
+    from deniable._storage.spool import Spool
 
-_LEDGER, _SPOOL = "ledger.sqlite", "spool.sqlite"
-
-_REPORTS: Final = """
-SELECT digest, epoch, payload, 1 FROM report UNION ALL SELECT digest, epoch, payload, 0 FROM sent
-"""
-_SPECS: Final = "SELECT digest, description FROM spec ORDER BY rowid DESC"
-"""The latest description comes first: it has the current budget."""
-
-_ACCOUNT: Final = "SELECT period, today, spent FROM entry WHERE metric = '' ORDER BY spent DESC"
-_DELTA: Final = "SELECT spent FROM entry WHERE metric = '*delta'"
 _UNKNOWN_REPORT: Final = "Something that cannot be shown: what describes it is missing or damaged."
 
 NO_DIRECTORY: Final = "there is no such directory"
 UNREADABLE: Final = "the directory cannot be read"
 NOTHING: Final = "nothing was ever recorded in this directory"
 IN_USE: Final = "the directory is in use just now, and could not be read"
-SPOOL_UNREADABLE: Final = "the stored answers cannot be read"
-LEDGER_UNREADABLE: Final = "what was spent cannot be read"
+DAMAGED: Final = "what was stored is damaged, and not all of it can be read"
 
 
 @dataclass(frozen=True)
@@ -118,55 +109,46 @@ def disclosure(
     """
     path = Path(directory)
     try:
-        names = {each.name for each in path.iterdir()}
+        next(path.iterdir(), None)
     except (FileNotFoundError, NotADirectoryError, ValueError):
-        return _make_disclosure([], [], None, NO_DIRECTORY)
+        return _make_disclosure(None, None, NO_DIRECTORY)
     except OSError:
-        return _make_disclosure([], [], None, UNREADABLE)
+        return _make_disclosure(None, None, UNREADABLE)
     answer = ConsentFile(path, "", ()).read()
     consent = None if answer is None else answer.consent
-    if names.isdisjoint((_LEDGER, _SPOOL)):
-        return _make_disclosure([], [], None, NOTHING, consent)
-    reports: list[Any] = []
-    specs: list[Any] = []
-    spent = problem = None
     try:
         with hold_lock(path):
-            try:
-                reports, specs = fetch_rows(path / _SPOOL, _REPORTS, _SPECS)
-            except (sqlite3.Error, OSError, ValueError):
-                problem = SPOOL_UNREADABLE
-            account, delta = fetch_rows(path / _LEDGER, _ACCOUNT, _DELTA)
-        spent = _spent(account, delta, epoch_at(clock()))
+            contents = read_contents(path)
     except BlockingIOError:
-        problem = IN_USE
-    except (sqlite3.Error, OSError, LookupError, ValueError, TypeError):
-        problem = LEDGER_UNREADABLE if problem is None else f"{problem}, and {LEDGER_UNREADABLE}"
-    return _make_disclosure(reports, specs, spent, problem, consent)
+        return _make_disclosure(None, None, IN_USE, consent)
+    except (StorageError, OSError):
+        return _make_disclosure(None, None, DAMAGED, consent)
+    if contents is None:
+        return _make_disclosure(None, None, NOTHING, consent)
+    spent = problem = None
+    if contents.problem is None:
+        spent = _spent(contents.ledger, epoch_at(clock()))
+    else:
+        problem = DAMAGED
+    return _make_disclosure(contents.spool, spent, problem, consent, contents.ledger.limits)
 
 
-def in_memory(
-    spool: sqlite3.Connection, ledger: sqlite3.Connection, clock: Callable[[], float]
-) -> Disclosure:
+def in_memory(spool: Spool, ledger: Ledger, clock: Callable[[], float]) -> Disclosure:
     """What a device without a directory has said; only tests have such devices.
 
     Args:
-        spool: a database with the schema of `deniable._storage.spool`.
-        ledger: a database with the schema of `deniable._storage.ledger`.
+        spool: the device's, as is the next one.
+        ledger: see there.
         clock: seconds since 1970-01-01.
     """
-    reports, specs = (spool.execute(query).fetchall() for query in (_REPORTS, _SPECS))
-    account, delta = (ledger.execute(query).fetchall() for query in (_ACCOUNT, _DELTA))
-    spent = _spent(account, delta, epoch_at(clock()))
-    return _make_disclosure(reports, specs, spent, None)
+    return _make_disclosure(spool, _spent(ledger, epoch_at(clock())), None, None, ledger.limits)
 
 
-def _spent(account: list[Any], delta: list[Any], epoch: int) -> _Spent:
-    latest, today, lifetime = account[0]
-    if min(today, lifetime) < 0:
-        raise ValueError(f"today and lifetime must be 0 or more, got {today}, {lifetime}")
-    deltas = sum(row[0] for row in delta) / DELTA_UNITS
-    return _Spent((0 if epoch > latest else today) / NANO, lifetime / NANO, deltas)
+def _spent(ledger: Ledger, epoch: int) -> _Spent:
+    today, lifetime = ledger.spending(epoch)
+    # After a clock was wrong a whole day counts as spent: at most what a day allows.
+    most = lifetime if ledger.limits is None else ledger.limits[0]
+    return _Spent(min(today, most) / NANO, lifetime / NANO, ledger.delta_spent() / DELTA_UNITS)
 
 
 class _Spent(NamedTuple):
@@ -182,24 +164,27 @@ class _KnownSpec(NamedTuple):
 
     spec: Spec
     epsilon: float
-    limits: tuple[float, float]
 
 
 def _make_disclosure(
-    reports: list[Any],
-    specs: list[Any],
+    spool: Spool | None,
     spent: _Spent | None,
     problem: str | None,
     consent: RememberedConsent | None = None,
+    limits: tuple[int, int] | None = None,
 ) -> Disclosure:
-    known = {}
-    for digest, description in specs:
-        with contextlib.suppress(Exception):  # a damaged description of any kind is skipped
-            known[digest] = _parse_spec(digest, description)
-    said = [_explain_row(known.get(digest), *columns) for digest, *columns in reports]
+    known, said = {}, []
+    if spool is not None:
+        for digest, description in spool.described.items():
+            with contextlib.suppress(Exception):  # a damaged description of any kind is skipped
+                known[digest] = _parse_spec(digest, description)
+        for pending, reports in ((True, spool.reports()), (False, spool.sent)):
+            for each in reports:
+                report = _explain_row(known.get(each.digest), each.epoch, each.payload, pending)
+                said.append(report)
     said.sort(key=lambda each: (-each.day.toordinal(), not each.pending, each.metric))
     today, lifetime, deltas = spent or (None, None, None)
-    day, life = next((each.limits for each in known.values()), (None, None))
+    day, life = (None, None) if limits is None else (limit / NANO for limit in limits)
     pending = sum(each.pending for each in said)
     application = next((each.spec.application for each in known.values()), "")
     return Disclosure(
@@ -227,23 +212,20 @@ def _make_disclosure(
 
 
 def _parse_spec(digest: bytes, description: str) -> _KnownSpec:
-    data = json.loads(description)
-    spec = Spec.from_canonical(data["spec"])
+    spec = Spec.from_canonical(json.loads(description))
     if spec.digest != digest:
         raise ValueError("description must have the digest that it is stored under")
-    day, life = (float(limit) / NANO for limit in data["limits"])
-    return _KnownSpec(spec, spec.mechanism.epsilon, (day, life))
+    return _KnownSpec(spec, spec.mechanism.epsilon)
 
 
 def _explain_row(
-    known: _KnownSpec | None, epoch: object, report: object, pending: object
+    known: _KnownSpec | None, epoch: int, report: bytes | None, waits: bool
 ) -> DisclosedReport:
-    day = calendar_day(epoch if isinstance(epoch, int) and epoch >= 0 else 0)
-    waits = bool(pending)
+    day = calendar_day(max(epoch, 0))
     if known is not None and report is None and known.spec.mechanism.epsilon_permanent is not None:
         sentence = explain_not_kept(known.spec.mechanism)
         return DisclosedReport(known.spec.name, day, sentence, waits, (), known.epsilon)
-    if known is None or not isinstance(report, bytes):
+    if known is None or report is None:
         return DisclosedReport("", day, _UNKNOWN_REPORT, waits, (), None)
     try:
         sentence, likelihoods = explain(known.spec, report)

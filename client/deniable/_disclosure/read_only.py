@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sqlite3
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from deniable._platform import databases, locks
+from deniable._event_log import EventLog
+from deniable._platform import locks
+from deniable._storage.contents import JOURNAL, Contents, read_mark
+from deniable._storage.journal import LOCK, NEW
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_LOCK: Final = "lock"
 _LOCK_WAIT_SECONDS: Final = 1.0
 _LOCK_POLL_SECONDS: Final = 0.001
 
@@ -28,7 +29,7 @@ def hold_lock(directory: Path) -> Iterator[None]:
         OSError: if it cannot be opened.
     """
     try:
-        lock = os.open(directory / _LOCK, os.O_RDONLY)
+        lock = os.open(directory / LOCK, os.O_RDONLY)
     except FileNotFoundError:
         yield
         return
@@ -51,27 +52,19 @@ def hold_lock(directory: Path) -> Iterator[None]:
         os.close(lock)
 
 
-def fetch_rows(path: Path, *queries: str) -> list[list[Any]]:
-    """Reads rows of a database that may be in use, without creating files beside it.
-
-    Uses SQLite even for this: if this process opened and closed the file by other means, it would
-    lose the POSIX locks that it holds on the file.
-
-    Args:
-        path: the database.
-        queries: each gives one list of rows.
+def read_contents(directory: Path) -> Contents | None:
+    """What the journal in a directory says; None without one. To be called within `hold_lock`.
 
     Raises:
-        sqlite3.Error: if it cannot be read.
+        StorageError: if it cannot be believed.
+        OSError: if it cannot be read.
     """
-    log, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
-    if log.exists() and not index.exists():
-        raise sqlite3.OperationalError("the log has no index, and reading would make one")
-    # Without a log nobody has the database open; "immutable" keeps SQLite from starting a log.
-    alone = "" if log.exists() else "&immutable=1"
-    location = databases.uri(path.absolute(), f"mode=ro{alone}")
-    connection = sqlite3.connect(location, uri=True, timeout=1.0)
-    try:
-        return [connection.execute(query).fetchall() for query in queries]
-    finally:
-        connection.close()
+    for name in (JOURNAL, NEW):  # the other one if a process died between two renamings
+        with contextlib.suppress(FileNotFoundError):
+            content = (directory / name).read_bytes()
+            return Contents(content, read_mark(directory), _keep_nothing, EventLog())
+    return None
+
+
+def _keep_nothing(_body: bytes, _tail: bytes) -> int:
+    return 0

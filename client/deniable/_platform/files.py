@@ -21,6 +21,11 @@ if sys.platform == "win32":
     _SYNCABLE: Final = os.O_RDWR  # the system refuses to sync what is open for reading alone
     _PAUSES_SECONDS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 
+    def read_at(file: int, count: int, place: int) -> bytes:
+        """As below, but the descriptor moves."""
+        os.lseek(file, place, os.SEEK_SET)
+        return os.read(file, count)
+
     def sync(file: int) -> None:
         """As below: the system empties the memory of the disk, too."""
         os.fsync(file)
@@ -49,6 +54,9 @@ if sys.platform == "win32":
 else:
     BINARY: Final = 0
     _SYNCABLE: Final = os.O_RDONLY
+
+    read_at: Final = os.pread
+    """Reads at most so many bytes from a place in a file: ``read_at(descriptor, count, place)``."""
 
     if sys.platform == "darwin":
         import fcntl
@@ -85,7 +93,7 @@ else:
         """Deletes a file, if it exists; whoever has it open keeps it.
 
         Raises:
-            OSError: if the system refuses. Windows refuses while SQLite has it open.
+            OSError: if the system refuses. Windows refuses while somebody has it open.
         """
         path.unlink(missing_ok=True)
 

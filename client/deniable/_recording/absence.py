@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deniable._status import Outcome
-from deniable._storage.ledger import SecretReplacedError
 from deniable_shared.periods import epoch_at, period
 
 if TYPE_CHECKING:
@@ -59,27 +58,43 @@ class AbsenceReporter:
         self.digests = frozenset(metric.spec.digest for metric in self.metrics)
         self._checked: tuple[int, int] | None = None
 
-    def report_due(self) -> bool:
+    def report_due(self, *, briefly: bool = False) -> bool:
         """Reports the last period in which the device was at work, if it passed without a value.
 
         And pays for the period of today. Only the first call of a day does anything.
+
+        Args:
+            briefly: whether `record` waits for this.
 
         Returns:
             Whether a report was stored.
 
         Raises:
-            StorageError, LedgerError, sqlite3.Error, OSError: if the storage cannot be used.
+            StorageError, OSError: if the storage cannot be used.
         """
-        epoch = epoch_at(self._clock())
-        check = (epoch, self._consent.endings)
-        if check == self._checked or not self.metrics or self._consent.deletion_owed:
+        check = self._due_check()
+        if check is None:
             return False
-        try:
-            recorded = self._storage.run_locked(self._report_all, epoch)
-        except SecretReplacedError:
-            return False  # the next call tries again, with the new secret
+        run = self._storage.run_briefly if briefly else self._storage.run_locked
+        recorded = run(self._report_all, check[0])
         self._checked = check
         return recorded
+
+    def report_first(self) -> None:
+        """Does what `report_due` does; to be called by `DeviceStorage.run_locked`.
+
+        Before a value is recorded: a period without a value that is reported later than the next
+        one could not be reported any longer.
+        """
+        check = self._due_check()
+        if check is not None:
+            self._report_all(check[0])
+
+    def _due_check(self) -> tuple[int, int] | None:
+        """The day, and how often consent has ended; None if all was done on it."""
+        check = (epoch_at(self._clock()), self._consent.endings)
+        done = check == self._checked or not self.metrics or self._consent.deletion_owed
+        return None if done else check
 
     def _report_all(self, epoch: int) -> bool:
         if not self._consent.still_given():

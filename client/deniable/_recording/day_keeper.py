@@ -40,7 +40,7 @@ class DayKeeper:
             today: by the clock, in days since 1970-01-01.
 
         Raises:
-            LedgerError, sqlite3.Error, OSError: see `Ledger.note_days`.
+            OSError: if it cannot be written.
         """
         ledger = self._storage.ledger
         latest = ledger.latest_day()
@@ -53,7 +53,7 @@ class DayKeeper:
             silent = self._day_nano_nats if step.silent else None
             if step.day is not None and step.day < latest:
                 # First: whoever is killed before the end begins this day again.
-                self._storage.spool.drop_ahead(today + 1)
+                self._storage.spool.drop_later(today + 1)
             ledger.note_days(days.runs, days.ahead, step.day, silent)
             latest = latest if step.day is None else step.day
         self._latest, self._days = latest, days

@@ -23,13 +23,20 @@ _UNIX_DAY_ZERO: Final = 719_163  # date(1970, 1, 1).toordinal()
 _PERIOD_DAYS: Final = {"day": 1, "week": 7, "month": 28}
 
 
+_DELAY_STEPS: Final = 1 << 32
+
+
+def draw_delay(longest_seconds: float, randomness: Randomness) -> float:
+    """A random delay in seconds, uniform between 0 and the longest."""
+    return longest_seconds * randomness.word() / _DELAY_STEPS
+
+
 class MetricPlan:
     """How one metric is recorded.
 
     Args:
         metric: the metric of the registry.
         randomness: for its reports.
-        limits: what one day and a lifetime may cost, in nano-nats.
         delay_seconds: the longest random delay that the application wants.
 
     Attributes:
@@ -37,7 +44,7 @@ class MetricPlan:
         charge: what a report costs.
         mark: what notes that a report was written that was paid for before.
         randomizer: makes reports of values.
-        description: spec and limits as JSON, with which reports are explained without a registry.
+        description: the spec as JSON, with which reports are explained without a registry.
         memoized: whether the mechanism memoises its answers.
         max_age_days: how old a report may become before it is dropped.
         delay_seconds: the longest random delay of a report; at most a period of the metric, and
@@ -67,14 +74,13 @@ class MetricPlan:
         self,
         metric: Metric,
         randomness: Randomness,
-        limits: tuple[int, int],
         delay_seconds: float,
     ) -> None:
         self.spec = metric.spec
         self.charge = charge_for(metric.spec)
         self.mark = mark_for(metric.spec)
         self.randomizer = randomizer_for(metric.spec, randomness)
-        self.description = json.dumps({"spec": metric.spec.canonical(), "limits": limits})
+        self.description = json.dumps(metric.spec.canonical())
         days = _PERIOD_DAYS.get(metric.spec.every, math.inf)
         self.delay_seconds = min(delay_seconds, days * SECONDS_PER_EPOCH)
         self.memoized = metric.spec.mechanism.epsilon_permanent is not None

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Final
 from deniable._recording.absence import AbsenceReporter
 from deniable._recording.plain_values import as_plain
 from deniable._recording.report_writer import ReportWriter
-from deniable._status import Outcome
+from deniable._recording.waiting import WaitingReport, WaitingReports
+from deniable._status import Dropped, Outcome
 from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
-from deniable._storage.ledger import SecretReplacedError
+from deniable._storage.directory import BusyError
 from deniable_shared.errors import DomainError, RecordError
 from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at, period
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from deniable._clock import DeviceClock
     from deniable._consent import Consent
     from deniable._event_log import EventLog
@@ -33,7 +36,7 @@ _CLOCK_WRONG: Final = Outcome.CLOCK_WRONG.value
 _NO_WAIT: Final = 0.0
 """Retry a pending deletion without blocking, so that `record` stays fast."""
 
-_REPORTED: Final = (Outcome.RECORDED, Outcome.ALREADY_REPORTED)
+_REPORTED: Final = (Outcome.RECORDED, Outcome.WAITING, Outcome.ALREADY_REPORTED)
 
 
 class Recorder:
@@ -73,6 +76,7 @@ class Recorder:
         self._events = events
         self._clock = clock
         self._writer = ReportWriter(registry, storage, remote, randomness, clock, delay_seconds)
+        self._waiting = WaitingReports(storage, consent, remote, self._writer)
         self._absence = AbsenceReporter(registry, storage, consent, remote, self._writer, clock)
         self.limits = self._writer.limits
         self.counts_absence = bool(self._absence.metrics)
@@ -97,7 +101,7 @@ class Recorder:
 
         Raises:
             RecordError: if the value was refused because of a mistake of the programmer.
-            StorageError, LedgerError, sqlite3.Error, OSError: if the storage cannot be used.
+            StorageError, OSError: if the storage cannot be used.
         """
         if not (agreed and self._consent.given):
             with contextlib.suppress(*STORAGE_ERRORS):  # then deletion stays owed
@@ -117,7 +121,7 @@ class Recorder:
         item = self._encode(plan, value, segment)
         if self._remote.disables(plan.spec.name):
             return Outcome.DISABLED, None
-        wake = 0.0 if self.counts_absence and self._absence.report_due() else None
+        wake = 0.0 if self.counts_absence and self._report_absence() else None
         number = period(plan.spec.every, epoch)
         if number <= plan.last_reported:
             return Outcome.ALREADY_REPORTED, wake
@@ -126,17 +130,17 @@ class Recorder:
         self._consent.delete_owed(_NO_WAIT)
         day, since = epoch, now
         if plan.reports_absence:
-            if self._absence.report_due():  # unless it is done: what was owed was in the way
+            if self._report_absence():  # unless it is done: what was owed was in the way
                 wake = 0.0
             # Day and time must be those of a report of absence, so that they reveal nothing.
             day, since = plan.period_end(number, epoch)
-        run_locked = self._storage.run_locked
+        arguments = plan, item, number, epoch, day, since
         try:
-            outcome, due = run_locked(self._write_if_agreed, plan, item, number, epoch, day, since)
-        except SecretReplacedError:  # the storage has closed, and opens with the new secret
-            if plan.reports_absence:
-                self._absence.report_due()
-            outcome, due = run_locked(self._write_if_agreed, plan, item, number, epoch, day, since)
+            outcome, due, written = self._storage.run_briefly(self._write_if_agreed, *arguments)
+        except BusyError:
+            outcome, wake = self._waiting.keep(*arguments), 0.0
+        else:
+            self._waiting.settle(written)
         if outcome in _REPORTED:
             # Further calls of this day need not ask the ledger.
             plan.last_reported = number
@@ -151,13 +155,15 @@ class Recorder:
             Whether the user agrees to what may be sent; see also `clock_is_doubted`.
 
         Raises:
-            StorageError, LedgerError, sqlite3.Error, OSError: if the storage cannot be used.
+            StorageError, OSError: if the storage cannot be used.
         """
         self._consent.delete_owed()
         if not self._consent.still_given():
             return False
+        self._storage.tidy_up()
         if not self.clock_is_doubted():
             self._absence.report_due()
+            self._write_waiting()
         return True
 
     def clock_is_doubted(self) -> bool:
@@ -183,14 +189,45 @@ class Recorder:
         for plan in list(self._plans.values()):
             plan.last_reported = plan.refused_until = -math.inf
 
+    def finish(self, wait_seconds: float) -> None:
+        """Writes what waits in memory, or gives it up.
+
+        Args:
+            wait_seconds: how long to wait for others that use the storage.
+        """
+        with contextlib.suppress(*STORAGE_ERRORS):
+            self._write_waiting(wait_seconds)
+        self._storage.discard_waiting(Dropped.NOT_WRITTEN)
+
+    def _write_waiting(self, wait_seconds: float | None = None) -> None:
+        if self._storage.waiting:
+            written = self._storage.run_locked(self._write_all, wait_seconds=wait_seconds)
+            self._waiting.settle(written)
+
+    def _write_all(self) -> Sequence[tuple[WaitingReport, bool]]:
+        if not self._consent.still_given():
+            return ()
+        self._absence.report_first()
+        return self._waiting.write()
+
+    def _report_absence(self) -> bool:
+        """Whether the uploader has something to do, as absence was reported or has still to be."""
+        try:
+            return self._absence.report_due(briefly=True)
+        except BusyError:
+            return True
+
     def _write_if_agreed(
         self, plan: MetricPlan, item: object, number: int, epoch: int, day: int, since: float
-    ) -> tuple[Outcome, float]:
+    ) -> tuple[Outcome, float, Sequence[tuple[WaitingReport, bool]]]:
         if not self._consent.still_given():
             # Consent was withdrawn while this waited for the lock, or in another process, and the
             # reports are deleted.
-            return Outcome.NO_CONSENT, since
-        return self._writer.write(plan, item, number, epoch, day, since)
+            return Outcome.NO_CONSENT, since, ()
+        if self.counts_absence:
+            self._absence.report_first()
+        written = self._waiting.write() if self._storage.waiting else ()
+        return *self._writer.write(plan, item, number, epoch, day, since), written
 
     def _encode(self, plan: MetricPlan, value: object, segment: object) -> object:
         try:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from deniable._recording.day_keeper import DayKeeper
-from deniable._recording.metric_plan import MetricPlan
+from deniable._recording.metric_plan import MetricPlan, draw_delay
 from deniable._status import Outcome
 from deniable._storage.cost import limit_nano_nats
 from deniable_shared.periods import period
@@ -13,14 +13,12 @@ from deniable_shared.registry import MAX_EPSILON_LIFETIME, MAX_EPSILON_PER_DAY, 
 from deniable_shared.wire import ID_BYTES
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from deniable._clock import DeviceClock
     from deniable._randomness import Randomness
     from deniable._remote.configuration import RemoteSettings
     from deniable._storage.device import DeviceStorage
-
-_DELAY_STEPS: Final = 1 << 32
-_NO_LIMITS: Final = (1 << 62, 1 << 62)
-"""Of a debit of nothing."""
 
 
 class ReportWriter:
@@ -69,7 +67,7 @@ class ReportWriter:
         """How a metric is recorded; always the same object for one metric."""
         plan = self._plans.get(metric.spec.name)
         if plan is None:
-            plan = MetricPlan(metric, self._randomness, self.limits, self._delay_seconds)
+            plan = MetricPlan(metric, self._randomness, self._delay_seconds)
             self._plans[metric.spec.name] = plan
         return plan
 
@@ -118,47 +116,65 @@ class ReportWriter:
             The outcome, and when the report is due in seconds since 1970-01-01.
         """
         storage, randomness = self._storage, self._randomness
-        if plan.reports_absence:
-            outcome = self._mark(plan, number, epoch)
-        elif self._remote.skips_period(plan.spec, number, storage.secret):
-            outcome = Outcome.THINNED
-        else:
-            outcome = self._charge(plan, number, epoch)
         due = since
-        if outcome is Outcome.RECORDED:
-            payload = plan.randomizer.report(item, storage.secret)
-            delay_seconds = self._remote.stretched(plan.delay_seconds)
-            due += delay_seconds * randomness.word() / _DELAY_STEPS
-            storage.spool.add(
-                randomness.take(ID_BYTES),
-                plan.spec.digest,
-                day,
-                payload,
-                storage.ledger.lifetime,
-                due,
-                plan.description,
-                memoized=plan.memoized,
-            )
-        return outcome, due
 
-    def _charge(self, plan: MetricPlan, number: int, epoch: int) -> Outcome:
+        def store(debit: bytes) -> None:
+            nonlocal due
+            payload = plan.randomizer.report(item, storage.secret)
+            due += draw_delay(self._remote.stretched(plan.delay_seconds), randomness)
+            self.store(plan, randomness.take(ID_BYTES), day, payload, due, debit)
+
+        return self.debit(plan, number, epoch, store), due
+
+    def debit(
+        self, plan: MetricPlan, number: int, epoch: int, store: Callable[[bytes], None]
+    ) -> Outcome:
+        """Pays for a report and has it stored; see `write`, and `Ledger.debit` for `store`."""
+        if plan.reports_absence:
+            return self._mark(plan, number, epoch, store)
+        if self._remote.skips_period(plan.spec, number, self._storage.secret):
+            return Outcome.THINNED
+        return self._charge(plan, number, epoch, store)
+
+    def store(
+        self,
+        plan: MetricPlan,
+        upload_id: bytes,
+        day: int,
+        payload: bytes,
+        due: float,
+        debit: bytes,
+    ) -> None:
+        """Stores a report with the body of its debit; see `Spool.add`."""
+        digest, description = plan.spec.digest, plan.description
+        add = self._storage.spool.add
+        add(upload_id, digest, day, payload, due, description, debit, memoized=plan.memoized)
+
+    def _charge(
+        self,
+        plan: MetricPlan,
+        number: int,
+        epoch: int,
+        store: Callable[[bytes], None] | None = None,
+    ) -> Outcome:
         ledger = self._storage.ledger
         self._days.begin(epoch)
         if self._days.is_reported(plan.spec.every, number):
             return Outcome.ALREADY_REPORTED
-        outcome = ledger.debit(plan.charge, number, epoch, self.limits)
+        outcome = ledger.debit(plan.charge, number, epoch, self.limits, store)
         if outcome is Outcome.OVER_BUDGET:
             plan.refused_until = ledger.refused_until
         return outcome
 
-    def _mark(self, plan: MetricPlan, number: int, epoch: int) -> Outcome:
+    def _mark(
+        self, plan: MetricPlan, number: int, epoch: int, store: Callable[[bytes], None]
+    ) -> Outcome:
         """Notes that the report of a period is written, if the period was paid for."""
         self._days.begin(epoch)
         ledger, spec = self._storage.ledger, plan.spec
         last = ledger.last_active_day(spec.name, spec.every)
         if last is not None and period(spec.every, last) == number:
-            # The account stays as it is: day 0 is charged to the latest day.
-            return ledger.debit(plan.mark, number, 0, _NO_LIMITS)
+            return ledger.mark(spec.name, spec.every, number, store)
         if self._remote.skips_period(spec, number, self._storage.secret):
             return Outcome.THINNED
         over_budget = epoch <= plan.refused_until

@@ -93,6 +93,11 @@ class RemoteSettings:
         configuration = self._current()
         return configuration is not None and configuration.disables(metric)
 
+    def thins(self, metric: str) -> bool:
+        """Whether fewer devices are asked for a metric."""
+        configuration = None if self._key is None else self._current()
+        return configuration is not None and metric in configuration.thin
+
     def skips_period(self, spec: Spec, period: int, secret: bytes) -> bool:
         """Whether this device does not report in a period, because fewer devices are asked.
 
@@ -142,7 +147,7 @@ class RemoteSettings:
         self._fetch_document(self._fetch)
         # If the storage cannot be used, it notes why, and the configuration holds in this process.
         with contextlib.suppress(*STORAGE_ERRORS):
-            self._storage.run_locked(self._update_file, today)
+            self._storage.run_syncing(lambda: self._update_file(today))
         self._asked_on = today
 
     def prepare(self) -> None:

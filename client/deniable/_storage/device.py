@@ -1,24 +1,26 @@
-"""The storage of one device: its files, used by one thread of one process at a time."""
+"""The storage of one device: its journal, used by one thread of one process at a time."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import sqlite3
 import time
+from collections import deque
 
+from deniable._platform import files
 from deniable._platform.remedies import remedy
-from deniable._storage import sqlite
-from deniable._storage.directory import BusyError, StorageError, claim_directory, make_private
-from deniable._storage.files import (
-    FILE_NAMES,
-    LEDGER,
-    LOCK,
-    SPOOL,
-    DeviceFiles,
+from deniable._storage.contents import ESTABLISHED, Mark, read_mark
+from deniable._storage.directory import (
+    BusyError,
+    DamageError,
+    StorageError,
+    claim_directory,
     describe_error,
+    make_private,
+    sync_names_above,
+    write_new,
 )
-from deniable._storage.ledger import LedgerError, SecretReplacedError
+from deniable._storage.journal import FILE_NAMES, LOCK, MAX_BYTES, Journal
 from deniable._storage.lock import DirectoryLock
 
 TYPE_CHECKING = False
@@ -26,7 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-    from typing import ClassVar, Final, TypeVar, TypeVarTuple
+    from typing import Any, ClassVar, Final, TypeVar, TypeVarTuple
 
     from deniable._event_log import EventLog
     from deniable._status import Dropped
@@ -37,30 +39,31 @@ if TYPE_CHECKING:
 REOPEN_SECONDS: Final = 60.0
 """After a failure the storage is left alone this long, so that `record` stays quick."""
 
-STORAGE_ERRORS: Final = (StorageError, LedgerError, sqlite3.Error, OSError)
+STORAGE_ERRORS: Final = (StorageError, OSError)
 """What using a `DeviceStorage` can raise."""
 
+RECORD_WAIT_SECONDS: Final = 0.05
+"""How long `record` waits for others, once; after a vain wait it only tries."""
+
 _LOCK_WAIT_SECONDS: Final = 1.0
-_ABANDONED: Final[list[object]] = []
-"""Files of the parent of a fork; they are referred to for ever, and so never closed."""
+_SEALING_TRIES: Final = 3
 
 
-class DeviceStorage(DeviceFiles):
-    """The files of one device behind a lock; opened at first use.
+class DeviceStorage(Journal):
+    """The journal of one device behind a lock.
 
     Ledger, spool and secret are used by actions that are given to `run_locked`, and by nothing
-    else. If an action raises a storage error, the files are closed, and stay closed for
-    `REOPEN_SECONDS`, unless another process has replaced the secret: then the next use opens them.
-    Any other exception closes them too, because nobody knows what it interrupted, and the next use
-    opens them.
+    else. What an action appends is written when it ends: all of it, or nothing. After an error
+    memory is read anew; after a storage error not before `REOPEN_SECONDS` have passed.
 
     Args:
-        directory: see `DeviceFiles`, as are the next two.
+        directory: see `Journal`, as are the next two.
         events: see there.
         application: see there.
 
     Attributes:
         in_files: whether the directory is used; not by the storage of tests.
+        waiting: reports that could not be written yet, see `deniable._recording.waiting`.
         fork_handler: returns what is to be called in the child of a fork, in place of
             `after_fork_in_child`; or None.
     """
@@ -69,12 +72,13 @@ class DeviceStorage(DeviceFiles):
 
     def __init__(self, directory: Path, events: EventLog, application: str) -> None:
         super().__init__(directory, events, application)
-        self._lock = DirectoryLock()
-        self._ready = False  # whether the files are open, and no action is at work or was cut short
-        self._keeps_open = True
+        self._lock = DirectoryLock(directory / LOCK)
         self._retry_at = 0.0
         self._last_failure = StorageError()
+        self._waited_in_vain = self._syncs = False
         self._process = os.getpid()
+        self._forks = 0
+        self.waiting: deque[Any] = deque()
         self.fork_handler: Callable[[], Callable[[], None] | None] = lambda: None
 
     def run_locked(
@@ -83,7 +87,7 @@ class DeviceStorage(DeviceFiles):
         *arguments: *_Ts,
         wait_seconds: float | None = None,
     ) -> _T:
-        """Calls an action that uses the files, while no other thread or process uses them.
+        """Calls an action that uses the journal, while no other thread or process uses it.
 
         Args:
             action: what to call.
@@ -95,84 +99,99 @@ class DeviceStorage(DeviceFiles):
 
         Raises:
             BusyError: if others need longer.
-            StorageError: if the storage cannot be used.
+            StorageError, OSError: if the storage cannot be used.
         """
         if os.getpid() != self._process:
             self.detect_fork()
         wait = _LOCK_WAIT_SECONDS if wait_seconds is None else wait_seconds
         deadline = time.monotonic() + wait
-        return self._lock.run_exclusively(wait, self._run, wait, deadline, action, arguments)
+        return self._lock.run_exclusively(wait, self._run, deadline, action, arguments)
 
-    def sync_ledger(self) -> None:
-        """Has every debit survive a power failure; called before anything is uploaded.
+    def run_briefly(self, action: Callable[[*_Ts], _T], *arguments: *_Ts) -> _T:
+        """Does what `run_locked` does, for `record`: waits for others once, and then only tries.
 
-        The first call establishes the device, and `record` waits for it; later ones need no lock.
-        Must not be called by an action of `run_locked`.
+        Does not wait at all for a thread of this process that waits for the disk.
+        """
+        wait = 0.0 if self._waited_in_vain or self._syncs else RECORD_WAIT_SECONDS
+        try:
+            result = self.run_locked(action, *arguments, wait_seconds=wait)
+        except BusyError:
+            self._waited_in_vain = True
+            raise
+        self._waited_in_vain = False
+        return result
+
+    def run_syncing(self, action: Callable[[], _T], wait_seconds: float | None = None) -> _T:
+        """Does what `run_locked` does, for an action that waits for the disk."""
+        self._syncs = True
+        try:
+            return self.run_locked(action, wait_seconds=wait_seconds)
+        finally:
+            self._syncs = False
+
+    def seal(self) -> None:
+        """Has every report and debit survive a power failure; called before a round of uploads.
+
+        Keeps nobody waiting for the disk. Must not be called by an action of `run_locked`.
 
         Raises:
-            StorageError, LedgerError, sqlite3.Error, OSError: if that cannot be done; then nothing
-                may be uploaded.
+            StorageError, OSError: if that cannot be done; then nothing may be uploaded.
         """
-        if not self.is_established:
-            # Less than `_LOCK_WAIT_SECONDS`: whoever reads the ledger meanwhile stops no recording.
-            self.run_locked(self.establish, wait_seconds=_LOCK_WAIT_SECONDS / 2)
-        try:
-            sqlite.sync_log(self.directory / LEDGER)
-        except OSError as error:
-            self._events.problem("storage_unavailable", describe_error(error))
-            raise
+        for _ in range(_SEALING_TRIES):
+            if self.run_locked(lambda: self._contents.unsure or self._size > MAX_BYTES // 2):
+                self.run_syncing(lambda: self._rewrite(self.secret))
+            mark, synced = self.run_locked(lambda: (self._mark(), self._contents.header.sealed))
+            if mark == self._sealed or self._seal(mark, synced):
+                self._sealed = mark
+                self.run_locked(self._raise_mark, mark)
+                return
+        raise BusyError("other processes replace the journal again and again")
 
     def allow_retry(self) -> None:
         """Lets the next use try the storage even if it failed a moment ago."""
         self._retry_at = 0.0
 
-    def delete_reports(self, reason: Dropped, wait_seconds: float = _LOCK_WAIT_SECONDS) -> int:
-        """Deletes every report of a device whose files cannot be opened together.
+    def erase_unreadable(self, wait_seconds: float = _LOCK_WAIT_SECONDS) -> None:
+        """Erases a journal that cannot be believed; nothing is recorded in its place.
 
-        Must not be called by an action of `run_locked`. Secret and ledger stay as they are. The
-        spool's note of what the ledger had spent, by which an old copy of the ledger is recognised,
-        stays too, unless the spool is so damaged that its file has to be deleted.
-
-        Args:
-            reason: what the pending reports are counted as.
-            wait_seconds: see `run_locked`.
-
-        Returns:
-            How many reports were pending, as far as they could be counted.
-
-        Raises:
-            StorageError, sqlite3.Error, OSError: if that cannot be done either.
-        """
-        return self._run_on_closed_files(wait_seconds, self._delete_reports_unopened, reason)
-
-    def reset_unreadable(self, wait_seconds: float = _LOCK_WAIT_SECONDS) -> int:
-        """Does as much of `wipe` as can be done if the files cannot be opened together.
-
-        Must not be called by an action of `run_locked`. Deletes the reports and replaces the
-        secret, if there is one. If the ledger comes back, it finds another secret than the one it
-        knows, and counts nothing as paid for in advance.
+        Must not be called by an action of `run_locked`.
 
         Args:
             wait_seconds: see `run_locked`.
 
-        Returns:
-            How many reports were pending, as far as they could be counted.
-
         Raises:
-            StorageError, sqlite3.Error, OSError: if that cannot be done either.
+            StorageError, OSError: if that cannot be done either.
         """
-        return self._run_on_closed_files(wait_seconds, self._reset_unopened)
-
-    def close(self, wait_seconds: float = _LOCK_WAIT_SECONDS / 2) -> None:
-        """Closes the files; from now on each use opens them, and closes them again.
-
-        Args:
-            wait_seconds: how long to wait for an action of another thread, and for other processes.
-        """
-        self._keeps_open = False
         deadline = time.monotonic() + wait_seconds
-        with contextlib.suppress(BusyError):
-            self._lock.run_exclusively(wait_seconds, self._close_locked, deadline)
+
+        def run() -> None:
+            make_private(self.directory, FILE_NAMES)  # refuses a directory that is not ours
+            self._lock.lock_file(deadline)
+            claim_directory(self.directory, self._application)
+            self._erase_all()
+
+        self._lock.run_exclusively(wait_seconds, run)
+
+    @property
+    def known_secret(self) -> bytes | None:
+        """The secret as it was read last; None if it was not read yet."""
+        return vars(self).get("secret")
+
+    def discard_waiting(self, reason: Dropped) -> int:
+        """Lets go of reports that wait in memory, and counts them; returns how many there were."""
+        count = len(self.waiting)
+        self.waiting.clear()
+        self.count_dropped(reason, count)
+        return count
+
+    def count_dropped(self, reason: Dropped, count: int = 1) -> None:
+        """Counts reports that were given up."""
+        self._events.count_dropped(reason, count)
+
+    def tidy_up(self) -> None:
+        """Erases what a process has left that died while it replaced the journal, if any."""
+        if self._old.exists() or self._new.exists():
+            self.run_syncing(self.tidy)
 
     def detect_fork(self) -> None:
         """Calls the fork handler if this process is a forked child in which it has not been called.
@@ -183,146 +202,141 @@ class DeviceStorage(DeviceFiles):
         if os.getpid() != self._process:
             (self.fork_handler() or self.after_fork_in_child)()
 
-    def before_fork(self) -> None:
-        """Closes the files, and keeps other threads out until `after_fork_in_parent`.
-
-        SQLite connections must not cross a fork, not even to be closed on the other side.
-        """
-        if self._lock.block_for_fork(_LOCK_WAIT_SECONDS) and self._lock.file is not None:
-            # Closing keeps the logs, for the host waits until this is done.
-            kept = self.directory / LEDGER, self.directory / SPOOL
-            self._close_locked(time.monotonic() + _LOCK_WAIT_SECONDS, *kept)
-
-    def after_fork_in_parent(self) -> None:
-        """Lets other threads in again."""
-        self._lock.unblock()
-
     def after_fork_in_child(self) -> None:
-        """Gives up all files and locks of the parent.
+        """Forgets what the parent knows, and what it waits to write.
 
-        Files are still open here if a thread of the parent was stuck in an action. Their
-        connections are never closed and never used again. If the thread that forked was itself in
-        an action, which a signal handler can do, that action goes on here: every statement that it
-        executes on such a connection is refused.
+        Files are open here if a thread of the parent was in an action. If the thread that forked
+        was itself in one, which a signal handler can do, that action goes on here, without effect.
         """
-        files = [self.__dict__.pop(name, None) for name in ("ledger", "spool")]
-        _ABANDONED.extend(files)
-        if self._lock.after_fork_in_child():
-            for file in files:
-                if file is not None:
-                    file.abandon()
-        self._close_files()
+        inside = self._lock.after_fork_in_child()
+        for file, path in ((self._lock.file, self.directory / LOCK), (self._file, self._path)):
+            if file is not None:
+                _disown(file, path, keep_number=inside)
+        if not inside:
+            self._lock.file = self._file = None
+        self._last = b""
+        self._buffer.clear()
+        self.waiting.clear()
+        self._waited_in_vain = self._syncs = False
         self._process = os.getpid()
+        self._forks += 1
 
-    def __del__(self) -> None:
-        if self._lock.file is not None and os.getpid() == self._process:
-            # Whoever drops the last reference must not wait for the disk: the logs are kept. And
-            # nothing is to be printed when the interpreter is too far gone to import anything.
-            with contextlib.suppress(Exception):
-                self._close_locked(0.0, self.directory / LEDGER, self.directory / SPOOL)
-
-    def _run(
-        self,
-        wait_seconds: float,
-        deadline: float,
-        action: Callable[[*_Ts], _T],
-        arguments: tuple[*_Ts],
-    ) -> _T:
-        usable = started = False
+    def _run(self, deadline: float, action: Callable[[*_Ts], _T], arguments: tuple[*_Ts]) -> _T:
+        forks = self._forks
+        if not self._last and time.monotonic() < self._retry_at:
+            # As a new error, for one that was raised before holds its frames.
+            raise type(self._last_failure)(*self._last_failure.args)
         try:
-            if self._ready:
-                self._lock.lock_file(deadline)
-                self._ready = False
-                usable = self._file_check.still_in_place()
-            if not usable:
-                self._open(deadline)
-            started = True
+            self._lock_directory(deadline)
+            self._open_journal()
+            last, self._last = self._last, b""  # not valid before the action has ended
             result = action(*arguments)
-        except BusyError as error:
-            if wait_seconds >= _LOCK_WAIT_SECONDS:
-                self._suspend_use(error)  # the next use would wait in vain, too
+            if self._buffer:
+                self._commit()
+            if forks != self._forks:
+                raise BusyError("the process has forked meanwhile")
+            self._last = self._last or last  # another if the action has written
+        except BusyError:
             raise
-        except BaseException as error:
-            failed = isinstance(error, STORAGE_ERRORS)
-            if started and failed and not isinstance(error, SecretReplacedError):
-                self._suspend_use(error)
-            else:
-                # Possibly raised by a signal handler: close the files rather than continue
-                # half-done work.
-                self._close_files()
-            raise
-        # The lock file is closed if the action forked and this is the child.
-        self._ready = self._lock.file is not None
-        if self._ready and not self._keeps_open:
-            self._ready = False
-            self._close_locked(deadline, self.directory / LEDGER, self.directory / SPOOL)
+        except STORAGE_ERRORS as error:
+            raise self._suspend_use(error) from None
+        finally:
+            # Whatever a signal handler may have interrupted is read anew.
+            self._buffer.clear()
+            self._close_journal()
         return result
 
-    def _open(self, deadline: float) -> None:
-        self._close_files()
-        if time.monotonic() < self._retry_at:
-            raise self._failure_again()
-        try:
-            make_private(self.directory, FILE_NAMES)
-            self._lock.open_file(self.directory / LOCK)
-            self._lock.lock_file(deadline)
-            self._open_files()
-        except BusyError:
-            self._close_files()
-            raise
-        except (OSError, sqlite3.Error, LedgerError, StorageError) as error:
-            self._suspend_use(error)
-            raise self._failure_again() from error
-
-    def _run_on_closed_files(
-        self, wait_seconds: float, action: Callable[[*_Ts], _T], *arguments: *_Ts
-    ) -> _T:
-        """Calls an action for files that cannot be opened together, while nobody else uses them."""
-        deadline = time.monotonic() + wait_seconds
-
-        def run() -> _T:
-            self._close_files()
-            make_private(self.directory, FILE_NAMES)  # refuses a directory that is not ours
-            self._lock.open_file(self.directory / LOCK)
+    def _lock_directory(self, deadline: float) -> None:
+        if self._last:
             try:
                 self._lock.lock_file(deadline)
-                claim_directory(self.directory, self._application)
-                return action(*arguments)
-            finally:
-                self._close_files()
+            except FileNotFoundError:  # somebody has deleted the directory
+                self._last = b""
+            else:
+                return
+        make_private(self.directory, FILE_NAMES)
+        self._lock.lock_file(deadline)
 
-        return self._lock.run_exclusively(wait_seconds, run)
-
-    def _close_locked(self, deadline: float, *kept: Path) -> None:
-        """Closes the files under the directory's lock: SQLite moves the log when the last closes.
-
-        If another process does not give the lock back in time, SQLite's own locks must do.
+    def _seal(self, mark: Mark, synced: int) -> bool:
+        """Has a mark survive a power failure, and what stands before it.
 
         Args:
-            deadline: of the monotonic clock.
-            kept: the files whose logs are left for whoever opens them next.
+            mark: at the end of the journal.
+            synced: so many bytes of the journal are known to be synced.
+
+        Returns:
+            False if another process has replaced the journal meanwhile.
         """
-        with contextlib.suppress(StorageError, OSError):
-            self._lock.lock_file(deadline)
-        with sqlite.keep_logs(*kept):
-            self._close_files()
+        draft = self.directory / f"{ESTABLISHED}.{os.urandom(4).hex()}.new"
+        try:
+            if not self.is_established:
+                sync_names_above(self.directory)
+                files.sync_directory(self.directory)
+            if mark.place > synced:
+                files.sync_file(self._path_text)
+            write_new(draft, mark.encode())
+            files.sync_file(draft)
+            if not self.run_locked(self._replace_mark, draft, mark):
+                return False
+            files.sync_directory(self.directory)
+        except OSError as error:
+            failure = self._describe(error)
+            with contextlib.suppress(*STORAGE_ERRORS):
+                self.run_locked(self._note_unsure)
+            self._events.problem("storage_unavailable", failure)
+            raise
+        finally:
+            with contextlib.suppress(OSError):
+                files.delete(draft)
+        return True
 
-    def _close_files(self) -> None:
-        self._ready = False
-        self._close_databases()
-        self._lock.close_file()
+    def _replace_mark(self, draft: Path, mark: Mark) -> bool:
+        if self._contents.header.generation != mark.generation:
+            return False
+        known = read_mark(self.directory)
+        if known is None or (known.generation, known.place) < (mark.generation, mark.place):
+            with contextlib.suppress(FileNotFoundError):
+                files.replace(draft, self.directory / ESTABLISHED)
+                return True
+            return False
+        return True
 
-    def _suspend_use(self, error: BaseException) -> None:
-        """Closes the files, and refuses to open them again for `REOPEN_SECONDS`."""
-        self._close_files()
-        own = isinstance(error, (StorageError, LedgerError))
-        problem = str(error) if own else describe_error(error)
-        if (order := remedy(error)) is not None:
-            problem += f": {order}"
-        self._last_failure = StorageError(problem)
+    def _raise_mark(self, mark: Mark) -> None:
+        if self._contents.header.generation == mark.generation:
+            self.spool.mark = max(self.spool.mark, mark.place)
+
+    def _suspend_use(self, error: StorageError | OSError) -> StorageError:
+        """Has the storage be left alone for a while; returns the error to raise."""
+        self._last = b""
+        failure = type(error) if isinstance(error, StorageError) else StorageError
+        self._last_failure = failure(self._describe(error))
         self._retry_at = time.monotonic() + REOPEN_SECONDS
         self._events.problem("storage_unavailable", str(self._last_failure))
+        return self._last_failure
 
-    def _failure_again(self) -> StorageError:
-        """The latest failure as a new error, for one that was raised before holds its frames."""
-        return StorageError(*self._last_failure.args)
+    def _describe(self, error: StorageError | OSError) -> str:
+        if isinstance(error, StorageError):
+            return str(error)
+        order = remedy(error)
+        return describe_error(error) + ("" if order is None else f": {order}")
+
+
+def _disown(file: int, path: Path, *, keep_number: bool) -> None:
+    """Closes a forked child's copy of a descriptor, if it is still that of our file.
+
+    Args:
+        file: the descriptor.
+        path: of the file.
+        keep_number: whether this thread goes on to use it; then it leads to nowhere.
+    """
+    try:
+        if not os.path.samestat(os.fstat(file), path.stat()):
+            return
+        if not keep_number:
+            os.close(file)
+            return
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nowhere, file, inheritable=False)
+        os.close(nowhere)
+    except OSError:
+        return

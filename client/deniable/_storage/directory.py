@@ -18,11 +18,20 @@ APPLICATION: Final = "application"
 """The file that names the application, with a check value by which a damaged name is noticed."""
 
 _CHECK_DIGITS: Final = 16
+_ZEROS: Final = 1 << 20
 _NEW_FILE: Final = os.O_CREAT | os.O_EXCL | os.O_WRONLY | files.BINARY
 
 
 class StorageError(Exception):
     """The directory cannot be used now; the message says why and contains no recorded value."""
+
+
+class DamageError(StorageError):
+    """The files are not as they were written last: what was spent is not known."""
+
+
+class TornDraftError(DamageError):
+    """The same of a device that has sent nothing, which may begin anew."""
 
 
 class BusyError(StorageError):
@@ -101,9 +110,15 @@ def write_new(path: Path, content: bytes) -> None:
     files.delete(path)
     descriptor = os.open(path, _NEW_FILE, permissions.PRIVATE_FILE)
     try:
-        _write_all(descriptor, content)
+        write_all(descriptor, content)
     finally:
         os.close(descriptor)
+
+
+def describe_error(error: BaseException) -> str:
+    """An error in a few words, without the path, which may hold a user's name."""
+    detail = error.strerror if isinstance(error, OSError) else ""
+    return f"{type(error).__name__} {detail or ''}".strip()
 
 
 def write_durably(path: Path, content: bytes, draft_suffix: str = ".new") -> None:
@@ -119,9 +134,6 @@ def write_durably(path: Path, content: bytes, draft_suffix: str = ".new") -> Non
     try:
         write_new(draft, content)
         files.sync_file(draft)
-        # Before the new file is visible: a ledger that was made earlier must not vanish while it
-        # stays.
-        files.sync_directory(path.parent)
         files.replace(draft, path)
     except OSError:
         with contextlib.suppress(OSError):
@@ -140,18 +152,32 @@ def sync_names_above(directory: Path) -> None:
             files.sync_directory(above)
 
 
-def overwrite(path: Path, content: bytes) -> None:
-    """Overwrites the bytes of a file in place, and waits for the disk."""
-    descriptor = os.open(path, os.O_WRONLY | files.BINARY)
+def erase(path: Path) -> None:
+    """Overwrites the bytes of a file, waits for the disk, and deletes it; does nothing without it.
+
+    Raises:
+        OSError: if the disk refuses; then the file is still there.
+    """
     try:
-        _write_all(descriptor, content)
+        descriptor = os.open(path, os.O_WRONLY | files.BINARY)
+    except FileNotFoundError:
+        return
+    try:
+        left = os.fstat(descriptor).st_size
+        while left > 0:
+            left -= os.write(descriptor, bytes(min(left, _ZEROS)))
         files.sync(descriptor)
     finally:
         os.close(descriptor)
+    files.delete(path)
 
 
-def _write_all(descriptor: int, content: bytes) -> None:
-    """Writes all of a few bytes, of which a disk that is nearly full may take a part."""
+def write_all(descriptor: int, content: bytes) -> None:
+    """Writes all bytes, of which a disk that is nearly full may take a part.
+
+    Raises:
+        OSError: if there is no room.
+    """
     if os.write(descriptor, content) < len(content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 

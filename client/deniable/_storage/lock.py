@@ -6,7 +6,7 @@ import os
 import threading
 import time
 
-from deniable._platform import locks
+from deniable._platform import files, locks
 from deniable._platform.permissions import PRIVATE_FILE
 from deniable._storage.directory import BusyError
 
@@ -21,24 +21,28 @@ if TYPE_CHECKING:
     _Ts = TypeVarTuple("_Ts")
 
 _LOCK_POLL_SECONDS: Final = 0.001
+_OPEN: Final = os.O_CREAT | os.O_RDWR | files.BINARY
 
 
 class DirectoryLock:
-    """A lock between threads, and a lock file between processes.
+    """A lock between threads, and a lock file between processes, which is open while it is held.
 
     A signal handler of the host may raise whenever a Python function begins or a call returns. Do
     not use Python-level context managers here: a signal may raise between acquiring a lock and
     entering the block, and leak the lock. Instead, no call stands between acquiring a lock and its
     ``try``, and releasing it is the first call in the ``finally``.
 
+    Args:
+        path: of the lock file.
+
     Attributes:
         file: the descriptor of the lock file while it is open, or None.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
+        self._path = str(path)
         self.file: int | None = None
         self._lock: Any = threading.RLock()
-        self._forking: set[int] = set()  # identifiers of threads
 
     def run_exclusively(
         self, wait_seconds: float, action: Callable[[*_Ts], _T], *arguments: *_Ts
@@ -68,20 +72,21 @@ class DirectoryLock:
         try:
             return action(*arguments)
         finally:
+            # Forget the descriptor before closing it: a descriptor that is closed twice may by then
+            # be that of a file of the host.
+            file, self.file = self.file, None
             try:
-                if self.file is not None:
-                    locks.change_lock(self.file, locks.UNLOCK)
+                if file is not None:
+                    try:
+                        # Closing alone would not do: a child forked meanwhile shares the lock.
+                        locks.change_lock(file, locks.UNLOCK)
+                    finally:
+                        os.close(file)
             finally:
                 lock.release()
 
-    def open_file(self, path: Path) -> None:
-        """Opens the lock file, and creates it if there is none."""
-        self.file = os.open(path, os.O_CREAT | os.O_RDWR, PRIVATE_FILE)
-
     def lock_file(self, deadline: float) -> None:
-        """Keeps other processes out until `run_exclusively` ends or the file is closed.
-
-        Does nothing if the lock file is not open.
+        """Keeps other processes out until `run_exclusively` ends.
 
         Args:
             deadline: when to give up, by the monotonic clock; at least one attempt is made.
@@ -90,7 +95,8 @@ class DirectoryLock:
             BusyError: if another process held the lock until then.
             OSError: if the lock file cannot be used.
         """
-        while self.file is not None:
+        self.file = os.open(self._path, _OPEN, PRIVATE_FILE)
+        while True:
             try:
                 locks.change_lock(self.file, locks.LOCK)
             except BlockingIOError:
@@ -100,50 +106,12 @@ class DirectoryLock:
             else:
                 return
 
-    def close_file(self) -> None:
-        """Closes the lock file."""
-        # Forget the descriptor before closing it: a descriptor that is closed twice may by then be
-        # that of a file of the host.
-        file, self.file = self.file, None
-        if file is not None:
-            try:  # noqa: SIM105  suppress() would be one more call that a signal may interrupt
-                os.close(file)
-            except OSError:
-                pass
-
-    def block_for_fork(self, wait_seconds: float) -> bool:
-        """Keeps other threads out while this one forks, until `unblock`.
-
-        Args:
-            wait_seconds: how long to wait for another thread; 0 or more.
-
-        Returns:
-            False if another thread needs longer, or if this thread is in an action.
-        """
-        if self._lock._is_owned():
-            return False
-        self._forking.add(threading.get_ident())
-        return bool(self._lock.acquire(timeout=wait_seconds))
-
-    def unblock(self) -> None:
-        """Undoes as much of `block_for_fork` as was done; a second call does nothing."""
-        me = threading.get_ident()
-        if me in self._forking:
-            if self._lock._is_owned():
-                try:
-                    if self.file is not None:
-                        locks.change_lock(self.file, locks.UNLOCK)
-                finally:
-                    self._lock.release()
-            self._forking.discard(me)
-
     def after_fork_in_child(self) -> bool:
         """Makes a new lock in a forked child, because threads of the parent may hold the old one.
 
         Returns:
             Whether this thread forked within an action, which goes on in the child.
         """
-        inside = self._lock._is_owned() and threading.get_ident() not in self._forking
+        inside = self._lock._is_owned()
         self._lock = threading.RLock()
-        self._forking.clear()
         return bool(inside)

@@ -7,24 +7,25 @@ the payload is not kept, for whoever has the device's secret could recognise the
 
 from __future__ import annotations
 
-import sqlite3
+import os
+import struct
 
 from deniable._status import Dropped
-from deniable._storage import sqlite
-from deniable._storage.spool_queue import SpoolQueue
-from deniable_shared.periods import EVERY
+from deniable._storage.records import CHANGED, DEBIT, GONE, PAID, REPORT, SENT, SPEC
+from deniable._storage.stored_report import RESCHEDULED, StoredReport, report_from_tail
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
+    from collections.abc import Callable, Collection, Iterable, Iterator
     from typing import Final
 
     from deniable._event_log import EventLog
-    from deniable_shared.periods import Every
 
 MAX_REPORTS: Final = 10_000
+MAX_BYTES: Final = 8 << 20
+"""Of all payloads together."""
+
 MAX_AGE_DAYS: Final = 30
 """Older reports are dropped if sending them has been tried, for the aggregator has long closed
 their day. Delivered reports are remembered as long."""
@@ -33,40 +34,53 @@ MAX_MEMOIZED_AGE_DAYS: Final = 14
 """Older memoised reports are dropped even if sending them was never tried: whoever gets the
 device's directory can read the value in them, and the aggregator has usually closed their day."""
 
-_ADD: Final = """
-INSERT INTO report (upload_id, digest, epoch, payload, spent, due, tries, claimant)
-SELECT ?, digest, ?, ?, ?, ?, 0, 0 FROM spec WHERE digest = ?
-"""
-"""Adds nothing if the spec's description is missing: another process may have cleared the file."""
+MAX_SENT: Final = 2_000
+"""At most this many delivered reports are remembered: those of the latest days."""
 
-_DROP_MEMOIZED: Final = """
-DELETE FROM report WHERE epoch < ? AND digest IN (SELECT digest FROM spec WHERE memoized)
-"""
-_DROP_OLDEST: Final = """
-DELETE FROM report WHERE number IN (SELECT number FROM report ORDER BY epoch, number LIMIT ?)
-"""
-_FREE: Final = """
-SELECT number, epoch, description FROM report JOIN spec USING (digest)
-WHERE memoized OR instr(description, '"absent"')
-"""
-_COUNT: Final = "SELECT count(*) FROM report"
+_REPORT: Final = struct.Struct("<BIq")
+_CHANGED: Final = struct.Struct("<B16sdIq")
+_GONE: Final = struct.Struct("<BB16s")
+_SENT: Final = struct.Struct("<32sqB")
+_SPEC: Final = struct.Struct("<BB32s")
 
 
-class Spool(SpoolQueue):
-    """Stores the reports of one device up to a limit, and deletes them. Its owner holds a lock.
+class Sent:
+    """A delivered report that is remembered.
 
-    Args:
-        path: see `SpoolFile`, as is the next one.
-        events: see there.
-
-    Raises:
-        sqlite3.Error, OSError: see there.
+    Attributes:
+        digest: the digest of its spec.
+        epoch: its UTC day.
+        payload: None if the spec's mechanism memoises.
     """
 
-    def __init__(self, path: Path, events: EventLog) -> None:
-        self._counted_from = self._count_at = 0
-        self._described: set[bytes] = set()
-        super().__init__(path, events)
+    __slots__ = ("digest", "epoch", "payload")
+
+    def __init__(self, digest: bytes, epoch: int, payload: bytes | None) -> None:
+        self.digest, self.epoch, self.payload = digest, epoch, payload
+
+
+class Spool:
+    """The reports of one device, in memory. Its owner holds a lock.
+
+    Args:
+        append: adds a record of a body and a tail to the journal, and returns its place.
+        events: where dropped reports are counted.
+
+    Attributes:
+        mark: records before this place survive a power failure, so their reports may be sent.
+        sent: delivered reports.
+        described: what `disclosure` needs to explain reports, by the digest of their spec.
+    """
+
+    def __init__(self, append: Callable[[bytes, bytes], int], events: EventLog) -> None:
+        self._append = append
+        self._events = events
+        self._reports: dict[bytes, StoredReport] = {}
+        self._memoized: dict[bytes, bool] = {}
+        self._payload_bytes = 0
+        self.mark = 0
+        self.sent: list[Sent] = []
+        self.described: dict[bytes, str] = {}
 
     def add(
         self,
@@ -74,44 +88,133 @@ class Spool(SpoolQueue):
         digest: bytes,
         epoch: int,
         payload: bytes,
-        spent: int,
         due: float,
         description: str,
+        debit: bytes | None = None,
         *,
         memoized: bool,
     ) -> None:
-        """Stores a report; if the spool is full, the oldest reports are dropped and counted.
+        """Stores a report; if there are too many, the oldest ones are dropped and counted.
+
+        A report with the id of one that waits takes its place.
 
         Args:
-            upload_id: see `StoredReport`, as are the next five.
+            upload_id: see `StoredReport`, as are the next four.
             digest: see there.
             epoch: see there.
             payload: see there.
-            spent: see there.
             due: see there.
-            description: what `disclosure` needs to explain reports of this spec; kept once for each
-                spec, and written again by the first report that this object adds.
-            memoized: whether the spec's mechanism memoises its answers; kept once for each spec.
+            description: what `disclosure` needs to explain reports of this spec.
+            debit: the body of the debit that pays for the report, see `Ledger.debit`; None if it
+                was paid for before.
+            memoized: whether the spec's mechanism memoises its answers.
         """
-        row = (upload_id, epoch, payload, spent, due, digest)
-        try:
-            number = self._insert(row, description, memoized=memoized)
-        except (sqlite3.Error, UnicodeDecodeError) as error:
-            if sqlite.is_damage(error):
-                self._replace_damaged_file()
-            elif not (sqlite.is_full(error) and self._make_room()):
-                raise
-            number = self._insert(row, description, memoized=memoized)
-        # Other processes add reports too, and numbers start again once the spool was empty. So
-        # count as soon as the number says that there could be too many.
-        if not self._counted_from <= number < self._count_at:
-            self._keep_newest(number)
+        if digest not in self.described:
+            self.described[digest], self._memoized[digest] = description, memoized
+            self._append(_SPEC.pack(SPEC, memoized, digest), description.encode())
+        report = StoredReport(upload_id, digest, epoch, payload, due, 0, 0, 0)
+        body = _REPORT.pack(REPORT, 0, 0) if debit is None else debit
+        self._put(report._replace(place=self._append(body, report.encode_tail())))
+        if len(self._reports) > MAX_REPORTS or self._payload_bytes > MAX_BYTES:
+            self._drop_oldest()
 
     def count(self) -> int:
         """How many reports are stored."""
-        return self._integer(_COUNT)
+        return len(self._reports)
 
-    def drop_old(self, today: int, absence_digests: Iterable[bytes]) -> None:
+    def ids(self) -> list[bytes]:
+        """The upload ids of all reports."""
+        return [*self._reports]
+
+    def reports(self, ids: Iterable[bytes] | None = None) -> list[StoredReport]:
+        """The reports with these ids, in this order, without those deleted meanwhile; or all."""
+        if ids is None:
+            return [*self._reports.values()]
+        return [self._reports[each] for each in ids if each in self._reports]
+
+    def due(self, now: float, horizon: float) -> list[StoredReport]:
+        """The reports that are due.
+
+        Args:
+            now: in seconds since 1970-01-01.
+            horizon: reports due later than this count as due now, because a clock that was ahead
+                wrote their times.
+        """
+        return [each for each in self._reports.values() if not now < each.due <= horizon]
+
+    def next_due_time(self) -> float | None:
+        """When the next report is due, or None if there is none."""
+        return min((each.due for each in self._reports.values()), default=None)
+
+    def may_leave(self, report: StoredReport) -> bool:
+        """Whether a report and its debit survive a power failure."""
+        return report.place < self.mark
+
+    def reschedule_overdue(
+        self,
+        report: StoredReport,
+        now: float,
+        horizon: float,
+        time: Callable[[], float],
+        *,
+        late: int,
+        again: bool,
+    ) -> None:
+        """Gives every overdue report but one a new time, so that they are not sent together.
+
+        Args:
+            report: the one that is sent now.
+            now: see `due`, as is the next one.
+            horizon: see there.
+            time: returns a new time for a report.
+            late: reports of this day, in days since 1970-01-01, and of earlier days keep their
+                time, and so do reports that were given a new time before, unless `again` is set.
+            again: whether these, too, are given a new time.
+        """
+        for each in self.due(now, horizon):
+            moves = again or each.due > horizon
+            moves = moves or (each.claimant != RESCHEDULED and each.epoch > late)
+            if moves and each.upload_id != report.upload_id:
+                self._change(each._replace(due=time(), claimant=RESCHEDULED))
+
+    def claim(self, report: StoredReport, due: float) -> bool:
+        """Claims a report for one attempt to send it: other processes leave it alone until then.
+
+        Args:
+            report: as it was read.
+            due: its new due time, when others may send it.
+
+        Returns:
+            False if another process has sent, dropped or claimed it meanwhile, or if a power
+            failure could take it.
+        """
+        known = self._reports.get(report.upload_id)
+        if known is None or known.due != report.due or not self.may_leave(known):
+            return False
+        self._change(known._replace(due=due, tries=known.tries + 1, claimant=os.getpid()))
+        return True
+
+    def postpone(self, report: StoredReport, due: float) -> None:
+        """Ends the claim of a report, which is to be sent at another time."""
+        known = self._reports.get(report.upload_id)
+        if known is not None:
+            self._change(known._replace(due=due, claimant=0))
+
+    def move_to_sent(self, report: StoredReport) -> bool:
+        """Moves a report that the aggregator has taken to the remembered ones.
+
+        Of a memoised report it is remembered that there was one, but not its payload.
+
+        Returns:
+            False if it was no longer there.
+        """
+        return self._remove(report.upload_id, delivered=True)
+
+    def delete_refused(self, report: StoredReport) -> bool:
+        """Deletes a report that the aggregator will never take; False if it was no longer there."""
+        return self._remove(report.upload_id)
+
+    def drop_old(self, today: int, absence_digests: Collection[bytes]) -> None:
         """Drops and counts pending reports that are too old, and forgets delivered ones.
 
         A report that was never tried is kept, for the clock may be wrong: the aggregator decides.
@@ -123,74 +226,29 @@ class Spool(SpoolQueue):
                 if they were never tried, because absence on such days is no longer reported, so a
                 report would reveal that there was a value.
         """
-        epoch = today - MAX_AGE_DAYS
-        query = "DELETE FROM report WHERE epoch < ? AND (tries > 0 OR digest = ?)"
-        rows = [(epoch, digest) for digest in (b"", *absence_digests)]
-        count = self._repairing(lambda: self._connection.executemany(query, rows).rowcount)
-        row = (today - MAX_MEMOIZED_AGE_DAYS,)
-        count += self._repairing(lambda: self._connection.execute(_DROP_MEMOIZED, row).rowcount)
-        forget = "DELETE FROM sent WHERE epoch < ?"
-        self._repairing(lambda: self._connection.execute(forget, (epoch,)))
-        self._events.count_dropped(Dropped.TOO_OLD, count)
-
-    def drop_ahead(self, latest: int) -> None:
-        """Drops and counts pending reports of days that lie ahead; what was paid stays paid.
-
-        Args:
-            latest: the last day that does not, in days since 1970-01-01.
-        """
-        query = "DELETE FROM report WHERE epoch > ?"
-        count = self._repairing(lambda: self._connection.execute(query, (latest,)).rowcount)
-        self._events.count_dropped(Dropped.CLOCK_AHEAD, count)
-
-    def drop_unpaid(self, lifetime: int) -> int:
-        """Drops and counts reports whose debit is missing in the ledger.
-
-        A power failure can undo a debit and keep its report; the period is then free, and will be
-        reported and paid for again.
-
-        Args:
-            lifetime: nano-nats that were ever spent, as the ledger says.
-
-        Returns:
-            How many there were.
-        """
-        query = "DELETE FROM report WHERE spent > ?"
-        count = self._repairing(lambda: self._connection.execute(query, (lifetime,)).rowcount)
-        self._events.count_dropped(Dropped.DEBIT_LOST, count)
-        return count
-
-    def drop_unmarked(self, is_reported: Callable[[str, Every, int], bool]) -> int:
-        """Drops and counts reports that cost nothing and whose period the ledger does not know.
-
-        Permanent answers that were paid for are free, and so are reports of metrics that report
-        absence, which pay before. So `drop_unpaid` cannot tell that the ledger has lost such a
-        report; without this, the period would be reported twice.
-
-        Args:
-            is_reported: says of a metric's name, the kind of its periods and a day whether the
-                ledger knows the period of that day as reported.
-
-        Returns:
-            How many there were.
-        """
-        rows = self._repairing(lambda: self._connection.execute(_FREE).fetchall())
-        if not rows:
-            return 0
-        metrics = {text: _metric_of(text) for text in {text for _, _, text in rows}}
-        lost = [
-            (number,)
-            for number, epoch, text in rows
-            if (metric := metrics[text]) is not None and not is_reported(*metric, epoch)
+        first, first_memoized = today - MAX_AGE_DAYS, today - MAX_MEMOIZED_AGE_DAYS
+        old = [
+            each.upload_id
+            for each in self._reports.values()
+            if (each.epoch < first and (each.tries or each.digest in absence_digests))
+            or (each.epoch < first_memoized and self._memoized.get(each.digest, True))
         ]
-        if lost:
-            query = "DELETE FROM report WHERE number = ?"
-            self._repairing(lambda: self._connection.executemany(query, lost))
-            self._events.count_dropped(Dropped.DEBIT_LOST, len(lost))
-        return len(lost)
+        self._drop(old, Dropped.TOO_OLD)
+        self.sent = [each for each in self.sent if each.epoch >= first]
 
-    def delete_everything(self, reason: Dropped = Dropped.CONSENT_WITHDRAWN) -> int:
+    def drop_later(self, day: int) -> None:
+        """Drops and counts reports of later days, which a clock that was ahead has dated.
+
+        Args:
+            day: in days since 1970-01-01.
+        """
+        later = [each.upload_id for each in self._reports.values() if each.epoch > day]
+        self._drop(later, Dropped.CLOCK_AHEAD)
+
+    def delete_everything(self, reason: Dropped) -> int:
         """Deletes everything: pending and delivered reports, and descriptions.
+
+        Adds no record: a new journal follows.
 
         Args:
             reason: what the pending reports are counted as.
@@ -198,60 +256,101 @@ class Spool(SpoolQueue):
         Returns:
             How many reports were pending.
         """
-        count = self._repairing(self._wipe)
+        count = len(self._reports)
         self._events.count_dropped(reason, count)
+        self._reports, self._memoized, self._payload_bytes = {}, {}, 0
+        self.sent, self.described = [], {}
         return count
 
-    def _insert(self, row: tuple[object, ...], description: str, *, memoized: bool) -> int:
-        digest = row[-1]
-        assert isinstance(digest, bytes)
-        execute = self._insert_cursor.execute
-        if digest in self._described:
-            added = execute(_ADD, row)
-            if added.rowcount:
-                return added.lastrowid or 0
-        execute("REPLACE INTO spec VALUES (?, ?, ?)", (digest, description, memoized))
-        self._described.add(digest)
-        return execute(_ADD, row).lastrowid or 0
+    def apply(self, body: bytes, tail: bytes | None, place: int) -> None:
+        """Does again what a record says was done.
 
-    def _wipe(self) -> int:
-        execute = self._connection.execute
-        count = execute("DELETE FROM report").rowcount
-        execute("DELETE FROM sent")
-        execute("DELETE FROM spec")
-        execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        return count
+        Args:
+            body: of a kind that the spool reads, or a debit.
+            tail: None if it is damaged; then what it held is lost.
+            place: where the record begins.
+        """
+        kind = body[0]
+        if kind in (DEBIT, PAID):
+            if tail:
+                self._put(report_from_tail(tail, 0, 0, place))
+        elif kind == REPORT:
+            _, tries, claimant = _REPORT.unpack(body)
+            if tail:
+                self._put(report_from_tail(tail, tries, claimant, place))
+        elif kind == CHANGED:
+            _, upload_id, due, tries, claimant = _CHANGED.unpack(body)
+            known = self._reports.get(upload_id)
+            if known is not None:
+                self._put(known._replace(due=due, tries=tries, claimant=claimant))
+        elif kind == GONE:
+            _, delivered, upload_id = _GONE.unpack(body)
+            self._take(upload_id, delivered=bool(delivered))
+        elif kind == SPEC:
+            _, memoized, digest = _SPEC.unpack(body)
+            self._memoized[digest] = bool(memoized)
+            if tail is not None:
+                self.described[digest] = tail.decode()
+        elif tail:
+            digest, epoch, kept = _SENT.unpack_from(tail)
+            self.sent.append(Sent(digest, epoch, tail[_SENT.size :] if kept else None))
 
-    def _keep_newest(self, number: int) -> None:
-        count = self.count()
-        if count > MAX_REPORTS:
-            # Drop a twentieth more than needed: counting takes milliseconds, and fewer than one
-            # call of `record` in a hundred should have to wait for it.
-            count -= self._drop_oldest(count - MAX_REPORTS + MAX_REPORTS // 20)
-        self._counted_from = number
-        self._count_at = number + MAX_REPORTS - count + 1
+    def records(self) -> Iterator[tuple[bytes, bytes]]:
+        """Bodies and tails of records that say all that the spool does, in any order."""
+        for digest, description in self.described.items():
+            yield _SPEC.pack(SPEC, self._memoized[digest], digest), description.encode()
+        for report in self._reports.values():
+            yield _REPORT.pack(REPORT, report.tries, report.claimant), report.encode_tail()
+        for each in self.sent:
+            head = _SENT.pack(each.digest, each.epoch, each.payload is not None)
+            yield bytes((SENT,)), head + (each.payload or b"")
 
-    def _make_room(self) -> bool:
-        if not self._is_at_size_limit():
-            return False  # the disk is full, not the spool: dropping reports would not help
-        if self._repairing(lambda: self._connection.execute("DELETE FROM sent").rowcount):
-            return True
-        self._drop_oldest(-(-self.count() // 10))
+    def seal(self, mark: int) -> None:
+        """Notes that all reports survive a power failure, as a new journal has them all.
+
+        Args:
+            mark: where its records end.
+        """
+        self.mark = mark
+        self._reports = {key: each._replace(place=0) for key, each in self._reports.items()}
+
+    def _put(self, report: StoredReport) -> None:
+        known = self._reports.get(report.upload_id)
+        self._reports[report.upload_id] = report
+        self._payload_bytes += len(report.payload) - (0 if known is None else len(known.payload))
+
+    def _change(self, report: StoredReport) -> None:
+        self._reports[report.upload_id] = report
+        columns = report.upload_id, report.due, report.tries, report.claimant
+        self._append(_CHANGED.pack(CHANGED, *columns), b"")
+
+    def _remove(self, upload_id: bytes, *, delivered: bool = False) -> bool:
+        if not self._take(upload_id, delivered=delivered):
+            return False
+        self._append(_GONE.pack(GONE, delivered, upload_id), b"")
         return True
 
-    def _drop_oldest(self, count: int) -> int:
-        dropped = self._repairing(lambda: self._connection.execute(_DROP_OLDEST, (count,)).rowcount)
-        self._events.count_dropped(Dropped.SPOOL_FULL, dropped)
-        return dropped
+    def _take(self, upload_id: bytes, *, delivered: bool) -> bool:
+        report = self._reports.pop(upload_id, None)
+        if report is None:
+            return False
+        self._payload_bytes -= len(report.payload)
+        memoized = self._memoized.get(report.digest)
+        if delivered and memoized is not None:  # else it is not known whether it may be kept
+            payload = None if memoized else report.payload
+            self.sent.append(Sent(report.digest, report.epoch, payload))
+            if len(self.sent) > MAX_SENT + MAX_SENT // 10:
+                self.sent.sort(key=lambda each: each.epoch)
+                del self.sent[:-MAX_SENT]
+        return True
 
+    def _drop(self, ids: Collection[bytes], reason: Dropped) -> None:
+        for upload_id in ids:
+            self._remove(upload_id)
+        self._events.count_dropped(reason, len(ids))
 
-def _metric_of(description: str) -> tuple[str, Every] | None:
-    """The name of a metric and the kind of its periods; None if the description is damaged."""
-    import json  # costs start-up time, and most devices never get here
-
-    try:
-        spec = json.loads(description)["spec"]
-        name, every = spec["name"], spec["every"]
-    except (ValueError, LookupError, TypeError):
-        return None
-    return (name, every) if every in EVERY else None
+    def _drop_oldest(self) -> None:
+        # A twentieth more than needed: fewer than one call of `record` in a hundred sorts them.
+        count = max(len(self._reports) - MAX_REPORTS, 0) + MAX_REPORTS // 20
+        oldest = sorted(self._reports.values(), key=lambda each: each.epoch)
+        self._drop([each.upload_id for each in oldest[:count]], Dropped.SPOOL_FULL)

@@ -1,50 +1,55 @@
-"""A report as it is read from the spool."""
+"""A report that waits on this device."""
 
 from __future__ import annotations
 
-from deniable._storage import sqlite
-from deniable_shared.frozen import frozen
+import struct
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from typing import Any, Final
+    from typing import Final, NamedTuple
+else:
+    from collections import namedtuple
 
 RESCHEDULED: Final = -1
 """Stands in place of a claimant."""
 
-_KINDS: Final = (int, bytes, bytes, int, bytes, int, float, int, int)
-"""The types of the columns. SQLite enforces none, so damage may have changed them."""
+_TAIL: Final = struct.Struct("<16s32sqd")
+
+if TYPE_CHECKING:
+
+    class _Columns(NamedTuple):
+        upload_id: bytes
+        digest: bytes
+        epoch: int
+        payload: bytes
+        due: float
+        tries: int
+        claimant: int
+        place: int
+
+else:
+    _Columns = namedtuple(
+        "_Columns", "upload_id digest epoch payload due tries claimant place"
+    )
 
 
-@frozen
-class StoredReport:
+class StoredReport(_Columns):
     """A stored report.
 
     Attributes:
-        number: its place in the spool, until `SpoolQueue.hide_order` gives it another; never
-            uploaded.
         upload_id: 16 random bytes, drawn when the report was recorded.
-        digest: the digest of its spec.
+        digest: the digest of its spec, 32 bytes.
         epoch: its UTC day, in days since 1970-01-01.
         payload: the randomized answer.
-        spent: nano-nats that the ledger had ever spent, at some time after it had paid for this
-            report.
         due: when to send it, in seconds since 1970-01-01.
         tries: how many attempts to send it have begun.
         claimant: the process id of the process that is sending it, or died doing so; 0 for none;
             `RESCHEDULED` if the report was overdue and was given another time.
+        place: where its record begins in the journal.
     """
 
-    number: int
-    upload_id: bytes
-    digest: bytes
-    epoch: int
-    payload: bytes
-    spent: int
-    due: float
-    tries: int
-    claimant: int
+    __slots__ = ()
 
     def encode_upload(self) -> bytes:
         """The body of the upload that carries this report: the same bytes at every attempt."""
@@ -53,20 +58,17 @@ class StoredReport:
         part = wire.Part(self.digest, self.epoch, self.payload)
         return wire.encode(wire.Upload(self.upload_id, (part,)))
 
+    def encode_tail(self) -> bytes:
+        """What the tail of its record holds."""
+        return _TAIL.pack(self.upload_id, self.digest, self.epoch, self.due) + self.payload
 
-def report_from_row(columns: tuple[Any, ...]) -> StoredReport:
-    """Makes a report of a row of the table ``report``.
+
+def report_from_tail(tail: bytes, tries: int, claimant: int, place: int) -> StoredReport:
+    """The report that a tail holds; see `StoredReport` for the others.
 
     Raises:
-        sqlite3.DatabaseError: if no report was ever written like that: the file is damaged.
+        struct.error: if the tail is too short.
     """
-    from deniable_shared import wire  # see above
-
-    report = StoredReport(*columns)
-    if tuple(map(type, columns)) != _KINDS or not (
-        len(report.upload_id) == wire.ID_BYTES
-        and len(report.digest) == wire.DIGEST_BYTES
-        and report.payload
-    ):
-        raise sqlite.damage_error("a row is no report")
-    return report
+    upload_id, digest, epoch, due = _TAIL.unpack_from(tail)
+    payload = tail[_TAIL.size :]
+    return StoredReport(upload_id, digest, epoch, payload, due, tries, claimant, place)

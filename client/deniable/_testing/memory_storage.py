@@ -1,18 +1,15 @@
-"""The storage of a client for tests: the real one, with its files in memory."""
+"""The storage of a client for tests: the real one, with its journal in memory."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import sqlite3
 from typing import TYPE_CHECKING, Final
 
 from deniable._status import Dropped
-from deniable._storage import ledger_schema, spool_file, sqlite
 from deniable._storage.consent_file import ConsentFile
 from deniable._storage.device import DeviceStorage
-from deniable._storage.files import SECRET_BYTES
 from deniable._storage.ledger import Ledger
+from deniable._storage.records import SECRET_BYTES
 from deniable._storage.spool import Spool
 
 if TYPE_CHECKING:
@@ -37,10 +34,10 @@ class MemoryStorage(DeviceStorage):
 
     def __init__(self, directory: Path, events: EventLog, application: str) -> None:
         super().__init__(directory, events, application)
-        self.ledger = _MemoryLedger()
-        self.spool = _MemorySpool(directory, events)
+        self.ledger, self.spool = Ledger(_keep_nothing), Spool(_keep_nothing, events)
+        self.spool.mark = 1
         self.consent_file = _MemoryConsentFile(directory, application, ())
-        self._replace_secret()
+        self.secret = os.urandom(SECRET_BYTES)
 
     @property
     def exists(self) -> bool:
@@ -56,43 +53,39 @@ class MemoryStorage(DeviceStorage):
         """Calls an action while no other thread is in one."""
         return self._lock.run_exclusively(_FOREVER, action, *arguments)
 
-    def sync_ledger(self) -> None:
+    def seal(self) -> None:
         """Does nothing: memory does not survive a power failure."""
+
+    def tidy(self) -> None:
+        """Does nothing: there are no files."""
+
+    def erase_traces(self) -> None:
+        """Does nothing: what was deleted is nowhere."""
 
     def wipe(self) -> int:
         """Deletes every report and starts with a new secret; what was spent stays spent."""
-        count = self.spool.delete_everything(Dropped.CONSENT_WITHDRAWN)
-        self._replace_secret()
-        return count
+        self.ledger.forget_answers()
+        self.secret = os.urandom(SECRET_BYTES)
+        return self.spool.delete_everything(Dropped.CONSENT_WITHDRAWN)
 
-    def close(self, wait_seconds: float = 0.0) -> None:
-        """Does nothing: what was recorded can be looked at after the client was closed."""
-
-    def __del__(self) -> None:
-        # Since Python 3.13 a connection that nobody closes is warned of, in the tests of the host.
-        with contextlib.suppress(Exception):  # at the end of the interpreter
-            self.ledger.close()
-            self.spool.close()
-
-    def before_fork(self) -> None:
-        """Keeps other threads out."""
-        self._lock.block_for_fork(_FOREVER)
+    def forget(self) -> int:
+        """Deletes pending and remembered reports."""
+        return self.spool.delete_everything(Dropped.FORGOTTEN)
 
     def after_fork_in_child(self) -> None:
         """Makes a new lock; the child has a copy of everything else."""
         self._lock.after_fork_in_child()
 
-    def _replace_secret(self) -> None:
-        self.secret = os.urandom(SECRET_BYTES)
-        self.ledger.set_secret(self.secret)
-
 
 def said_in_memory(storage: DeviceStorage, clock: Callable[[], float]) -> Disclosure:
-    """What a device has said whose files are in memory, see `Client.disclosure`."""
+    """What a device has said whose journal is in memory, see `Client.disclosure`."""
     from deniable._disclosure.disclosure import in_memory
 
-    spool, ledger = storage.spool._connection, storage.ledger._connection
-    return storage.run_locked(in_memory, spool, ledger, clock)
+    return storage.run_locked(in_memory, storage.spool, storage.ledger, clock)
+
+
+def _keep_nothing(_body: bytes, _tail: bytes) -> int:
+    return 0
 
 
 class _MemoryConsentFile(ConsentFile):
@@ -109,20 +102,3 @@ class _MemoryConsentFile(ConsentFile):
 
     def _save(self, content: bytes) -> None:
         self._content = content
-
-
-class _MemoryLedger(Ledger):
-    def __init__(self) -> None:
-        self._connection = _connect(ledger_schema.SCHEMA, ledger_schema.VERSION)
-        self._check_rows()
-
-
-class _MemorySpool(Spool):
-    def _open(self) -> sqlite3.Connection:
-        return _connect(spool_file.SCHEMA, spool_file.VERSION)
-
-
-def _connect(schema: str, version: int) -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    sqlite.create_tables(connection, schema, version)
-    return connection

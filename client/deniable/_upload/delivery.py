@@ -165,8 +165,6 @@ class ReportSender:
             lambda: spool().claim(report, self._clock() + CLAIM_SECONDS)
         ):
             return True
-        # The debit must be safe from a power failure before the report leaves the device.
-        self._storage.sync_ledger()
         if not still_wanted():
             return False  # stopped meanwhile, perhaps because the user has withdrawn consent
         began = time.monotonic()

@@ -102,6 +102,8 @@ class UploadRounds:
         again, self._has_sent_due = self._has_sent_due, True
         if time.monotonic() < self._sender.silent_until:
             self._storage.run_locked(self._drop_old, epoch_at(self._clock()))
+        elif self._storage.run_locked(self._is_any_due, self._clock()):
+            self._storage.seal()
         while time.monotonic() >= self._sender.silent_until:
             report = self._storage.run_locked(self.next_due_report, self._clock(), again)
             if report is None or enough():
@@ -123,8 +125,10 @@ class UploadRounds:
             seconds_left: returns in how many seconds it has to end.
         """
         today = epoch_at(self._clock())
-        numbers = in_random_order(self._storage.run_locked(self._all_numbers, today))
-        pace = self._sender.pace(len(numbers), seconds_left)
+        ids = in_random_order(self._storage.run_locked(self._all_ids, today))
+        if ids:
+            self._storage.seal()
+        pace = self._sender.pace(len(ids), seconds_left)
 
         def send(report: StoredReport) -> bool:
             began = time.monotonic()
@@ -133,9 +137,9 @@ class UploadRounds:
             return more
 
         run_parallel(
-            self._reports_to_flush(enough, today, numbers),
+            self._reports_to_flush(enough, today, ids),
             send,
-            min(self._sender.parallel_uploads, max(len(numbers), 1)),
+            min(self._sender.parallel_uploads, max(len(ids), 1)),
             pace.allowed,
         )
 
@@ -149,10 +153,7 @@ class UploadRounds:
         if now < self._history.erase_at and not at_once:
             return
         self._history.erase_at = now + ERASE_SECONDS
-        device = self._storage
-        spent = device.run_locked(lambda: device.ledger.lifetime)
-        device.sync_ledger()
-        device.run_locked(device.erase_traces, spent)
+        self._storage.run_syncing(self._storage.erase_traces)
 
     def next_wait(self) -> float | None:
         """In how many seconds to look again, or None if there is nothing to wait for."""
@@ -182,22 +183,28 @@ class UploadRounds:
         spool = self._storage.spool
         self._drop_old(epoch_at(now))
         horizon = now + self._horizon_seconds
-        numbers = spool.due_numbers(now, horizon)
-        reports = spool.reports([draw_one(numbers)]) if numbers else []
-        if reports and self._spread_seconds > 0:
+        reports = [each for each in spool.due(now, horizon) if spool.may_leave(each)]
+        if not reports:
+            return None
+        report = draw_one(reports)
+        if self._spread_seconds > 0:
 
             def later() -> float:
                 return now + self._spread_seconds * random_fraction()
 
             late = epoch_at(now) - LATE_DAYS
-            spool.reschedule_overdue(reports[0], now, horizon, later, late=late, again=again)
-        return reports[0] if reports else None
+            spool.reschedule_overdue(report, now, horizon, later, late=late, again=again)
+        return report
+
+    def _is_any_due(self, now: float) -> bool:
+        self._drop_old(epoch_at(now))
+        return bool(self._storage.spool.due(now, now + self._horizon_seconds))
 
     def _reports_to_flush(
-        self, enough: Callable[[], bool], today: int, numbers: Sequence[int]
+        self, enough: Callable[[], bool], today: int, ids: Sequence[bytes]
     ) -> Iterator[StoredReport]:
-        for start in range(0, len(numbers), _BATCH):
-            batch = numbers[start : start + _BATCH]
+        for start in range(0, len(ids), _BATCH):
+            batch = ids[start : start + _BATCH]
             for report in self._storage.run_locked(self._reports, batch):
                 if enough():
                     return
@@ -208,15 +215,15 @@ class UploadRounds:
                 if not is_claimed_elsewhere(report, self._clock()):
                     yield report
 
-    def _all_numbers(self, today: int) -> list[int]:
+    def _all_ids(self, today: int) -> list[bytes]:
         self._drop_old(today)
-        return self._storage.spool.numbers()
+        return self._storage.spool.ids()
 
     def _drop_old(self, today: int) -> None:
         self._storage.spool.drop_old(today, self._absence_digests)
 
-    def _reports(self, numbers: Iterable[int]) -> list[StoredReport]:
-        return self._storage.spool.reports(numbers)
+    def _reports(self, ids: Iterable[bytes]) -> list[StoredReport]:
+        return self._storage.spool.reports(ids)
 
 
 def in_random_order(items: Iterable[_T]) -> list[_T]:

@@ -1,0 +1,141 @@
+"""Reports that wait in memory, because the storage was in use when they were recorded.
+
+Only the randomized report waits, never a value. It is debited when it is written, and dropped if
+the ledger refuses it; its period counts as taken meanwhile. A kill loses it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from deniable._randomness import Randomness
+from deniable._recording.metric_plan import draw_delay
+from deniable._status import Dropped, Outcome
+from deniable._storage.directory import BusyError
+from deniable.randomizers import randomizer_for
+from deniable_shared.wire import ID_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from deniable._consent import Consent
+    from deniable._recording.metric_plan import MetricPlan
+    from deniable._recording.report_writer import ReportWriter
+    from deniable._remote.configuration import RemoteSettings
+    from deniable._storage.device import DeviceStorage
+
+MAX_WAITING: Final = 256
+_BUFFER_BYTES: Final = 256
+
+
+class WaitingReport(NamedTuple):
+    """A report that waits in memory.
+
+    Attributes:
+        plan: of its metric.
+        number: the number of its period.
+        epoch: the day that it is to be charged to.
+        day: the day that it carries.
+        due: when to send it.
+        upload_id: see `StoredReport`, as is the next one.
+        payload: see there.
+        secret: the device's when the report was made, if it was known.
+        endings: `Consent.endings` when the report was made.
+    """
+
+    plan: MetricPlan
+    number: int
+    epoch: int
+    day: int
+    due: float
+    upload_id: bytes
+    payload: bytes
+    secret: bytes | None
+    endings: int
+
+
+class WaitingReports:
+    """Keeps reports in memory, and writes them when the storage is free.
+
+    Args:
+        storage: where they are written; holds them, and empties its memory of them in the child of
+            a fork, and when the user wants everything deleted.
+        consent: whether they may be written.
+        remote: which metrics fewer devices report.
+        writer: pays for them.
+    """
+
+    def __init__(
+        self,
+        storage: DeviceStorage,
+        consent: Consent,
+        remote: RemoteSettings,
+        writer: ReportWriter,
+    ) -> None:
+        self._storage = storage
+        self._consent = consent
+        self._remote = remote
+        self._writer = writer
+
+    def keep(
+        self, plan: MetricPlan, item: object, number: int, epoch: int, day: int, since: float
+    ) -> Outcome:
+        """Makes a report and keeps it; see `ReportWriter.write` for the arguments.
+
+        Draws from a source of its own, for another thread may be drawing from the other one.
+
+        Raises:
+            BusyError: if too many wait, or the secret is needed and was not read yet.
+        """
+        storage, secret = self._storage, self._storage.known_secret
+        needs_secret = plan.memoized or self._remote.thins(plan.spec.name)
+        if len(storage.waiting) >= MAX_WAITING or (secret is None and needs_secret):
+            raise BusyError("the storage is in use")
+        if secret is not None and self._remote.skips_period(plan.spec, number, secret):
+            return Outcome.THINNED
+        randomness = Randomness(buffer_bytes=_BUFFER_BYTES)
+        payload = randomizer_for(plan.spec, randomness).report(item, secret or b"")
+        due = since + draw_delay(self._remote.stretched(plan.delay_seconds), randomness)
+        endings = self._consent.endings
+        storage.waiting.append(
+            WaitingReport(
+                plan, number, epoch, day, due, randomness.take(ID_BYTES), payload, secret, endings
+            )
+        )
+        if not self._consent.given:  # it ended meanwhile
+            storage.discard_waiting(Dropped.CONSENT_WITHDRAWN)
+            return Outcome.NO_CONSENT
+        return Outcome.WAITING
+
+    def write(self) -> list[tuple[WaitingReport, bool]]:
+        """Writes all that wait; to be called by `DeviceStorage.run_locked`.
+
+        Returns:
+            What `settle` is to be told once `run_locked` has returned: reports, and whether each
+            was written.
+        """
+        return [(each, self._write(each)) for each in [*self._storage.waiting]]
+
+    def settle(self, written: Iterable[tuple[WaitingReport, bool]]) -> None:
+        """Lets go of reports that were dealt with."""
+        for report, stored in written:
+            with contextlib.suppress(ValueError):  # another thread has done so
+                self._storage.waiting.remove(report)
+                if not stored:
+                    self._storage.count_dropped(Dropped.NOT_WRITTEN)
+
+    def _write(self, report: WaitingReport) -> bool:
+        storage = self._storage
+        if storage.spool.reports([report.upload_id]):
+            return True
+        same = report.secret is None or report.secret == storage.secret
+        if not same or report.endings != self._consent.endings:
+            return False
+        plan = report.plan
+
+        def store(debit: bytes) -> None:
+            self._writer.store(plan, report.upload_id, report.day, report.payload, report.due, debit)
+
+        outcome = self._writer.debit(plan, report.number, report.epoch, store)
+        return outcome is Outcome.RECORDED
