@@ -57,9 +57,6 @@ expires = 2026-01-31
 PATIENCE_SECONDS = 60.0
 """The timeout, on a busy machine, of what the client waits for a second or five."""
 
-EMPTY_LOG_BYTES = 1_080
-"""A log of SQLite that was emptied: begun anew, with one page that changes nothing."""
-
 DAY = 86_400
 NOON = 20_800 * DAY + DAY // 2
 
@@ -80,7 +77,7 @@ class Clock:
 def pending_reports(client):
     """The stored reports of a client, as they are now."""
     device = client._storage
-    return device.run_locked(lambda: device.spool.reports(device.spool.numbers()))
+    return device.run_locked(lambda: device.spool.reports())
 
 
 @pytest.fixture(autouse=True)
@@ -103,6 +100,7 @@ def _patience():
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(Client.flush.__kwdefaults__, "timeout_seconds", PATIENCE_SECONDS)
         patch.setattr(device, "_LOCK_WAIT_SECONDS", PATIENCE_SECONDS)
+        patch.setattr(device, "RECORD_WAIT_SECONDS", PATIENCE_SECONDS)
         patch.setattr(read_only, "_LOCK_WAIT_SECONDS", PATIENCE_SECONDS)
         patch.setattr(uploader, "_COUNT_SECONDS", PATIENCE_SECONDS / 2)
         yield

@@ -8,9 +8,7 @@ import sys
 
 import pytest
 
-from deniable._event_log import EventLog
-from deniable._storage.ledger import Ledger
-from deniable._storage.spool import Spool
+from deniable._disclosure.read_only import read_contents
 
 PLENTY = """
 registry = 1
@@ -35,7 +33,8 @@ import deniable
 from deniable._storage import device, spool
 from deniable._upload import uploader
 spool.MAX_AGE_DAYS = 10**9  # these clocks run through years
-device._LOCK_WAIT_SECONDS, uploader._COUNT_SECONDS = 60.0, 30.0  # the machine may be busy
+device._LOCK_WAIT_SECONDS = device.RECORD_WAIT_SECONDS = 60.0  # the machine may be busy
+uploader._COUNT_SECONDS = 30.0
 deniable.Client.flush.__kwdefaults__["timeout_seconds"] = 60.0
 registry, directory, endpoint = sys.argv[1:4]
 class Clock:
@@ -81,12 +80,19 @@ def run(command):
     return finish
 
 
+def contents(directory):
+    """What the journal in a directory says; it must be believable."""
+    found = read_contents(directory)
+    assert found.problem is None
+    return found
+
+
 def stored(directory):
-    """How many reports are in the spool, and how many debits of 0.01 nats in the ledger."""
-    spool = Spool(directory / "spool.sqlite", EventLog())
-    ledger = Ledger(directory / "ledger.sqlite", new=False)
-    try:
-        return spool.count(), round(ledger.spending(0)[1] / 1e7)
-    finally:
-        spool.close()
-        ledger.close()
+    """How many reports are stored, and how many debits of 0.01 nats."""
+    found = contents(directory)
+    return found.spool.count(), round(found.ledger.spending(0)[1] / 1e7)
+
+
+def secret_of(directory):
+    """The secret in a directory."""
+    return contents(directory).header.secret

@@ -21,7 +21,6 @@ from deniable._storage.consent_file import CONSENT, ConsentFile
 from deniable._storage.contents import ESTABLISHED, JOURNAL, Contents, Mark, read_mark
 from deniable._storage.directory import (
     APPLICATION,
-    BusyError,
     DamageError,
     StorageError,
     TornDraftError,
@@ -93,7 +92,6 @@ class Journal:
     spool: Spool
     secret: bytes
     _contents: Contents
-    _process: int
 
     def __init__(self, directory: Path, events: EventLog, application: str) -> None:
         self.directory = directory
@@ -177,11 +175,11 @@ class Journal:
             return
         if self._last:
             last, count = self._last, len(self._last)
-            content = files.read_at(self._file, _CHUNK, self._size - count)
+            content = files.read_at(self._file, count + 1, self._size - count)
             if content == last:
                 return
             if content.startswith(last):
-                self._read_on(content[count:])
+                self._read_on()
                 return
         self._load()
 
@@ -226,9 +224,9 @@ class Journal:
         self.secret = contents.header.secret
         self._accept(content, 0)
 
-    def _read_on(self, content: bytes) -> None:
+    def _read_on(self) -> None:
         """Reads what another process has appended."""
-        content += self._read_from(self._size + len(content))
+        content = self._read_from(self._size)
         last, self._last = self._last, b""
         self._contents.reader.end = self._size
         self._contents.read_on(content)
@@ -281,8 +279,6 @@ class Journal:
             raise StorageError("the journal is full: flush, so that a shorter one takes its place")
         if self._file is None:
             self._file = os.open(self._path_text, _OPEN)
-        if os.getpid() != self._process:
-            raise BusyError("the process has forked meanwhile")
         written = os.write(self._file, content)
         if written < len(content):
             os.ftruncate(self._file, self._size)

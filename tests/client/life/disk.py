@@ -1,9 +1,8 @@
 """A disk that may lose power: which bytes would be left of the files below a folder.
 
-Every write, sync, creation, renaming and deletion is noted, those of Python's `os` and those of
-SQLite. What was written since the last sync of a file may be lost in any part; so may what was
+Every write, sync, creation, renaming and deletion by Python's `os` is noted. What was written since the last sync of a file may be lost in any part; so may what was
 created, renamed or deleted since the last sync of its directory. A renaming is kept or lost as a
-whole. Python's and SQLite's calls are made as ever; this only takes notes.
+whole. The calls are made as ever; this only takes notes.
 """
 
 from __future__ import annotations
@@ -14,13 +13,8 @@ import os
 import shutil
 from pathlib import Path
 
-from tests.client.life import sqlite_calls
-
 _SECTOR_BYTES = 512
 """A write of several sectors may be kept in part."""
-
-_UNNOTED = ("-shm",)
-"""SQLite's index of a log: shared memory that is made anew by whoever opens the file first."""
 
 
 class File:
@@ -76,8 +70,7 @@ class Disk:
         """Takes the files as they are on the real disk, as if all were synced."""
         self.names = {}
         for path in sorted(self.folder.rglob("*")):
-            if not path.name.endswith(_UNNOTED):
-                self.names[path] = None if path.is_dir() else File(path.read_bytes())
+            self.names[path] = None if path.is_dir() else File(path.read_bytes())
         self.synced_names = dict(self.names)
         self.renamed = []
 
@@ -131,14 +124,13 @@ class Disk:
                 assert path.is_dir(), path
             else:
                 assert path.read_bytes() == bytes(file.content), path
-        real = {path for path in self.folder.rglob("*") if not path.name.endswith(_UNNOTED)}
-        assert real == {*self.names}
+        assert {*self.folder.rglob("*")} == {*self.names}
 
     # What the hooks call.
 
-    def notes(self, path):
-        """Whether it takes notes of what happens to a file."""
-        return not self._paused and not path.endswith(_UNNOTED)
+    def notes(self):
+        """Whether it takes notes of what happens."""
+        return not self._paused
 
     def created(self, path):
         self._name(path, File())
@@ -266,7 +258,7 @@ def disk_of(path):
         return None, None
     text = os.fsdecode(path)
     for folder, disk in _disks.items():
-        if text.startswith(folder) and disk.notes(text):
+        if text.startswith(folder) and disk.notes():
             return disk, Path(text)
     return None, None
 
@@ -293,19 +285,16 @@ class noting:  # noqa: N801  used like a function
             "remove",
             "mkdir",
             "ftruncate",
-            "truncate",
         ):
             self._real[name] = getattr(os, name)
             own = getattr(self, f"_{name}", None)
             if own is not None:
                 setattr(os, name, own)
-        sqlite_calls.install(disk_of)
         return self
 
     def __exit__(self, *_):
         for name, function in self._real.items():
             setattr(os, name, function)
-        sqlite_calls.uninstall()
         _disks.clear()
 
     def _open(self, path, flags, mode=0o777, **options):
@@ -314,7 +303,7 @@ class noting:  # noqa: N801  used like a function
         descriptor = self._real["open"](path, flags, mode, **options)
         self._descriptors.pop(descriptor, None)
         if disk is not None:
-            self._descriptors[descriptor] = disk, place
+            self._descriptors[descriptor] = disk, place, bool(flags & os.O_APPEND)
             if not existed:
                 disk.created(place)
             elif flags & os.O_TRUNC:
@@ -329,7 +318,7 @@ class noting:  # noqa: N801  used like a function
         known = self._descriptors.get(descriptor)
         if known is None:
             return self._real["write"](descriptor, data)
-        offset = os.lseek(descriptor, 0, os.SEEK_CUR)
+        offset = os.lseek(descriptor, 0, os.SEEK_END if known[2] else os.SEEK_CUR)
         count = self._real["write"](descriptor, data)
         known[0].wrote(known[1], offset, bytes(data[:count]))
         return count
@@ -339,6 +328,12 @@ class noting:  # noqa: N801  used like a function
         if known is not None:
             known[0].synced(known[1])
         # The real disk need not keep anything.
+
+    def _ftruncate(self, descriptor, size):
+        self._real["ftruncate"](descriptor, size)
+        known = self._descriptors.get(descriptor)
+        if known is not None:
+            known[0].wrote(known[1], size, None)
 
     def _replace(self, path, to, **options):
         disk, place = disk_of(path)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import threading
 
 import pytest
 
 from deniable import Outcome
+from deniable._platform import files
 from deniable._storage import device as device_module
 from deniable._storage import directory as directory_module
-from deniable._storage import files, ledger, sqlite
+from deniable._storage import journal
 from deniable._storage.cost import NANO
 from deniable._upload import uploader
 from deniable_shared.registry import parse
 from tests.client.conftest import DAY
 from tests.client.flushing import counts
+from tests.client.programs import secret_of
 from tests.client.transports import Accepting
 from tests.waiting import wait_until
 
@@ -119,12 +120,12 @@ def test_opting_out_wipes_reports_and_secret_and_keeps_what_was_spent(
     record_daily(client, clock, 10)
     assert client.flush().sent == 10
     client.record("late", value=True)
-    before, secret = spent(client), (directory / "secret").read_bytes()
+    before, secret = spent(client), secret_of(directory)
     client.consent = False
     status = client.status()
     assert (status.pending, status.dropped) == (0, {"consent_withdrawn": 1})
     assert spent(client) == before
-    assert (directory / "secret").read_bytes() != secret
+    assert secret_of(directory) != secret
     assert client.record("late", value=True) is Outcome.NO_CONSENT
     client.consent = True
     assert client.record("late", value=True) is Outcome.ALREADY_REPORTED
@@ -138,12 +139,12 @@ def test_opting_out_without_having_agreed_wipes_the_device_too(make_client, dire
     first = make_client()
     first.record("theme", "dark")
     first.close()
-    secret = (directory / "secret").read_bytes()
+    secret = secret_of(directory)
     second = make_client(consent=False)
     assert second.status().pending == 1
     second.consent = False
     assert second.status().pending == 0
-    assert (directory / "secret").read_bytes() != secret
+    assert secret_of(directory) != secret
 
 
 def test_another_client_on_the_directory_goes_on_with_the_new_secret(make_client, directory):
@@ -151,47 +152,62 @@ def test_another_client_on_the_directory_goes_on_with_the_new_secret(make_client
     assert two.record("city", "Bergen") == "recorded"
     one.consent = False
     assert two.record("late", value=True) == "recorded"
-    assert two._storage.secret == (directory / "secret").read_bytes()
+    assert two._storage.secret == secret_of(directory)
     assert two.status().pending == 1
 
 
 def test_the_old_secret_is_overwritten_in_place(make_client, directory):
     client = make_client()
     client.record("theme", "dark")
-    with (directory / "secret").open("rb") as old:
-        before = old.read()
+    secret = secret_of(directory)
+    with (directory / "journal").open("rb") as old:
+        assert secret in old.read()
         client.consent = False
         old.seek(0)
-        assert old.read() not in (before, (directory / "secret").read_bytes())
+        assert not any(old.read())
+    assert not any(secret in path.read_bytes() for path in directory.iterdir())
 
 
 class Interrupted(BaseException):
     """Stands in for the end of the process."""
 
 
-@pytest.mark.parametrize("step", ["set_secret", "sync_log", "overwrite", "write_durably"])
+@pytest.mark.parametrize("step", range(1, 9))
 def test_opting_out_that_is_cut_short_never_leaves_answers_unpaid(
-    make_client, lifelong, clock, monkeypatch, step
+    make_client, lifelong, clock, monkeypatch, directory, step
 ):
+    """At each sync, renaming and erasing: then either nothing has happened, or all of it."""
     client = make_client(registry=lifelong, clock=clock)
     record_daily(client, clock, 10)
-    secret = client._storage.secret
+    secret, left = client._storage.secret, [step]
 
-    def die(*_):
-        raise Interrupted
+    def dying(real):
+        def act(*arguments):
+            left[0] -= 1
+            if left[0] == 0:
+                raise Interrupted
+            return real(*arguments)
 
-    target = {"set_secret": ledger.Ledger, "sync_log": sqlite}.get(step, files)
+        return act
+
     with monkeypatch.context() as patch:
-        patch.setattr(target, step, die)
+        for module, name in (
+            (files, "sync"),
+            (files, "replace"),
+            (files, "sync_directory"),
+            (journal, "erase"),
+        ):
+            patch.setattr(module, name, dying(getattr(module, name)))
         with pytest.raises(Interrupted):
             client.consent = False
-    client.close()
-    again = make_client(registry=lifelong, clock=clock)
+    again = make_client(registry=lifelong, clock=clock, another_process=True)
     record_daily(again, clock, 10)
-    same = again._storage.secret == secret
-    least = total(lifelong) if same and step == "set_secret" else 2 * total(lifelong)
-    assert spent(again) == pytest.approx(least, abs=1e-6)
-    assert again.status().pending == 10
+    kept = again._storage.secret == secret
+    assert spent(again) == pytest.approx((2 - kept) * total(lifelong), abs=1e-6)
+    assert again.status().pending == (20 if kept else 10)
+    again.flush()
+    assert not (directory / "journal.old").exists()
+    assert not (directory / "journal.new").exists()
 
 
 def test_opting_out_is_owed_until_the_storage_can_be_used(
@@ -200,20 +216,20 @@ def test_opting_out_is_owed_until_the_storage_can_be_used(
     monkeypatch.setattr(device_module, "REOPEN_SECONDS", 0.0)
     client = make_client(clock=clock)
     client.record("theme", "dark")
-    secret = (directory / "secret").read_bytes()
+    secret = secret_of(directory)
 
     def refuse(*_):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "overwrite", refuse)
+        patch.setattr(files, "sync", refuse)
         client.consent = False
-        assert (directory / "secret").read_bytes() == secret
+        assert secret_of(directory) == secret
         client.consent = True
         assert client.record("late", value=True) is Outcome.STORAGE_UNAVAILABLE
         assert counts(client.flush()) == (0, 0, 0)
     assert client.record("late", value=True) is Outcome.RECORDED
-    assert (directory / "secret").read_bytes() != secret
+    assert secret_of(directory) != secret
     assert client.status().pending == 1
 
 
@@ -222,16 +238,16 @@ def test_the_upload_thread_deletes_what_is_owed(make_client, monkeypatch, direct
     monkeypatch.setattr(uploader, "STORAGE_BACKOFF_SECONDS", 0.01)
     client = make_client(background=True)
     client.record("theme", "dark")
-    secret = (directory / "secret").read_bytes()
+    secret = secret_of(directory)
 
     def refuse(*_):
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(files, "overwrite", refuse)
+        patch.setattr(files, "sync", refuse)
         client.consent = False
     wait_until(lambda: not client._consent.deletion_owed)
-    assert (directory / "secret").read_bytes() != secret
+    assert secret_of(directory) != secret
 
 
 def test_closing_the_client_deletes_what_is_owed(make_client, monkeypatch, directory):
@@ -248,42 +264,29 @@ def test_closing_the_client_deletes_what_is_owed(make_client, monkeypatch, direc
     thread = threading.Thread(target=client._storage.run_locked, args=(sit_in_the_storage,))
     thread.start()
     stuck.wait()
-    secret = (directory / "secret").read_bytes()
+    secret = secret_of(directory)
     client.consent = False
-    assert (directory / "secret").read_bytes() == secret
+    assert secret_of(directory) == secret
     done.set()
     thread.join()
     client.close()
-    assert (directory / "secret").read_bytes() != secret
-
-
-def test_the_answers_of_a_secret_from_a_backup_are_paid_for_again(
-    make_client, lifelong, clock, directory
-):
-    client = make_client(registry=lifelong, clock=clock)
-    record_daily(client, clock, 10)
-    client._storage.sync_ledger()
-    client.close()
-    (directory / "secret").write_bytes(os.urandom(files.SECRET_BYTES))
-    client = make_client(registry=lifelong, clock=clock)
-    record_daily(client, clock, 10)
-    assert spent(client) == pytest.approx(2 * total(lifelong), abs=1e-6)
+    assert secret_of(directory) != secret
 
 
 def test_a_withdrawal_during_the_deletion_for_an_earlier_one_is_owed_too(make_client, monkeypatch):
     """Another thread agrees, records and withdraws right after the first wipe."""
     client = make_client()
     client.record("theme", "dark")
-    use = device_module.DeviceStorage.run_locked
+    use = device_module.DeviceStorage.run_syncing
 
-    def closed(device, action, **options):
+    def closed(device, action, wait_seconds=None):
         monkeypatch.undo()
-        use(device, action, **options)
+        use(device, action, wait_seconds)
         client.consent = True
         assert client.record("late", value=True) is Outcome.RECORDED
         client._consent.withdraw()
 
-    monkeypatch.setattr(device_module.DeviceStorage, "run_locked", closed)
+    monkeypatch.setattr(device_module.DeviceStorage, "run_syncing", closed)
     client._consent.withdraw()
     client._consent.delete_owed()
     client.close()
@@ -362,10 +365,12 @@ def test_what_was_recorded_before_do_not_track_is_not_sent(
     assert collector.bodies == []
 
 
-def test_overwriting_a_file_changes_its_bytes_in_place(tmp_path):
-    path = tmp_path / "secret"
-    path.write_bytes(b"a" * 32)
-    number = path.stat().st_ino
-    directory_module.overwrite(path, b"b" * 32)
-    assert path.read_bytes() == b"b" * 32
-    assert path.stat().st_ino == number
+def test_erasing_a_file_changes_its_bytes_in_place(tmp_path):
+    path = tmp_path / "journal.old"
+    path.write_bytes(b"a" * 3_000_000)
+    with path.open("rb") as reader:
+        directory_module.erase(path)
+        content = reader.read()
+    assert (len(content), any(content)) == (3_000_000, False)
+    assert not path.exists()
+    directory_module.erase(path)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import fcntl
 import os
-import sqlite3
 
 import pytest
 
 from deniable import Outcome
-from deniable._storage import device, files, spool, sqlite
+from deniable._platform import files
+from deniable._storage import device
 from deniable._storage import lock as lock_module
+from tests.client import programs
 from tests.client.flushing import counts
+from tests.client.programs import secret_of
 
 
 @pytest.fixture
@@ -24,24 +26,21 @@ def reported(make_client, directory):
 
 
 def stored(directory):
-    connection = sqlite3.connect(directory / "spool.sqlite")
-    try:
-        return connection.execute("SELECT count(*) FROM report").fetchone()[0]
-    finally:
-        connection.close()
+    return programs.stored(directory)[0]
 
 
 @pytest.fixture
 def shaken(make_client, reported, monkeypatch):
-    """A client that has just found the storage in use, and would not try again for a minute."""
+    """A client whose storage has just failed, and which would not try again for a minute."""
     client = make_client()
+
+    def refuse(*_):
+        raise OSError(5, "Input/output error")
+
     with monkeypatch.context() as patch:
-        patch.setattr(device, "_LOCK_WAIT_SECONDS", 0.0)
-        lock = os.open(reported / "lock", os.O_RDWR)
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        patch.setattr(os, "write", refuse)
         assert client.record("emoji", "x") is Outcome.STORAGE_UNAVAILABLE
-        os.close(lock)
-        assert client.record("emoji", "x") is Outcome.STORAGE_UNAVAILABLE
+    assert client.record("emoji", "x") is Outcome.STORAGE_UNAVAILABLE
     return client
 
 
@@ -83,8 +82,7 @@ def refusing(make_client, reported, monkeypatch):
     def refuse(*_):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(files, "Spool", refuse)
-    monkeypatch.setattr(sqlite, "delete_files", refuse)
+    monkeypatch.setattr(files, "sync", refuse)
     return make_client()
 
 
@@ -107,31 +105,33 @@ def test_nothing_is_sent_while_forgetting_is_owed(refusing, monkeypatch):
 
 
 @pytest.mark.parametrize("withdraw", [True, False])
-def test_a_spool_that_cannot_be_opened_is_deleted(make_client, reported, monkeypatch, withdraw):
-    def refuse(_spool):
-        error = sqlite3.OperationalError("disk I/O error")
-        error.sqlite_errorcode = sqlite3.SQLITE_IOERR
-        raise error
-
-    monkeypatch.setattr(spool.Spool, "_open_connection", refuse)
+def test_a_journal_that_cannot_be_believed_is_erased_and_no_copy_of_it_is_believed(
+    make_client, reported, withdraw
+):
+    with make_client() as client:
+        client.flush()
+    copy = (reported / "journal").read_bytes()
+    (reported / "journal").write_bytes(copy[:-1])
     client = make_client()
     if withdraw:
         client.consent = False
+        client.consent = True
     else:
         assert client.forget() == 0
     assert not client._consent.deletion_owed
-    left = {path.name for path in reported.iterdir()}
-    assert left == {"application", "ledger.sqlite", "lock", "secret"}
+    assert {path.name for path in reported.iterdir()} == {"application", "established", "lock"}
+    (reported / "journal").write_bytes(copy)
+    assert make_client().record("emoji", "x") is Outcome.STORAGE_UNAVAILABLE
 
 
 def test_nothing_is_deleted_from_a_directory_of_another_user(make_client, reported, monkeypatch):
     other = os.geteuid() + 1
     monkeypatch.setattr(os, "geteuid", lambda: other)
-    secret = (reported / "secret").read_bytes()
+    secret = secret_of(reported)
     client = make_client()
     assert client.forget() == 0
     client.consent = False
     client.close()
     assert client._consent.deletion_owed
     assert stored(reported) == 2
-    assert (reported / "secret").read_bytes() == secret
+    assert secret_of(reported) == secret

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import contextlib
-import random
-from collections import Counter
 from fractions import Fraction
 
 import pytest
@@ -10,21 +7,42 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniable._status import Outcome
-from deniable._storage import sqlite
 from deniable._storage.cost import Charge, cost_nano_nats, limit_nano_nats
-from deniable._storage.ledger import VERSION, Ledger, LedgerError, SecretReplacedError
+from deniable._storage.ledger import Ledger
+from deniable_shared.periods import period as period_of
 
 LIMITS = (4_000_000_000, 10_000_000_000)
 ONE = 1_000_000_000
 
 
+class Book:
+    """A ledger, and the records that it has made."""
+
+    def __init__(self):
+        self.bodies = []
+        self.ledger = Ledger(self.append)
+
+    def append(self, body, tail):
+        assert tail == b""
+        self.bodies.append(body)
+        return len(self.bodies)
+
+    def again(self, bodies=None):
+        """A ledger that has read these records."""
+        book = Book()
+        for body in self.bodies if bodies is None else bodies:
+            book.ledger.apply(body)
+        return book
+
+
 @pytest.fixture
-def ledger(tmp_path):
-    path = tmp_path / "ledger.sqlite"
-    sqlite.create_file(path)
-    opened = Ledger(path, new=True)
-    yield opened
-    opened.close()
+def book():
+    return Book()
+
+
+@pytest.fixture
+def ledger(book):
+    return book.ledger
 
 
 def debit(ledger, metric="theme", period=100, epoch=100, cost=ONE, every="day"):
@@ -103,34 +121,14 @@ def test_a_total_that_is_paid_lets_a_metric_report_on_an_empty_account(ledger):
 
 
 def test_another_secret_makes_the_total_be_paid_again_and_leaves_what_was_spent(ledger):
-    ledger.set_secret(b"a" * 32)
     for day in range(1, 6):
         ledger.debit(*memoized(day))
-    ledger.set_secret(b"a" * 32)
     assert ledger.debit(*memoized(6)) is Outcome.RECORDED
     assert ledger.spending(6) == (0, 5 * ONE // 2)
-    ledger.set_secret(b"b" * 32)
+    ledger.forget_answers()
     assert ledger.debit(*memoized(6)) is Outcome.ALREADY_REPORTED
     assert ledger.debit(*memoized(7)) is Outcome.RECORDED
     assert ledger.spending(7) == (ONE, 7 * ONE // 2)
-
-
-def test_a_debit_fails_after_another_process_has_replaced_the_secret(ledger, tmp_path):
-    ledger.set_secret(b"a" * 32)
-    other = Ledger(tmp_path / "ledger.sqlite", new=False)
-    other.set_secret(b"b" * 32)
-    other.close()
-    with pytest.raises(SecretReplacedError):
-        debit(ledger)
-
-
-def test_the_secret_is_not_in_the_ledger(ledger, tmp_path):
-    secret = bytes(range(32))
-    ledger.set_secret(secret)
-    ledger.close()
-    content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    assert secret not in content
-    assert secret.hex().encode() not in content
 
 
 def test_enrolling_costs_nothing_and_is_remembered(ledger):
@@ -144,49 +142,11 @@ def test_enrolling_costs_nothing_and_is_remembered(ledger):
     assert ledger.last_active_day(*theme) is None
 
 
-def test_a_day_that_is_damaged_is_no_day_until_the_device_is_enrolled_again(ledger):
-    theme = ("theme", "day")
-    ledger.enrol([theme], [], 100)
-    for damage in ("'abc'", "x'00'", "1e300"):
-        ledger._connection.execute(f"UPDATE enrolment SET epoch = {damage}")
-        assert ledger.last_active_day(*theme) is None
-    ledger.enrol([theme], [], 101)
-    assert ledger.last_active_day(*theme) == 101
-
-
 def test_enrolling_changes_no_reported_period(ledger):
     debit(ledger, period=200, epoch=200)
     ledger.enrol([("theme", "day")], [], 150)
     assert debit(ledger, period=200, epoch=200) is Outcome.ALREADY_REPORTED
     assert debit(ledger, period=201, epoch=201) is Outcome.RECORDED
-
-
-def test_a_debit_survives_reopening(ledger, tmp_path):
-    debit(ledger)
-    ledger.close()
-    again = Ledger(tmp_path / "ledger.sqlite", new=False)
-    assert debit(again) is Outcome.ALREADY_REPORTED
-    again.close()
-
-
-def test_an_empty_file_is_no_ledger_of_a_known_device(tmp_path):
-    path = tmp_path / "other.sqlite"
-    sqlite.create_file(path)
-    with pytest.raises(LedgerError):
-        Ledger(path, new=False)
-
-
-@pytest.mark.parametrize("number", [VERSION + 1, 0, -1])
-def test_a_ledger_of_another_version_is_refused_and_left_as_it_is(ledger, tmp_path, number):
-    path = tmp_path / "ledger.sqlite"
-    ledger.close()
-    with contextlib.closing(sqlite.connect(path)) as connection:
-        connection.execute(f"PRAGMA user_version = {number}")
-    words = "written by a later version" if number > VERSION else "damaged"
-    with pytest.raises(LedgerError, match=words):
-        Ledger(path, new=False)
-    with contextlib.closing(sqlite.connect(path)) as connection:
-        assert sqlite.schema_version(connection) == number
 
 
 @given(st.floats(min_value=0.01, max_value=8.0))
@@ -198,50 +158,58 @@ def test_a_limit_written_in_decimals_admits_exactly_what_it_says():
     assert limit_nano_nats(0.3) == 3 * 100_000_000
 
 
-def test_an_account_that_is_remembered_changes_no_outcome(tmp_path):
-    paths = [tmp_path / name for name in ("shared", "alone")]
-    for path in paths:
-        sqlite.create_file(path)
-    first, alone = (Ledger(path, new=True) for path in paths)
-    second = Ledger(paths[0], new=False)
-    draw = random.Random(20)
-    outcomes = Counter()
-    for number in range(2_000):
-        day = number // 20 + draw.randrange(-1, 2)
-        charge = Charge(draw.choice("abcdef"), "day", draw.choice([0, 1, ONE, 3 * ONE]))
-        if draw.random() < 0.2:
-            charge = Charge("flag", "day", ONE, b"one", 5 * ONE // 2)
-        alone._last_account = None  # so that it reads its file
-        limits = (4 * ONE, 200 * ONE)
-        expected = alone.debit(charge, day, day, limits)
-        one = draw.choice([first, second])
-        assert one.debit(charge, day, day, limits) is expected
-        assert one.lifetime == alone.lifetime or expected is not Outcome.RECORDED
-        assert one.spending(day) == alone.spending(day)
-        outcomes[expected] += 1
-    assert min(outcomes.values()) > 100
-    for ledger in (first, second, alone):
-        ledger.close()
+def said(ledger, day=0):
+    """All that a ledger says."""
+    return ledger.spending(day), ledger.delta_spent(), ledger.limits, sorted(ledger.bodies())
 
 
-def test_deltas_add_up_for_life_whatever_becomes_of_the_metric(tmp_path):
+METRICS = st.tuples(st.sampled_from("abc"), st.sampled_from(["day", "week", "month", "once"]))
+ACTS = st.lists(
+    st.one_of(
+        st.tuples(st.just("debit"), METRICS, st.integers(-3, 60), st.integers(0, 3)),
+        st.tuples(st.just("memoize"), METRICS, st.integers(-3, 60), st.integers(0, 3)),
+        st.tuples(st.just("enrol"), METRICS, st.integers(-3, 60), st.integers(0, 1)),
+        st.tuples(st.just("reanchor"), METRICS, st.integers(-3, 60), st.just(0)),
+    ),
+    max_size=40,
+)
+
+
+def act(ledger, kind, metric, day, amount):
+    name, every = metric
+    if kind == "reanchor":
+        return ledger.reanchor(day)
+    if kind == "enrol":
+        return ledger.enrol([metric] * amount, [metric] * (1 - amount), day)
+    digest, total = (bytes(31) + bytes([amount]), 2 * ONE) if kind == "memoize" else (None, 0)
+    charge = Charge(name, every, amount * ONE, digest, total, delta=amount)
+    return ledger.debit(charge, period_of(every, day), day, (4 * ONE, 100 * ONE))
+
+
+@given(ACTS)
+def test_a_ledger_is_read_again_as_it_was(acts):
+    """From its records, and from those of a journal that replaces them, in any order."""
+    book = Book()
+    for each in acts:
+        act(book.ledger, *each)
+    assert said(book.again().ledger) == said(book.ledger)
+    bodies = [*book.ledger.bodies()]
+    assert said(book.again(bodies).ledger) == said(book.ledger)
+    assert said(book.again(reversed(bodies)).ledger) == said(book.ledger)
+
+
+def test_deltas_add_up_for_life_whatever_becomes_of_the_metric(book, ledger):
     """Under another mechanism of the same name, after opting out, and in another process."""
-    path = tmp_path / "ledger.sqlite"
-    sqlite.create_file(path)
-    first = Ledger(path, new=True)
-    first.set_secret(bytes(32))
-    assert first.delta_spent() == 0
+    assert ledger.delta_spent() == 0
     for day in range(3):
         charge = Charge("seconds", "day", ONE, delta=1_000_000)
-        assert first.debit(charge, day, day, LIMITS) is Outcome.RECORDED
-        assert first.debit(charge, day, day, LIMITS) is Outcome.ALREADY_REPORTED
-    assert debit(first, "seconds", period=3, epoch=3) is Outcome.RECORDED
-    first.set_secret(bytes(31) + b"1")
-    assert first.debit(Charge("other", "day", 0, delta=7), 3, 3, LIMITS) is Outcome.RECORDED
-    first.close()
-    again = Ledger(path, new=False)
+        assert ledger.debit(charge, day, day, LIMITS) is Outcome.RECORDED
+        assert ledger.debit(charge, day, day, LIMITS) is Outcome.ALREADY_REPORTED
+    assert debit(ledger, "seconds", period=3, epoch=3) is Outcome.RECORDED
+    ledger.forget_answers()
+    assert ledger.debit(Charge("other", "day", 0, delta=7), 3, 3, LIMITS) is Outcome.RECORDED
+    again = book.again().ledger
     assert (again.spending(3)[1], again.delta_spent()) == (4 * ONE, 3_000_007)
-    again.close()
 
 
 def test_a_delta_that_is_over_budget_is_not_counted(ledger):
@@ -249,34 +217,74 @@ def test_a_delta_that_is_over_budget_is_not_counted(ledger):
     assert ledger.delta_spent() == 0
 
 
-def test_a_debit_that_a_power_failure_undid_does_not_come_back_after_a_kill(ledger, tmp_path):
-    """It would, behind the same bytes written again, if the log went on where it was cut."""
-    path, secret = tmp_path / "ledger.sqlite", bytes(32)
-    ledger.set_secret(secret)
-    ledger.empty_log()
+def test_a_debit_may_come_before_its_report(book, ledger):
+    stored = []
+    charge = Charge("theme", "day", ONE)
+    assert ledger.debit(charge, 1, 1, LIMITS, stored.append) is Outcome.RECORDED
+    assert ledger.debit(charge, 2, 2, LIMITS) is Outcome.RECORDED
+    assert len(stored) == 1
+    again = book.again([*book.bodies[:1], *stored, *book.bodies[1:]]).ledger
+    assert debit(again, period=2, epoch=2) is Outcome.ALREADY_REPORTED
+    assert again.spending(2) == (ONE, 2 * ONE)
 
-    def log():
-        return path.with_name("ledger.sqlite-wal").read_bytes()
 
-    def opened_with(content, name):
-        """What is found after the files were left with this log."""
-        again = tmp_path / name
-        again.write_bytes(path.read_bytes())
-        again.with_name(f"{name}-wal").write_bytes(content)
-        found = Ledger(again, new=False)
-        found.set_secret(secret)
-        return found
+def test_a_ledger_of_a_clock_that_was_ahead_is_anchored_at_the_cost_of_a_silent_day(ledger):
+    for name, every in (("a", "day"), ("b", "week"), ("c", "month"), ("d", "once")):
+        debit(ledger, name, period=period_of(every, 9_000), epoch=9_000, every=every)
+    assert ledger.reanchor(100)
+    assert ledger.spending(100)[0] >= LIMITS[0]
+    assert ledger.spending(101) == (0, 4 * ONE)
+    for name, every in (("a", "day"), ("b", "week"), ("c", "month"), ("new", "week")):
+        number = period_of(every, 100)
+        outcome = debit(ledger, name, period=number, epoch=101, every=every)
+        assert outcome is Outcome.ALREADY_REPORTED
+        outcome = debit(ledger, name, period=number + 1, epoch=131, every=every)
+        assert outcome is Outcome.RECORDED
+    assert debit(ledger, "d", period=0, epoch=131, every="once") is Outcome.ALREADY_REPORTED
 
-    kept = log()
-    debit(ledger, "theme")
-    lost = log()
-    debit(ledger, "emoji")
-    cut = kept + bytes(len(lost) - len(kept)) + log()[len(lost) :]
-    with contextlib.closing(opened_with(cut, "after_power_failure")) as failed:
-        assert failed.spending(100) == (0, 0)
-        debit(failed, "theme")
-        left = (tmp_path / "after_power_failure-wal").read_bytes()
-        with contextlib.closing(opened_with(left, "after_kill")) as killed:
-            assert killed.spending(100) == (ONE, ONE)
-            assert killed.is_reported("theme", "day", 100)
-            assert not killed.is_reported("emoji", "day", 100)
+
+def test_anchoring_keeps_what_was_paid_for_permanent_answers(ledger):
+    for day in range(9_000, 9_003):
+        ledger.debit(*memoized(day))
+    assert ledger.reanchor(100)
+    assert ledger.debit(*memoized(100)) is Outcome.ALREADY_REPORTED
+    assert ledger.debit(*memoized(101)) is Outcome.RECORDED
+    assert ledger.spending(101) == (0, 5 * ONE // 2)
+
+
+def test_a_second_anchoring_needs_a_later_day_than_any_that_was_charged_since(ledger):
+    debit(ledger, period=9_000, epoch=9_000)
+    assert not ledger.reanchor(9_000)
+    assert ledger.reanchor(5_000)  # this clock is wrong, too
+    assert ledger.reanchor(100)
+    debit(ledger, period=103, epoch=103)
+    assert not ledger.reanchor(102)
+    assert not ledger.reanchor(103)
+    assert ledger.spending(103) == (ONE, 2 * ONE)
+
+
+@given(ACTS)
+def test_no_history_of_clocks_refills_a_day_or_a_life(acts):
+    """Between two anchorings each day and period is charged once, and never more for life."""
+    ledger, limits = Book().ledger, (4 * ONE, 20 * ONE)
+    days, seen, life = {}, set(), 0
+    for kind, metric, day, amount in acts:
+        if kind == "reanchor":
+            if act(ledger, kind, metric, day, amount):
+                days, seen = {}, {each for each in seen if each[1] == "once"}
+                assert ledger.spending(day)[0] >= limits[0]
+            continue
+        if kind != "debit":
+            continue
+        name, every = metric
+        number, before = period_of(every, day), ledger.lifetime
+        outcome = ledger.debit(Charge(name, every, amount * ONE), number, day, limits)
+        if outcome is Outcome.RECORDED:
+            assert (name, every, number) not in seen
+            seen.add((name, every, number))
+            latest = max([day, *days])
+            days[latest] = days.get(latest, 0) + amount * ONE
+            life += amount * ONE
+        assert ledger.lifetime == life == before + (outcome is Outcome.RECORDED) * amount * ONE
+        assert life <= limits[1]
+        assert max(days.values(), default=0) <= limits[0]

@@ -19,7 +19,8 @@ from deniable._storage.spool import Spool
 from deniable._upload import rounds
 from deniable_shared import wire
 from deniable_shared.registry import parse
-from tests.client.conftest import EMPTY_LOG_BYTES, pending_reports
+from tests.client.conftest import pending_reports
+from tests.client.programs import contents
 
 DAYS = 240
 CHANCE = 1e-9
@@ -181,29 +182,29 @@ def test_reports_that_leave_together_leave_in_random_order(observe, mode):
     assert sum((count - DAYS / 4) ** 2 / (DAYS / 4) for count in first) < chi2.isf(CHANCE, 3)
 
 
-def rotated(numbers):
-    start = random.randrange(len(numbers))
-    return numbers[start:] + numbers[:start]
+def rotated(ids):
+    start = random.randrange(len(ids))
+    return ids[start:] + ids[:start]
 
 
 @pytest.mark.parametrize("order", ["recorded", "reversed", "by metric", "by time", "rotated"])
 def test_any_other_order_would_be_noticed(observe, monkeypatch, order):
     stored = {}
     keys = {
-        "recorded": lambda each: stored[each].spent,
-        "reversed": lambda each: -stored[each].spent,
+        "recorded": lambda each: stored[each].place,
+        "reversed": lambda each: -stored[each].place,
         "by metric": lambda each: stored[each].digest,
         "by time": lambda each: stored[each].due,
     }
-    original = rounds.UploadRounds._all_numbers
+    original = rounds.UploadRounds._all_ids
 
     def look(self, today):
-        numbers = original(self, today)
-        stored.update((each.number, each) for each in self._storage.spool.reports(numbers))
-        return sorted(numbers, key=keys["recorded"])
+        ids = original(self, today)
+        stored.update((each.upload_id, each) for each in self._storage.spool.reports(ids))
+        return sorted(ids, key=keys["recorded"])
 
-    monkeypatch.setattr(rounds.UploadRounds, "_all_numbers", look)
-    wrong = rotated if order == "rotated" else lambda numbers: sorted(numbers, key=keys[order])
+    monkeypatch.setattr(rounds.UploadRounds, "_all_ids", look)
+    wrong = rotated if order == "rotated" else lambda ids: sorted(ids, key=keys[order])
     monkeypatch.setattr(rounds, "in_random_order", wrong)
     seen = observe("flush")
     assert surprise(seen) > chi2.isf(CHANCE, len(ORDERS) - 1)
@@ -214,14 +215,13 @@ def test_any_other_order_would_be_noticed(observe, monkeypatch, order):
 
 
 def test_that_the_longest_overdue_report_goes_first_would_be_noticed(observe, monkeypatch):
-    due = Spool.due_numbers
+    due = Spool.due
 
     def as_recorded(spool, now, horizon):
-        found = spool.reports(due(spool, now, horizon))
-        return [each.number for each in sorted(found, key=lambda each: each.spent)]
+        return sorted(due(spool, now, horizon), key=lambda each: each.place)
 
-    monkeypatch.setattr(Spool, "due_numbers", as_recorded)
-    monkeypatch.setattr(rounds, "draw_one", lambda numbers: numbers[0])
+    monkeypatch.setattr(Spool, "due", as_recorded)
+    monkeypatch.setattr(rounds, "draw_one", lambda reports: reports[0])
     seen = observe("late reports at a start")
     assert surprise(seen) > chi2.isf(CHANCE, len(ORDERS) - 1)
     assert gain(seen)[0] == pytest.approx(math.log(2))
@@ -230,10 +230,11 @@ def test_that_the_longest_overdue_report_goes_first_would_be_noticed(observe, mo
 def test_once_a_day_is_over_the_directory_does_not_tell_the_order_of_its_reports(
     make_client, directory, clock
 ):
-    """Places, costs and logs would tell a thief whether the absence of `x` came a day later."""
-    lives = []
-    for life in ("a value", "silence"):
-        place = directory.parent / life
+    """The order of records would tell a thief whether the absence of `x` came a day later."""
+    seen = {"a value": [], "silence": []}
+    for number in range(DAYS):
+        life = [*seen][number % 2]
+        place = directory.parent / str(number)
         client = make_client(
             registry=REGISTRY, directory=place, transport=Server(), endpoint=None, key=None
         )
@@ -242,14 +243,17 @@ def test_once_a_day_is_over_the_directory_does_not_tell_the_order_of_its_reports
         clock.forward(days=1)
         client._uploader._round(None, flushing=False)
         clock.forward(days=-1)
-        assert (place / "ledger.sqlite-wal").stat().st_size <= EMPTY_LOG_BYTES
-        assert (place / "spool.sqlite-wal").stat().st_size <= EMPTY_LOG_BYTES
-        reports = pending_reports(client)
-        ids = [report.upload_id for report in reports]
-        assert ids == sorted(ids)
-        lives.append({(each.digest, each.epoch, each.spent, each.claimant) for each in reports})
-        assert len(lives[-1]) == 4
-    assert lives[0] == lives[1]
+        reports = contents(place).spool.reports()
+        assert {(each.epoch, each.tries, each.claimant) for each in reports} == {
+            (clock.now // 86_400, 0, 0)
+        }
+        seen[life].append("".join(NAMES[each.digest] for each in reports))
+        client.close()
+    nats, most = gain([(life == "silence", order) for life in seen for order in seen[life]])
+    assert nats < most
+    assert surprise([(0, order) for life in seen for order in seen[life]]) < chi2.isf(
+        CHANCE, len(ORDERS) - 1
+    )
 
 
 def test_every_order_is_exactly_as_likely_as_any_other(monkeypatch):

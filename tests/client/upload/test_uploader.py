@@ -6,7 +6,8 @@ import time
 import pytest
 
 from deniable import Client, FlushResult
-from deniable._storage import device, sqlite
+from deniable._platform import files
+from deniable._storage import device
 from deniable._upload import delivery
 from deniable_shared import wire
 from tests.client.collector import collecting
@@ -239,14 +240,14 @@ def test_a_transport_that_raises_anything_keeps_the_report(make_client):
     assert "kumquat" not in last_error
 
 
-def test_nothing_is_sent_while_the_ledger_cannot_be_synced(make_client, monkeypatch):
+def test_nothing_is_sent_while_the_journal_cannot_be_synced(make_client, monkeypatch):
     def refuse(_path):
         raise OSError(28, "No space left on device")
 
     transport = Accepting()
     client = make_client(transport=transport)
     client.record("theme", "dark")
-    monkeypatch.setattr(sqlite, "sync_log", refuse)
+    monkeypatch.setattr(files, "sync_file", refuse)
     assert counts(client.flush()) == (0, 1, 0)
     assert transport.bodies == []
 
@@ -271,7 +272,7 @@ def test_nothing_is_sent_once_consent_is_withdrawn(make_client, collector, monke
     def withdraw(_storage):
         client.consent = False
 
-    monkeypatch.setattr(device.DeviceStorage, "sync_ledger", withdraw)
+    monkeypatch.setattr(device.DeviceStorage, "seal", withdraw)
     assert client.flush().sent == 0
     ours = [t for t in set(threading.enumerate()) - others if t.name == "deniable-uploader"]
     wait_until(lambda: not any(thread.is_alive() for thread in ours))
