@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from deniable import _import_lock
-from deniable._storage.directory import read_application
+from deniable._storage.owner import read_application
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:

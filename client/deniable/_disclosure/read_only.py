@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 from deniable._event_log import EventLog
 from deniable._platform import locks
-from deniable._storage.contents import JOURNAL, Contents, read_mark
+from deniable._storage.contents import Contents, read_mark
 from deniable._storage.journal import LOCK, NEW
+from deniable._storage.owner import JOURNAL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

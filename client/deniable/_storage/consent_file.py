@@ -11,7 +11,8 @@ import os
 
 from deniable._platform import files
 from deniable._status import RememberedConsent
-from deniable._storage.directory import claim_directory, make_private, write_durably
+from deniable._storage.directory import make_private, write_durably
+from deniable._storage.owner import claim_directory
 from deniable_shared.frozen import frozen
 
 TYPE_CHECKING = False

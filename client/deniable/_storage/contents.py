@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from deniable._event_log import EventLog
 
-JOURNAL: Final = "journal"
 ESTABLISHED: Final = "established"
 """The file that holds the mark; without it nothing was sent."""
 

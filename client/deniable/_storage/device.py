@@ -14,7 +14,6 @@ from deniable._storage.directory import (
     BusyError,
     DamageError,
     StorageError,
-    claim_directory,
     describe_error,
     make_private,
     sync_names_above,
@@ -22,6 +21,7 @@ from deniable._storage.directory import (
 )
 from deniable._storage.journal import FILE_NAMES, LOCK, MAX_BYTES, Journal
 from deniable._storage.lock import DirectoryLock
+from deniable._storage.owner import claim_directory
 
 TYPE_CHECKING = False
 

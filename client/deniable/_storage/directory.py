@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Final
 
-APPLICATION: Final = "application"
-"""The file that names the application, with a check value by which a damaged name is noticed."""
-
-_CHECK_DIGITS: Final = 16
 _ZEROS: Final = 1 << 20
 _NEW_FILE: Final = os.O_CREAT | os.O_EXCL | os.O_WRONLY | files.BINARY
 
@@ -70,39 +66,6 @@ def make_private(directory: Path, own_names: tuple[str, ...]) -> None:
                     "delete it to begin anew"
                 )
         directory.chmod(permissions.PRIVATE_DIRECTORY)
-
-
-def read_application(directory: Path) -> str | None:
-    """Which application a directory belongs to; None if that is not written down, or is damaged.
-
-    Changes nothing, and needs no lock.
-    """
-    try:
-        name, check = (directory / APPLICATION).read_text(encoding="utf-8").split("\n")
-    except (OSError, ValueError):
-        return None
-    return name if check == _name_check(name) else None
-
-
-def claim_directory(directory: Path, application: str) -> None:
-    """Makes a directory that of an application, unless it belongs to one already.
-
-    Two applications must not share one: the second would upload the first one's reports to its own
-    aggregator, which refuses them.
-
-    Args:
-        directory: an existing one, which nobody else uses at the moment.
-        application: its name in the registry.
-
-    Raises:
-        StorageError: if the directory belongs to another application.
-        OSError: if the name cannot be written.
-    """
-    owner = read_application(directory)
-    if owner is None:
-        write_new(directory / APPLICATION, f"{application}\n{_name_check(application)}".encode())
-    elif owner != application:
-        raise StorageError("the directory belongs to another application")
 
 
 def write_new(path: Path, content: bytes) -> None:
@@ -180,9 +143,3 @@ def write_all(descriptor: int, content: bytes) -> None:
     """
     if os.write(descriptor, content) < len(content):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def _name_check(name: str) -> str:
-    import hashlib  # costs start-up time; the registry loads it anyway
-
-    return hashlib.sha256(name.encode()).hexdigest()[:_CHECK_DIGITS]

@@ -18,19 +18,18 @@ from deniable._platform import files
 from deniable._platform.permissions import PRIVATE_FILE
 from deniable._status import Dropped
 from deniable._storage.consent_file import CONSENT, ConsentFile
-from deniable._storage.contents import ESTABLISHED, JOURNAL, Contents, Mark, read_mark
+from deniable._storage.contents import ESTABLISHED, Contents, Mark, read_mark
 from deniable._storage.directory import (
-    APPLICATION,
     DamageError,
     StorageError,
     TornDraftError,
-    claim_directory,
     erase,
     sync_names_above,
     write_all,
     write_durably,
     write_new,
 )
+from deniable._storage.owner import APPLICATION, JOURNAL, claim_directory
 from deniable._storage.records import (
     NONCE_BYTES,
     SECRET_BYTES,

@@ -17,7 +17,7 @@ import pytest
 
 from deniable import Outcome
 from deniable._platform import locks
-from deniable._storage import files, lock
+from deniable._storage import contents, journal
 from tests.client.transports import Accepting
 
 TRY_THE_LOCK = """
@@ -71,15 +71,13 @@ def test_an_interruption_around_the_lock_leaves_it_free(
 
 
 @pytest.mark.service
-# What is interrupted before it has a name is closed by Python, which since 3.13 warns of it.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_an_interruption_while_the_files_are_opened_leaves_the_lock_free(
+def test_an_interruption_while_the_journal_is_read_leaves_the_lock_free(
     client, clock, directory, monkeypatch
 ):
     client.record("theme", "dark")
-    client._storage.close()
+    client._storage._last = b""
     clock.forward(days=1)
-    monkeypatch.setattr(files, "Ledger", raising_once(files.Ledger))
+    monkeypatch.setattr(contents, "Ledger", raising_once(contents.Ledger))
     with pytest.raises(Interruption):
         client.record("theme", "dark")
     assert_the_lock_is_free(directory)
@@ -87,21 +85,36 @@ def test_an_interruption_while_the_files_are_opened_leaves_the_lock_free(
     gc.collect()  # so that it warns here
 
 
-def test_a_descriptor_is_never_closed_twice(client, monkeypatch):
+def test_a_descriptor_is_never_closed_twice(client, clock, monkeypatch):
     """When it is closed a second time, the descriptor may be that of a socket of the host."""
-    client.record("theme", "dark")
-    lock_file, closed = client._storage._lock.file, []
+    opened, closed = [], []
+    real_open, real_close = os.open, os.close
 
-    def closing(file, close=os.close):
+    def opening(*arguments):
+        opened.append(real_open(*arguments))
+        return opened[-1]
+
+    def closing(file):
         closed.append(file)
-        close(file)
+        real_close(file)
 
-    monkeypatch.setattr(lock.os, "close", raising_once(closing, lambda file: file == lock_file))
-    with pytest.raises(Interruption):
-        client.close()
-    client.close()
-    assert closed.count(lock_file) == 1
-    assert client.status().pending == 1
+    client.record("theme", "dark")
+    for number in range(2):
+        clock.forward(days=1)
+        with monkeypatch.context() as patch:
+            opened.clear()
+            closed.clear()
+            patch.setattr(os, "open", opening)
+            calls = iter(range(2))
+            patch.setattr(
+                journal.os, "close", raising_once(closing, lambda _, n=number: next(calls) == n)  # noqa: B023
+            )
+            with pytest.raises(Interruption):
+                client.record("theme", "dark")
+        assert sorted(closed) == sorted(opened)
+        assert len(closed) == 2
+    clock.forward(days=1)
+    assert client.record("theme", "dark") is Outcome.RECORDED
 
 
 @pytest.mark.parametrize("background", [True, False])

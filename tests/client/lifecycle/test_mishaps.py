@@ -17,18 +17,11 @@ def _reopen_at_once(monkeypatch):
 
 
 def copy(directory, names):
-    """A backup of files and their logs, made while nobody uses them."""
-    return {
-        path.name: path.read_bytes()
-        for path in directory.iterdir()
-        if path.name.startswith(tuple(names))
-    }
+    """A backup of files, made while nobody uses them."""
+    return {name: (directory / name).read_bytes() for name in names}
 
 
 def restore(directory, backup):
-    for path in directory.iterdir():
-        if path.name.endswith(("-wal", "-shm")):
-            path.unlink()
     for name, content in backup.items():
         (directory / name).write_bytes(content)
 
@@ -37,6 +30,8 @@ def lived(make_client, clock, directory, names):
     """A device that went on for a day after a backup of some files, and delivered everything."""
     transport = Accepting()
     client = make_client(transport=transport, clock=clock)
+    client.record("emoji", "x")
+    assert client.flush().sent == 1
     client.record("theme", "dark")
     client.close()
     backup = copy(directory, names)
@@ -49,17 +44,8 @@ def lived(make_client, clock, directory, names):
     return transport
 
 
-def test_an_old_spool_sends_the_same_bytes_again(make_client, clock, directory):
-    transport = lived(make_client, clock, directory, ["spool"])
-    again = Accepting()
-    client = make_client(transport=again, clock=clock)
-    assert client.record("theme", "dark") is Outcome.ALREADY_REPORTED
-    assert client.flush().sent == 1
-    assert {*again.bodies} < {*transport.bodies}  # the aggregator knows this upload's id
-
-
-def test_an_old_ledger_fails_closed_and_sends_nothing(make_client, clock, directory):
-    lived(make_client, clock, directory, ["ledger"])
+def test_an_old_journal_fails_closed_and_sends_nothing(make_client, clock, directory):
+    lived(make_client, clock, directory, ["journal"])
     again = Accepting()
     client = make_client(transport=again, clock=clock)
     assert client.record("late", value=True) is Outcome.STORAGE_UNAVAILABLE
@@ -68,11 +54,18 @@ def test_an_old_ledger_fails_closed_and_sends_nothing(make_client, clock, direct
     assert client.status().epsilon_left_lifetime == 0.0
 
 
+def test_an_old_mark_with_the_latest_journal_changes_nothing(make_client, clock, directory):
+    lived(make_client, clock, directory, ["established"])
+    client = make_client(transport=Accepting(), clock=clock)
+    assert client.record("theme", "dark") is Outcome.ALREADY_REPORTED
+    assert client.status().pending == 0
+
+
 def test_an_old_copy_of_the_whole_directory_is_the_device_as_it_was(make_client, clock, directory):
-    transport = lived(make_client, clock, directory, ["spool", "ledger", "secret"])
+    transport = lived(make_client, clock, directory, ["journal", "established"])
     again = Accepting()
     client = make_client(transport=again, clock=clock)
-    assert client.status().epsilon_left_lifetime == pytest.approx(39.0, abs=1e-6)
+    assert client.status().epsilon_left_lifetime == pytest.approx(38.0, abs=1e-6)
     assert client.record("theme", "dark") is Outcome.RECORDED
     assert client.flush().sent == 2
     assert len({*again.bodies} & {*transport.bodies}) == 1
@@ -116,7 +109,7 @@ def test_a_directory_without_the_right_to_write_never_raises(run):
 
 @pytest.mark.service
 def test_locks_that_a_thread_holds_at_a_fork_do_not_hang_the_child(run):
-    """The child cannot record until the parent releases the files, but it does not hang."""
+    """The child cannot write until the parent releases the lock, but it does not hang."""
     results = run("""
 device.REOPEN_SECONDS = 0.0
 client.record("theme", "dark")
@@ -129,14 +122,14 @@ thread = threading.Thread(target=client._storage.run_locked, args=(sit,))
 thread.start()
 inside.wait()
 (told, tell), (heard, answer) = os.pipe(), os.pipe()
-patience, device._LOCK_WAIT_SECONDS = device._LOCK_WAIT_SECONDS, 0.2
+patience, device._LOCK_WAIT_SECONDS, device.RECORD_WAIT_SECONDS = 60.0, 0.2, 0.2
 child = os.fork()
 if child == 0:
     say(client.record("late", True))
     os.write(answer, b"x")
     os.read(told, 1)
     device._LOCK_WAIT_SECONDS = patience
-    say(client.record("late", True), client.flush(timeout_seconds=0.1).sent)
+    say(client.record("theme", "dark"), client.flush(timeout_seconds=0.1).sent)
     os._exit(0)
 os.read(heard, 1)
 leave.set()
@@ -144,7 +137,7 @@ thread.join()
 os.write(tell, b"x")
 os.waitpid(child, 0)
 """)
-    assert results == [["storage_unavailable"], ["recorded", 0]]
+    assert results == [["waiting"], ["already_reported", 0]]
 
 
 PRELOAD = """

@@ -14,6 +14,7 @@ from deniable._storage import device
 from deniable._upload import uploader
 from deniable._upload.uploader import _COUNT_SECONDS
 from tests.client.flushing import counts
+from tests.client.programs import secret_of
 
 pytestmark = pytest.mark.service
 
@@ -99,14 +100,14 @@ def test_clients_that_owe_deletion_wait_for_their_locks_at_the_same_time(
     clients = [make_client(directory=place) for place in places]
     for client in clients:
         client.record("theme", "dark")
-    secrets = [(place / "secret").read_bytes() for place in places]
+    secrets = [secret_of(place) for place in places]
     with held(*places):
         for client in clients:
             client._consent.withdraw()
         before = time.monotonic()
         _lifecycle.close([client._engine for client in clients])
         assert time.monotonic() - before < 8 * 1.5
-    assert [(place / "secret").read_bytes() for place in places] == secrets
+    assert [secret_of(place) for place in places] == secrets
     for client in clients:
         client.close()  # deletion that is owed can be done now
-    assert not set(secrets) & {(place / "secret").read_bytes() for place in places}
+    assert not set(secrets) & {secret_of(place) for place in places}

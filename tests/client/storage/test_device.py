@@ -2,17 +2,15 @@ from __future__ import annotations
 
 import os
 import shutil
-import sqlite3
-import subprocess
-import sys
 import threading
-import time
-from contextlib import closing
 
 import pytest
 
-from deniable._storage import device, sqlite
+from deniable._storage import device, journal
+from deniable._storage.records import SALT
 from tests.client.flushing import counts
+from tests.client.programs import contents, secret_of
+from tests.client.transports import Accepting
 
 
 @pytest.fixture
@@ -20,7 +18,7 @@ def used(make_client, directory, clock):
     """The directory of an established device with one report; nobody uses it."""
     client = make_client(clock=clock)
     assert client.record("theme", "dark") == "recorded"
-    client._storage.sync_ledger()
+    client._storage.seal()
     client.close()
     return directory
 
@@ -37,30 +35,27 @@ def test_a_path_that_cannot_be_a_directory_never_raises(make_client, tmp_path):
     assert flushed.problem == status.last_error
 
 
-def test_a_missing_ledger_fails_closed(make_client, used):
-    (used / "ledger.sqlite").unlink()
+@pytest.mark.parametrize("name", ["journal", "established"])
+def test_a_missing_file_fails_closed(make_client, used, name):
+    with make_client() as client:
+        client.flush()  # so that the journal, too, says that something was sent
+    (used / name).unlink()
     client = make_client()
     assert client.record("late", value=True) == "storage_unavailable"
     status = client.status()
-    assert "ledger is missing" in status.last_error
+    assert f"{name} is missing" in status.last_error
     assert (status.epsilon_left_today, status.epsilon_left_lifetime) == (0.0, 0.0)
-    assert not (used / "ledger.sqlite").exists()
+    assert not (used / name).exists()
 
 
+@pytest.mark.parametrize("name", ["journal", "established"])
 @pytest.mark.parametrize("size", [0, 100, 5_000])
-def test_a_damaged_ledger_fails_closed(make_client, used, size):
-    (used / "ledger.sqlite").write_bytes(os.urandom(size))
+def test_rubbish_fails_closed(make_client, used, name, size):
+    (used / name).write_bytes(os.urandom(size))
     client = make_client()
     for _ in range(2):
         assert client.record("late", value=True) == "storage_unavailable"
-    assert (used / "ledger.sqlite").stat().st_size == size
-
-
-def test_spent_budget_without_the_secret_fails_closed(make_client, used):
-    (used / "secret").unlink()
-    client = make_client()
-    assert client.record("late", value=True) == "storage_unavailable"
-    assert not (used / "secret").exists()
+    assert (used / name).stat().st_size == size
 
 
 def test_a_secret_is_32_fresh_bytes_of_the_system_also_after_opting_out(
@@ -75,74 +70,44 @@ def test_a_secret_is_32_fresh_bytes_of_the_system_also_after_opting_out(
     monkeypatch.setattr(os, "urandom", remembered)
     client = make_client(clock=clock)
     client.record("theme", "dark")
-    first = (directory / "secret").read_bytes()
+    first = secret_of(directory)
     assert drawn.count(first) == 1
     before = len(drawn)
     client.consent = False
     client.close()
-    second = (directory / "secret").read_bytes()
+    second = secret_of(directory)
     assert (len(first), len(second)) == (32, 32)
     assert drawn[before:].count(second) == 1
 
 
-def test_a_damaged_secret_fails_closed(make_client, used):
-    (used / "secret").write_bytes(b"short")
-    assert make_client().record("late", value=True) == "storage_unavailable"
-
-
-def test_a_ledger_that_comes_back_is_used_again(make_client, used, clock, monkeypatch):
+def test_a_journal_that_comes_back_is_used_again(make_client, used, clock, monkeypatch):
     monkeypatch.setattr(device, "REOPEN_SECONDS", 0.0)
-    (used / "ledger.sqlite").rename(used / "ledger.sqlite.away")
+    (used / "journal").rename(used / "journal.away")
     client = make_client(clock=clock)
     assert client.record("theme", "dark") == "storage_unavailable"
-    (used / "ledger.sqlite.away").rename(used / "ledger.sqlite")
+    (used / "journal.away").rename(used / "journal")
     assert client.record("theme", "dark") == "already_reported"
 
 
-def test_a_damaged_spool_is_replaced_and_recording_goes_on(make_client, used, clock):
-    (used / "spool.sqlite").write_bytes(b"rubbish" * 1_000)
-    client = make_client(clock=clock)
-    assert client.record("late", value=True) == "recorded"
-    status = client.status()
-    assert status.pending == 1
-    assert status.dropped == {"spool_corrupt": 1}
-    client.close()
-    # No copy stays: it could hold memoised reports, whose values the secret beside it tells.
-    assert not any(b"rubbish" in path.read_bytes() for path in used.iterdir())
-
-
-def test_a_report_whose_debit_was_lost_is_never_sent(make_client, used, clock, collector):
-    # After a power failure the spool on the disk may be newer than the ledger.
-    before = (used / "ledger.sqlite").read_bytes()
-    client = make_client(clock=clock)
-    assert client.record("late", value=True) == "recorded"
-    client.close()
-    (used / "ledger.sqlite").write_bytes(before)
-    client = make_client(clock=clock, endpoint=collector.endpoint)
-    assert client.status().dropped == {"debit_lost": 1}
-    assert client.record("late", value=True) == "recorded"
-    assert client.flush().sent == len(collector.bodies) == 2
-
-
-def test_an_old_copy_of_the_ledger_fails_closed(make_client, used, clock, collector):
-    old = (used / "ledger.sqlite").read_bytes()
-    client = make_client(endpoint=collector.endpoint, clock=clock)
-    client.record("late", value=True)
-    assert client.flush().sent == 2
-    client.close()
-    (used / "ledger.sqlite").write_bytes(old)
-    client = make_client(clock=clock)
+def test_after_a_failure_the_storage_is_left_alone_for_a_while(make_client, used):
+    (used / "journal").rename(used / "journal.away")
+    client = make_client()
     assert client.record("late", value=True) == "storage_unavailable"
-    assert "old copy" in client.status().last_error
+    (used / "journal.away").rename(used / "journal")
+    assert client.record("late", value=True) == "storage_unavailable"
+    client._storage.allow_retry()
+    assert client.record("late", value=True) == "recorded"
 
 
-def test_a_relative_directory_stays_where_it_was(make_client, tmp_path, monkeypatch):
+def test_a_client_keeps_its_directory_when_the_program_goes_elsewhere(
+    make_client, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     client = make_client(directory="here")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     assert client.record("theme", "dark") == "recorded"
-    assert (tmp_path / "here" / "secret").exists()
+    assert (tmp_path / "here" / "journal").exists()
 
 
 @pytest.mark.parametrize("name", ["a b?c#d%20e", "Ünï", "\udcff"])
@@ -150,15 +115,7 @@ def test_the_directory_may_have_any_name(make_client, tmp_path, name):
     client = make_client(directory=tmp_path / name)
     assert client.record("theme", "dark") == "recorded"
     client.close()
-    assert (tmp_path / name / "spool.sqlite").exists()
-
-
-def test_the_next_start_completes_a_first_start_that_was_interrupted(make_client, directory):
-    directory.mkdir(mode=0o700)
-    sqlite.create_file(directory / "ledger.sqlite")
-    (directory / "secret.new").write_bytes(b"half")
-    assert make_client().record("theme", "dark") == "recorded"
-    assert len((directory / "secret").read_bytes()) == 32
+    assert (tmp_path / name / "journal").exists()
 
 
 @pytest.fixture
@@ -170,68 +127,118 @@ def draft(make_client, directory, clock):
     return directory
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("ledger.sqlite", None),
-        ("ledger.sqlite", b""),
-        ("ledger.sqlite", bytes(4_096)),
-        ("secret", None),
-        ("secret", b""),
-        ("secret", bytes(32)),  # as a file whose size reached the disk before its bytes
-    ],
-)
-def test_a_device_that_never_sent_anything_begins_anew_if_a_file_is_torn(
-    make_client, draft, clock, name, content
+@pytest.mark.parametrize("content", [b"", b"deniable", bytes(4_096)])
+def test_a_device_that_never_sent_anything_begins_anew_if_its_journal_is_torn(
+    make_client, draft, clock, content
 ):
-    before = (draft / "secret").read_bytes()
-    (draft / name).unlink()
-    if content is not None:
-        (draft / name).write_bytes(content)
+    """As a kill leaves a first start, or a power failure."""
+    before = secret_of(draft)
+    (draft / "journal").write_bytes(content)
     client = make_client(clock=clock)
     assert client.record("theme", "dark") == "recorded"
     status = client.status()
-    assert (status.pending, status.dropped) == (1, {"debit_lost": 1})
+    assert (status.pending, status.dropped) == (1, {"damaged": 1})
     assert status.epsilon_left_lifetime == pytest.approx(39.0, abs=1e-6)
-    assert (draft / "secret").read_bytes() not in {before, content}
+    assert secret_of(draft) != before
 
 
 def test_a_device_that_never_sent_anything_is_kept_as_it_is(make_client, draft, clock):
-    before = (draft / "secret").read_bytes()
+    before = secret_of(draft)
     client = make_client(clock=clock)
     assert client.record("theme", "dark") == "already_reported"
+    assert secret_of(draft) == before
     client.consent = False
     client.consent = True
     assert client.record("theme", "dark") == "already_reported"
-    assert (draft / "secret").read_bytes() != before
+    assert secret_of(draft) != before
 
 
-def test_somebody_who_reads_the_ledger_delays_the_first_upload_and_no_recording(
-    make_client, draft, clock, collector, monkeypatch
-):
-    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.0)
-    client = make_client(clock=clock, endpoint=collector.endpoint)
-    assert client.record("late", value=True) == "recorded"
-    with closing(sqlite3.connect(draft / "ledger.sqlite")) as reader:
-        reader.execute("BEGIN")
-        reader.execute("SELECT * FROM entry").fetchall()
-        assert counts(client.flush()) == (0, 2, 0)
+def test_a_torn_end_is_cut_off_and_what_was_cut_cannot_come_back(make_client, draft, clock):
+    whole = (draft / "journal").read_bytes()
+    with make_client(clock=clock) as client:
         assert client.record("emoji", "x") == "recorded"
-    assert counts(client.flush()) == (3, 0, 0)
+    longer = (draft / "journal").read_bytes()
+    (draft / "journal").write_bytes(longer[:-1])
+    end = contents(draft).reader.end
+    with make_client(clock=clock) as client:
+        assert client.status().pending == 1
+        assert client.record("emoji", "x") == "recorded"
+        assert client.status().pending == 2
+    content = (draft / "journal").read_bytes()
+    assert content.startswith(whole)
+    assert content[:end] == longer[:end]
+    assert longer[end:] not in content
+    assert content[end:].count(bytes((SALT,))) > 0  # what that is for, test_records shows
 
 
-def test_a_draft_whose_spool_knows_of_uploads_fails_closed(make_client, used, clock, collector):
-    with make_client(clock=clock, endpoint=collector.endpoint) as client:
-        assert client.flush().sent == 1
-    for name in ("established", "ledger.sqlite"):
-        (used / name).unlink()
-    assert make_client(clock=clock).record("theme", "dark") == "storage_unavailable"
+def test_what_a_kill_has_left_is_erased_at_the_next_start(make_client, used):
+    for name in ("journal.old", "journal.new", "established.0a1b2c3d.new"):
+        (used / name).write_bytes(b"noise" * 100)
+    reader = (used / "journal.old").open("rb")
+    make_client()
+    with reader:
+        assert not any(reader.read())
+    assert {path.name for path in used.iterdir()} == {
+        "application",
+        "established",
+        "journal",
+        "lock",
+    }
+
+
+def test_a_kill_between_two_renamings_loses_nothing(make_client, used, clock):
+    with make_client(clock=clock) as client:
+        assert client.record("emoji", "x") == "recorded"
+        client._storage.run_syncing(client._storage.erase_traces)
+    (used / "journal").rename(used / "journal.new")
+    (used / "journal.old").write_bytes(b"noise")
+    client = make_client(clock=clock)
+    assert client.status().pending == 2
+    assert client.record("emoji", "x") == "already_reported"
+    assert not (used / "journal.old").exists()
+
+
+def test_nobody_has_the_journal_open_while_it_is_renamed(make_client, used, monkeypatch):
+    """Windows would refuse that; and the name that it gets must be free."""
+    storage = make_client()._storage
+    renamed, replace = [], device.files.replace
+
+    def watched(source, target):
+        assert storage._file is None
+        assert not target.exists()
+        renamed.append((source.name, target.name))
+        replace(source, target)
+
+    monkeypatch.setattr(device.files, "replace", watched)
+    storage.run_syncing(lambda: storage._rewrite(storage.secret))
+    assert renamed == [("journal", "journal.old"), ("journal.new", "journal")]
+
+
+def test_a_journal_is_replaced_by_one_that_says_the_same(make_client, used, clock):
+    client = make_client(clock=clock)
+    for name, value in (("late", True), ("emoji", "x"), ("city", "Bergen")):
+        assert client.record(name, value) == "recorded"
+
+    def said():
+        found = contents(used)
+        reports = sorted(each._replace(place=0) for each in found.spool.reports())
+        return reports, sorted(found.ledger.bodies()), found.header.secret
+
+    before, bytes_before = said(), (used / "journal").read_bytes()
+    client._storage.run_syncing(client._storage.erase_traces)
+    assert said() == before
+    generations = {contents(used).header.generation}
+    client._storage.run_syncing(client._storage.erase_traces)  # nothing has happened since
+    assert {contents(used).header.generation} == generations
+    after = (used / "journal").read_bytes()
+    assert before[2] in after
+    assert bytes_before[60:76] not in after
 
 
 def test_the_secret_stays_the_same(make_client, used):
-    before = (used / "secret").read_bytes()
+    before = secret_of(used)
     make_client().record("late", value=True)
-    assert (used / "secret").read_bytes() == before
+    assert secret_of(used) == before
 
 
 def test_closing_does_not_wait_for_a_thread_that_is_stuck_in_the_storage(make_client):
@@ -252,28 +259,6 @@ def test_closing_does_not_wait_for_a_thread_that_is_stuck_in_the_storage(make_cl
     thread.join()
 
 
-def elsewhere(path, statement):
-    """Executes a statement on a database in another process, which then ends."""
-    code = (
-        "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute(sys.argv[2]).fetchone())"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(path), statement],
-        capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
-    return done.stdout.strip()
-
-
-@pytest.mark.service
-def test_two_clients_of_a_process_lose_nothing_when_another_process_leaves(make_client, directory):
-    one, two = make_client(), make_client(another_process=True)
-    assert one.record("theme", "dark") == "recorded"
-    assert two.record("late", value=True) == "recorded"
-    assert elsewhere(directory / "spool.sqlite", "SELECT count(*) FROM report") == "(2,)"
-    assert one.record("emoji", "x") == "recorded"
-    assert elsewhere(directory / "spool.sqlite", "SELECT count(*) FROM report") == "(3,)"
-
-
 def test_every_client_starts_anew_after_its_directory_was_deleted(make_client, used):
     one, two = make_client(), make_client(another_process=True)
     assert one.record("late", value=True) == "recorded"
@@ -283,29 +268,63 @@ def test_every_client_starts_anew_after_its_directory_was_deleted(make_client, u
     assert two.status().pending == 1
 
 
-def test_a_ledger_that_is_deleted_under_a_running_client_fails_closed(make_client, used):
+def test_a_journal_that_is_deleted_under_a_running_client_fails_closed(make_client, used):
     client = make_client()
     assert client.record("late", value=True) == "recorded"
-    (used / "ledger.sqlite").unlink()
+    (used / "journal").unlink()
     assert client.record("emoji", "x") == "storage_unavailable"
-    assert "ledger is missing" in client.status().last_error
+    assert "journal is missing" in client.status().last_error
 
 
-def test_a_ledger_that_is_replaced_long_after_it_was_opened_is_noticed(make_client, used):
-    client = make_client()
-    yesterday = time.time() - 86_400
-    os.utime(used, (yesterday, yesterday))  # as if nothing had changed in the directory since
-    assert client.record("late", value=True) == "recorded"
-    assert client.record("emoji", "x") == "recorded"
-    (used / "ledger.sqlite").unlink()
-    assert client.record("city", "Bergen") == "storage_unavailable"
-
-
-def test_all_clients_leave_a_spool_that_another_process_replaced(make_client, used):
+def test_a_client_sees_what_others_have_written_replaced_or_torn(make_client, used, monkeypatch):
+    monkeypatch.setattr(device, "REOPEN_SECONDS", 0.0)
     one, two = make_client(), make_client(another_process=True)
     assert one.record("late", value=True) == "recorded"
-    for name in ("spool.sqlite", "spool.sqlite-wal", "spool.sqlite-shm"):
-        (used / name).unlink()
+    assert two.record("late", value=True) == "already_reported"
     assert two.record("emoji", "x") == "recorded"
-    assert one.record("city", "Bergen") == "recorded"
-    assert one.status().pending == two.status().pending == 2
+    one._storage.run_syncing(one._storage.erase_traces)
+    assert two.record("emoji", "x") == "already_reported"
+    with (used / "journal").open("ab") as journal:
+        journal.write(b"\x30\x00half a record")
+    assert two.record("city", "Bergen") == "recorded"
+    assert one.status().pending == two.status().pending == 4
+
+
+def test_an_old_journal_that_is_put_back_under_a_running_client_is_noticed(make_client, used):
+    old = (used / "journal").read_bytes()
+    client = make_client()
+    assert client.record("late", value=True) == "recorded"
+    client._storage.seal()
+    (used / "journal").write_bytes(old)
+    assert client.record("city", "Bergen") == "storage_unavailable"
+    assert "old copy" in client.status().last_error
+
+
+def test_a_journal_that_is_full_takes_nothing_more_until_a_shorter_one_replaces_it(
+    make_client, clock, monkeypatch
+):
+    monkeypatch.setattr(device, "REOPEN_SECONDS", 0.0)
+    client = make_client(clock=clock, transport=Accepting())
+    assert client.record("theme", "dark") == "recorded"
+    size = (client._storage.directory / "journal").stat().st_size
+    for module in (journal, device):
+        monkeypatch.setattr(module, "MAX_BYTES", size + 10)
+    assert client.record("emoji", "x") == "storage_unavailable"
+    assert "the journal is full: flush" in client.status().last_error
+    monkeypatch.setattr(journal, "MAX_BYTES", size + 2_000)
+    assert client.flush().sent == 1
+    assert client.record("emoji", "x") == "recorded"
+
+
+def test_a_write_that_finds_no_room_leaves_nothing(make_client, directory, clock, monkeypatch):
+    monkeypatch.setattr(device, "REOPEN_SECONDS", 0.0)
+    client, write = make_client(clock=clock), os.write
+    assert client.record("theme", "dark") == "recorded"
+    before = (directory / "journal").read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda file, data: write(file, data[: len(data) // 2]))
+        assert client.record("emoji", "x") == "storage_unavailable"
+        assert client.status().last_error.endswith("make room on this disk")
+    assert (directory / "journal").read_bytes() == before
+    assert client.record("emoji", "x") == "recorded"
+    assert client.status().pending == 2

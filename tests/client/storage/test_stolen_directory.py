@@ -1,4 +1,4 @@
-"""What somebody gains who has the whole directory of a device that memoises: secret, spool, ledger.
+"""What somebody gains who has the whole directory of a device that memoises: secret and reports.
 
 With the secret the permanent answer of every value can be computed. A report is such an answer with
 fresh noise, which alone protects it while it waits: the thief takes the value with the nearest
@@ -8,8 +8,6 @@ permanent answer. Once a report is delivered there is nothing left to compare.
 from __future__ import annotations
 
 import math
-import sqlite3
-from contextlib import closing
 
 import pytest
 from scipy.stats import binom
@@ -19,7 +17,8 @@ from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.registry import parse
-from tests.client.conftest import EMPTY_LOG_BYTES, pending_reports
+from tests.client.conftest import pending_reports
+from tests.client.programs import contents, secret_of
 from tests.client.transports import Accepting
 
 WORDS = [f"word {number}" for number in range(200)]
@@ -149,30 +148,22 @@ def devices(make_client, directory, clock):
             if deliver:
                 assert client.flush().sent == days
             client.close()
-            yield value, (place / "secret").read_bytes(), kept(place)
+            yield value, secret_of(place), kept(place)
 
     return devices
 
 
 def kept(directory):
-    """The payloads in a directory's spool."""
-    with closing(sqlite3.connect(directory / "spool.sqlite")) as spool:
-        rows = spool.execute("SELECT payload FROM report UNION ALL SELECT payload FROM sent")
-        return [payload for (payload,) in rows if payload is not None]
+    """The payloads in a directory."""
+    spool = contents(directory).spool
+    payloads = [each.payload for each in (*spool.reports(), *spool.sent)]
+    return [payload for payload in payloads if payload is not None]
 
 
-def tables(directory):
-    """All that ledger and spool of a device say, but for the fingerprint of its secret."""
-    said = []
-    for file in ("ledger.sqlite", "spool.sqlite"):
-        with closing(sqlite3.connect(directory / file)) as database:
-            names = database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
-            for (name,) in sorted(names.fetchall()):
-                query = f"SELECT * FROM {name}"
-                if name == "entry":
-                    query = "SELECT metric, period, today, spent, digest FROM entry"
-                said.append((name, sorted(map(repr, database.execute(query)))))
-    return said
+def said(directory):
+    """All that the journal of a device says, but for its secret."""
+    found = contents(directory)
+    return sorted(found.spool.records()), sorted(found.ledger.bodies())
 
 
 def most_hits(name, count):
@@ -203,7 +194,7 @@ def test_after_delivery_a_directory_is_the_same_whatever_the_value(make_client, 
         assert client.record(name, value) == "recorded"
         assert client.flush().sent == 1
         client.close()
-        seen.append(tables(place))
+        seen.append(said(place))
     assert all(each == seen[0] for each in seen)
 
 
@@ -256,7 +247,7 @@ class Moody(Accepting):
 
 @pytest.mark.parametrize("end", ["delivered", "refused", "too old"])
 def test_no_byte_of_a_memoised_report_outlives_it(make_client, directory, clock, end):
-    """Neither in the tables nor in free pages nor in SQLite's logs, while the client is at work."""
+    """Neither in the journal nor beside it, while the client is at work."""
     transport = Moody()
     client = make_client(registry=REGISTRY, transport=transport, endpoint=None, key=None)
     payloads = []
@@ -277,7 +268,6 @@ def test_no_byte_of_a_memoised_report_outlives_it(make_client, directory, clock,
     assert pending_reports(client) == []
     left = b"".join(path.read_bytes() for path in directory.iterdir())
     assert not any(payload in left or payload[2:] in left for payload in payloads)
-    assert (directory / "spool.sqlite-wal").stat().st_size <= EMPTY_LOG_BYTES
 
 
 def test_a_memoised_report_waits_for_an_hour_at_most(make_client, clock):
