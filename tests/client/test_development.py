@@ -86,7 +86,7 @@ def test_the_real_directory_is_left_alone_and_the_other_is_deleted(make, directo
     client.record("theme", "dark")
     assert not directory.exists()
     (temporary,) = folder.iterdir()
-    assert (temporary / "spool.sqlite").exists()
+    assert (temporary / "journal").exists()
     assert f"directory={str(temporary)!r}" in repr(client)
     client.close()
     _development.delete_directories()

@@ -106,8 +106,6 @@ def test_macos_is_asked_to_empty_the_memory_of_the_disk(load, tmp_path, monkeypa
     fcntl.fcntl = refuse
     files.sync_file(tmp_path / "file")
     assert calls == [51, 51, "fsync"]
-    assert load("databases", "darwin").DURABLE == ("fullfsync", "checkpoint_fullfsync")
-    assert load("databases", "linux").DURABLE == ()
 
 
 def test_on_windows_files_are_synced_by_writers_and_directories_not_at_all(
@@ -198,17 +196,6 @@ def test_on_windows_a_process_is_asked_for_by_a_handle_and_never_killed(
     assert closed == ([] if handle is None else [77])
 
 
-@pytest.mark.parametrize(
-    ("path", "uri"),
-    [
-        (r"C:\Users\Åsa\a b\x.sqlite", "file:///C%3A/Users/%C3%85sa/a%20b/x.sqlite?mode=ro"),
-        (r"\\server\share\x.sqlite", "file:////server/share/x.sqlite?mode=ro"),
-    ],
-)
-def test_sqlite_is_told_of_drives_and_of_other_machines(load, path, uri):
-    assert load("databases", "win32").uri(PureWindowsPath(path), "mode=ro") == uri
-
-
 def test_files_of_windows_are_not_judged_by_owners_and_modes_that_mean_nothing(load, tmp_path):
     tmp_path.chmod(0o777)
     status = os.stat_result((0o777, 0, 0, 0, os.geteuid() + 1, 0, 0, 0, 0, 0))
@@ -245,7 +232,7 @@ def test_certificates_of_the_system_are_looked_for_where_python_has_none(
 
 
 MADE_UP = """
-import errno, fcntl, http.client, json, logging, os, pathlib, socket, sqlite3, ssl, sys, tempfile
+import errno, fcntl, http.client, json, logging, os, pathlib, socket, ssl, sys, tempfile
 import threading, tomllib, types, urllib.request
 
 def locking(file, how, count):
@@ -267,7 +254,7 @@ sys.modules["fcntl"] = None
 sys.modules["msvcrt"] = types.SimpleNamespace(
     locking=locking, LK_NBLCK=fcntl.LOCK_EX | fcntl.LOCK_NB, LK_UNLCK=fcntl.LOCK_UN
 )
-for name in ("fork", "forkpty", "geteuid", "getuid", "kill", "register_at_fork", "chown", "fchmod"):
+for name in ("fork", "forkpty", "pread", "geteuid", "getuid", "kill", "register_at_fork", "chown", "fchmod"):
     delattr(os, name)
 sys.platform = "win32"
 
@@ -287,7 +274,7 @@ with deniable.Client(
     assert client.record("emoji", "x") == "recorded"
 shown = deniable.disclosure(directory)
 assert (shown.problem, shown.pending) == (None, 1), shown
-assert any(binary), "secret and name are written byte by byte"
+assert any(binary), "the journal is written byte by byte"
 """
 
 

@@ -86,8 +86,7 @@ class Contents:
         problem: why nothing may be recorded: a `TornDraftError` if nothing was ever sent; or None.
 
     Raises:
-        TornDraftError, DamageError: if there is no intact header.
-        StorageError: if it is of a later version.
+        TornDraftError, DamageError: if there is no intact header, or one of a later version.
     """
 
     def __init__(
@@ -100,7 +99,7 @@ class Contents:
         failure: type[DamageError] = TornDraftError if mark is None else DamageError
         try:
             self.header, start = read_header(content)
-        except DamageError as error:
+        except TornDraftError as error:
             raise failure(str(error)) from None
         header = self.header
         self.ledger, self.spool = Ledger(append), Spool(append, events)

@@ -149,12 +149,12 @@ class Journal:
         return self._delete_reports(Dropped.FORGOTTEN, self.secret)
 
     def _delete_reports(self, reason: Dropped, secret: bytes) -> int:
-        count = self.spool.count()
-        self.spool.delete_everything(reason)
+        count = self.spool.delete_everything()
         self._rewrite(secret)
         # An old copy of the journal must not bring them back.
         sync_names_above(self.directory)
         write_durably(self.directory / ESTABLISHED, self._mark().encode())
+        self._events.count_dropped(reason, count)
         return count
 
     # The file, within an action.

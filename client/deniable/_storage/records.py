@@ -15,7 +15,7 @@ import os
 import struct
 from zlib import crc32
 
-from deniable._storage.directory import DamageError, StorageError
+from deniable._storage.directory import DamageError, TornDraftError
 from deniable_shared.frozen import frozen
 
 TYPE_CHECKING = False
@@ -80,10 +80,10 @@ def read_header(content: bytes) -> tuple[Header, int]:
     """The header of a journal, and how many bytes it takes.
 
     Raises:
-        DamageError: if there is no intact header.
-        StorageError: if a later version of this program wrote it.
+        TornDraftError: if there is no intact header.
+        DamageError: if a later version of this program wrote it.
     """
-    damage = DamageError("the journal is damaged: what was spent is not known")
+    damage = TornDraftError("the journal is damaged: what was spent is not known")
     if len(content) < _HEADER.size:
         raise damage
     magic, version, flags, generation, nonce, secret, sealed, length = _HEADER.unpack_from(content)
@@ -92,7 +92,7 @@ def read_header(content: bytes) -> tuple[Header, int]:
     if not intact or magic != _MAGIC:
         raise damage
     if version != VERSION:
-        raise StorageError("a later version of this program wrote the journal")
+        raise DamageError("a later version of this program wrote the journal")
     name = content[_HEADER.size : end].decode()
     established = bool(flags & _ESTABLISHED)
     header = Header(name, generation, nonce, secret, sealed, established)

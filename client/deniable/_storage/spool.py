@@ -245,19 +245,15 @@ class Spool:
         later = [each.upload_id for each in self._reports.values() if each.epoch > day]
         self._drop(later, Dropped.CLOCK_AHEAD)
 
-    def delete_everything(self, reason: Dropped) -> int:
+    def delete_everything(self) -> int:
         """Deletes everything: pending and delivered reports, and descriptions.
 
-        Adds no record: a new journal follows.
-
-        Args:
-            reason: what the pending reports are counted as.
+        Adds no record, as a new journal follows; counts nothing, as that may fail.
 
         Returns:
             How many reports were pending.
         """
         count = len(self._reports)
-        self._events.count_dropped(reason, count)
         self._reports, self._memoized, self._payload_bytes = {}, {}, 0
         self.sent, self.described = [], {}
         return count

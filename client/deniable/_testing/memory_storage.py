@@ -66,11 +66,12 @@ class MemoryStorage(DeviceStorage):
         """Deletes every report and starts with a new secret; what was spent stays spent."""
         self.ledger.forget_answers()
         self.secret = os.urandom(SECRET_BYTES)
-        return self.spool.delete_everything(Dropped.CONSENT_WITHDRAWN)
+        return self._delete_reports(Dropped.CONSENT_WITHDRAWN, self.secret)
 
-    def forget(self) -> int:
-        """Deletes pending and remembered reports."""
-        return self.spool.delete_everything(Dropped.FORGOTTEN)
+    def _delete_reports(self, reason: Dropped, secret: bytes) -> int:  # noqa: ARG002
+        count = self.spool.delete_everything()
+        self._events.count_dropped(reason, count)
+        return count
 
     def after_fork_in_child(self) -> None:
         """Makes a new lock; the child has a copy of everything else."""

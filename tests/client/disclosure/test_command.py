@@ -91,10 +91,10 @@ def test_a_directory_without_reports_is_answered_with_why_that_may_be(tmp_path, 
 
 def test_the_status_says_that_something_could_not_be_read(used, directory, capsys):
     used.close()
-    (directory / "ledger.sqlite").write_bytes(b"rubbish" * 1_000)
+    (directory / "journal").write_bytes(b"rubbish" * 1_000)
     status, page, _ = run(capsys, "--directory", directory)
     assert status == 1
-    assert "What was spent cannot be read." in page
+    assert "What was stored is damaged, and not all of it can be read." in page
     assert "Privacy spent" not in page
 
 

@@ -80,7 +80,6 @@ def assert_all_is_well(client, clock, directory):
     assert answers == [Outcome.RECORDED]
     after = stored(directory)
     assert (after[0] - before[0], after[1] - before[1]) == (1, 1)
-    assert after[0] == after[1]
     clock.forward(days=1)
 
 
@@ -121,6 +120,7 @@ def test_replacing_the_journal_can_be_interrupted_at_any_instant(make_client, cl
     client = make_client(clock=clock)
     storage = client._storage
     for number in itertools.count(1):
+        client.forget()  # a longer journal would have more instants
         client.record("theme", "dark")
         if not interrupt_at(lambda: storage.run_syncing(storage.erase_traces), number):
             break
@@ -170,6 +170,7 @@ def test_uploading_can_be_interrupted_at_any_instant_and_loses_nothing(
         assert_all_is_well(client, clock, directory)
         recorded += 2
         assert client.flush().pending == 0
+        client.forget()  # a longer journal would have more instants
     assert number > 100
     client.flush()
     assert len(set(transport.bodies)) == recorded + 1

@@ -122,7 +122,7 @@ def test_a_refusal_in_another_process_ends_consent_before_anything_more_is_sent(
             consent_file.Answer(RememberedConsent(agreed=False, since=TODAY))
         )
 
-    monkeypatch.setattr(DeviceStorage, "sync_ledger", refuse)
+    monkeypatch.setattr(DeviceStorage, "seal", refuse)
     assert other.flush().sent == 0
     assert transport.bodies == []
     assert not other.consent

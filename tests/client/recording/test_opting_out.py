@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 
 import pytest
 
 from deniable import Outcome
-from deniable._storage import device, lock
+from deniable._storage import device, lock, records
 from deniable._storage.directory import BusyError
 from deniable.testing import RecordingClient
 from deniable_shared.registry import parse
 from tests.client.conftest import REGISTRY
 from tests.client.lifecycle.test_mishaps import lived
+from tests.client.programs import contents
 
 
 @pytest.fixture(autouse=True)
@@ -21,49 +21,32 @@ def _reopen_at_once(monkeypatch):
     monkeypatch.setattr(device, "REOPEN_SECONDS", 0.0)
 
 
-def lose_the_secret(directory):
-    (directory / "secret").unlink()
+def lose_the_journal(directory):
+    (directory / "journal").unlink()
 
 
-def damage_the_secret(directory):
-    (directory / "secret").write_bytes(b"short")
+def damage_the_journal(directory):
+    (directory / "journal").write_bytes(os.urandom(5_000))
 
 
-def lose_the_ledger(directory):
-    (directory / "ledger.sqlite").unlink()
-
-
-def damage_the_ledger(directory):
-    (directory / "ledger.sqlite").write_bytes(os.urandom(5_000))
+def damage_the_mark(directory):
+    (directory / "established").write_bytes(b"rubbish")
 
 
 def come_from_the_future(directory):
-    connection = sqlite3.connect(directory / "ledger.sqlite")
-    connection.execute("PRAGMA user_version = 99")
-    connection.close()
+    header, start = records.read_header((directory / "journal").read_bytes())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "VERSION", 99)
+        content = header.encode()
+    (directory / "journal").write_bytes(content + (directory / "journal").read_bytes()[start:])
 
 
-MISHAPS = [
-    lose_the_secret,
-    damage_the_secret,
-    lose_the_ledger,
-    damage_the_ledger,
-    come_from_the_future,
-]
-
-
-def content(directory, name):
-    path = directory / name
-    return path.read_bytes() if path.exists() else None
+MISHAPS = [lose_the_journal, damage_the_journal, damage_the_mark, come_from_the_future]
 
 
 def stored(directory):
-    connection = sqlite3.connect(directory / "spool.sqlite")
-    try:
-        tables = ("report", "sent", "spec")
-        return [connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables]
-    finally:
-        connection.close()
+    spool = contents(directory).spool
+    return [spool.count(), len(spool.sent), len(spool.described)]
 
 
 @pytest.fixture
@@ -79,45 +62,38 @@ def reported(make_client, directory, collector, clock):
 
 @pytest.mark.usefixtures("reported")
 @pytest.mark.parametrize("mishap", MISHAPS)
-def test_opting_out_deletes_the_reports_of_a_device_that_cannot_be_trusted(
-    make_client, directory, clock, mishap
+@pytest.mark.parametrize("act", ["opt out", "forget"])
+def test_the_reports_of_a_device_that_cannot_be_trusted_are_erased_and_it_stays_silent(
+    make_client, directory, clock, mishap, act
 ):
     mishap(directory)
-    secret, ledger = content(directory, "secret"), content(directory, "ledger.sqlite")
     client = make_client(clock=clock)
     assert client.record("emoji", "x") is Outcome.STORAGE_UNAVAILABLE
-    client.consent = False
-    assert stored(directory) == [0, 0, 0]
-    assert client.status().dropped == {"consent_withdrawn": 1}
-    assert content(directory, "ledger.sqlite") == ledger
-    assert (content(directory, "secret") == secret) == (secret is None)
+    if act == "forget":
+        assert client.forget() == 0
+    else:
+        client.consent = False
     assert not client._consent.deletion_owed
-
-
-@pytest.mark.usefixtures("reported")
-@pytest.mark.parametrize("mishap", MISHAPS)
-def test_forgetting_deletes_the_reports_of_such_a_device_too(make_client, directory, clock, mishap):
-    mishap(directory)
-    before = [content(directory, name) for name in ("secret", "ledger.sqlite")]
-    client = make_client(clock=clock)
-    assert client.forget() == 1
-    assert stored(directory) == [0, 0, 0]
-    assert [content(directory, name) for name in ("secret", "ledger.sqlite")] == before
+    assert {path.name for path in directory.iterdir()} == {"application", "established", "lock"}
+    client.consent = True
     assert client.record("emoji", "x") is Outcome.STORAGE_UNAVAILABLE
+    assert client.flush().sent == 0
 
 
-def test_opting_out_does_not_make_an_old_ledger_usable(make_client, clock, directory):
-    """The spool notes what was uploaded, so it is emptied and not deleted."""
-    lived(make_client, clock, directory, ["ledger"])
+def test_opting_out_does_not_make_an_old_journal_usable(make_client, clock, directory):
+    lived(make_client, clock, directory, ["journal"])
+    old = (directory / "journal").read_bytes()
     client = make_client(clock=clock)
     client.consent = False
     client.consent = True
+    assert client.record("late", value=True) is Outcome.STORAGE_UNAVAILABLE
+    (directory / "journal").write_bytes(old)
     assert client.record("late", value=True) is Outcome.STORAGE_UNAVAILABLE
     assert "old copy" in client.status().last_error
 
 
 def test_opting_out_waits_for_whoever_uses_the_directory(make_client, directory, monkeypatch):
-    """If the directory is in use, the reports are not deleted without secret and ledger."""
+    """If the directory is in use, the reports are not deleted behind its back."""
     client = make_client()
     client.record("theme", "dark")
 

@@ -31,8 +31,8 @@ class Folder:
     def __init__(self, directory):
         self.directory = directory
 
-    def run_locked(self, action, *arguments):
-        return action(*arguments)
+    def run_syncing(self, action):
+        return action()
 
 
 def remote(directory, document):

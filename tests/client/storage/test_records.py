@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from deniable._storage.directory import DamageError, StorageError
+from deniable._storage.directory import DamageError, TornDraftError
 from deniable._storage.records import (
     SALT,
     Header,
@@ -100,12 +100,12 @@ def test_a_header_is_read_as_it_was_written_and_every_bit_of_it_is_checked():
     content = HEADER.encode()
     assert read_header(content + b"records") == (HEADER, len(content))
     for length in range(len(content)):
-        with pytest.raises(DamageError):
+        with pytest.raises(TornDraftError):
             read_header(content[:length])
     for place in range(8 * len(content)):
         turned = bytearray(content)
         turned[place // 8] ^= 1 << place % 8
-        with pytest.raises(DamageError):
+        with pytest.raises(TornDraftError):
             read_header(bytes(turned))
 
 
@@ -113,6 +113,6 @@ def test_a_journal_of_a_later_version_is_left_alone(monkeypatch):
     monkeypatch.setattr("deniable._storage.records.VERSION", 2)
     content = HEADER.encode()
     monkeypatch.undo()
-    with pytest.raises(StorageError, match="later version") as caught:
+    with pytest.raises(DamageError, match="later version") as caught:
         read_header(content)
-    assert not isinstance(caught.value, DamageError)
+    assert not isinstance(caught.value, TornDraftError)

@@ -5,7 +5,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from deniable._event_log import EventLog
-from deniable._status import Dropped
 from deniable._storage import spool as spool_module
 from deniable._storage.spool import MAX_AGE_DAYS, MAX_MEMOIZED_AGE_DAYS, Spool
 from deniable_shared import wire
@@ -244,9 +243,9 @@ def test_deleting_everything_leaves_nothing(spool, journal):
     for payload in (b"first noise", b"other noise"):
         add(spool, payload=payload)
     spool.move_to_sent(spool.reports()[0])
-    assert spool.delete_everything(Dropped.CONSENT_WITHDRAWN) == 1
+    assert spool.delete_everything() == 1
     assert [*spool.records()] == []
-    assert journal.dropped() == {"consent_withdrawn": 1}
+    assert journal.dropped() == {}
     add(spool)
     assert spool.described == {DIGEST: DESCRIPTION}
 

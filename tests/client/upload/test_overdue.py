@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from deniable import Response
+from deniable._storage.stored_report import RESCHEDULED
 from deniable._upload import delivery
 from tests.client.conftest import DAY, pending_reports
 from tests.waiting import wait_until
@@ -73,15 +76,16 @@ def test_one_overdue_report_is_sent_and_the_others_get_another_time(begin, trans
 
 
 @pytest.mark.usefixtures("off")
-def test_overdue_reports_get_their_new_times_in_one_transaction(begin, clock):
+def test_overdue_reports_get_their_new_times_in_one_write(begin, clock, monkeypatch):
     client = begin(background=False)
-    device, statements = client._storage, []
-    device.run_locked(lambda: device.spool._connection.set_trace_callback(statements.append))
-    device.run_locked(client._uploader._rounds.next_due_report, clock.now, False)
-    begun = statements.index("BEGIN IMMEDIATE")
-    written = [number for number, text in enumerate(statements) if "claimant = -1" in text]
-    assert len(written) == len(VALUES) - 1
-    assert begun < min(written) < max(written) < statements.index("COMMIT")
+    storage, writes, write = client._storage, [], os.write
+    storage.seal()
+    monkeypatch.setattr(os, "write", lambda file, data: writes.append(data) or write(file, data))
+    storage.run_locked(client._uploader._rounds.next_due_report, clock.now, False)
+    monkeypatch.undo()
+    assert len(writes) == 1
+    moved = [each for each in pending_reports(client) if each.claimant == RESCHEDULED]
+    assert len(moved) == len(VALUES) - 1
 
 
 @pytest.mark.usefixtures("off")
