@@ -77,7 +77,6 @@ class DeviceStorage(Journal):
         self._last_failure = StorageError()
         self._waited_in_vain = self._syncs = False
         self._process = os.getpid()
-        self._forks = 0
         self.waiting: deque[Any] = deque()
         self.fork_handler: Callable[[], Callable[[], None] | None] = lambda: None
 
@@ -222,7 +221,7 @@ class DeviceStorage(Journal):
         self._forks += 1
 
     def _run(self, deadline: float, action: Callable[[*_Ts], _T], arguments: tuple[*_Ts]) -> _T:
-        forks = self._forks
+        self._entered = self._forks
         if not self._last and time.monotonic() < self._retry_at:
             # As a new error, for one that was raised before holds its frames.
             raise type(self._last_failure)(*self._last_failure.args)
@@ -233,7 +232,7 @@ class DeviceStorage(Journal):
             result = action(*arguments)
             if self._buffer:
                 self._commit()
-            if forks != self._forks:
+            if self._entered != self._forks:
                 raise BusyError("the process has forked meanwhile")
             self._last = self._last or last  # another if the action has written
         except BusyError:

@@ -20,6 +20,7 @@ from deniable._status import Dropped
 from deniable._storage.consent_file import CONSENT, ConsentFile
 from deniable._storage.contents import ESTABLISHED, Contents, Mark, read_mark
 from deniable._storage.directory import (
+    BusyError,
     DamageError,
     StorageError,
     TornDraftError,
@@ -103,6 +104,7 @@ class Journal:
         self._buffer = bytearray()
         self._size = 0
         self._last = b""  # what the file ends with; empty if memory is not valid
+        self._forks = self._entered = 0  # times that this process was forked, now and at an entry
         self._sealed: Mark | None = None  # the latest that this process has synced
 
     @property
@@ -278,6 +280,8 @@ class Journal:
             raise StorageError("the journal is full: flush, so that a shorter one takes its place")
         if self._file is None:
             self._file = os.open(self._path_text, _OPEN)
+        if self._entered != self._forks:  # no call stands between this and writing
+            raise BusyError("the process has forked meanwhile")
         written = os.write(self._file, content)
         if written < len(content):
             os.ftruncate(self._file, self._size)

@@ -43,6 +43,7 @@ class DirectoryLock:
         self._path = str(path)
         self.file: int | None = None
         self._lock: Any = threading.RLock()
+        self._entered = self._lock  # another one in a child that a signal handler has forked
 
     def run_exclusively(
         self, wait_seconds: float, action: Callable[[*_Ts], _T], *arguments: *_Ts
@@ -70,6 +71,7 @@ class DirectoryLock:
         if not entered:
             raise BusyError("the storage is in use")
         try:
+            self._entered = lock
             return action(*arguments)
         finally:
             # Forget the descriptor before closing it: a descriptor that is closed twice may by then
@@ -78,8 +80,10 @@ class DirectoryLock:
             try:
                 if file is not None:
                     try:
-                        # Closing alone would not do: a child forked meanwhile shares the lock.
-                        locks.change_lock(file, locks.UNLOCK)
+                        # Closing alone would not do: a child forked meanwhile shares the lock. And
+                        # a child that a signal handler has forked within must leave it alone.
+                        if lock is self._lock:
+                            locks.change_lock(file, locks.UNLOCK)
                     finally:
                         os.close(file)
             finally:
@@ -97,6 +101,8 @@ class DirectoryLock:
         """
         self.file = os.open(self._path, _OPEN, PRIVATE_FILE)
         while True:
+            if self._entered is not self._lock:
+                raise BusyError("the process has forked meanwhile")
             try:
                 locks.change_lock(self.file, locks.LOCK)
             except BlockingIOError:

@@ -41,24 +41,22 @@ class Line:
 
     Attributes:
         books: that are possible now.
-        passed: books whose ledger may be on the disk after a power failure.
+        passed: books that may be on the disk after a power failure.
         during: books that a kill during the present step may leave.
-        unsynced: reports that were deleted, but may come back after a power failure, by serial.
         sent_before: whether anything has left the device since its directory was made.
         gone: digest and day of reports that the user had deleted.
         uploaded: the latest report whose upload had a final answer and that was surely paid for.
         noted: the same, of those of which the spool will know even after a power failure.
-        draft_lost_power: whether the power failed before anything was sent: then any part of any
-            file may be left, so the spool may be damaged.
-        has_old_ledger: whether the ledger is an old copy, so that nothing may leave the device.
+        draft_lost_power: whether the power failed before anything was sent: then any part of the
+            journal may be left, so it may be damaged.
+        has_old_journal: whether the journal is an old copy, so that nothing may leave the device.
         seen: what the first look at this process's status told, or None.
     """
 
     def __init__(self, books):
         self.books = books
         self.passed, self.during = list(books), list(books)
-        self.unsynced = {}
-        self.sent_before = self.has_old_ledger = self.draft_lost_power = False
+        self.sent_before = self.has_old_journal = self.draft_lost_power = False
         self.uploaded = self.noted = 0
         self.gone = Counter()
         self.seen = None
@@ -132,11 +130,7 @@ class Account:
         line = self.lines[device.name]
         paths = []
         for book in line.books:
-            after = rules.too_old(book, moment, MEMOIZED, ABSENCE_DIGESTS)
-            line.unsynced |= {
-                serial: each for serial, each in book.pending.items() if serial not in after.pending
-            }
-            paths.append([book, after])
+            paths.append([book, rules.too_old(book, moment, MEMOIZED, ABSENCE_DIGESTS)])
             if not surely:
                 paths.append([book])
         line.go(paths)
@@ -180,37 +174,35 @@ class Account:
         line = self.lines[device.name]
         self._delete(line, [rules.withdrawn(book, secret) for book in line.books])
         if not device.is_dead:
-            line.passed, line.unsynced = list(line.books), {}
+            line.passed = list(line.books)
 
     def forgotten(self, device):
         """The user had reports deleted."""
         line = self.lines[device.name]
         self._delete(line, [rules.forgotten(book) for book in line.books])
         if not device.is_dead:
-            line.unsynced = {}
+            line.passed = list(line.books)
 
     def erased(self, device):
-        """An upload round has ended in which something was sent: the logs were emptied."""
+        """An upload round has ended in which something was sent: a new journal was synced."""
         line = self.lines[device.name]
-        line.unsynced, line.noted = {}, line.uploaded
-        line.books = [rules.made_safe(book) for book in line.books]
+        line.passed, line.noted = list(line.books), line.uploaded
 
     def died(self, device, *, power):
         """The process was killed, or the power failed, in the middle of a step."""
         line = self.lines[device.name]
         line.books = _different([*line.during, *line.books])
         if power:
-            ledgers = _different([*line.passed, *line.books])
             line.books = [
-                rules.after_power_failure(ledger, spool, line.unsynced)
-                for ledger in ledgers
-                for spool in _merged(line.books, ledger.secret)
+                rules.after_power_failure(earlier, latest)
+                for latest in line.books
+                for earlier in _different([*line.passed, *line.books])
             ]
             if not line.sent_before:
                 line.draft_lost_power = True
                 line.books.append(Book(secret=device.new_token()))
             line.books = _different(line.books)
-            line.passed, line.unsynced, line.uploaded = [], {}, line.noted
+            line.passed, line.uploaded = [], line.noted
         line.passed = _different([*line.passed, *line.books])
 
     def exchange(self, device, body, answer):
@@ -226,7 +218,7 @@ class Account:
 
     def _exchange(self, device, body, answer):
         line = self.lines[device.name]
-        expect("old ledger", not line.has_old_ledger, "a device with an old ledger sent a report")
+        expect("old journal", not line.has_old_journal, "a device with an old journal sent a report")
         upload = upload_format.decode(body)
         expect("wire", upload.digest in SPECS, "an upload of an unknown version")
         known = self.bodies.setdefault(upload.id, body)
@@ -253,10 +245,6 @@ class Account:
         if final:
             if upload.digest not in MEMOIZED:
                 line.uploaded = max(line.uploaded, min(serials))
-            for serial, book, _ in after:
-                line.unsynced[serial] = {**book.pending, **book.maybe}[serial]._replace(
-                    upload_id=upload.id, tried=True
-                )
         line.sent_before = True
         before = _different([book for _, book, _ in after])
         line.books = _different([book for _, _, book in after])
@@ -280,8 +268,8 @@ class Account:
         expect("sent", status.sent == line.sent, f"{status.sent} sent, {line.sent} acknowledged")
         refused = {each: n for each, n in status.dropped.items() if each.startswith("refused")}
         expect("lost", refused == dict(line.refused), f"{refused}, the aggregator {line.refused}")
-        sound = line.draft_lost_power or "spool_corrupt" not in status.dropped
-        expect("lost", sound, "the spool was damaged")
+        sound = line.draft_lost_power or "damaged" not in status.dropped
+        expect("lost", sound, "the journal was damaged")
         agree = [book for book in line.books if _agrees_on_spending(book, status, moment)]
         if not agree:
             said = status.epsilon_left_lifetime, status.epsilon_left_today, status.delta_lifetime
@@ -350,9 +338,8 @@ class Account:
 
     def _delete(self, line, paths):
         for book in line.books:
-            for serial, report in {**book.pending, **book.maybe}.items():
+            for report in (*book.pending.values(), *book.maybe.values()):
                 line.gone[report.digest, report.day] += 1
-                line.unsynced[serial] = report  # until the logs are emptied, which a kill prevents
         line.go(paths)
 
     def _explain(self, line, upload):
@@ -409,39 +396,6 @@ def _resolved(book, count):
     if count == len(book.pending) + len(book.maybe):
         return book.changed(pending={**book.maybe, **book.pending}, maybe={})
     return book
-
-
-def _merged(books, secret):
-    """The books with a secret, those with the same secrets before as one.
-
-    Its reports wait perhaps, unless they wait in all of them. Books are kept apart in which one
-    report is of different days: absence is reported of the last day on which there was work.
-    """
-    merged = []
-    for same in _alike([book for book in books if book.secret == secret]):
-        common = set.intersection(*({*book.pending} for book in same))
-        pending, maybe = {}, {}
-        for book in same:
-            for serial, each in {**book.maybe, **book.pending}.items():
-                (pending if serial in common else maybe)[serial] = each
-        merged.append(same[-1].changed(pending=pending, maybe=maybe))
-    return merged
-
-
-def _alike(books):
-    """Lists of books with the same secrets before, and in which no report differs."""
-    lists = []
-    for book in books:
-        before = frozenset(each for each, _ in book.left)
-        days = {serial: each.day for serial, each in {**book.maybe, **book.pending}.items()}
-        for others, known, same in lists:
-            if others == before and all(known.get(n, day) == day for n, day in days.items()):
-                known.update(days)
-                same.append(book)
-                break
-        else:
-            lists.append((before, days, [book]))
-    return [same for _, _, same in lists]
 
 
 def _different(books):

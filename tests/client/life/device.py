@@ -43,7 +43,7 @@ class Device:
         self.client = None
         self._process = self._withdrawals = 0
         self._serial_in_force = None
-        self._backup = self._old_ledger = None
+        self._backup = self._old_journal = None
         self.account.lines[name] = Line([Book(secret=self.new_token())])
 
     # What the client and its transport ask.
@@ -186,7 +186,7 @@ class Device:
         """The directory is deleted while nobody uses it: a new device."""
         self.close()
         self.disk.restore({self.directory.parent: None})
-        self._old_ledger = None
+        self._old_journal = None
         self.account.lines[self.name] = Line([Book(secret=self.new_token())])
 
     def back_up(self):
@@ -199,7 +199,7 @@ class Device:
         if self._backup is not None:
             self.close()
             contents, line = self._backup
-            self._old_ledger = None
+            self._old_journal = None
             self.disk.restore(contents)
             self.account.lines[self.name] = line.copy()
 
@@ -210,34 +210,34 @@ class Device:
         self.account.lines[self.name] = self.account.lines[other.name].copy()
         self.release, self.agreed, self.offset = other.release, other.agreed, other.offset
 
-    def back_up_ledger(self):
-        """Somebody copies the ledger alone."""
+    def back_up_journal(self):
+        """Somebody copies the journal alone."""
         self.close()
-        ledger = {
-            path: data for path, data in self.disk.contents().items() if "ledger" in path.name
+        journal = {
+            path: data for path, data in self.disk.contents().items() if path.name == "journal"
         }
         serial = max(book.last_serial for book in self.account.lines[self.name].books)
-        self._old_ledger = ledger, serial
+        self._old_journal = journal, serial
 
-    def restore_ledger(self):
+    def restore_journal(self):
         """Somebody puts it back after a report was uploaded that it has not paid for.
 
         Then the device must stop, until somebody deletes the directory.
         """
-        ledger, serial = self._old_ledger or ({}, 0)
-        self._old_ledger = None
+        journal, serial = self._old_journal or ({}, 0)
+        self._old_journal = None
         line = self.account.lines[self.name]
-        if not ledger or line.uploaded <= serial:
+        if not journal or line.uploaded <= serial:
             return
         self.close()
         others = {
-            path: data for path, data in self.disk.contents().items() if "ledger" not in path.name
+            path: data for path, data in self.disk.contents().items() if path.name != "journal"
         }
-        self.disk.restore(ledger | others)
-        line.has_old_ledger = True
+        self.disk.restore(journal | others)
+        line.has_old_journal = True
         client = self._new_client(consent=True)
         outcome = client.record("theme", "dark")
-        expect("old ledger", outcome == "storage_unavailable", f"{outcome} with an old ledger")
+        expect("old journal", outcome == "storage_unavailable", f"{outcome} with an old journal")
         client.flush()
         client.close()
         self.account.settle()

@@ -13,6 +13,9 @@ import time
 from typing import NamedTuple
 
 from deniable._status import Outcome
+from deniable._storage.contents import Mark
+from deniable._storage.records import DEBIT, REPORT
+from deniable._storage.spool import _REPORT
 from deniable_shared import wire
 
 
@@ -31,10 +34,11 @@ class Fault(NamedTuple):
 
 
 def _skip_some_debits(debit):
-    def faulty(self, charge, period, epoch, limits):
+    def faulty(self, charge, period, epoch, limits, store=None):
         if charge.metric == "theme":
+            store(_REPORT.pack(REPORT, 0, 0))
             return Outcome.RECORDED
-        return debit(self, charge, period, epoch, limits)
+        return debit(self, charge, period, epoch, limits, store)
 
     return faulty
 
@@ -60,12 +64,11 @@ def _change_noise(_encode):
     return faulty
 
 
-def _same_id_for_copies(add):
-    def faulty(self, _upload_id, digest, epoch, *rest, **options):
-        place = self._path.with_name("secret")
-        secret = place.read_bytes()
-        same = hashlib.sha256(secret + digest + str(epoch).encode()).digest()[:16]
-        return add(self, same, digest, epoch, *rest, **options)
+def _same_id_for_copies(store):
+    def faulty(self, plan, _upload_id, day, *rest):
+        secret = self._storage.secret
+        same = hashlib.sha256(secret + plan.spec.digest + str(day).encode()).digest()[:16]
+        return store(self, plan, same, day, *rest)
 
     return faulty
 
@@ -73,6 +76,49 @@ def _same_id_for_copies(add):
 def _time_in_id(add):
     def faulty(self, upload_id, *rest, **options):
         return add(self, int(time.time()).to_bytes(4, "big") + upload_id[4:], *rest, **options)
+
+    return faulty
+
+
+def _after_a_debit(change):
+    def plant(debit):
+        def faulty(self, charge, period, epoch, limits, store=None):
+            def changed(_body):
+                change(self)
+                every = (charge.metric, charge.every)
+                store(self._body(every, *self._entries[every]))
+
+            return debit(self, charge, period, epoch, limits, changed)
+
+        return faulty
+
+    return plant
+
+
+def _free_the_day(ledger):
+    ledger._today = 0
+
+
+def _go_back(debit):
+    def faulty(self, charge, period, epoch, *rest):
+        if epoch < self._latest:
+            self._latest, self._today = epoch, 0
+        return debit(self, charge, period, epoch, *rest)
+
+    return faulty
+
+
+def _forget_reports(apply):
+    def faulty(self, body, tail, place):
+        apply(self, body, b"" if body[0] == DEBIT else tail, place)
+
+    return faulty
+
+
+def _forget_debits(apply):
+    def faulty(self, body):
+        if body[0] != DEBIT or b"theme" not in body:
+            apply(self, body)
 
     return faulty
 
@@ -102,23 +148,19 @@ FAULTS = {
         ("deniable._storage.ledger", "Ledger.debit"), _skip_some_debits, ("spending", "period")
     ),
     "a day costs nothing": Fault(
-        ("deniable._storage.ledger", "_account_after"),
-        lambda real: lambda account, cost, epoch: (*real(account, 0, epoch)[:2], account[2] + cost),
-        ("spending",),
+        ("deniable._storage.ledger", "Ledger.debit"), _after_a_debit(_free_the_day), ("spending",)
     ),
     "the budget has no end": Fault(
-        ("deniable._storage.ledger", "_is_within"), lambda _: lambda *_: True, ("budget",)
-    ),
-    "the wrong day is charged after the clock goes back": Fault(
-        ("deniable._storage.ledger", "_account_after"),
-        lambda _: (
-            lambda account, cost, epoch: (
-                epoch,
-                (account[1] if epoch == account[0] else 0) + cost,
-                account[2] + cost,
+        ("deniable._storage.ledger", "Ledger.debit"),
+        lambda real: (
+            lambda self, charge, period, epoch, _, store=None: real(
+                self, charge, period, epoch, (1 << 60, 1 << 60), store
             )
         ),
-        ("spending", "budget"),
+        ("budget",),
+    ),
+    "the wrong day is charged after the clock goes back": Fault(
+        ("deniable._storage.ledger", "Ledger.debit"), _go_back, ("spending", "budget")
     ),
     "another version of a metric reports the period again": Fault(
         ("deniable._recording.metric_plan", "charge_for"),
@@ -132,11 +174,13 @@ FAULTS = {
         ("deniable._storage.stored_report", "StoredReport.encode_upload"), _change_noise, ("retry",)
     ),
     "copies of a device use the same ids": Fault(
-        ("deniable._storage.spool", "Spool.add"), _same_id_for_copies, ("retry",)
+        ("deniable._recording.report_writer", "ReportWriter.store"),
+        _same_id_for_copies,
+        ("retry",),
     ),
     "opting out leaves the reports": Fault(
         ("deniable._storage.spool", "Spool.delete_everything"),
-        lambda _: lambda _self, _reason=None: 0,
+        lambda _: lambda _self: 0,
         ("lost", "consent"),
     ),
     "memoised answers are drawn anew": Fault(
@@ -151,10 +195,10 @@ FAULTS = {
         lambda _: lambda _self, _metric: False,
         ("outcome", "spending"),
     ),
-    "an old ledger is believed": Fault(
-        ("deniable._storage.spool", "Spool.spent_at_last_upload"),
-        lambda _: lambda _self: 0,
-        ("old ledger",),
+    "an old journal is believed": Fault(
+        ("deniable._storage.journal", "read_mark"),
+        lambda real: lambda directory: real(directory) and Mark(0, 0, 0),
+        ("old journal",),
     ),
     "a busy aggregator is taken for one that refuses": Fault(
         ("deniable._upload.delivery", "REFUSED"), lambda real: real | {503}, ("lost",)
@@ -180,6 +224,22 @@ FAULTS = {
     "a time stands in the id": Fault(
         ("deniable._storage.spool", "Spool.add"), _time_in_id, ("wire",)
     ),
+    "what was recorded is not read again": Fault(
+        ("deniable._storage.spool", "Spool.apply"), _forget_reports, ("lost",)
+    ),
+    "a debit is not read again": Fault(
+        ("deniable._storage.ledger", "Ledger.apply"), _forget_debits, ("spending", "period")
+    ),
+    "a new journal forgets what was reported": Fault(
+        ("deniable._storage.ledger", "Ledger.bodies"),
+        lambda real: lambda self: [each for each in real(self) if b"theme" not in each],
+        ("period", "spending", "outcome"),
+    ),
+    "opting out keeps the secret": Fault(
+        ("deniable._storage.journal", "Journal._delete_reports"),
+        lambda real: lambda self, reason, _secret: real(self, reason, self.secret),
+        ("memoised",),
+    ),
     "record raises": Fault(
         ("deniable._event_log", "EventLog.count_outcome"),
         lambda real: _raising_sometimes(real),
@@ -189,7 +249,8 @@ FAULTS = {
 
 
 def _absence_again(real, self, metric, last, epoch):
-    self._storage.ledger._connection.execute("DELETE FROM entry WHERE metric = 'crash'")
+    for key in [each for each in self._storage.ledger._entries if each[0] == "crash"]:
+        del self._storage.ledger._entries[key]
     return real(self, metric, last, epoch)
 
 

@@ -87,8 +87,8 @@ def _special_days(random, days, shared_days):
         for _ in range(5):
             add(somewhere(0.02, 1.0), name, "die", True)
         day = somewhere(0.1, 0.9)
-        add(day, name, "back_up_ledger")
-        add(day + random.randint(2, 7), name, "restore_ledger")
+        add(day, name, "back_up_journal")
+        add(day + random.randint(2, 7), name, "restore_journal")
     for _ in range(shared_days):
         names = random.sample([name for name in NAMES if name != "printing"], 8)
         add(somewhere(0.05, 1.0), random.choice("ab"), "share", names)

@@ -140,7 +140,7 @@ def enter(account, device, said, moment):
         if surely:
             removed.add(upload.id)
         device.world.aggregator.taken.setdefault(upload.id, body)
-    line.passed, line.unsynced = list(line.books), {}
+    line.passed = list(line.books)
 
 
 def _explains(book, said, moment):

@@ -32,7 +32,6 @@ class Report(NamedTuple):
         day: the UTC day that it carries.
         upload_id: the id of its upload, once it was seen; else None.
         tried: whether it was seen to be sent.
-        safe: whether it was there when the client last emptied its logs, after an upload.
     """
 
     serial: int
@@ -41,7 +40,6 @@ class Report(NamedTuple):
     day: int
     upload_id: bytes | None = None
     tried: bool = False
-    safe: bool = False
 
 
 @dataclass
@@ -389,7 +387,7 @@ def _is_within(book, registry):
 
 
 def _report(book, spec, number, day, charged_on, serial, registry):
-    """The outcome, and the books after the day was begun, after the debit and after the report."""
+    """The outcome, and the books after the day was begun, and after debit and report together."""
     key = spec.name, spec.every
     started = begun(book, charged_on, registry)
     book = started[-1]
@@ -399,9 +397,9 @@ def _report(book, spec, number, day, charged_on, serial, registry):
     if not _is_within(debited, registry):
         return "over_budget", started
     debited.reported[key] = number
-    stored = debited.changed(made=debited.made + 1)
-    stored.pending[serial] = Report(serial, spec.name, spec.digest, day)
-    return "recorded", [*started, debited, stored]
+    debited.pending[serial] = Report(serial, spec.name, spec.digest, day)
+    debited.made += 1
+    return "recorded", [*started, debited]
 
 
 def too_old(book, moment, memoized, absence_digests):
@@ -423,18 +421,18 @@ def too_old(book, moment, memoized, absence_digests):
 
 
 def withdrawn(book, secret):
-    """The books on the way when the user withdraws consent: reports go, then the secret.
+    """The books before and after the user withdraws consent: reports and secret go together.
 
     Args:
         book: before.
         secret: stands for the new one.
     """
     emptied = book.changed(pending={}, maybe={})
-    return [book, emptied, emptied.changed(paid={}, enrolled={}, thinned={}, secret=secret)]
+    return [book, emptied.changed(paid={}, enrolled={}, thinned={}, secret=secret)]
 
 
 def forgotten(book):
-    """The books on the way when the user has reports deleted."""
+    """The books before and after the user has reports deleted."""
     return [book, book.changed(pending={}, maybe={})]
 
 
@@ -477,15 +475,6 @@ def doubted(book, serial):
     return after
 
 
-def made_safe(book):
-    """The book after the client has emptied its logs, which waits for the disk."""
-
-    def safe(kept):
-        return {serial: each._replace(safe=True) for serial, each in kept.items()}
-
-    return book.changed(pending=safe(book.pending), maybe=safe(book.maybe))
-
-
 def cost_of_what_left(book, prices):
     """What the reports cost that have left the device, by the number of uploads alone."""
     total = 0
@@ -495,25 +484,11 @@ def cost_of_what_left(book, prices):
     return total
 
 
-def after_power_failure(ledger, spool, unsynced):
-    """The book of a device whose ledger and spool are of different moments.
+def after_power_failure(earlier, latest):
+    """The book of a device whose journal ends where it ended at an earlier moment.
 
     Args:
-        ledger: the book whose spending is on the disk.
-        spool: the latest book.
-        unsynced: reports that were deleted, by serial, but may be there again.
+        earlier: the book at that moment.
+        latest: the one when the power failed.
     """
-    kept = {**spool.maybe, **unsynced, **spool.pending}
-    paid = {serial: each for serial, each in kept.items() if serial <= ledger.last_serial}
-    return ledger.changed(
-        pending={
-            serial: each for serial, each in spool.pending.items() if each.safe and serial in paid
-        },
-        maybe={
-            serial: each
-            for serial, each in paid.items()
-            if not (serial in spool.pending and each.safe)
-        },
-        left=dict(spool.left),
-        checked=(),
-    )
+    return earlier.changed(left=dict(latest.left), checked=())

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import os
-import sqlite3
-from contextlib import closing
 from random import Random
 
 import pytest
 
-from tests.client.life import sqlite_calls
 from tests.client.life.disk import Disk, noting
-
-pytestmark = pytest.mark.skipif(
-    not sqlite_calls.available(), reason="needs SQLite as a shared library"
-)
-
 
 @pytest.fixture
 def disk(tmp_path):
@@ -63,23 +55,13 @@ def test_a_renaming_is_kept_or_lost_as_a_whole(disk, tmp_path):
     assert left(disk, tmp_path / "file") == {b"old", b"new"}
 
 
-def test_a_database_loses_what_was_committed_since_its_log_was_synced(disk, tmp_path):
-    path = tmp_path / "some.sqlite"
-    with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        database.execute("PRAGMA journal_mode = WAL")
-        database.execute("PRAGMA synchronous = NORMAL")
-        database.execute("CREATE TABLE number (value)")
-        database.execute("INSERT INTO number VALUES (1)")
-        database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-        database.execute("INSERT INTO number VALUES (2)")
-        disk.check()
-        disk.stop_now()
-    stopped, found = disk.stopped, set()
-    for seed in range(30):
-        disk.stopped = stopped
-        disk.restart(Random(seed))
-        with closing(sqlite3.connect(path)) as database:
-            rows = [value for (value,) in database.execute("SELECT value FROM number")]
-            assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        found.add(tuple(rows))
-    assert found == {(1,), (1, 2)}
+def test_appending_and_cutting_off_are_noted(disk, tmp_path):
+    path = tmp_path / "file"
+    write(path, b"synced", sync=True)
+    disk.synced_directory(tmp_path)
+    descriptor = os.open(path, os.O_RDWR | os.O_APPEND)
+    os.write(descriptor, b", not")
+    os.ftruncate(descriptor, 8)
+    os.close(descriptor)
+    disk.check()
+    assert left(disk, path) == {b"synced", b"synced, ", b"synced, not", b"synced\0\0"}

@@ -16,7 +16,6 @@ from unittest import mock
 
 import pytest
 
-from tests.client.life import sqlite_calls
 from tests.client.life.account import BrokenPromiseError
 from tests.client.life.faults import FAULTS
 from tests.client.life.plan import DAYS, plan
@@ -30,7 +29,6 @@ FAULT_DAYS = full_or_small(DAYS, 30)
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.skipif(not sqlite_calls.available(), reason="needs SQLite as a shared library"),
 ]
 
 

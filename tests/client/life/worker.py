@@ -11,6 +11,9 @@ import os
 import sys
 
 import deniable
+from deniable._storage import device
+
+device.RECORD_WAIT_SECONDS = 60.0  # the machine may be busy
 
 
 class Way:

@@ -17,6 +17,7 @@ from deniable._testing.memory_storage import MemoryStorage
 from tests.client.conftest import DAY, pending_reports
 from tests.client.disclosure.test_command import run as run_show
 from tests.client.storage.test_busy import held
+from tests.client.programs import secret_of
 from tests.client.transports import Accepting
 
 TODAY = datetime.date(2026, 12, 13)
@@ -139,7 +140,7 @@ def test_what_a_dead_process_owed_is_deleted_at_the_next_start(
 ):
     """Another process holds the lock, so this one can only note that the user has refused."""
     monkeypatch.setattr(device, "REOPEN_SECONDS", 0.0)
-    secret = (directory / "secret").read_bytes()
+    secret = secret_of(directory)
     with held(directory), monkeypatch.context() as patch:
         patch.setattr("deniable._consent.DELETE_WAIT_SECONDS", 0.0)
         patch.setattr(type(agreed._consent).delete_owed_now, "__defaults__", (0.0,))
@@ -148,7 +149,7 @@ def test_what_a_dead_process_owed_is_deleted_at_the_next_start(
     client = remembering(another_process=True)  # as if the first had been killed
     assert client.remembered_consent == RememberedConsent(agreed=False, since=TODAY)
     assert pending_reports(client) == []
-    assert (directory / "secret").read_bytes() != secret
+    assert secret_of(directory) != secret
     assert (directory / "consent").read_text("ascii") == "refused 2026-12-13\n"
 
 
@@ -160,7 +161,6 @@ def test_what_is_owed_is_not_forgotten_when_the_user_agrees_again(
 
     with monkeypatch.context() as patch:
         patch.setattr(DeviceStorage, "wipe", fail)
-        patch.setattr(DeviceStorage, "reset_unreadable", fail)
         agreed.consent = False
         agreed.consent = True
     assert (directory / "consent").read_text("ascii") == "agreed 2026-12-13 deleting\n"

@@ -308,6 +308,7 @@ def test_a_refused_key_is_said_once_and_tried_twice_and_then_by_the_day(
     transport = Scripted(401)
     client = make_client(transport=transport)
     client.record("theme", "dark")
+    client._storage.seal()
     sender, rounds = client._uploader._sender, client._uploader._rounds
     waits = []
     for _ in range(5):
@@ -372,7 +373,6 @@ def test_another_key_is_tried_at_once_in_a_process_that_dropped_a_client_with_a_
         assert (client._uploader._sender.silent_until > time.monotonic()) is silent
         client.record("theme", "dark")
         client.flush()
-        client._storage.close()
         del client
 
 
