@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from deniable._platform import continuous_integration
 from deniable._status import Dropped, Outcome, RememberedConsent
-from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
 from deniable._storage.directory import DamageError, StorageError
 
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Final
 
     from deniable._consent_memory import ConsentMemory
+    from deniable._storage.device import DeviceStorage
 
 DELETE_WAIT_SECONDS: Final = 1.0
 """How long a withdrawal waits for others that use the storage; after that, deletion stays owed."""

@@ -26,8 +26,8 @@ class Outcome(StrEnum):
     RECORDED = "recorded"
     """The value was randomized, and the report will be uploaded."""
     WAITING = "waiting"
-    """The value was randomized, and the report waits in memory until the storage is free: it is lost
-    if the process is killed before, or if the budget turns out not to allow it."""
+    """The value was randomized, and the report waits in memory until the storage is free. It is
+    lost if the process is killed before, or if the budget turns out not to allow it."""
     ALREADY_REPORTED = "already_reported"
     """The metric has already reported in this period."""
     NO_CONSENT = "no_consent"
@@ -61,8 +61,8 @@ class Dropped(StrEnum):
     TOO_OLD = "too_old"
     SPOOL_FULL = "spool_full"
     DAMAGED = "damaged"
-    """Could not be read from the disk. Counts one for a new device in place of an unreadable one that
-    had never sent anything; how many reports that held is not known."""
+    """Could not be read from the disk. Counts one if a device that had sent nothing could not be
+    read at all, and began anew."""
     CLOCK_AHEAD = "clock_ahead"
     """The day of the report lies ahead: the clock was wrong when it was recorded."""
     NOT_WRITTEN = "not_written"

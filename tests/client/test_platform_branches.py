@@ -12,7 +12,7 @@ import ssl
 import subprocess
 import sys
 import types
-from pathlib import Path, PureWindowsPath
+from pathlib import Path
 
 import pytest
 
@@ -254,8 +254,9 @@ sys.modules["fcntl"] = None
 sys.modules["msvcrt"] = types.SimpleNamespace(
     locking=locking, LK_NBLCK=fcntl.LOCK_EX | fcntl.LOCK_NB, LK_UNLCK=fcntl.LOCK_UN
 )
-for name in ("fork", "forkpty", "pread", "geteuid", "getuid", "kill", "register_at_fork", "chown", "fchmod"):
+for name in ("fork", "forkpty", "pread", "geteuid", "getuid", "kill", "register_at_fork", "chown"):
     delattr(os, name)
+del os.fchmod
 sys.platform = "win32"
 
 import deniable

@@ -165,7 +165,7 @@ def parts(bodies):
 
 
 def files(place):
-    """The files of a device, with zeros for payloads of reports and for what their checksums say."""
+    """The files of a device, with zeros for the payloads of reports and for their checksums."""
     found = {path.name: path.read_bytes() for path in sorted(place.iterdir())}
     content = bytearray(found["journal"])
     header, start = records.read_header(content)

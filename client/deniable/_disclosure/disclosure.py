@@ -11,7 +11,7 @@ import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable._disclosure import summary
 from deniable._disclosure.explain import explain, explain_not_kept
@@ -178,9 +178,9 @@ def _make_disclosure(
         for digest, description in spool.described.items():
             with contextlib.suppress(Exception):  # a damaged description of any kind is skipped
                 known[digest] = _parse_spec(digest, description)
-        for pending, reports in ((True, spool.reports()), (False, spool.sent)):
+        for waits, reports in ((True, spool.reports()), (False, spool.sent)):
             for each in reports:
-                report = _explain_row(known.get(each.digest), each.epoch, each.payload, pending)
+                report = _explain_row(known.get(each.digest), each.epoch, each.payload, waits)
                 said.append(report)
     said.sort(key=lambda each: (-each.day.toordinal(), not each.pending, each.metric))
     today, lifetime, deltas = spent or (None, None, None)

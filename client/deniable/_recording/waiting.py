@@ -135,7 +135,9 @@ class WaitingReports:
         plan = report.plan
 
         def store(debit: bytes) -> None:
-            self._writer.store(plan, report.upload_id, report.day, report.payload, report.due, debit)
+            self._writer.store(
+                plan, report.upload_id, report.day, report.payload, report.due, debit
+            )
 
         outcome = self._writer.debit(plan, report.number, report.epoch, store)
         return outcome is Outcome.RECORDED

@@ -12,7 +12,6 @@ from deniable._platform.remedies import remedy
 from deniable._storage.contents import ESTABLISHED, Mark, read_mark
 from deniable._storage.directory import (
     BusyError,
-    DamageError,
     StorageError,
     describe_error,
     make_private,

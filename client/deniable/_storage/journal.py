@@ -198,6 +198,7 @@ class Journal:
 
     def _begin(self) -> None:
         """Makes a new device."""
+        self._refuse_in_child()
         self._close_journal()
         secret = os.urandom(SECRET_BYTES)
         header = Header(self._application, 0, os.urandom(NONCE_BYTES), secret, 0, established=False)
@@ -248,6 +249,7 @@ class Journal:
 
     def _cut(self) -> bytes:
         """Writes a salt in place of what is torn, so that no part of that can come back."""
+        self._refuse_in_child()
         reader, salt = self._contents.reader, make_salt()
         record = encode_record(reader.seed, reader.end, salt)
         file = os.open(self._path_text, os.O_RDWR | files.BINARY)
@@ -280,8 +282,7 @@ class Journal:
             raise StorageError("the journal is full: flush, so that a shorter one takes its place")
         if self._file is None:
             self._file = os.open(self._path_text, _OPEN)
-        if self._entered != self._forks:  # no call stands between this and writing
-            raise BusyError("the process has forked meanwhile")
+        self._refuse_in_child()
         written = os.write(self._file, content)
         if written < len(content):
             os.ftruncate(self._file, self._size)
@@ -289,6 +290,17 @@ class Journal:
         self._buffer.clear()
         self._size += written
         self._last = content[-_LAST_BYTES:]
+
+    def _refuse_in_child(self) -> None:
+        """Ends an action in a child that a signal handler has forked within it.
+
+        No signal handler runs between this and the next call.
+
+        Raises:
+            BusyError: if this is such a child.
+        """
+        if self._entered != self._forks:
+            raise BusyError("the process has forked meanwhile")
 
     def _close_journal(self) -> None:
         # Forget the descriptor before closing it: a descriptor that is closed twice may by then be
@@ -308,6 +320,7 @@ class Journal:
         Raises:
             OSError: if the disk refuses.
         """
+        self._refuse_in_child()
         self.tidy()
         contents = self._contents
         generation, nonce = contents.header.generation + 1, os.urandom(NONCE_BYTES)

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
         place: int
 
 else:
-    _Columns = namedtuple(
-        "_Columns", "upload_id digest epoch payload due tries claimant place"
-    )
+    # typing costs start-up time
+    _Names = "upload_id digest epoch payload due tries claimant place"
+    _Columns = namedtuple("_Columns", _Names)  # noqa: PYI024
 
 
 class StoredReport(_Columns):

@@ -268,7 +268,7 @@ def test_a_damaged_journal_is_said_to_be_and_what_can_be_read_is_shown(
 
 
 @pytest.mark.parametrize("description", [None, "rubbish", "{}", "of another application"])
-def test_reports_that_cannot_be_explained_are_still_counted(used, clock, monkeypatch, description):
+def test_reports_that_cannot_be_explained_are_still_counted(used, clock, description):
     spool = used._storage.spool
     for digest, text in spool.described.items():
         if description == "of another application":

@@ -218,7 +218,9 @@ class Account:
 
     def _exchange(self, device, body, answer):
         line = self.lines[device.name]
-        expect("old journal", not line.has_old_journal, "a device with an old journal sent a report")
+        expect(
+            "old journal", not line.has_old_journal, "a device with an old journal sent a report"
+        )
         upload = upload_format.decode(body)
         expect("wire", upload.digest in SPECS, "an upload of an unknown version")
         known = self.bodies.setdefault(upload.id, body)
@@ -242,9 +244,8 @@ class Account:
             others = [each for each, known in self.serials.items() if known == serial]
             expect("retry", others in ([], [upload.id]), "a report was sent under two ids")
             self.serials[upload.id] = serial
-        if final:
-            if upload.digest not in MEMOIZED:
-                line.uploaded = max(line.uploaded, min(serials))
+        if final and upload.digest not in MEMOIZED:
+            line.uploaded = max(line.uploaded, min(serials))
         line.sent_before = True
         before = _different([book for _, book, _ in after])
         line.books = _different([book for _, _, book in after])

@@ -1,8 +1,9 @@
 """A disk that may lose power: which bytes would be left of the files below a folder.
 
-Every write, sync, creation, renaming and deletion by Python's `os` is noted. What was written since the last sync of a file may be lost in any part; so may what was
-created, renamed or deleted since the last sync of its directory. A renaming is kept or lost as a
-whole. The calls are made as ever; this only takes notes.
+Every write, sync, creation, renaming and deletion by Python's `os` is noted. What was written since
+the last sync of a file may be lost in any part; so may what was created, renamed or deleted since
+the last sync of its directory. A renaming is kept or lost as a whole. The calls are made as ever;
+this only takes notes.
 """
 
 from __future__ import annotations

@@ -235,11 +235,6 @@ FAULTS = {
         lambda real: lambda self: [each for each in real(self) if b"theme" not in each],
         ("period", "spending", "outcome"),
     ),
-    "opting out keeps the secret": Fault(
-        ("deniable._storage.journal", "Journal._delete_reports"),
-        lambda real: lambda self, reason, _secret: real(self, reason, self.secret),
-        ("memoised",),
-    ),
     "record raises": Fault(
         ("deniable._event_log", "EventLog.count_outcome"),
         lambda real: _raising_sometimes(real),

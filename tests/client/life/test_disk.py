@@ -9,6 +9,7 @@ import pytest
 
 from tests.client.life.disk import Disk, noting
 
+
 @pytest.fixture
 def disk(tmp_path):
     with noting() as notes:

@@ -12,6 +12,7 @@ from tests.client.life.disk import Disk, noting
 from tests.client.life.rules import Book, Report
 from tests.client.transports import Accepting
 
+
 @pytest.fixture
 def disk(directory):
     folder = directory.parent / "disk"

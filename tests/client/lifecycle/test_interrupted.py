@@ -107,7 +107,9 @@ def test_a_descriptor_is_never_closed_twice(client, clock, monkeypatch):
             patch.setattr(os, "open", opening)
             calls = iter(range(2))
             patch.setattr(
-                journal.os, "close", raising_once(closing, lambda _, n=number: next(calls) == n)  # noqa: B023
+                journal.os,
+                "close",
+                raising_once(closing, lambda _, n=number: next(calls) == n),  # noqa: B023
             )
             with pytest.raises(Interruption):
                 client.record("theme", "dark")

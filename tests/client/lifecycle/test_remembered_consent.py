@@ -16,8 +16,8 @@ from deniable._storage.device import DeviceStorage
 from deniable._testing.memory_storage import MemoryStorage
 from tests.client.conftest import DAY, pending_reports
 from tests.client.disclosure.test_command import run as run_show
-from tests.client.storage.test_busy import held
 from tests.client.programs import secret_of
+from tests.client.storage.test_busy import held
 from tests.client.transports import Accepting
 
 TODAY = datetime.date(2026, 12, 13)

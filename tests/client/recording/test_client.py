@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import logging
 import stat
@@ -11,8 +10,8 @@ import pytest
 import deniable
 from deniable import Outcome, ParameterError, RegistryError
 from deniable_shared.registry import Budget, load
-from tests.client.programs import contents, secret_of
 from tests.client.conftest import DAY, NOON
+from tests.client.programs import contents, secret_of
 from tests.client.transports import Accepting
 
 DISCOVERED = '[metrics.query]\ntype = "string"\nepsilon = 1.0\ndiscover = true\n'

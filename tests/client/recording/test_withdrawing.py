@@ -33,6 +33,7 @@ def stored(directory):
 def shaken(make_client, reported, monkeypatch):
     """A client whose storage has just failed, and which would not try again for a minute."""
     client = make_client()
+    assert stored(reported) == 2
 
     def refuse(*_):
         raise OSError(5, "Input/output error")

@@ -1,4 +1,4 @@
-"""Damaged journals: nothing raises, nothing is reported beyond the budget, and all can be deleted."""
+"""Damaged journals: nothing raises, no budget comes back, and all can be deleted."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def test_an_old_journal_with_a_newer_mark_fails_closed(begin, whole, copy):
             assert deniable.disclosure(client._storage.directory).problem is not None
 
 
-def test_what_can_be_read_of_a_damaged_journal_is_shown(begin, whole, copy):
+def test_what_can_be_read_of_a_damaged_journal_is_shown(whole, copy):
     content = bytearray((whole / "journal").read_bytes())
     content[ends(content)[-2] + 1] ^= 1
     shown = deniable.disclosure(copy(content))

@@ -198,7 +198,8 @@ def test_a_kill_between_two_renamings_loses_nothing(make_client, used, clock):
     assert not (used / "journal.old").exists()
 
 
-def test_nobody_has_the_journal_open_while_it_is_renamed(make_client, used, monkeypatch):
+@pytest.mark.usefixtures("used")
+def test_nobody_has_the_journal_open_while_it_is_renamed(make_client, monkeypatch):
     """Windows would refuse that; and the name that it gets must be free."""
     storage = make_client()._storage
     renamed, replace = [], device.files.replace

@@ -312,9 +312,7 @@ def test_a_refused_key_is_said_once_and_tried_twice_and_then_by_the_day(
     sender, rounds = client._uploader._sender, client._uploader._rounds
     waits = []
     for _ in range(5):
-        (report,) = client._storage.run_locked(
-            lambda: client._storage.spool.reports()
-        )
+        (report,) = client._storage.run_locked(lambda: client._storage.spool.reports())
         assert sender.send(report, lambda: True) is False
         waits.append(sender.silent_until - now[0])
         now[0] = sender.silent_until - 1
