@@ -287,7 +287,10 @@ def test_reports_that_cannot_be_explained_are_still_counted(used, clock, descrip
 def test_a_day_that_counts_as_spent_is_shown_as_what_a_day_allows(used, clock):
     """As after a clock that was ahead."""
     clock.forward(days=20_790 - clock.now // 86_400)
-    assert used._storage.run_locked(lambda: used._storage.ledger.reanchor(20_790))
+    days = ((20_790, 20_790),)
+    used._storage.run_locked(
+        lambda: used._storage.ledger.note_days(days, None, 20_790, 4_000_000_000)
+    )
     shown = used.disclosure()
     assert (shown.epsilon_today, shown.limit_per_day) == (4.0, 4.0)
     assert shown.epsilon_lifetime == 4.0

@@ -14,7 +14,6 @@ from deniable._recording import day_keeper
 from deniable._recording.charged_days import MAX_RUNS, ChargedDays, next_step
 from deniable._recording.day_keeper import DayKeeper
 from deniable._status import Outcome
-from deniable._storage import sqlite
 from deniable._storage.cost import Charge
 from deniable._storage.ledger import Ledger
 from deniable_shared.periods import period
@@ -35,26 +34,38 @@ CHARGES = {
 
 
 class _Process:
-    """One process with the ledger open: what it knows of days and account is its own."""
+    """One process with a journal, a list of records: what it knows of days is its own."""
 
-    def __init__(self, path):
-        self.open(path)
+    def __init__(self, journal):
+        self.journal = journal
+        self.open()
         self.days = DayKeeper(self, self, A_DAY)
         self.went_back = False
 
-    def open(self, path):
-        self.ledger = Ledger(path, new=True)
-        self.ledger.set_secret(b"s" * 32)
+    def open(self):
+        self.ledger, self.read = Ledger(self.append), 0
+
+    def append(self, body, tail):
+        assert tail == b""
+        self.journal.append(body)
+        self.read = len(self.journal)
+        return self.read
+
+    def read_on(self):
+        for body in self.journal[self.read :]:
+            self.ledger.apply(body)
+        self.read = len(self.journal)
 
     @property
     def spool(self):
         return self
 
-    def drop_ahead(self, latest):
+    def drop_later(self, day):
         """Does nothing: no test looks at reports."""
 
     def record(self, metric, today):
         """The outcome, the day that was charged, and how much."""
+        self.read_on()
         charge = CHARGES[metric]
         number = period(charge.every, today)
         self.days.begin(today)
@@ -86,10 +97,8 @@ def lives(steps):
 
 @given(lives(60))
 @settings(max_examples=full_or_small(400, 100), deadline=None)
-def test_no_history_of_clocks_spends_more_than_the_budgets_allow(tmp_path_factory, life):
-    path = tmp_path_factory.mktemp("device") / "ledger.sqlite"
-    sqlite.create_file(path)
-    live(path, life)
+def test_no_history_of_clocks_spends_more_than_the_budgets_allow(life):
+    live(life)
 
 
 class _Spent(NamedTuple):
@@ -107,16 +116,17 @@ class _Spent(NamedTuple):
         return self._replace(of_day=self.of_day.copy(), reported=set(self.reported))
 
 
-def live(path, life):
+def live(life):
     """Lives a life, and checks after each report what was spent and which periods were reported.
 
-    Old copies of the ledger are restored as the storage allows: if all that was uploaded is paid in
+    Old copies of the journal are restored as the storage allows: if all that was uploaded is paid in
     them. Then reports that they have not paid were dropped.
     """
-    processes = [_Process(path), _Process(path)]
+    journal = []
+    processes = [_Process(journal), _Process(journal)]
     at, today, uploaded = 0, TODAY, 0
     spent = _Spent(Counter(), set())
-    kept_copy = path.read_bytes(), spent.copy()
+    kept_copy = [*journal], spent.copy()
     for what, how in life:
         if what == "by":
             today += how
@@ -125,22 +135,18 @@ def live(path, life):
         elif what == "process":
             at = how
         elif what == "begin":
-            processes[how].ledger.close()
-            processes[how] = _Process(path)
+            processes[how] = _Process(journal)
         elif what == "see":  # the clock going back
             processes[at].went_back = how
         elif what == "upload":
             uploaded = spent.ever
         elif what == "copy":
-            processes[at].ledger.empty_log()
-            kept_copy = path.read_bytes(), spent.copy()
+            kept_copy = [*journal], spent.copy()
         elif what == "restore" and kept_copy[1].ever >= uploaded:
-            for process in processes:
-                process.ledger.close()
-            path.write_bytes(kept_copy[0])
+            journal[:] = kept_copy[0]
             spent = kept_copy[1].copy()
             for process in processes:
-                process.open(path)
+                process.open()
         elif what == "record":
             outcome, day, cost = processes[at].record(how, today)
             if outcome is Outcome.RECORDED:
@@ -152,12 +158,10 @@ def live(path, life):
             assert max(spent.of_day.values(), default=0) <= A_DAY
             assert spent.ever <= A_LIFETIME
             assert spent.kept <= CHARGES["kept"].total
-    for process in processes:
-        process.ledger.close()
 
 
 @pytest.mark.parametrize("fault", ["afresh", "freed", "forgotten"])
-def test_the_test_of_histories_notices_what_is_wrong(tmp_path, monkeypatch, fault):
+def test_the_test_of_histories_notices_what_is_wrong(monkeypatch, fault):
     def wrong(latest, today, days, *, certain):
         step = next_step(latest, today, days, certain=certain)
         if fault == "forgotten":  # the days that were charged
@@ -170,13 +174,12 @@ def test_the_test_of_histories_notices_what_is_wrong(tmp_path, monkeypatch, faul
 
     monkeypatch.setattr(day_keeper, "next_step", wrong)
     draw = random.Random(1)
-    assert any(is_wrong(tmp_path / f"{number}.sqlite", random_life(draw)) for number in range(400))
+    assert any(is_wrong(random_life(draw)) for _ in range(400))
 
 
-def is_wrong(path, life):
-    sqlite.create_file(path)
+def is_wrong(life):
     try:
-        live(path, life)
+        live(life)
     except AssertionError:
         return True
     return False
@@ -267,10 +270,8 @@ def test_the_list_of_charged_days_stays_short_and_forgets_none():
     assert not charged.takes_in(FAR - 1)
 
 
-def test_anchoring_again_frees_neither_once_nor_what_was_paid_for_permanent_answers(tmp_path):
-    path = tmp_path / "ledger.sqlite"
-    sqlite.create_file(path)
-    process = _Process(path)
+def test_anchoring_again_frees_neither_once_nor_what_was_paid_for_permanent_answers():
+    process = _Process([])
     for day in (FAR, FAR + 1, FAR + 2):
         assert process.record("kept", day)[0] is Outcome.RECORDED
     assert process.record("once", FAR + 2)[0] is Outcome.RECORDED
@@ -282,7 +283,6 @@ def test_anchoring_again_frees_neither_once_nor_what_was_paid_for_permanent_answ
     assert process.record("once", TODAY + 2)[0] is Outcome.ALREADY_REPORTED
     outcome, day, spent = process.record("kept", TODAY + 2)
     assert (outcome, day, spent) == (Outcome.RECORDED, TODAY + 2, 0)
-    process.ledger.close()
-    reopened = Ledger(path, new=False)  # with every row intact
-    assert reopened.latest_day() == TODAY + 2
-    reopened.close()
+    another = _Process(process.journal)
+    another.read_on()
+    assert another.ledger.latest_day() == TODAY + 2

@@ -169,7 +169,7 @@ ACTS = st.lists(
         st.tuples(st.just("debit"), METRICS, st.integers(-3, 60), st.integers(0, 3)),
         st.tuples(st.just("memoize"), METRICS, st.integers(-3, 60), st.integers(0, 3)),
         st.tuples(st.just("enrol"), METRICS, st.integers(-3, 60), st.integers(0, 1)),
-        st.tuples(st.just("reanchor"), METRICS, st.integers(-3, 60), st.just(0)),
+        st.tuples(st.just("days"), METRICS, st.integers(-3, 60), st.integers(0, 1)),
     ),
     max_size=40,
 )
@@ -177,8 +177,9 @@ ACTS = st.lists(
 
 def act(ledger, kind, metric, day, amount):
     name, every = metric
-    if kind == "reanchor":
-        return ledger.reanchor(day)
+    if kind == "days":
+        runs = ((day - 9, day - 7), (day, day + amount))
+        return ledger.note_days(runs, day if amount else None, day, 4 * ONE if amount else None)
     if kind == "enrol":
         return ledger.enrol([metric] * amount, [metric] * (1 - amount), day)
     digest, total = (bytes(31) + bytes([amount]), 2 * ONE) if kind == "memoize" else (None, 0)
@@ -228,63 +229,40 @@ def test_a_debit_may_come_before_its_report(book, ledger):
     assert again.spending(2) == (ONE, 2 * ONE)
 
 
-def test_a_ledger_of_a_clock_that_was_ahead_is_anchored_at_the_cost_of_a_silent_day(ledger):
+def test_a_silent_day_marks_all_periods_but_once_and_ends_enrolment(book, ledger):
     for name, every in (("a", "day"), ("b", "week"), ("c", "month"), ("d", "once")):
         debit(ledger, name, period=period_of(every, 9_000), epoch=9_000, every=every)
-    assert ledger.reanchor(100)
-    assert ledger.spending(100)[0] >= LIMITS[0]
-    assert ledger.spending(101) == (0, 4 * ONE)
-    for name, every in (("a", "day"), ("b", "week"), ("c", "month"), ("new", "week")):
-        number = period_of(every, 100)
-        outcome = debit(ledger, name, period=number, epoch=101, every=every)
-        assert outcome is Outcome.ALREADY_REPORTED
-        outcome = debit(ledger, name, period=number + 1, epoch=131, every=every)
-        assert outcome is Outcome.RECORDED
-    assert debit(ledger, "d", period=0, epoch=131, every="once") is Outcome.ALREADY_REPORTED
+    ledger.enrol([("a", "day")], [], 9_000)
+    ledger.note_days(((100, 100), (9_000, 9_000)), None, 100, LIMITS[0])
+    for one in (ledger, book.again().ledger, book.again(list(ledger.bodies())).ledger):
+        assert one.spending(100) == (LIMITS[0], 4 * ONE)
+        assert one.spending(101) == (0, 4 * ONE)
+        assert one.charged_days() == (((100, 100), (9_000, 9_000)), None)
+        assert one.last_active_day("a", "day") is None
+        for name, every in (("a", "day"), ("b", "week"), ("c", "month")):
+            number = period_of(every, 100)
+            outcome = debit(one, name, period=number, epoch=101, every=every)
+            assert outcome is Outcome.ALREADY_REPORTED
+            outcome = debit(one, name, period=number + 1, epoch=131, every=every)
+            assert outcome is Outcome.RECORDED
+        assert debit(one, "d", period=0, epoch=131, every="once") is Outcome.ALREADY_REPORTED
 
 
-def test_anchoring_keeps_what_was_paid_for_permanent_answers(ledger):
+def test_a_silent_day_keeps_what_was_paid_for_permanent_answers(ledger):
     for day in range(9_000, 9_003):
         ledger.debit(*memoized(day))
-    assert ledger.reanchor(100)
+    ledger.note_days(((100, 100),), None, 100, LIMITS[0])
     assert ledger.debit(*memoized(100)) is Outcome.ALREADY_REPORTED
     assert ledger.debit(*memoized(101)) is Outcome.RECORDED
     assert ledger.spending(101) == (0, 5 * ONE // 2)
 
 
-def test_a_second_anchoring_needs_a_later_day_than_any_that_was_charged_since(ledger):
-    debit(ledger, period=9_000, epoch=9_000)
-    assert not ledger.reanchor(9_000)
-    assert ledger.reanchor(5_000)  # this clock is wrong, too
-    assert ledger.reanchor(100)
-    debit(ledger, period=103, epoch=103)
-    assert not ledger.reanchor(102)
-    assert not ledger.reanchor(103)
-    assert ledger.spending(103) == (ONE, 2 * ONE)
-
-
-@given(ACTS)
-def test_no_history_of_clocks_refills_a_day_or_a_life(acts):
-    """Between two anchorings each day and period is charged once, and never more for life."""
-    ledger, limits = Book().ledger, (4 * ONE, 20 * ONE)
-    days, seen, life = {}, set(), 0
-    for kind, metric, day, amount in acts:
-        if kind == "reanchor":
-            if act(ledger, kind, metric, day, amount):
-                days, seen = {}, {each for each in seen if each[1] == "once"}
-                assert ledger.spending(day)[0] >= limits[0]
-            continue
-        if kind != "debit":
-            continue
-        name, every = metric
-        number, before = period_of(every, day), ledger.lifetime
-        outcome = ledger.debit(Charge(name, every, amount * ONE), number, day, limits)
-        if outcome is Outcome.RECORDED:
-            assert (name, every, number) not in seen
-            seen.add((name, every, number))
-            latest = max([day, *days])
-            days[latest] = days.get(latest, 0) + amount * ONE
-            life += amount * ONE
-        assert ledger.lifetime == life == before + (outcome is Outcome.RECORDED) * amount * ONE
-        assert life <= limits[1]
-        assert max(days.values(), default=0) <= limits[0]
+def test_a_report_that_was_paid_for_is_marked_once_and_costs_nothing(book, ledger):
+    stored = []
+    assert ledger.mark("theme", "day", 3, stored.append) is Outcome.RECORDED
+    assert ledger.mark("theme", "day", 3, stored.append) is Outcome.ALREADY_REPORTED
+    assert len(stored) == 1
+    assert ledger.spending(3) == (0, 0)
+    assert ledger.limits is None
+    again = book.again(stored).ledger
+    assert again.mark("theme", "day", 3, stored.append) is Outcome.ALREADY_REPORTED
