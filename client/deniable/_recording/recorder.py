@@ -114,8 +114,7 @@ class Recorder:
             return Outcome.CLOCK_WRONG, None
         now = self._clock()
         epoch = epoch_at(now)
-        if epoch != self._day:
-            self._begin_day(epoch)
+        self._begin_day(epoch)
         if epoch > plan.last_epoch:
             raise RecordError(Outcome.EXPIRED, f"{plan.spec.name} has expired")
         item = self._encode(plan, value, segment)
@@ -162,6 +161,7 @@ class Recorder:
             return False
         self._storage.tidy_up()
         if not self.clock_is_doubted():
+            self._begin_day(epoch_at(self._clock()))
             self._absence.report_due()
             self._write_waiting()
         return True
@@ -185,8 +185,10 @@ class Recorder:
         Nothing that was known is wrong on the same day: while it lasts, periods and budget are
         never freed.
         """
+        if epoch == self._day:
+            return
         self._day = epoch
-        for plan in list(self._plans.values()):
+        for plan in self._writer.plans():
             plan.last_reported = plan.refused_until = -math.inf
 
     def finish(self, wait_seconds: float) -> None:

@@ -71,6 +71,10 @@ class ReportWriter:
             self._plans[metric.spec.name] = plan
         return plan
 
+    def plans(self) -> list[MetricPlan]:
+        """How metrics are recorded, of those that were."""
+        return list(self._plans.values())
+
     def begin_day(self, epoch: int) -> None:
         """Notes that a day has begun, see `DayKeeper.begin`; to be called by `run_locked`.
 

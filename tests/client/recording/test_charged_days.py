@@ -119,8 +119,8 @@ class _Spent(NamedTuple):
 def live(life):
     """Lives a life, and checks after each report what was spent and which periods were reported.
 
-    Old copies of the journal are restored as the storage allows: if all that was uploaded is paid in
-    them. Then reports that they have not paid were dropped.
+    Old copies of the journal are restored as the storage allows: if all that was uploaded is paid
+    in them. Then reports that they have not paid were dropped.
     """
     journal = []
     processes = [_Process(journal), _Process(journal)]

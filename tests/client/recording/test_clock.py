@@ -39,6 +39,7 @@ every = "month"
 type = "boolean"
 epsilon = 0.5
 repeat = "memoize"
+every = "day"
 epsilon_permanent = 1.0
 """
 VALUES = {"theme": "dark", "first": True, "monthly": True, "kept": True}

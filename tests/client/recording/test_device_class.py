@@ -6,7 +6,7 @@ from deniable_shared.device_classes import CLASSES, groups_of_classes
 from deniable_shared.registry import parse
 from tests.client.conftest import pending_reports
 
-MEMOIZED = 'repeat = "memoize"\nepsilon = 1.0\nepsilon_permanent = 2.0\n'
+MEMOIZED = 'repeat = "memoize"\nevery = "day"\nepsilon = 1.0\nepsilon_permanent = 2.0\n'
 TEXT = f"""
 registry = 1
 application = "flightdeck"
