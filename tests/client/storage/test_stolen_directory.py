@@ -40,6 +40,7 @@ type = "string"
 mechanism = "rappor"
 [metrics.name]
 type = "string"
+mechanism = "sketch"
 [metrics.pick]
 type = "category"
 values = {PICKS!r}
@@ -58,7 +59,10 @@ type = "distribution"
 range = [0, 30]
 bins = 16
 mechanism = {{ name = "ldbitflip", buckets = 8 }}
-""".replace("type = ", 'epsilon = 1.0\nrepeat = "memoize"\nepsilon_permanent = 2.0\ntype = ')
+""".replace(
+        "type = ",
+        'epsilon = 1.0\nevery = "day"\nrepeat = "memoize"\nepsilon_permanent = 2.0\ntype = ',
+    )
 )
 CANDIDATES = {
     "word": WORDS,
