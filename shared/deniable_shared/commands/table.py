@@ -194,7 +194,7 @@ COMMANDS: Final = {
         "operator",
         first=True,
     ),
-    "metrics acknowledge": Command(
+    "acknowledge": Command(
         "deniable_aggregator.doors.cli.acknowledge:acknowledge",
         "Says that a key differs for a reason that is known.",
         "operator",

@@ -1,4 +1,4 @@
-"""``deniable metrics acknowledge``: a key differs from the others, and that is known."""
+"""``deniable acknowledge``: a key differs from the others, and that is known."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def acknowledge(
     log, and holds for as long as these days are kept. KEY is an id, its first letters, or a label.
 
     \b
-        deniable metrics acknowledge theme beta "Testers like it dark" --since -28d
-        deniable metrics acknowledge theme beta --withdraw
+        deniable acknowledge theme beta "Testers like it dark" --since -28d
+        deniable acknowledge theme beta --withdraw
     """  # noqa: D301  click reads the backslash as a sign
     if withdraw == (note is not None):
         raise click.UsageError("give NOTE, or --withdraw")
