@@ -300,7 +300,10 @@ def _parts_table(answer: Answer, order: Order) -> Iterator[Table]:
         by = answer.question.parameters.get("split", "part")
         caption = f"By {by}, each from its own reports alone"
         name = "changes-by-part" if answer.compares else "parts"
-        yield numbers_table(answer, name, rows, caption)
+        for unit in dict.fromkeys(each.unit for each in rows):
+            alike = [each for each in rows if each.unit == unit]
+            yield numbers_table(answer, name, alike, caption)
+            name = f"{name}-too"
 
 
 def _series_table(answer: Answer) -> Table:

@@ -193,9 +193,9 @@ def test_a_segment_that_grew_is_named_and_the_parts_add_up(target):
             change.estimate, abs=1e-9
         )
         mix = by_part(answer, "effect of mix")
-        assert mix["beta"].told
-        assert not by_part(answer, "effect of answers")["beta"].told
-        assert "come from beta, whose share of reports rose from" in tell(answer).finding
+        assert mix["channel=beta"].told
+        assert not by_part(answer, "effect of answers")["channel=beta"].told
+        assert "come from channel=beta, whose share of reports rose from" in tell(answer).finding
         refused = service.ask(f"{CHANGE}?{days}&why=segment&segment=beta")
         problem(refused, 422, "estimate_refused")
 

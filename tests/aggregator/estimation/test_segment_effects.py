@@ -45,7 +45,7 @@ def test_effects_are_unbiased_and_their_intervals_cover(name):
         )
         tallies = [CollectedTallies([(spec, counts)], periods) for counts in (before, after)]
         parts, left = segment_effects(*tallies, "a", "noise-and-sampling", 100)
-        assert [part.name for part in parts] == ["x", "y"]
+        assert [part.name for part in parts] == ["channel=x", "channel=y"]
         scores.append(
             [
                 (found.estimate - true) / found.variance**0.5

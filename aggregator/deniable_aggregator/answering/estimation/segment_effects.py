@@ -178,7 +178,8 @@ def _cells(tallies: CollectedTallies, value: str, margin: Margin) -> _Cells:
         common = -factor * (together + together.T)
         np.fill_diagonal(common, 2 * factor * spread)
         covariance = covariance + common
-    return _Cells(segments, int(reports.sum()), share, np.asarray(covariance))
+    names = tuple(f"{name}={segment}" for segment in segments)
+    return _Cells(names, int(reports.sum()), share, np.asarray(covariance))
 
 
 def _of_version(

@@ -112,6 +112,7 @@ def change_between(
     shares = [float(side.raw.share[bins].sum()) for side in sides]
     difference, error = shares[1] - shares[0], math.sqrt(_variance(sides, bins, bins))
     p_value = float(2 * special.ndtr(-abs(difference) / error))
+    shift = sum(side.reach(chosen) for side in sides)
     reach = z_for_alpha(alpha) * error
     return replace(
         named,
@@ -123,7 +124,7 @@ def change_between(
         high=difference + reach,
         p_value=p_value,
         told=p_value <= CHANGE_ALPHA,
-        shift_if_fake=sum(side.reach(chosen) for side in sides),
+        shift_if_fake=shift if shift < 1 else None,
     )
 
 

@@ -260,7 +260,12 @@ def _parts(
         yield Part(
             "why", "What explains it", texts=[effects_sentence(change)], tables=[tables["effects"]]
         )
-    split = [tables[name] for name in ("parts", "changes-by-part") if name in tables]
+    split = [
+        table
+        for document in told
+        for table in document.tables
+        if table.name.startswith(("parts", "changes-by-part"))
+    ]
     if split:
         yield Part("parts", f"By {choices.split}", tables=split)
 
