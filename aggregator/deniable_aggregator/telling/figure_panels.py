@@ -153,9 +153,8 @@ def effects_panels(answer: Answer) -> Iterator[Dots]:
         head, unit = answer.head, effects[0].unit
         yield Dots(
             heading=f"What the change of {value} comes from",
-            axis="part of the change, in percentage points"
-            if unit == "points"
-            else "part of the change",
+            axis=f"part of the change{', in percentage points' * (unit == 'points')}; intervals "
+            "cover all at once",
             unit=unit,
             dots=tuple(
                 Dot(

@@ -181,7 +181,7 @@ def _over_time(answer: Answer, most: int, *, thresholds: bool = False) -> Lines:
     drawn = lines[: max(min(most, MOST_LINES) - len(parts), 1)]
     left = f"the {len(drawn)} largest of {len(lines)} values" if len(lines) > len(drawn) else ""
     names = [name_of(next(iter(line.values()))) for line in drawn]
-    names += [f"{names[0]} ({part})" for part in parts]
+    names += [f"{names[0]}, {part}" for part in parts]
     drawn = [*drawn, *parts.values()][:MOST_LINES]
     return Lines(
         axis=f"share of {whose(head)}" if shares else f"{head.metric}, of {whose(head)}",

@@ -131,7 +131,7 @@ def _of_values(shares: Sequence[Measured]) -> Iterator[str]:
     above_zero = sorted((number for number in shares if number.told), key=size_of, reverse=True)
     untold = [number for number in shares if not number.told]
     if above_zero:
-        yield leaders(above_zero)
+        yield leaders(above_zero, len(shares))
     if len(above_zero) > MOST_NAMED:
         more = len(above_zero) - MOST_NAMED
         yield f"{counted(more, 'more value')} {'is' if more == 1 else 'are'} above zero"
@@ -156,12 +156,14 @@ def _surely_larger(first: Measured, second: Measured) -> bool:
     return first.rank_last == 1 or second.rank_first > 1
 
 
-def leaders(shares: Sequence[Measured]) -> str:
+def leaders(shares: Sequence[Measured], among: int) -> str:
     """The largest shares, and whether the first one surely leads.
 
     Args:
         shares: the largest estimate first, at least one.
+        among: how many values have ranks.
     """
+    most = min(MOST_SURE, among - 1)
     first, level = shares[0], contenders(shares)
     if len(shares) == 1:
         return f"{_with_range(first, ': ')} of reports"
@@ -171,7 +173,7 @@ def leaders(shares: Sequence[Measured]) -> str:
         names = [_with_range(number) for number in level[:MOST_NAMED]]
         names[0] += " of reports"
         more = [f"{len(level) - MOST_NAMED:,} more"] if level[MOST_NAMED:] else []
-        line = f"{listed([*names, *more])} are too close to call{_sure_top(level)}"
+        line = f"{listed([*names, *more])} are too close to call{_sure_top(level, most)}"
     behind = [number for number in shares[1:] if number not in level]
     named_next = behind[: max(0, MOST_NAMED - len(level))]
     if not named_next:
@@ -179,11 +181,11 @@ def leaders(shares: Sequence[Measured]) -> str:
     tied = [each for each in behind if not _is_behind(each, behind[0])]
     first_ones = [each for each in named_next if each in tied]
     if len(first_ones) == 1:
-        next_ones = [f"{_with_range(number)}{_place(number)}" for number in named_next]
+        next_ones = [f"{_with_range(number)}{_place(number, most)}" for number in named_next]
         return f"{line}, then {listed(next_ones)}"
     nearly_equal = listed([_with_range(number) for number in first_ones])
-    line = f"{line}, then {nearly_equal}, too close to call{_sure_top(tied)}"
-    later = [f"{_with_range(each)}{_place(each)}" for each in named_next if each not in tied]
+    line = f"{line}, then {nearly_equal}, too close to call{_sure_top(tied, most)}"
+    later = [f"{_with_range(each)}{_place(each, most)}" for each in named_next if each not in tied]
     return f"{line}, and then {listed(later)}" if later else line
 
 
@@ -194,13 +196,13 @@ def _is_behind(number: Measured, other: Measured) -> bool:
     return number.rank_first > other.rank_last
 
 
-def _sure_top(level: Sequence[Measured]) -> str:
+def _sure_top(level: Sequence[Measured], most: int) -> str:
     """Among how many of the largest some values surely are; empty where that says little."""
     lasts = [number.rank_last for number in level]
     if None in lasts:
         return ""
     top = max(last for last in lasts if last is not None)
-    if top > MOST_SURE:
+    if top > most:
         return ""
     return f", surely the top {top}" if top == len(level) else f", surely among the top {top}"
 
@@ -209,11 +211,11 @@ def _with_range(share: Measured, between: str = " with ") -> str:
     return f"{named(share)}{between}{range_of_all(share)}"
 
 
-def _place(share: Measured) -> str:
+def _place(share: Measured, most: int) -> str:
     """Between which ranks a share is, where that is not one."""
     if share.rank_first == share.rank_last:
         return ""
-    if share.rank_last is not None and share.rank_last <= MOST_SURE:
+    if share.rank_last is not None and share.rank_last <= most:
         return f" (surely among the top {share.rank_last})"
     return f" (rank {rank_of(share)})"
 
@@ -346,7 +348,7 @@ def strings_finding(answer: Answer) -> str:
 def _clauses_of_strings(answer: Answer) -> Iterator[str]:
     whole, prefixes, note = answer.strings, answer.prefixes, answer.head.found
     if whole:
-        yield f"{counted(len(whole), 'string')} found: {leaders(whole)}"
+        yield f"{counted(len(whole), 'string')} found: {leaders(whole, len(whole))}"
     if prefixes:
         yield (
             f"{'also of' if whole else 'of'} {counted(len(prefixes), 'longer string')} the first "

@@ -60,21 +60,25 @@ def ranked(number: Measured, first: int, last: int) -> Measured:
 def test_nothing_leads_whose_rank_is_not_sure_even_where_ranges_are_apart() -> None:
     close = share("safari", 0.41, 0.42, 0.43)
     assert finding(shares(ranked(CHROME, 1, 2), ranked(close, 1, 2))) == (
-        "chrome with 44 to 46% of reports and safari with 41 to 43% are too close to call, surely "
-        "the top 2."
+        "chrome with 44 to 46% of reports and safari with 41 to 43% are too close to call."
+    )
+    third = ranked(share("edge", 0.10, 0.11, 0.12), 3, 3)
+    assert "are too close to call, surely the top 2, then edge" in finding(
+        shares(ranked(CHROME, 1, 2), ranked(close, 1, 2), third)
     )
 
 
 def test_what_follows_the_leader_has_its_ranks_where_they_are_not_sure() -> None:
     others = [ranked(share(name, 0.20, 0.21, 0.22), 2, 4) for name in ("safari", "edge", "opera")]
-    assert finding(shares(ranked(CHROME, 1, 1), *others)) == (
+    least = ranked(share("links", 0.01, 0.02, 0.03), 5, 5)
+    assert finding(shares(ranked(CHROME, 1, 1), *others, least)) == (
         "chrome leads with 44 to 46% of reports, then safari with 20 to 22% and edge with 20 to "
-        "22%, too close to call, surely among the top 4; 1 more value is above zero."
+        "22%, too close to call, surely among the top 4; 2 more values are above zero."
     )
     first = ranked(share("safari", 0.20, 0.21, 0.22), 2, 2)
     last = ranked(share("edge", 0.10, 0.11, 0.12), 3, 4)
     assert "safari with 20 to 22% and edge with 10 to 12% (surely among the top 4)" in finding(
-        shares(ranked(CHROME, 1, 1), first, last)
+        shares(ranked(CHROME, 1, 1), first, last, ranked(least, 3, 4), least)
     )
 
 
