@@ -19,6 +19,11 @@ PAGES = {
     "category-compared": ("/metric/theme?compare=own&before=2024-08-12..2024-09-01", "read", 200),
     "category-without-key": (f"/metric/theme?by=day&without_key={quote(FORGER)}", "read", 200),
     "category-wrong": ("/metric/theme?since=yesterdya&period=own&by=hour", "read", 400),
+    "category-split": ("/metric/theme?split=key&why=key&compare=before", "read", 200),
+    "segments-compared": (
+        "/metric/plugin?one=segment%3A%3Ci%3Ebeta&other=segment%3Astable", "read", 200,
+    ),
+    "threshold": ("/metric/latency?above=100&below=1000", "read", 200),
     "hostile": ("/metric/plugin", "read", 200),
     "hostile-segment": ("/metric/plugin?segment=%3Ci%3Ebeta&by=day&top=10", "read", 200),
     "flag": ("/metric/crash", "read", 200),

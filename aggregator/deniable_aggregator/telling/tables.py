@@ -291,7 +291,7 @@ def _parts_table(answer: Answer, order: Order) -> Iterator[Table]:
         if not each.of_part
     }
     places = {key: place for place, key in enumerate(groups)}
-    if order == "largest":
+    if order == "largest" and answer.head.kind == "shares":
         numbers = ordered([whole.get(key, group[0]) for key, group in groups.items()], order)
         sizes = {id(number): place for place, number in enumerate(numbers)}
         places = {key: sizes[id(whole.get(key, group[0]))] for key, group in groups.items()}

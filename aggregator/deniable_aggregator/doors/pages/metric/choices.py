@@ -279,28 +279,27 @@ def _first_why(explained: Sequence[str]) -> str:
     return next((each for each in explained if each != "weekday"), "none")
 
 
-def _parts_of(details: MetricDetails) -> Iterator[tuple[str, str]]:
-    """Keys, versions and segments that can be compared: what stands in the address, and words."""
+def _parts_of(details: MetricDetails) -> Iterator[tuple[str, str, str]]:
+    """Keys, versions and segments that can be compared: in the address, as typed, and in words."""
     for axis in _axes(details):
         known = next(each.known for each in PASSED if each.name.endswith(axis))
         for each in known_words(known or "values", details):
             if each.word:
-                yield f"{axis}:{each.word}", f"{axis} {each.label}"
+                yield f"{axis}:{each.word}", f"{axis}:{each.typed}", f"{axis} {each.label}"
 
 
 def _sides(one: str, other: str, details: MetricDetails) -> tuple[Axis, str, str] | None:
     """Two parts of the reports that are compared."""
     if not one and not other:
         return None
-    offered = dict(_parts_of(details))
+    offered = [*_parts_of(details)]
     chosen = []
     for name, typed in (("one", one), ("other", other)):
-        found = [each for each in offered if each == typed] or [
-            each for each in offered if typed and each.startswith(typed)
-        ]
+        found = [each for each, *names in offered if typed in (each, *names)]
+        found = found or [each for each, *_ in offered if typed and each.startswith(typed)]
         chosen += found[:1]
         if len(found) != 1:
-            listed = ", ".join([*offered][:MOST_LISTED])
+            listed = ", ".join(each for _, _, each in offered[:MOST_LISTED])
             constraint = f"one of {listed}" if listed else "left out: there is nothing to compare"
             raise ParameterError(name, constraint, typed)
     axis, _, first = chosen[0].partition(":")
@@ -415,7 +414,7 @@ def controls(
         automatic = [] if first == "none" else [("", f"automatic ({first})")]
         whys = [*automatic, ("none", "nothing"), *((each, each) for each in explained)]
         more.append(of("why", "Explain changes by", whys, "" if automatic else "none"))
-    compared_parts = [("", "nothing"), *_parts_of(details)]
+    compared_parts = [("", "nothing"), *((each, words) for each, _, words in _parts_of(details))]
     if len(compared_parts) > 1:
         more.append(of("one", "Compare, in these days,", compared_parts))
         more.append(of("other", "with", compared_parts))
