@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.aggregator.served import shares
+from tests.client.programs import secret_of
 from tests.end_to_end.serving import running
 
 pytestmark = pytest.mark.service
@@ -63,7 +64,7 @@ def printed(directory):
         for line in lines[1:]:
             done.append((line, _run(line, directory, exported)))
             server.show()  # as the server does a moment later
-            secrets.append((directory / "device-1" / "secret").read_bytes())
+            secrets.append(secret_of(directory / "device-1"))
         left = _run("deniable show --directory device-x --json", directory, exported)
     done.append(("device-x", left))
     return done, secrets

@@ -291,20 +291,16 @@ MEMOISED: Final = (
     ),
     Fault(
         "the secret has four random bytes, eight times",
-        "deniable/_storage/files.py",
-        """self.secret = os.urandom(SECRET_BYTES)
-        write_new""",
-        """self.secret = os.urandom(4) * 8
-        write_new""",
+        "deniable/_storage/journal.py",
+        "secret = os.urandom(SECRET_BYTES)\n",
+        "secret = os.urandom(4) * 8\n",
         (SECRET,),
     ),
     Fault(
         "the secret after opting out follows from the one before",
-        "deniable/_storage/files.py",
-        """self.secret = os.urandom(SECRET_BYTES)
-        write_durably""",
-        """self.secret = __import__("hashlib").sha256(self.secret).digest()
-        write_durably""",
+        "deniable/_storage/journal.py",
+        "Dropped.CONSENT_WITHDRAWN, os.urandom(SECRET_BYTES))",
+        'Dropped.CONSENT_WITHDRAWN, __import__("hashlib").sha256(self.secret).digest())',
         (SECRET,),
     ),
     Fault(
@@ -357,8 +353,8 @@ BUDGET: Final = (
     Fault(
         "the debit is forgotten",
         "deniable/_recording/report_writer.py",
-        "outcome = ledger.debit(plan.charge, number, epoch, self.limits)",
-        "outcome = Outcome.RECORDED",
+        "outcome = ledger.debit(plan.charge, number, epoch, self.limits, store)",
+        'outcome = Outcome.RECORDED\n        if store: store(b"\\x0b" + bytes(12))',
         ("client/recording/test_client.py::test_periods_survive_a_restart",),
     ),
     Fault(
@@ -388,8 +384,8 @@ BUDGET: Final = (
     Fault(
         "a clock that goes back refills the day's budget",
         "deniable/_storage/ledger.py",
-        "if epoch > latest:\n        latest, today = epoch, 0",
-        "if epoch != latest:\n        latest, today = epoch, 0",
+        "if epoch > latest:\n            latest, today = epoch, 0",
+        "if epoch != latest:\n            latest, today = epoch, 0",
         (LEDGER + "a_clock_that_goes_back_frees_neither_period_nor_budget",),
     ),
     Fault(
@@ -422,22 +418,22 @@ TRACES: Final = (
     Fault(
         "the number of the item is kept beside the description of its metric",
         "deniable/_recording/report_writer.py",
-        "plan.description,",
-        'f"{plan.description} {item}",',
+        "self.store(plan, randomness.take(ID_BYTES)",
+        'plan.description += f" {item}"\n            self.store(plan, randomness.take(ID_BYTES)',
         (DIRECTORY + "[rr]",),
     ),
     Fault(
         "deleted reports are not overwritten",
-        "deniable/_storage/spool_file.py",
-        "PRAGMA secure_delete = ON",
-        "PRAGMA secure_delete = OFF",
-        (STOLEN + "no_byte_of_a_memoised_report_outlives_it",),
+        "deniable/_storage/journal.py",
+        "erase(self._old)\n",
+        "self._old.unlink()\n",
+        ("client/lifecycle/test_lifetime.py::test_the_old_secret_is_overwritten_in_place",),
     ),
     Fault(
         "delivered memoised reports are remembered",
-        "deniable/_storage/spool_queue.py",
-        "CASE WHEN memoized THEN NULL ELSE ? END",
-        "?",
+        "deniable/_storage/spool.py",
+        "payload = None if memoized else report.payload",
+        "payload = report.payload",
         (STOLEN + "after_delivery_a_directory_is_the_same_whatever_the_value",),
     ),
     Fault(
@@ -473,8 +469,8 @@ NETWORK: Final = (
     Fault(
         "the id of an upload is the same for all of a metric",
         "deniable/_recording/report_writer.py",
-        "randomness.take(ID_BYTES),",
-        "(storage.secret + plan.spec.digest)[16:32],",
+        "randomness.take(ID_BYTES), day",
+        "(storage.secret + plan.spec.digest)[16:32], day",
         (
             SENT + "[rr]",
             "client/upload/test_nothing_identifies.py::test_no_byte_of_a_request_is_a_name_of_the_device",
@@ -503,14 +499,14 @@ NETWORK: Final = (
     ),
     Fault(
         "the delay is always the longest, so an upload tells the minute",
-        "deniable/_recording/report_writer.py",
-        "due += delay_seconds * randomness.word() / _DELAY_STEPS",
-        "due += delay_seconds",
+        "deniable/_recording/metric_plan.py",
+        "return longest_seconds * randomness.word() / _DELAY_STEPS",
+        "return longest_seconds",
         (SENT + "[rr]",),
     ),
     Fault(
         "the delay is one of sixteen, so an upload tells the minute",
-        "deniable/_recording/report_writer.py",
+        "deniable/_recording/metric_plan.py",
         "randomness.word() / _DELAY_STEPS",
         "(randomness.word() >> 28 << 28) / _DELAY_STEPS",
         (SENT + "[rr]",),
@@ -518,8 +514,8 @@ NETWORK: Final = (
     Fault(
         "a long text is sent later, so the delay tells its length",
         "deniable/_recording/report_writer.py",
-        "due += delay_seconds * randomness",
-        "due += delay_seconds * (1 + (isinstance(item, bytes) and len(item) > 100)) * randomness",
+        "due += draw_delay",
+        "due += (1 + (isinstance(item, bytes) and len(item) > 100)) * draw_delay",
         (SENT + "[cms]",),
     ),
     Fault(
