@@ -191,7 +191,8 @@ def _type(metric: Metric, versions: int) -> str:
 def _reports_a_day(metric: Metric) -> str:
     if metric.first_day is None or metric.last_day is None:
         return ""
-    return f"{metric.reports / ((metric.last_day - metric.first_day).days + 1):,.0f}"
+    mean = metric.reports / ((metric.last_day - metric.first_day).days + 1)
+    return f"{mean:,.0f}" if mean >= 1 or not metric.reports else "less than 1"
 
 
 def _state(key: Key) -> str:

@@ -224,7 +224,7 @@ def points_in_words(low: float, high: float) -> str:
     """A difference of shares in percentage points, such as "up 8 to 12 points".
 
     Where its interval has zero inside, the words say what can be excluded: "less than 3 points
-    either way".
+    either way". No two shares differ by more than 100 points.
 
     Args:
         low: the lower end of the difference, as a fraction.
@@ -234,6 +234,9 @@ def points_in_words(low: float, high: float) -> str:
         ValueError: if they are not finite or in the wrong order.
     """
     first, last = exact_ends(low, high, percent=True)
+    if first <= 0 <= last and max(-first, last) > _HUNDRED:
+        return "anything up to 100 points either way"
+    first, last = (min(max(end, -_HUNDRED), _HUNDRED) for end in (first, last))
     return _difference(first, last, " point")
 
 

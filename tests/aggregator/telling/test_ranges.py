@@ -94,6 +94,11 @@ def test_a_difference_in_points_is_never_surer_than_its_interval(ends: list[floa
     low, high = (exact(end) * 100 for end in ends)
     text = points_in_words(*ends)
     printed = numbers_of(text)
+    if text.startswith("anything"):
+        assert low <= 0 <= high
+        assert max(-low, high) > 100
+        return
+    low, high = (min(max(end, Decimal(-100)), Decimal(100)) for end in (low, high))
     if text.startswith("less than"):
         assert -printed[0] <= low <= 0 <= high <= printed[0]
     else:
@@ -110,6 +115,8 @@ def test_a_difference_in_points_is_never_surer_than_its_interval(ends: list[floa
         (-0.12, -0.08, "down 8 to 12 points"),
         (-0.03, 0.01, "less than 3 points either way"),
         (-0.01, 0.0, "less than 1.0 points either way"),
+        (-1.1, 1.05, "anything up to 100 points either way"),
+        (0.2, 1.3, "up 20 to 100 points"),
     ],
 )
 def test_a_difference_of_shares_is_in_points(low: float, high: float, words: str) -> None:
