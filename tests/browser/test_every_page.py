@@ -21,7 +21,9 @@ PAGES = {
     "category-wrong": ("/metric/theme?since=yesterdya&period=own&by=hour", "read", 400),
     "category-split": ("/metric/theme?split=key&why=key&compare=before", "read", 200),
     "segments-compared": (
-        "/metric/plugin?one=segment%3A%3Ci%3Ebeta&other=segment%3Astable", "read", 200,
+        "/metric/plugin?one=segment%3A%3Ci%3Ebeta&other=segment%3Astable",
+        "read",
+        200,
     ),
     "threshold": ("/metric/latency?above=100&below=1000", "read", 200),
     "hostile": ("/metric/plugin", "read", 200),
