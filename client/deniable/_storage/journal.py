@@ -131,6 +131,8 @@ class Journal:
 
     def tidy(self) -> None:
         """Erases what a process has left that died while it replaced the journal."""
+        if self._old.exists():
+            files.sync_directory(self.directory)  # or the old file might get its name back, erased
         for path in (self._old, self._new, *self.directory.glob(f"{ESTABLISHED}.*")):
             erase(path)
 
