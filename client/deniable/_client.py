@@ -157,6 +157,8 @@ class Client:
 
         Never waits for the network, and never raises unless the client is strict. When it returns
         ``RECORDED``, the report survives the death of the process. The value itself is not kept.
+        Waits 50 ms at most for others that use the directory, and never for the disk to sync; then
+        it returns ``WAITING``, and keeps the randomized report in memory until it can be written.
 
         Args:
             metric: its name in the registry.
@@ -268,9 +270,9 @@ class Client:
         return self._now_or_in_background(self._consent.forget) or 0
 
     def close(self) -> None:
-        """Ends the background thread and closes the files, within a second in any case.
+        """Ends the background thread and writes what waits in memory, within a second in any case.
 
-        Reports that were not sent stay stored, and the next client with this directory sends them.
+        Does not wait for the disk to sync. Reports that were not sent stay stored, and the next client with this directory sends them.
         Of clients that share a directory, the last that is closed does so.
         """
         self._closed = True
