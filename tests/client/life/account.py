@@ -43,6 +43,7 @@ class Line:
         books: that are possible now.
         passed: books that may be on the disk after a power failure.
         during: books that a kill during the present step may leave.
+        in_round: whether something has left in the present step.
         sent_before: whether anything has left the device since its directory was made.
         gone: digest and day of reports that the user had deleted.
         uploaded: the latest report whose upload had a final answer and that was surely paid for.
@@ -56,7 +57,7 @@ class Line:
     def __init__(self, books):
         self.books = books
         self.passed, self.during = list(books), list(books)
-        self.sent_before = self.has_old_journal = self.draft_lost_power = False
+        self.sent_before = self.has_old_journal = self.draft_lost_power = self.in_round = False
         self.uploaded = self.noted = 0
         self.gone = Counter()
         self.seen = None
@@ -74,6 +75,7 @@ class Line:
     def begin(self):
         """A step begins."""
         self.during = list(self.books)
+        self.in_round = False
 
     def end(self):
         """The step has ended, and the device lives."""
@@ -249,7 +251,9 @@ class Account:
         line.sent_before = True
         before = _different([book for _, book, _ in after])
         line.books = _different([book for _, _, book in after])
-        line.passed = list(before)
+        # Before the first upload of a round all is synced; what uploads change, at its end.
+        line.passed = _different([*line.passed, *before]) if line.in_round else list(before)
+        line.in_round = True
         line.during = [*before, *line.books]
         secrets = {book.secret for book in line.books}
         if SPECS[upload.digest].name == "city" and len(secrets) == 1:
