@@ -272,8 +272,9 @@ class Client:
     def close(self) -> None:
         """Ends the background thread and writes what waits in memory, within a second in any case.
 
-        Does not wait for the disk to sync. Reports that were not sent stay stored, and the next client with this directory sends them.
-        Of clients that share a directory, the last that is closed does so.
+        Does not wait for the disk to sync. Reports that were not sent stay stored, and the next
+        client with this directory sends them. Of clients that share a directory, the last that is
+        closed does so.
         """
         self._closed = True
         leave_engine(self._engine, self)

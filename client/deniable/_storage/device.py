@@ -190,6 +190,8 @@ class DeviceStorage(Journal):
         """Erases what a process has left that died while it replaced the journal, if any."""
         if self._old.exists() or self._new.exists():
             self.run_syncing(self.tidy)
+            for draft in self.directory.glob(f"{ESTABLISHED}.*"):
+                files.delete(draft)
 
     def detect_fork(self) -> None:
         """Calls the fork handler if this process is a forked child in which it has not been called.

@@ -133,7 +133,7 @@ class Journal:
         """Erases what a process has left that died while it replaced the journal."""
         if self._old.exists():
             files.sync_directory(self.directory)  # or the old file might get its name back, erased
-        for path in (self._old, self._new, *self.directory.glob(f"{ESTABLISHED}.*")):
+        for path in (self._old, self._new):
             erase(path)
 
     def wipe(self) -> int:
