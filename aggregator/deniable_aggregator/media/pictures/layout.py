@@ -31,12 +31,11 @@ _GROUPS: Final = {
     191: "'",
     222: "ijl",
     278: " !,./:;I[\\]ft",
-    334: '()-`r{|}"',
-    389: "*",
+    334: '()-`r|"',
     469: "^",
     500: "Jckvsxyz",
     556: "#$0123456789?L_abdeghnopqu",
-    584: "+<=>~",
+    584: "+<=>~*{}",
     611: "FTZ",
     667: "&ABEKPSVXY",
     722: "CDHNRUw",
@@ -51,7 +50,7 @@ _WIDTHS: Final = {
     for thousandths, characters in _GROUPS.items()
     for character in characters
 }
-"""In parts of the font's size, of Helvetica (Adobe's metrics)."""
+"""In parts of the font's size, of Helvetica (Adobe's metrics); star and braces are wider."""
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
