@@ -243,3 +243,11 @@ def test_an_estimate_within_a_segment_is_a_table(asked):
     assert "dark" in shown
     whole = asked("estimate", "theme")
     assert "channel=nightly  " in whole
+
+
+def test_two_numbers_say_the_same_as_an_end_each(asked):
+    between = json.loads(asked("estimate", "spread", "--between", "0.25", "0.75", "--json"))
+    each = json.loads(asked("estimate", "spread", "--above", "0.25", "--below", "0.75", "--json"))
+    assert between["numbers"] == each["numbers"]
+    assert between["numbers"][0]["value"] == "0.25 to 0.75"
+    assert "0.25 to 0.75" in asked("series", "spread", "--between", "0.25", "0.75")
