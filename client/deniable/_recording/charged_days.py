@@ -26,7 +26,7 @@ MAX_RUNS: Final = 8
 
 
 class ChargedDays(NamedTuple):
-    """The days that were ever charged, in days since 1970-01-01.
+    """The days that were ever charged, or of which reports were made, in days since 1970-01-01.
 
     Attributes:
         runs: first and last day of each, sorted; no two have a day in common.
@@ -84,16 +84,16 @@ def next_step(latest: int, today: int, days: ChargedDays, *, certain: bool) -> S
     if today > latest:
         silent = any(last > latest and first <= today for first, last in days.runs)
         return Step(today, silent, days.with_day(today))
-    if latest <= today + 1 or days.takes_in(today):
+    if days.takes_in(today):
         return None  # what is recorded now is charged to the latest day
+    if latest <= today + 1:
+        return Step(None, False, days.with_day(today))  # the same, and no report is of today again
     if certain:
         return Step(today, True, days.with_day(today))
     if days.ahead is None or today < days.ahead:
         # It may be today's clock that is wrong: one that stands still between starts, as that of a
         # machine without a battery, never comes to a later day, and is set right after a while.
-        return Step(None, False, days._replace(ahead=today))
-    if today == days.ahead:
-        return None
+        return Step(None, False, days.with_day(today)._replace(ahead=today))
     return Step(today, True, days.with_day(today))
 
 

@@ -286,10 +286,12 @@ def begun(book, day, registry):
     again = any(first <= day <= last for first, last in book.runs)
     if day > book.latest or not book.runs:
         silent = any(last > book.latest and first <= day for first, last in book.runs)
-    elif book.latest <= day + 1 or again or book.ahead == day:
+    elif again:
         return [book]
+    elif book.latest <= day + 1:
+        return [book, book.changed(runs=_runs_with(book.runs, day), ahead=None)]
     elif book.ahead is None or day < book.ahead:
-        return [book, book.changed(ahead=day)]
+        return [book, book.changed(runs=_runs_with(book.runs, day), ahead=day)]
     else:
         silent = True
     found = [book]

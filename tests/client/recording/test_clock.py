@@ -190,6 +190,7 @@ def test_a_device_that_counts_absence_goes_on_after_a_clock_that_was_ahead(direc
 )
 def test_a_clock_that_is_certainly_wrong_spends_and_stores_nothing(system_device, clock, wrong):
     clock.now = wrong
+    system_device.restart()
     assert system_device.record() == ["clock_wrong"] * 4
     assert list(system_device.directory.glob("*")) == []
     status = system_device.client.status()
@@ -200,6 +201,7 @@ def test_a_clock_that_is_certainly_wrong_spends_and_stores_nothing(system_device
 
 def test_once_survives_a_start_in_1970(system_device, clock):
     clock.now = 30.0
+    system_device.restart()
     assert system_device.record("first") == ["clock_wrong"]
     system_device.client.flush()
     clock.now = NOW

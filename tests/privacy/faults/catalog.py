@@ -24,6 +24,7 @@ SECRET: Final = (
 )
 PRIMITIVES: Final = "client/recording/test_randomness.py::test_"
 LEDGER: Final = "client/storage/test_ledger.py::test_"
+CLOCKS: Final = "client/recording/test_"
 UNCHANGED: Final = "client/audit/test_memory.py::test_no_report_changes_what_its_randomizer_holds"
 STOLEN: Final = "client/storage/test_stolen_directory.py::test_"
 
@@ -387,6 +388,34 @@ BUDGET: Final = (
         "if epoch > latest:\n            latest, today = epoch, 0",
         "if epoch != latest:\n            latest, today = epoch, 0",
         (LEDGER + "a_clock_that_goes_back_frees_neither_period_nor_budget",),
+    ),
+    Fault(
+        "a day that a clock charged while it was ahead begins afresh when it comes",
+        "deniable/_recording/charged_days.py",
+        "silent = any(last > latest and first <= today for first, last in days.runs)",
+        "silent = False",
+        (CLOCKS + "charged_days.py::test_no_history_of_clocks_spends_more_than_the_budgets_allow",),
+    ),
+    Fault(
+        "giving up a latest day that lies ahead begins today with a whole budget",
+        "deniable/_recording/day_keeper.py",
+        "silent = self._day_nano_nats if step.silent else None",
+        "silent = 0 if step.silent else None",
+        (CLOCKS + "clock.py::test_on_the_silent_day_the_budget_counts_as_spent",),
+    ),
+    Fault(
+        "a clock that begins in 1970 is believed",
+        "deniable/_clock.py",
+        "if not EARLIEST_DAY <= epoch_at(now) < LATEST_DAY:",
+        "if not epoch_at(now) < LATEST_DAY:",
+        (CLOCKS + "clock.py::test_once_survives_a_start_in_1970",),
+    ),
+    Fault(
+        "a clock that jumps is believed at the second look, however soon",
+        "deniable/_clock.py",
+        "if elapsed - jump[1] < DOUBT_SECONDS:",
+        "if elapsed < jump[1]:",
+        (CLOCKS + "clock.py::test_after_a_jump_nothing_is_recorded_or_sent_until_a_second_look",),
     ),
     Fault(
         "a registry may lift the ceiling of a day",
