@@ -71,7 +71,8 @@ class Disclosure:
         reports: pending reports, and delivered ones of the last 30 days (2,000 at most), the latest
             day first.
         epsilon_today: nats spent in this UTC day; None if that cannot be read.
-        epsilon_lifetime: nats ever spent by this device; None if that cannot be read.
+        epsilon_lifetime: nats ever spent by this device; None if that cannot be read. It bounds
+            what all answers tell together unless something that is remembered has changed.
         delta_lifetime: the sum of the deltas of all its reports: at most so probable is it that
             they reveal more than their epsilons; None if that cannot be read.
         limit_per_day: nats that one day may cost, by the application's registry; None if unknown.

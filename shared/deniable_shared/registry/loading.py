@@ -73,7 +73,8 @@ class Budget:
 
     Attributes:
         epsilon_per_day: nats in one UTC day.
-        epsilon_lifetime: nats for as long as the device's directory lives.
+        epsilon_lifetime: nats for as long as the device's directory lives. Of memoised metrics it
+            limits what is paid for permanent answers, and not what changes of a value show.
     """
 
     epsilon_per_day: float
