@@ -165,18 +165,16 @@ class World:
         node.fold()
         found = self._compare()
         _require(not found.due, "something is due, though everything was counted")
-        self._day += max(found.shown_day - node.today(), 0) + 1
-        self._read_clocks()
-        node.fold()
-        found = self._compare()
-        _require(not found.waiting, "something still waits, though its day is over")
         self._question(node, random.Random(0))
         self._restart_all()
         (node,) = self._nodes
         node.maintain()
-        self._day += CONFIRM_DAYS  # a clock that was in doubt is believed
-        node.maintain()
+        # A clock that was in doubt is believed, and no day has begun that is still to come.
+        self._day += max(CONFIRM_DAYS, found.shown_day - node.today() + 1)
+        for work in (node.maintain, node.fold, node.maintain):
+            work()
         found = self._compare()
+        _require(not found.waiting, "something still waits, though its day is over")
         everything = found.counted + found.aside
         kept_since = node.today() - max(RETAIN_DAYS, ACCEPT_DAYS)
         old = [place for place in everything if place.epoch < kept_since]
