@@ -171,7 +171,7 @@ class World:
         node.maintain()
         # A clock that was in doubt is believed, and no day has begun that is still to come.
         self._day += max(CONFIRM_DAYS, found.shown_day - node.today() + 1)
-        for work in (node.maintain, node.fold, node.maintain):
+        for work in (node.fold, node.maintain):
             work()
         found = self._compare()
         _require(not found.waiting, "something still waits, though its day is over")
