@@ -98,6 +98,29 @@ else:
         path.unlink(missing_ok=True)
 
 
+def identify(file: int) -> tuple[int, int] | None:
+    """What tells an open file or socket from another that gets its number; None if nothing does."""
+    try:
+        status = os.fstat(file)
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def close_own(file: int, identity: tuple[int, int] | None) -> None:
+    """Closes a descriptor after a long wait, unless the number is that of a file of the host now.
+
+    Args:
+        file: the descriptor.
+        identity: what `identify` said when it was opened.
+    """
+    if identify(file) == identity:
+        try:  # noqa: SIM105  suppress() would be one more call that a signal may interrupt
+            os.close(file)
+        except OSError:
+            pass
+
+
 def sync_file(path: Path | str) -> None:
     """Waits until what was written to a file, by whomever, survives a power failure.
 
@@ -105,7 +128,8 @@ def sync_file(path: Path | str) -> None:
         OSError: if it does not exist, or the disk refuses.
     """
     file = os.open(path, _SYNCABLE)
+    identity = identify(file)
     try:
         sync(file)
     finally:
-        os.close(file)
+        close_own(file, identity)

@@ -121,11 +121,11 @@ class DeviceStorage(Journal):
 
     def run_syncing(self, action: Callable[[], _T], wait_seconds: float | None = None) -> _T:
         """Does what `run_locked` does, for an action that waits for the disk."""
-        self._syncs = True
+        self._syncs = self._lock.checks = True
         try:
             return self.run_locked(action, wait_seconds=wait_seconds)
         finally:
-            self._syncs = False
+            self._syncs = self._lock.checks = False
 
     def seal(self) -> None:
         """Has every report and debit survive a power failure; called before a round of uploads.

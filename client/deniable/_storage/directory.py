@@ -72,10 +72,11 @@ def write_new(path: Path, content: bytes) -> None:
     """Writes a private file in place of an earlier one, without waiting for the disk."""
     files.delete(path)
     descriptor = os.open(path, _NEW_FILE, permissions.PRIVATE_FILE)
+    identity = files.identify(descriptor)
     try:
         write_all(descriptor, content)
     finally:
-        os.close(descriptor)
+        files.close_own(descriptor, identity)
 
 
 def describe_error(error: BaseException) -> str:
@@ -125,13 +126,14 @@ def erase(path: Path) -> None:
         descriptor = os.open(path, os.O_WRONLY | files.BINARY)
     except FileNotFoundError:
         return
+    identity = files.identify(descriptor)
     try:
         left = os.fstat(descriptor).st_size
-        while left > 0:
+        while left > 0 and files.identify(descriptor) == identity:
             left -= os.write(descriptor, bytes(min(left, _ZEROS)))
         files.sync(descriptor)
     finally:
-        os.close(descriptor)
+        files.close_own(descriptor, identity)
     files.delete(path)
 
 

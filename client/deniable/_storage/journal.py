@@ -342,9 +342,9 @@ class Journal:
         contents.header = header(reader.end)
         parts.insert(0, contents.header.encode())
         content = b"".join(parts)
-        self._write_new(content)
         self._last = b""
         self._close_journal()
+        self._write_new(content)
         files.replace(self._path, self._old)
         files.replace(self._new, self._path)
         self._sync_names()
@@ -358,12 +358,13 @@ class Journal:
     def _write_new(self, content: bytes) -> None:
         """Writes what is to become the journal, durably."""
         file = os.open(self._new, _CREATE, PRIVATE_FILE)
+        identity = files.identify(file)
         try:
             try:
                 write_all(file, content)
                 files.sync(file)
             finally:
-                os.close(file)
+                files.close_own(file, identity)
             files.sync_directory(self.directory)
         except OSError:
             files.delete(self._new)

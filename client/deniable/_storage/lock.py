@@ -42,6 +42,8 @@ class DirectoryLock:
     def __init__(self, path: Path) -> None:
         self._path = str(path)
         self.file: int | None = None
+        self.checks = False  # whether actions take long, so that a host may close descriptors
+        self._identity: tuple[int, int] | None = None
         self._lock: Any = threading.RLock()
         self._entered = self._lock  # another one in a child that a signal handler has forked
 
@@ -78,7 +80,8 @@ class DirectoryLock:
             # be that of a file of the host.
             file, self.file = self.file, None
             try:
-                if file is not None:
+                known = self._identity
+                if file is not None and (known is None or files.identify(file) == known):
                     try:
                         # Closing alone would not do: a child forked meanwhile shares the lock. And
                         # a child that a signal handler has forked within must leave it alone.
@@ -110,6 +113,7 @@ class DirectoryLock:
                     raise BusyError("another process holds the directory's lock") from None
                 time.sleep(_LOCK_POLL_SECONDS)
             else:
+                self._identity = files.identify(self.file) if self.checks else None
                 return
 
     def after_fork_in_child(self) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from deniable import _import_lock
+from deniable._platform import files
 from deniable_shared.errors import ParameterError
 from deniable_shared.wire import CONTENT_TYPE
 
@@ -242,6 +243,7 @@ class HttpTransport:
             request = HTTPConnection(self._host, self._port)
         sock = connect(self._host, self._port, deadline, proxy=proxy, context=context)
         self.connected_at = time.monotonic()
+        identity = files.identify(sock.fileno())
         try:
             # Chunked encoding may make a body up to twice as long.
             stream = DeadlineStream(sock, deadline, MAX_HEAD_BYTES + 2 * limit_bytes)
@@ -250,6 +252,8 @@ class HttpTransport:
             with read_final_response(stream, method) as response:
                 yield response
         finally:
+            if files.identify(sock.fileno()) != identity:
+                sock.detach()  # the host has closed it, and the number is another's
             sock.close()
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import stat
 import subprocess
 import sys
 
 import pytest
 
+from deniable._platform import files
+from deniable._transport import connection
 from tests.client.programs import stored
 
 pytestmark = pytest.mark.service
@@ -118,3 +123,64 @@ say(len(os.listdir("/proc/self/fd")) - before)
 
 def test_no_descriptor_is_kept_between_two_calls(run, collector):
     assert run(OPEN, collector.endpoint) == [[0]]
+
+
+def test_what_waits_for_the_disk_closes_no_descriptor_of_a_host(make_client, monkeypatch, tmp_path):
+    """The host closes all while the journal is replaced, and gets the numbers for its own files."""
+    client, sync, hosts = make_client(), files.sync, []
+    client.record("theme", "dark")
+    place = tmp_path / "host"
+    place.write_bytes(b"of the host")
+
+    def closing(file):
+        lock = client._storage._lock.file
+        for number in {file, lock} - {None}:
+            other = os.open(place, os.O_RDWR)
+            os.dup2(other, number)  # as closing it, and opening another file
+            os.close(other)
+            hosts.append(number)
+        sync(file)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "sync", closing)
+        client.flush(timeout_seconds=1.0)
+    assert hosts
+    for number in {*hosts}:
+        assert os.path.samestat(os.fstat(number), place.stat())
+        os.close(number)
+    assert place.read_bytes() == b"of the host"
+
+
+def test_a_socket_whose_number_is_another_files_is_not_closed(make_client, collector, tmp_path):
+    numbers = []
+
+    def answer(_body):
+        for number in range(3, 256):
+            with contextlib.suppress(OSError, ValueError):
+                if stat.S_ISSOCK(os.fstat(number).st_mode) and number in ours():
+                    other = os.open(tmp_path, os.O_RDONLY)
+                    os.dup2(other, number)
+                    os.close(other)
+                    numbers.append(number)
+        return 204, {"Content-Length": "0"}
+
+    def ours():
+        return {each.fileno() for each in connected}
+
+    connected = []
+    connect = connection.connect
+
+    def watched(*arguments, **options):
+        connected.append(connect(*arguments, **options))
+        return connected[-1]
+
+    collector.answer = answer
+    client = make_client(endpoint=collector.endpoint)
+    client.record("theme", "dark")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(connection, "connect", watched)
+        assert client.flush().sent == 0
+    assert numbers
+    for number in numbers:
+        assert os.path.samestat(os.fstat(number), tmp_path.stat())
+        os.close(number)
