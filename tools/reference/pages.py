@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 from deniable._upload import problem_table
 from deniable._upload.problem_table import Problem
 from deniable_aggregator.answering.requests import CODES
+from deniable_aggregator.answers.columns import COLUMNS
 from deniable_aggregator.answers.measured import Measured
-from deniable_aggregator.answers.row import COLUMNS, Row
+from deniable_aggregator.answers.row import Row
 from deniable_aggregator.keeping.store.schema import metadata
 from deniable_shared.commands.table import COMMANDS
 
@@ -97,9 +98,9 @@ def scopes(operation: Mapping[str, Any]) -> str:
 
 def values(schema: Mapping[str, Any]) -> str:
     """What a parameter may be, in a few words."""
+    schema = schema.get("items") or schema
     if "prefixItems" in schema:
-        return f"{len(schema['prefixItems'])} numbers"
-    schema = schema.get("items", schema)
+        return " and ".join(values(each) for each in schema["prefixItems"])
     if "enum" in schema:
         return ", ".join(f"`{value}`" for value in schema["enum"])
     if schema["type"] == "boolean":
