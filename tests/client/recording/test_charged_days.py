@@ -29,7 +29,7 @@ CHARGES = {
     "weekly": Charge("weekly", "week", 2),
     "monthly": Charge("monthly", "month", 2),
     "once": Charge("once", "once", 2),
-    "kept": Charge("kept", "day", 1, b"kept", 3),
+    "kept": Charge("kept", "day", 1, b"k" * 32, 3),
 }
 
 
