@@ -169,12 +169,12 @@ def test_a_backup_is_left_as_it_is(copied, deployment):
 
 @pytest.mark.service
 def test_a_database_is_opened_as_a_file_is(postgresql, opened, deployment):
-    with deployed(postgresql.fresh_schema(), days=3) as service:
+    with deployed(postgresql.fresh_schema(), days=5) as service:
         with da.open(service.target, today=day_of(deployment.clock.epoch)) as project:
             there = project["theme"].estimate(segment="beta").answer
-        here = opened["theme"].estimate(segment="beta", days="2026-08-24/2026-08-26").answer
+        here = opened["theme"].estimate(segment="beta", days="2026-08-22/2026-08-26").answer
     assert there.numbers == here.numbers
-    assert there.head.reports == here.head.reports == 360
+    assert there.head.reports == here.head.reports == 600
 
 
 def test_a_store_of_several_applications_wants_a_name(tmp_path):

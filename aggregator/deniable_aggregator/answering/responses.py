@@ -73,7 +73,7 @@ def table_response(
 OTHER_NAMES: Final = {"application/x-ndjson": "jsonl", "application/x-parquet": "parquet"}
 """Media types that programs also ask for."""
 
-VARY: Final = "Authorization, Accept"
+VARY: Final = "Authorization, Accept, Accept-Encoding"
 """The same address is another question with the key of another application, and another answer in
 another format."""
 

@@ -57,7 +57,7 @@ def test_the_tag_of_one_application_says_nothing_to_another(service):
     assert found.status_code == 404
     assert found.get_json()["code"] == "no_reports"
     assert "ETag" not in found.headers
-    assert ask(service).headers["Vary"] == "Authorization, Accept"
+    assert ask(service).headers["Vary"] == "Authorization, Accept, Accept-Encoding"
 
 
 def test_a_client_may_keep_an_answer_about_closed_days_alone(service):

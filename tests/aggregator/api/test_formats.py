@@ -72,7 +72,7 @@ def test_candidates_are_posted_for_a_table(service):
 def test_accept_chooses_the_format(service, accept, content_type):
     answer = wanted(service, accept)
     assert (answer.status_code, answer.content_type) == (200, content_type)
-    assert answer.headers["Vary"] == "Authorization, Accept"
+    assert answer.headers["Vary"] == "Authorization, Accept, Accept-Encoding"
 
 
 def test_each_format_has_a_tag_of_its_own(service):

@@ -78,10 +78,10 @@ def test_all_answers_go_by_the_new_name(devices):
     service = devices.service
     old = devices.send(EARLIER, HELD, *range(-14, -7))
     new = devices.send(RENAMED, HELD_LATER, *range(-7, 0))
-    whole = service.ask(f"{PATH}/estimate?per_version=true").get_json()
+    whole = service.ask(f"{PATH}/estimate?split=version").get_json()
     shares = numbers(whole, "share")
     assert {row["value"] for row in shares} == {"light", "dark", "auto"}
-    together = number(whole, "share", value="auto", version=None)
+    together = number(whole, "share", value="auto")
     assert abs(together["estimate"] - 1 / 3) < 0.02
     assert whole["head"]["reports"] == 8_400
     by_week = service.ask(f"{PATH}/series?by=week&value=auto").get_json()

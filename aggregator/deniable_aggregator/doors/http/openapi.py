@@ -139,7 +139,7 @@ _OF_TAGGED: Final[Schema] = {
             "Cache-Control",
             "private, no-cache; private, max-age=60 if all days are closed for reports.",
         ),
-        ("Vary", "Authorization, Accept"),
+        ("Vary", "Authorization, Accept, Accept-Encoding"),
     )
 }
 
