@@ -80,15 +80,24 @@ class DirectoryLock:
             # be that of a file of the host.
             file, self.file = self.file, None
             try:
-                known = self._identity
-                if file is not None and (known is None or files.identify(file) == known):
+                if file is not None:
+                    ours = True
                     try:
-                        # Closing alone would not do: a child forked meanwhile shares the lock. And
-                        # a child that a signal handler has forked within must leave it alone.
-                        if lock is self._lock:
-                            locks.change_lock(file, locks.UNLOCK)
+                        if self._identity is not None:
+                            status = os.fstat(file)
+                            ours = (status.st_dev, status.st_ino) == self._identity
+                    except OSError:
+                        ours = False
                     finally:
-                        os.close(file)
+                        if ours:
+                            try:
+                                # Closing alone would not do: a child forked meanwhile shares the
+                                # lock. And a child that a signal handler has forked within must
+                                # leave it alone.
+                                if lock is self._lock:
+                                    locks.change_lock(file, locks.UNLOCK)
+                            finally:
+                                os.close(file)
             finally:
                 lock.release()
 

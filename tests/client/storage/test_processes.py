@@ -228,6 +228,7 @@ say(client.flush().sent)
 def test_a_signal_handler_may_record_at_any_moment(run, directory):
     ((handled, recorded, error),) = run("""
 import signal
+client._uploader._background = False  # its thread would keep the storage busy
 handled = []
 def handle(*_):
     handled.append(client.record("late", True))
@@ -252,6 +253,7 @@ say(sorted(set(handled)), recorded, client.status().last_error)
 def test_a_full_disk_never_raises_and_loses_nothing_that_was_recorded(run, directory):
     ((recorded, refused, after),) = run("""
 import resource
+client._uploader._background = False  # its thread would keep the storage busy
 from deniable._storage import device
 device.REOPEN_SECONDS = 0.0
 client.record("theme", "dark")
