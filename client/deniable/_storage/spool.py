@@ -236,7 +236,7 @@ class Spool:
         self._drop(old, Dropped.TOO_OLD)
         self.sent = [each for each in self.sent if each.epoch >= first]
 
-    def drop_later(self, day: int) -> None:
+    def drop_ahead(self, day: int) -> None:
         """Drops and counts reports of later days, which a clock that was ahead has dated.
 
         Args:

@@ -169,7 +169,7 @@ def test_memoised_reports_are_dropped_sooner_and_untried(spool, journal):
 def test_reports_that_a_clock_ahead_has_dated_are_dropped_and_counted(spool, journal):
     for epoch in (100, 101, 102):
         add(spool, epoch=epoch)
-    spool.drop_later(101)
+    spool.drop_ahead(101)
     assert [report.epoch for report in spool.reports()] == [100, 101]
     assert journal.dropped() == {"clock_ahead": 1}
 
