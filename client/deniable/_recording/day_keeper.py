@@ -53,7 +53,7 @@ class DayKeeper:
             silent = self._day_nano_nats if step.silent else None
             if step.day is not None and step.day < latest:
                 # First: whoever is killed before the end begins this day again.
-                self._storage.spool.drop_later(today + 1)
+                self._storage.spool.drop_ahead(today + 1)
             ledger.note_days(days.runs, days.ahead, step.day, silent)
             latest = latest if step.day is None else step.day
         self._latest, self._days = latest, days

@@ -60,7 +60,7 @@ class _Process:
     def spool(self):
         return self
 
-    def drop_later(self, day):
+    def drop_ahead(self, day):
         """Does nothing: no test looks at reports."""
 
     def record(self, metric, today):
