@@ -25,11 +25,14 @@ def chosen(environment, registry, directory):
     """Makes a client, and returns the endpoint and the key that it was going to use."""
     made = []
 
-    def transport(endpoint, key):
-        made.append((endpoint, key))
-        return Accepting()
+    class Noting(Accepting):
+        _host = "telemetry.example.org"
 
-    environment.setattr("deniable._transport.http.HttpTransport", transport)
+        def __init__(self, endpoint, key):
+            super().__init__()
+            made.append((endpoint, key))
+
+    environment.setattr("deniable._transport.http.HttpTransport", Noting)
 
     def choose(**options):
         made.clear()
