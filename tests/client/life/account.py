@@ -157,11 +157,6 @@ class Account:
             }
             rule = rules_of.get(said[0], "outcome") if outcome == "recorded" else "outcome"
             raise BrokenPromiseError(rule, f"{name} was {outcome}, expected {said}")
-        for path in paths:  # reports of days that lay ahead may have been dropped
-            pending = path[-1].pending
-            line.unsynced |= {
-                serial: each for serial, each in path[0].pending.items() if serial not in pending
-            }
         line.go(paths)
 
     def interrupted(self, device, name, moment, listed):
