@@ -172,7 +172,7 @@ def test_a_database_is_opened_as_a_file_is(postgresql, opened, deployment):
     with deployed(postgresql.fresh_schema(), days=5) as service:
         with da.open(service.target, today=day_of(deployment.clock.epoch)) as project:
             there = project["theme"].estimate(segment="beta").answer
-        here = opened["theme"].estimate(segment="beta", days="2026-08-22/2026-08-26").answer
+        here = opened["theme"].estimate(segment="beta", days="2026-08-24/2026-08-28").answer
     assert there.numbers == here.numbers
     assert there.head.reports == here.head.reports == 600
 
