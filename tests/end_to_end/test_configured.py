@@ -93,11 +93,27 @@ def test_tallies_are_deleted_when_their_time_is_over_and_the_audit_log_says_so(t
     tokens = keys(store)
     today = epoch_at(time.time())
     theme = tally_for(METRICS["theme"].spec)
-    options = ("--fold-seconds", "0.05", "--accept-days", "9", "--retention-days")
+    options = (
+        "--batch-reports",
+        "1",
+        "--fold-seconds",
+        "0.05",
+        "--accept-days",
+        "9",
+        "--retention-days",
+    )
     with running(store, *options, "9") as server:
         for age in range(10):
             assert send(server, tokens["write"], today - age) == 204
-    options = ("--fold-seconds", "0.05", "--accept-days", "2", "--retention-days")
+    options = (
+        "--batch-reports",
+        "1",
+        "--fold-seconds",
+        "0.05",
+        "--accept-days",
+        "2",
+        "--retention-days",
+    )
     with running(store, *options, "4"), contextlib.closing(Store(store)) as opened:
 
         def kept():

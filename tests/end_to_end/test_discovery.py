@@ -130,6 +130,7 @@ def test_what_20_000_clients_hold_is_found_although_nobody_listed_it(server, tru
         headers = {"Authorization": f"Bearer {tokens['write']}", "Content-Type": wire.CONTENT_TYPE}
         for body in uploads(values, noise):
             assert sender.post("/v1/reports", content=body, headers=headers).status_code == 204
+    running_server.show()
     reader = {"Authorization": f"Bearer {tokens['read']}"}
     with asking.client(base_url=running_server.url, headers=reader) as analyst:
         answer = discovered(analyst)

@@ -120,7 +120,7 @@ def test_leaving_erases_what_the_page_says_and_keeps_what_was_spent(printed):
     assert secrets[0] == secrets[left - 1] != secrets[left]
     shown = done[left + 1][1]
     assert "no answers" in shown
-    assert re.search(r"for life\s+1\.10", shown)
+    assert re.search(r"for life\s+[^ ]+\s+1\.10 of 400", shown)
 
 
 def test_the_figures_of_the_page_are_computed(printed):

@@ -76,8 +76,8 @@ class _Origins:
                 origin = self._since_earlier_window(period)
             else:
                 origin = self.of_period(period)
-            if number.of_part and self._question == "estimate":
-                origin = self._of_part(number.within or "", origin)
+            if number.of_part and self._question == "estimate" and number.within in self._parts:
+                origin = self._of_part(number.within, origin)
             elif number.of_part and compares:
                 origin = replace(origin, before_reports=None)  # these are of all parts
             if number.version is not None or number.versions is not None:

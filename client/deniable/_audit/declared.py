@@ -28,7 +28,8 @@ class Declared(NamedTuple):
         epsilon: privacy loss of one report, in nats.
         epsilon_permanent: of all reports of a value together, in nats; None if it is not given.
         delta: by how much an event may be more probable; None if it is not given.
-        every: the period in which a device reports once at most; a day unless it is given.
+        every: the period in which a device reports once at most. Unless it is given it is a day,
+            or a week if answers are kept and the file does not choose the mechanism.
         absent: what is reported where nothing was recorded, as it is written; None without.
     """
 
@@ -51,12 +52,17 @@ def declared_in(text: str) -> dict[str, Declared]:
             epsilon,
             _number(table, "epsilon_permanent"),
             _number(table, "delta"),
-            table.get("every", "day"),
+            table.get("every", _usual_period(table)),
             table.get("absent"),
         )
         for name, table in tables.items()
         if (epsilon := _number(table, "epsilon")) is not None
     }
+
+
+def _usual_period(table: dict[str, Any]) -> str:
+    named = table.get("mechanism", {}).get("name", "auto") != "auto"
+    return "week" if table.get("repeat") == "memoize" and not named else "day"
 
 
 def _number(table: dict[str, Any], name: str) -> Fraction | None:

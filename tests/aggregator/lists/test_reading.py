@@ -9,7 +9,9 @@ from deniable_shared.errors import ParameterError
 
 
 def test_values_to_keep_are_in_one_form_of_unicode():
-    assert checked_values(["é", "e\u0301", "Å", "\u212b"]) == ("é", "Å")
+    assert checked_values(["e\u0301", "\u212b"]) == ("é", "Å")
+    with pytest.raises(ParameterError, match="values must be all different"):
+        checked_values(["é", "e\u0301"])
 
 
 @pytest.mark.parametrize(

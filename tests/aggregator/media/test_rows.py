@@ -12,7 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deniable_aggregator.answers.answer import Answer, AskedQuestion, Check, Head, Period
+from deniable_aggregator.answers.answer import (
+    Answer,
+    AskedQuestion,
+    Check,
+    Head,
+    PartOfReports,
+    Period,
+)
 from deniable_aggregator.answers.columns import COLUMNS
 from deniable_aggregator.answers.common import (
     Days,
@@ -198,12 +205,13 @@ def test_a_share_that_one_version_knows_is_of_its_reports():
     assert columns(row, "since until") == (day(1), day(14))
 
 
-def test_a_version_by_itself_is_of_the_days_on_which_it_reported():
-    (row,) = rows_of(answered("estimate", [share(version=OLD)], ALL))
+def test_a_part_of_the_reports_is_of_the_days_on_which_it_reported():
+    part = PartOfReports(name="version 0a0a0a0a", reports=600, since=day(1), until=day(6))
+    of_part = share(within=part.name, versions=[OLD])
+    (row,) = rows_of(answered("estimate", [of_part], ALL, parts=[part]))
     assert columns(row, "question since until reports marks") == (
-        "version", day(1), day(6), 600, "missing release",
+        "estimate", day(1), day(6), 600, "missing release",
     )  # fmt: skip
-    assert columns(row, "mechanism epsilon version") == ("grr", 1.0, OLD)
 
 
 def test_a_period_of_a_series_is_suspicious_by_itself():

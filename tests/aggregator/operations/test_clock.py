@@ -175,7 +175,7 @@ def test_a_new_store_believes_any_clock(target):
 def jumped(target, monkeypatch):
     """A server whose clock jumps while it runs."""
     monkeypatch.setattr(status, "CACHE_SECONDS", 0.0)
-    settings = Settings(fold_seconds=NEVER_SECONDS, accept_days=ACCEPT_DAYS)
+    settings = Settings(fold_seconds=NEVER_SECONDS, accept_days=ACCEPT_DAYS, batch_reports=1)
     service = Service(target, settings, passing=Passing())
     service.register()
     assert service.send(upload(b"\x01")).status_code == 204

@@ -179,7 +179,7 @@ def test_reports_of_a_removed_metric_are_refused_for_good(service):
         "application": "flightdeck",
         "name": "theme",
         "versions": [THEME.hex()],
-        "reports": 0,
+        "reports": 1,
     }
     problem(service.send(upload()), 410, "metric_removed")
     problem(service.ask("/v1/metrics/theme/estimate"), 404, "unknown_metric")

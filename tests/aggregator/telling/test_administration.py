@@ -31,7 +31,6 @@ def listed(reports):
         first_day=date(2026, 1, 1),
         last_day=date(2026, 3, 15),
         reports=reports,
-        pending_reports=0,
         excluded_reports=0,
         reports_for_one_percent=None,
     )
