@@ -207,7 +207,7 @@ def test_a_share_that_one_version_knows_is_of_its_reports():
 
 def test_a_part_of_the_reports_is_of_the_days_on_which_it_reported():
     part = PartOfReports(name="version 0a0a0a0a", reports=600, since=day(1), until=day(6))
-    of_part = share(within=part.name, versions=[OLD])
+    of_part = share(within=part.name)
     (row,) = rows_of(answered("estimate", [of_part], ALL, parts=[part]))
     assert columns(row, "question since until reports marks") == (
         "estimate", day(1), day(6), 600, "missing release",

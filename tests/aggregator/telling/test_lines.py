@@ -113,8 +113,9 @@ def test_days_are_said_in_one_line_with_what_is_special_about_them() -> None:
     )
     assert days_in_words(days) == (
         "2026-01-01 to 2026-01-31, 28 of 31 days; 3 without reports: 01-03 to 01-04, 01-09; 01-31 "
-        "is incomplete; open for late reports since 01-29, without those that wait; a new version since "
-        "01-12; suspicious: 01-20 to 01-21; keys differ: 01-22; without 1 report of key partner (0307..) (excluded)"
+        "is incomplete; open for late reports since 01-29, without those that wait; a "
+        "new version since 01-12; suspicious: 01-20 to 01-21; keys differ: 01-22; without 1 report "
+        "of key partner (0307..) (excluded)"
     )
 
 
