@@ -198,7 +198,8 @@ class Recorder:
             wait_seconds: how long to wait for others that use the storage.
         """
         with contextlib.suppress(*STORAGE_ERRORS):
-            self._write_waiting(wait_seconds)
+            if self._storage.waiting and not self.clock_is_doubted():
+                self._write_waiting(wait_seconds)
         self._storage.discard_waiting(Dropped.NOT_WRITTEN)
 
     def _write_waiting(self, wait_seconds: float | None = None) -> None:
@@ -210,7 +211,7 @@ class Recorder:
         if not self._consent.still_given():
             return ()
         self._absence.report_first()
-        return self._waiting.write()
+        return self._waiting.write(epoch_at(self._clock()))
 
     def _report_absence(self) -> bool:
         """Whether the uploader has something to do, as absence was reported or has still to be."""
@@ -228,7 +229,7 @@ class Recorder:
             return Outcome.NO_CONSENT, since, ()
         if self.counts_absence:
             self._absence.report_first()
-        written = self._waiting.write() if self._storage.waiting else ()
+        written = self._waiting.write(epoch) if self._storage.waiting else ()
         return *self._writer.write(plan, item, number, epoch, day, since), written
 
     def _encode(self, plan: MetricPlan, value: object, segment: object) -> object:

@@ -35,7 +35,7 @@ class WaitingReport(NamedTuple):
     Attributes:
         plan: of its metric.
         number: the number of its period.
-        epoch: the day that it is to be charged to.
+        epoch: the day on which it was made.
         day: the day that it carries.
         due: when to send it.
         upload_id: see `StoredReport`, as is the next one.
@@ -108,14 +108,21 @@ class WaitingReports:
             return Outcome.NO_CONSENT
         return Outcome.WAITING
 
-    def write(self) -> list[tuple[WaitingReport, bool]]:
+    def write(self, today: int) -> list[tuple[WaitingReport, bool]]:
         """Writes all that wait; to be called by `DeviceStorage.run_locked`.
+
+        They are charged to the days on which they were made, or to today where the ledger is
+        further: another process may have begun a later day, which would look like a clock that went
+        back.
+
+        Args:
+            today: in days since 1970-01-01. What was made by a clock that was ahead is not written.
 
         Returns:
             What `settle` is to be told once `run_locked` has returned: reports, and whether each
             was written.
         """
-        return [(each, self._write(each)) for each in [*self._storage.waiting]]
+        return [(each, self._write(each, today)) for each in [*self._storage.waiting]]
 
     def settle(self, written: Iterable[tuple[WaitingReport, bool]]) -> None:
         """Lets go of reports that were dealt with."""
@@ -125,19 +132,21 @@ class WaitingReports:
                 if not stored:
                     self._storage.count_dropped(Dropped.NOT_WRITTEN)
 
-    def _write(self, report: WaitingReport) -> bool:
+    def _write(self, report: WaitingReport, today: int) -> bool:
         storage = self._storage
         if storage.spool.reports([report.upload_id]):
             return True
         same = report.secret is None or report.secret == storage.secret
-        if not same or report.endings != self._consent.endings:
+        if not same or report.endings != self._consent.endings or report.epoch > today + 1:
             return False
         plan = report.plan
+        in_order = storage.ledger.latest_day() <= report.epoch <= today
+        charged = report.epoch if in_order else today
 
         def store(debit: bytes) -> None:
             self._writer.store(
                 plan, report.upload_id, report.day, report.payload, report.due, debit
             )
 
-        outcome = self._writer.debit(plan, report.number, report.epoch, store)
+        outcome = self._writer.debit(plan, report.number, charged, store)
         return outcome is Outcome.RECORDED

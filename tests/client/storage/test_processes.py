@@ -25,11 +25,10 @@ while True:
 
 
 def test_what_was_recorded_survives_being_killed_at_any_moment(command, directory):
-    acknowledged = debits = 0
+    acknowledged, day = 0, int(1.7e9 // 86400)
     for _ in range(8):
         process = subprocess.Popen(
-            # The clock continues from where the last process was killed.
-            command(f"clock.now += {debits + 1} * 86400" + RECORD_FOR_EVER),
+            command(f"clock.now = {day} * 86400" + RECORD_FOR_EVER),
             stdout=subprocess.PIPE,
         )
         first = process.stdout.read(1)
@@ -41,6 +40,8 @@ def test_what_was_recorded_survives_being_killed_at_any_moment(command, director
         reports, debits = stored(directory)
         # A kill may come after the commit and before the answer, never between debit and report.
         assert acknowledged <= reports == debits
+        # The clock continues from where the last process was killed.
+        day = contents(directory).ledger.latest_day()
 
 
 def test_a_process_that_ends_at_once_delivers_in_a_later_one(run, collector, directory):
@@ -105,12 +106,15 @@ def race(command, code):
 def test_eight_processes_racing_for_a_period_get_exactly_one_report(command, directory):
     code = 'say(client.record("theme", "dark"), client.record("late", True))'
     outcomes = [outcome for line in race(command, code) for outcome in line]
-    assert outcomes.count("recorded") == 2
-    assert outcomes.count("already_reported") == 14
+    assert set(outcomes) <= {"recorded", "already_reported", "waiting"}
+    assert outcomes.count("recorded") <= 2
     assert stored(directory) == (2, 2)
 
 
-MEMOIZED = 'epsilon_permanent = 1.0\nrepeat = "memoize"\n'
+DAY_SECONDS = 0.04
+"""Of a clock that is the same in all processes of a machine."""
+
+MEMOIZED = 'epsilon_permanent = 1.0\nrepeat = "memoize"\nevery = "day"\n'
 FLAGS = "".join(
     f'[metrics.{name}]\ntype = "boolean"\nepsilon = 0.5\n{MEMOIZED if name < "e" else ""}'
     for name in "abcdefgh"
@@ -143,13 +147,15 @@ for name in random.sample("abcdefgh", 8):
 def test_eight_processes_never_spend_together_what_one_may_not(
     plenty, command, directory, names, limit, least, most, reports
 ):
-    """Days pass in all of them; at every debit they could spend the same epsilon twice."""
+    """Days pass in all of them at once; at every debit they could spend the same epsilon twice."""
     budget = PLENTY.partition("[metrics")[0].replace("400.0", limit)
     plenty.write_text(budget + FLAGS, encoding="utf-8")
     code = f"""
 import random
-for _ in range(60):
-    clock.now += 86400
+day = 1.7e9 // 86400 * 86400
+end = time.monotonic() + 60 * {DAY_SECONDS}
+while time.monotonic() < end:
+    clock.now = day + time.monotonic() // {DAY_SECONDS} * 86400
     for name in random.sample({names!r}, {len(names)}):
         if client.record(name, True) == "recorded":
             say(int(clock.now // 86400), name)

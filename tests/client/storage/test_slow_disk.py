@@ -17,6 +17,7 @@ from deniable import Outcome
 from deniable._platform import files
 from deniable._recording import waiting
 from deniable._storage import device
+from deniable_shared.periods import epoch_at
 from tests.client.conftest import REGISTRY, pending_reports
 from tests.client.programs import contents
 from tests.client.storage.test_busy import held
@@ -294,3 +295,31 @@ def test_a_round_waits_for_the_disk_as_often_for_many_reports_as_for_one(
         seen = syncs(patch)
         client.flush()
         assert len(seen) <= 3
+
+
+@pytest.mark.service
+def test_what_waited_for_days_is_no_clock_that_went_back(make_client, directory, clock):
+    """Another process has begun a later day meanwhile; its reports stay, and its day goes on."""
+    client, other = make_client(), make_client(another_process=True)
+    assert client.record("theme", "dark") is Outcome.RECORDED
+    with held(directory):
+        for _ in range(2):
+            clock.forward(days=2)
+            assert client.record("theme", "dark") is Outcome.WAITING
+    clock.forward(days=3)
+    assert other.record("late", value=True) is Outcome.RECORDED
+    assert client.flush().pending == 4
+    assert other.record("theme", "dark") is Outcome.RECORDED
+
+
+@pytest.mark.service
+def test_what_waits_from_a_clock_that_was_ahead_is_given_up(make_client, directory, clock):
+    client = make_client()
+    assert client.record("theme", "dark") is Outcome.RECORDED
+    with held(directory):
+        clock.forward(days=400)
+        assert client.record("theme", "dark") is Outcome.WAITING
+    clock.forward(days=-399)
+    assert client.record("late", value=True) is Outcome.RECORDED
+    assert client.status().dropped == {"not_written": 1}
+    assert contents(directory).ledger.latest_day() == epoch_at(clock())
