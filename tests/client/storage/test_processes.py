@@ -140,8 +140,8 @@ for name in random.sample("abcdefgh", 8):
     ("names", "limit", "least", "most", "reports"),
     [
         ("abcdefgh", "9.8", 9.3e9, 9.8e9, 18),
-        # Four flags with two answers each: when these are paid for, further reports are free.
-        ("abcd", "400.0", 7.9e9, 8.0e9, 100),
+        # Four flags with two answers each: when 16 reports have paid for them, further ones are free.
+        ("abcd", "400.0", 7.9e9, 8.0e9, 20),
     ],
 )
 def test_eight_processes_never_spend_together_what_one_may_not(
