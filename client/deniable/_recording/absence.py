@@ -109,12 +109,12 @@ class AbsenceReporter:
             if self._remote.disables(metric.spec.name):
                 if last is not None:
                     dropped.append(key)
-            elif last != epoch:
+            elif last != epoch or not self._is_charged(metric, epoch):
                 if last is not None:
                     recorded = self._report_absence(metric, last, epoch) or recorded
                 if self._is_paid(metric, last, epoch):
                     enrolled.append(key)
-                elif last is not None and last < epoch:
+                elif last is not None and last <= epoch:
                     dropped.append(key)
         # Last: after a crash before this, the next call finds the periods reported and paid for.
         if enrolled or dropped:
@@ -125,7 +125,7 @@ class AbsenceReporter:
         """Whether the period of a day was paid for, or is now: whatever will be recorded in it."""
         plan, every = self._writer.plan_for(metric), metric.spec.every
         number = period(every, epoch)
-        if last is not None and period(every, last) == number:
+        if last is not None and period(every, last) == number and self._is_charged(metric, epoch):
             return True
         if epoch > plan.last_epoch:
             return False
@@ -134,6 +134,11 @@ class AbsenceReporter:
         # that whether there was a value before.
         interrupted = last is not None and last < epoch and outcome is Outcome.ALREADY_REPORTED
         return outcome is Outcome.RECORDED or interrupted
+
+    def _is_charged(self, metric: Metric, epoch: int) -> bool:
+        """Whether the period of a day was paid for with this version of the metric."""
+        charge = self._writer.plan_for(metric).charge
+        return self._storage.ledger.is_charged(charge, period(metric.spec.every, epoch))
 
     def _report_absence(self, metric: Metric, last: int, epoch: int) -> bool:
         every = metric.spec.every

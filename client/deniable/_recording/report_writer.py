@@ -177,7 +177,8 @@ class ReportWriter:
         self._days.begin(epoch)
         ledger, spec = self._storage.ledger, plan.spec
         last = ledger.last_active_day(spec.name, spec.every)
-        if last is not None and period(spec.every, last) == number:
+        is_enrolled = last is not None and period(spec.every, last) == number
+        if is_enrolled and ledger.is_charged(plan.charge, number):
             return ledger.mark(spec.name, spec.every, number, store)
         if self._remote.skips_period(spec, number, self._storage.secret):
             return Outcome.THINNED

@@ -27,16 +27,18 @@ def delta_units(delta: float) -> int:
     return math.ceil(Fraction(delta) * DELTA_UNITS)
 
 
-PAID: Final = ":paid"
-"""Ends the name under which metrics that report absence pay: a device pays for a period when it is
-first at work in it, and notes apart, under the name alone, that the report was written."""
+PAID: Final = ":paid:"
+"""Follows the name under which metrics that report absence pay, before the digest of their spec: a
+device pays for a period when it is first at work in it, with each version of the metric, and notes
+apart, under the name alone, that the report was written."""
 
 
 class Charge(NamedTuple):
     """What the reports of one metric cost; see `charge_of`.
 
     Attributes:
-        metric: the metric's name; with `PAID` where a period is paid for before its report is made.
+        metric: the metric's name; with `PAID` and the digest of its spec where a period is paid for
+            before its report is made.
         every: the kind of its periods, since periods of different kinds are not comparable.
         cost: of one report, in nano-nats.
         digest: the digest of the spec if its mechanism memoises a bounded number of answers, else
@@ -57,7 +59,7 @@ class Charge(NamedTuple):
 def charge_for(spec: Spec) -> Charge:
     """What the reports of a spec cost, each amount rounded up."""
     cost = cost_nano_nats(spec.mechanism.epsilon)
-    name = spec.name + PAID if spec.reports_absence else spec.name
+    name = spec.name + PAID + spec.digest.hex() if spec.reports_absence else spec.name
     total = spec.mechanism.epsilon_total
     if total is None:
         delta = delta_units(spec.mechanism.delta)

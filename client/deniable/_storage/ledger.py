@@ -167,6 +167,15 @@ class Ledger:
         store(self._body(key, period, 0, None))
         return Outcome.RECORDED
 
+    def is_charged(self, charge: Charge, period: int) -> bool:
+        """Whether a period was paid for with this charge, or a later one.
+
+        Args:
+            charge: see `debit`.
+            period: the number of the period.
+        """
+        return period <= self._entries.get(charge[:2], _NEVER)[0]
+
     def latest_day(self) -> int:
         """The day to which reports are charged, in days since 1970-01-01; 0 if none was."""
         return self._latest

@@ -1,6 +1,6 @@
 """The application's registry in its three releases, and which values devices record.
 
-The second release changes an epsilon, adds a metric, removes one, renames one, and has a smaller
+The second release changes some epsilons, adds a metric, removes one, renames one, and has a smaller
 daily budget; so does the third, whose lifetime budget is smaller, too.
 """
 
@@ -71,6 +71,7 @@ def text_of(number):
     if number >= 1:
         metrics["theme"] = metrics["theme"].replace("1.0", "0.7")
         metrics["city"] = metrics["city"].replace("0.99", "0.98")
+        metrics["printing"] = metrics["printing"].replace("0.5", "0.75")
         metrics["zoom"] = ADDED["zoom"]
         metrics["badge"] = metrics.pop("flag")
         del metrics["pages"]

@@ -215,7 +215,8 @@ def record(book, name, moment, listed):
     found = []
     if spec.reports_absence:
         last = book.enrolled.get((spec.name, spec.every))
-        if last is None or period(spec.every, last) != number:  # not paid for, whatever the reason
+        is_enrolled = last is not None and period(spec.every, last) == number
+        if not (is_enrolled and _is_paid(book, spec, number)):  # whatever the reason
             return [(each, before) for each in ("over_budget", "thinned", "already_reported")]
         outcome, after = _written(book, spec, number, day, moment.serial + 2)
         return [(outcome, [*before, *after])]
@@ -257,16 +258,18 @@ def absence(book, moment):
         last = enrolled.get(key)
         if spec.name in moment.disabled:
             enrolled.pop(key, None)
-        elif last != moment.day:
+        elif last != moment.day or not _is_paid(books[-1], spec, period(spec.every, last)):
             today = period(spec.every, moment.day)
             if last is not None:
                 number, day = period(spec.every, last), last_day(spec.every, last)
-                if number < today and day >= moment.day - MAX_AGE_DAYS:
+                is_recent = number < today and day >= moment.day - MAX_AGE_DAYS
+                if is_recent and _is_paid(books[-1], spec, number):
                     books += _written(books[-1], spec, number, day, serial)[1]
-            paid_before = last is not None and period(spec.every, last) == today
+            was_here = last is not None and period(spec.every, last) == today
+            paid_before = was_here and _is_paid(books[-1], spec, today)
             if paid_before or _paid(books, spec, today, moment):
                 enrolled[key] = moment.day
-            elif last is not None and last < moment.day:
+            elif last is not None and last <= moment.day:
                 enrolled.pop(key)
         serial += 1
     books.append(books[-1].changed(enrolled=enrolled, checked=checked))
@@ -334,9 +337,18 @@ def _is_reported_ahead(book, every, number):
     )
 
 
+def _paid_key(spec):
+    """Each version of a metric that counts absence pays for itself."""
+    return f"{spec.name}:paid:{spec.digest.hex()}", spec.every
+
+
+def _is_paid(book, spec, number):
+    return book.reported.get(_paid_key(spec), -1) >= number
+
+
 def _paid(books, spec, number, moment):
     """Whether a period is paid for now; the book after that is added."""
-    key = spec.name + ":paid", spec.every
+    key = _paid_key(spec)
     if _is_reported_ahead(books[-1], spec.every, number):
         return False
     if books[-1].reported.get(key, -1) >= number:

@@ -402,3 +402,23 @@ def test_a_directory_that_cannot_be_used_never_raises(attentive, tmp_path):
     (tmp_path / "file").touch()
     client = attentive(directory=tmp_path / "file" / "device")
     assert counts(client.flush()) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("has_value", [False, True])
+def test_each_version_of_a_metric_pays_for_its_own_reports(attentive, clock, has_value):
+    """Whatever was recorded; the device has paid for the week when its application is replaced."""
+    weekly = TEXT.replace('absent = "none"', 'absent = "none"\nevery = "week"')
+    dearer = weekly.replace("epsilon = 1.0\n[metrics.late]", "epsilon = 3.0\n[metrics.late]")
+    spent = []
+    for text in (weekly, dearer, weekly):
+        client = attentive(text)
+        if has_value:
+            client.record("theme", "dark")
+        client.flush()
+        spent.append(40.0 - client.status().epsilon_left_lifetime)
+        client.close()
+    assert spent == pytest.approx([1.0, 4.0, 4.0], abs=1e-6)
+    clock.forward(days=7)
+    client = attentive(weekly)
+    client.flush()
+    assert len(pending_days(client)) == 1
