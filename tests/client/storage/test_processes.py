@@ -140,7 +140,7 @@ for name in random.sample("abcdefgh", 8):
     ("names", "limit", "least", "most", "reports"),
     [
         ("abcdefgh", "9.8", 9.3e9, 9.8e9, 18),
-        # Four flags with two answers each: when 16 reports have paid for them, further ones are free.
+        # Four flags with two answers each: 16 reports pay for them, and further ones are free.
         ("abcd", "400.0", 7.9e9, 8.0e9, 20),
     ],
 )
