@@ -117,7 +117,13 @@ class Recorder:
         self._begin_day(epoch)
         if epoch > plan.last_epoch:
             raise RecordError(Outcome.EXPIRED, f"{plan.spec.name} has expired")
-        item = self._encode(plan, value, segment)
+        try:
+            item = self._encode(plan, value, segment)
+        except RecordError:
+            if self.counts_absence:  # whether the day is paid for must not depend on the value
+                with contextlib.suppress(*STORAGE_ERRORS):
+                    self._report_absence()
+            raise
         if self._remote.disables(plan.spec.name):
             return Outcome.DISABLED, None
         wake = 0.0 if self.counts_absence and self._report_absence() else None

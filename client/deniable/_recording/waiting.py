@@ -89,10 +89,12 @@ class WaitingReports:
             BusyError: if too many wait, or the secret is needed and was not read yet.
         """
         storage, secret = self._storage, self._storage.known_secret
-        needs_secret = plan.memoized or self._remote.thins(plan.spec.name)
+        # What reports absence was thinned when its period was paid for.
+        thins = not plan.reports_absence and self._remote.thins(plan.spec.name)
+        needs_secret = plan.memoized or thins
         if len(storage.waiting) >= MAX_WAITING or (secret is None and needs_secret):
             raise BusyError("the storage is in use")
-        if secret is not None and self._remote.skips_period(plan.spec, number, secret):
+        if thins and secret is not None and self._remote.skips_period(plan.spec, number, secret):
             return Outcome.THINNED
         randomness = Randomness(buffer_bytes=_BUFFER_BYTES)
         payload = randomizer_for(plan.spec, randomness).report(item, secret or b"")

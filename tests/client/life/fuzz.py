@@ -35,7 +35,8 @@ epsilon_per_day = 6.0
 epsilon_lifetime = {LIFETIME}
 {"".join(_FLAG.format(f"b{number}", 0.5 + number / 10) for number in range(4))}
 {_FLAG.format("w", 1.0)}every = "week"
-{_FLAG.format("m", 0.99)}repeat = "memoize"
+{_FLAG.format("m", 0.99)}every = "day"
+repeat = "memoize"
 epsilon_permanent = 1.0
 """
 )

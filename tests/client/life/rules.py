@@ -204,7 +204,7 @@ def record(book, name, moment, listed):
     if metric.expires is not None and moment.day > (metric.expires - _DAY_ZERO).days:
         return [("expired", [book])]
     if not listed:
-        return [("outside_domain", [book])]
+        return [("outside_domain", absence(book, moment))]
     if name in moment.disabled:
         return [("disabled", [book])]
     before = absence(book, moment)

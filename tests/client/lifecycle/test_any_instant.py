@@ -27,6 +27,7 @@ CITY = """
 [metrics.city]
 type = "string"
 epsilon = 0.01
+every = "day"
 repeat = "memoize"
 epsilon_permanent = 0.02
 mechanism = "rappor"

@@ -422,3 +422,17 @@ def test_each_version_of_a_metric_pays_for_its_own_reports(attentive, clock, has
     client = attentive(weekly)
     client.flush()
     assert len(pending_days(client)) == 1
+
+
+@pytest.mark.parametrize("value", ["dark", "a value that no list has"])
+def test_a_day_is_paid_for_whether_its_value_has_a_place_or_not(attentive, clock, value):
+    """In a program that never flushes, too."""
+    client = attentive()
+    clock.forward(days=1)
+    client.record("theme", value)
+    assert client.status().epsilon_left_lifetime == pytest.approx(38.0, abs=1e-6)
+    client.close()
+    clock.forward(days=1)
+    client = attentive()
+    client.record("late", value=True)
+    assert pending_days(client) == [TODAY, TODAY + 1, TODAY + 2]
