@@ -13,7 +13,7 @@ from deniable_aggregator.answering.rolled_slices import PeriodSummary
 from deniable_aggregator.keeping.catalog import MetricCatalog
 from deniable_aggregator.keeping.store import NewPart, TallyKey, Volume
 from deniable_aggregator.keeping.store.encoding import encode_counters
-from deniable_aggregator.keeping.store.transfer import copy_store, migrate
+from deniable_aggregator.keeping.store.transfer import copy_store
 from deniable_shared import wire
 from tests.aggregator.service import TODAY
 from tests.aggregator.stored import (
@@ -22,7 +22,6 @@ from tests.aggregator.stored import (
     THEME,
     append,
     decoded,
-    execute,
     fold,
     register,
     rows,
@@ -102,24 +101,3 @@ def test_a_copy_and_sums_that_are_loaded_again_keep_it(store, target, fresh_targ
     copy_store(target, other, lambda *_: None)
     with contextlib.closing(Store(other)) as copied:
         assert volume(copied) == Volume(6, 4)
-
-
-def test_of_what_an_earlier_version_stored_it_is_not_known(target):
-    with contextlib.closing(Store(target)) as store:
-        register(store)
-        append(store, [decoded(b"\x00\x01")])
-        fold(store)
-        append(store, [decoded(b"\x00")])
-        for table in ("tallies", "inbox", "set_aside"):
-            execute(store, f"ALTER TABLE {table} DROP COLUMN largest")
-        for table in ("inbox", "set_aside"):
-            execute(store, f"ALTER TABLE {table} DROP COLUMN gathered")
-            execute(store, f"ALTER TABLE {table} DROP COLUMN is_full")
-        execute(store, "DROP TABLE shown")
-        execute(store, "UPDATE alembic_version SET version_num = '0001'")
-    assert migrate(target).before == "0001"
-    with contextlib.closing(Store(target)) as store:
-        assert volume(store) == Volume(2, 0)
-        append(store, [decoded(b"\x00\x01")])
-        fold(store)
-        assert volume(store) == Volume(5, 2)

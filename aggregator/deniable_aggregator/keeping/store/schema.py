@@ -31,11 +31,11 @@ from deniable_aggregator.answers.columns import COLUMNS
 from deniable_aggregator.answers.row import KEPT_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from sqlalchemy.sql.ddl import ExecutableDDLElement
 
-REVISION: Final = "0006"
+REVISION: Final = "0001"
 """The newest revision in ``migrations/versions``; a store at another one is refused."""
 
 # Only a column declared INTEGER is SQLite's own row key; BIGINT would get a second index.
@@ -68,7 +68,7 @@ metrics: Final = Table(
     Column("epsilon", Float, nullable=False),
     Column("registered", Integer, nullable=False),
     # JSON object: the earlier names of values, each with the one that it has now.
-    Column("renamed", Text, nullable=False, server_default="{}"),
+    Column("renamed", Text, nullable=False),
 )
 
 # The chain of registered versions, see `registry_history`; entries are never changed or deleted.
@@ -296,10 +296,10 @@ discoveries: Final = Table(
 )
 
 
-def _columns_of_numbers(names: Iterable[str]) -> Iterator[Column[Any]]:
+def _columns_of_numbers() -> Iterator[Column[Any]]:
     """What is kept of a number, as the long table has it; of ids only the first letters."""
     types = {bool: Boolean, date: Date, float: Float, int: BigInteger, str: Text}
-    for name in names:
+    for name in KEPT_COLUMNS:
         kind, may_be_none = COLUMNS[name]
         yield Column(name, types[kind], nullable=may_be_none)
 
@@ -314,9 +314,8 @@ estimates: Final = Table(
     Column("metric", Text, primary_key=True),  # its name
     Column("since", Date, primary_key=True),
     Column("position", Integer, primary_key=True, autoincrement=False),  # from 0, in the answer
-    *_columns_of_numbers(each for each in KEPT_COLUMNS if not each.startswith("rank_")),
+    *_columns_of_numbers(),
     Column("final", Boolean, nullable=False),  # whether no day takes reports any longer
-    *_columns_of_numbers(each for each in KEPT_COLUMNS if each.startswith("rank_")),
     sqlite_with_rowid=False,
 )
 

@@ -37,6 +37,7 @@ def upgrade() -> None:
         sa.Column("minimum_devices", sa.Integer),
         sa.Column("epsilon", sa.Float, nullable=False),
         sa.Column("registered", sa.Integer, nullable=False),
+        sa.Column("renamed", sa.Text, nullable=False),
     )
     op.create_table(
         "registry_history",
@@ -111,7 +112,16 @@ def upgrade() -> None:
             sa.Column("epoch", sa.Integer, nullable=False),
             sa.Column("key", sa.Text, nullable=False),
             sa.Column("payload", sa.LargeBinary, nullable=False),
+            sa.Column("largest", sa.BigInteger, nullable=False, server_default="0"),
+            sa.Column("gathered", sa.Integer),
+            sa.Column("is_full", sa.Integer, nullable=False, server_default="0"),
         )
+    op.create_table(
+        "shown",
+        sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("day", sa.Integer, nullable=False),
+        sqlite_with_rowid=False,
+    )
     op.create_table(
         "tallies",
         sa.Column("metric", sa.Integer, primary_key=True, autoincrement=False),
@@ -121,6 +131,7 @@ def upgrade() -> None:
         sa.Column("reports", sa.BigInteger, nullable=False),
         sa.Column("size", sa.Integer, nullable=False),
         sa.Column("body", sa.LargeBinary, nullable=False),
+        sa.Column("largest", sa.BigInteger, nullable=False, server_default="0"),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -158,6 +169,17 @@ def upgrade() -> None:
         sa.Column("summary", sa.LargeBinary, nullable=False),
         sa.Column("counters", sa.LargeBinary, nullable=False),
         sa.UniqueConstraint("metric", "since", "key", name="rolled_periods_of_metric"),
+    )
+    op.create_table(
+        "key_pasts",
+        sa.Column("metric", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("key", sa.Text, primary_key=True),
+        sa.Column("since", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("acknowledged", sa.Integer),
+        sa.Column("until", sa.Integer, nullable=False),
+        sa.Column("note", sa.Text, nullable=False),
+        sa.Column("body", sa.LargeBinary, nullable=False),
+        sqlite_with_rowid=False,
     )
     op.create_table(
         "discoveries",
@@ -207,6 +229,8 @@ def upgrade() -> None:
         sa.Column("version", sa.Text),
         sa.Column("suspicious", sa.Boolean),
         sa.Column("marks", sa.Text),
+        sa.Column("rank_first", sa.BigInteger),
+        sa.Column("rank_last", sa.BigInteger),
         sa.Column("final", sa.Boolean, nullable=False),
         sqlite_with_rowid=False,
     )
