@@ -157,7 +157,7 @@ FAULTS = {
                 self, charge, period, epoch, (1 << 60, 1 << 60), store
             )
         ),
-        ("budget",),
+        ("budget", "spending"),
     ),
     "the wrong day is charged after the clock goes back": Fault(
         ("deniable._storage.ledger", "Ledger.debit"), _go_back, ("spending", "budget")
