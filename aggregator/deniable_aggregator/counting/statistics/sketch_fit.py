@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-FITTED_REPORTS: Final = 20
+FITTED_REPORTS: Final = 50
 """With fewer reports a row, the counts that decide the weights are too small."""
 
 _MOST_FITTED: Final = 0.25
