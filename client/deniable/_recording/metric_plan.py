@@ -6,7 +6,7 @@ import json
 import math
 from typing import TYPE_CHECKING, Final
 
-from deniable._storage.cost import charge_for, mark_for
+from deniable._storage.cost import charge_for
 from deniable._storage.spool import MAX_AGE_DAYS, MAX_MEMOIZED_AGE_DAYS
 from deniable.randomizers import randomizer_for
 from deniable_shared.periods import SECONDS_PER_EPOCH, period
@@ -42,7 +42,6 @@ class MetricPlan:
     Attributes:
         spec: the metric's.
         charge: what a report costs.
-        mark: what notes that a report was written that was paid for before.
         randomizer: makes reports of values.
         description: the spec as JSON, with which reports are explained without a registry.
         memoized: whether the mechanism memoises its answers.
@@ -61,7 +60,6 @@ class MetricPlan:
         "description",
         "last_epoch",
         "last_reported",
-        "mark",
         "max_age_days",
         "memoized",
         "randomizer",
@@ -78,7 +76,6 @@ class MetricPlan:
     ) -> None:
         self.spec = metric.spec
         self.charge = charge_for(metric.spec)
-        self.mark = mark_for(metric.spec)
         self.randomizer = randomizer_for(metric.spec, randomness)
         self.description = json.dumps(metric.spec.canonical())
         days = _PERIOD_DAYS.get(metric.spec.every, math.inf)

@@ -65,8 +65,3 @@ def charge_for(spec: Spec) -> Charge:
         delta = delta_units(spec.mechanism.delta)
         return Charge(name, spec.every, cost, delta=delta)
     return Charge(name, spec.every, cost, spec.digest, cost_nano_nats(total))
-
-
-def mark_for(spec: Spec) -> Charge:
-    """What notes that the report of a period is written that was paid for before: nothing."""
-    return Charge(spec.name, spec.every, 0)

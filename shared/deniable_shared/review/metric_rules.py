@@ -32,7 +32,7 @@ FEWEST_OF_A_SEGMENT: Final = 1_000
 
 _EVENT: Final = re.compile(
     r"\b(crash(es|ed)?|errors?|fail(s|ed|ures?)?|events?|happen(s|ed)?|occur(s|red)?"
-    r"|(each|every) time|click(s|ed)?|how often)\b"
+    r"|(each|every) time|clicks|clicked|how often)\b"
 )
 """Words by which something is told that happens now and then."""
 

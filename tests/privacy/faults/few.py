@@ -251,23 +251,23 @@ ONE_PERIOD: Final = (
     Fault(
         "one period: every seventh day costs nothing",
         "deniable/_recording/report_writer.py",
-        "outcome = ledger.debit(plan.charge, number, epoch, self.limits)",
+        "outcome = ledger.debit(plan.charge, number, epoch, self.limits, store)",
         "charge = plan.charge if epoch % 7 else plan.charge._replace(cost=0)\n"
-        "        outcome = ledger.debit(charge, number, epoch, self.limits)",
+        "        outcome = ledger.debit(charge, number, epoch, self.limits, store)",
         (DAYS + "every_day_of_a_year_costs_what_it_must",),
     ),
     Fault(
         "one period: a value is paid for on its day, and its absence a day later",
         "deniable/_recording/report_writer.py",
-        "return ledger.debit(plan.mark, number, 0, _NO_LIMITS)",
+        "return ledger.mark(spec.name, spec.every, number, store)",
         "charge = plan.charge._replace(metric=spec.name)\n"
-        "            return ledger.debit(charge, number, epoch, self.limits)",
+        "            return ledger.debit(charge, number, epoch, self.limits, store)",
         (COUPLED,),
     ),
     Fault(
         "one period: a day that nobody has paid for is reported if it had a value",
         "deniable/_recording/report_writer.py",
-        "if last is not None and period(spec.every, last) == number:",
+        "if is_enrolled and ledger.is_charged(plan.charge, number):",
         "if True:",
         (ABSENCE + "a_period_in_which_the_user_opted_out_is_not_reported",),
     ),
@@ -281,7 +281,8 @@ ONE_PERIOD: Final = (
     Fault(
         "one period: a period is paid for once more on each of its days",
         "deniable/_recording/absence.py",
-        "if last is not None and period(every, last) == number:\n            return True\n",
+        "if last is not None and period(every, last) == number "
+        "and self._is_charged(metric, epoch):\n            return True\n",
         "",
         (COUPLED,),
     ),
@@ -291,8 +292,9 @@ OTHERS: Final = (
     Fault(
         "second process: absence is reported although another process has ended consent",
         "deniable/_recording/absence.py",
-        "        if not self._consent.still_given():\n            return False\n        ledger",
-        "        ledger",
+        "        if not self._consent.still_given():\n            return False\n"
+        "        self._writer",
+        "        self._writer",
         (DAYS + "nothing_is_paid_for_after_a_refusal_in_another_process",),
     ),
     Fault(
@@ -323,8 +325,8 @@ OTHERS: Final = (
     Fault(
         "after a restore: a period that was reported before is reported again",
         "deniable/_recording/report_writer.py",
-        "return ledger.debit(plan.mark, number, 0, _NO_LIMITS)",
-        "return Outcome.RECORDED",
+        "return ledger.mark(spec.name, spec.every, number, store)",
+        'store(b"\\x0b" + bytes(12))\n            return Outcome.RECORDED',
         (ABSENCE + "a_day_with_a_value_is_not_reported_again",),
     ),
 )
