@@ -61,8 +61,9 @@ def declared_in(text: str) -> dict[str, Declared]:
 
 
 def _usual_period(table: dict[str, Any]) -> str:
-    named = table.get("mechanism", {}).get("name", "auto") != "auto"
-    return "week" if table.get("repeat") == "memoize" and not named else "day"
+    choice = table.get("mechanism", "auto")
+    name = choice.get("name", "auto") if isinstance(choice, dict) else choice
+    return "week" if table.get("repeat") == "memoize" and name == "auto" else "day"
 
 
 def _number(table: dict[str, Any], name: str) -> Fraction | None:
