@@ -32,6 +32,7 @@ from deniable_aggregator.keeping.store.counters import decode_many, encode_count
 from deniable_shared.periods import epoch_at
 from tests.matrix.device import VALUES
 from tests.matrix.site import LISTS, REGISTRY, Site, loads
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -111,12 +112,19 @@ def read(folder: Path, store: str, devices: str) -> None:
         shutil.copytree(folder / "devices", used)
         totals = site.use_devices("send", keys["write"], DEVICES, used)
         assert totals == {"already_reported": left["recorded"], "sent": left["recorded"]}
-        status, body = site.get("/v1/metrics/crash/estimate", keys["read"])
-        assert status == 200, body
-        assert json.loads(body)["head"]["reports"] == (len(DAYS) + 1) * DEVICES
+        everything = (len(DAYS) + 1) * DEVICES
+        wait_until(lambda: counted(site, keys["read"]) == everything)
         look(site, keys["admin"], period)
     finally:
         site.stop()
+
+
+def counted(site: Site, key: str) -> int:
+    """How many reports answers have."""
+    status, body = site.get("/v1/metrics/crash/estimate", key)
+    assert status == 200, body
+    reports: int = json.loads(body)["head"]["reports"]
+    return reports
 
 
 def different(first: Any, second: Any, where: str = "") -> Iterator[str]:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 REGISTRY = Path(__file__).with_name("registry.toml")
 START_SECONDS = 120.0
 OPTIONS = ("--accept-days", "2", "--archive-days", "60", "--fold-seconds", "0.2")
+OPTIONS += ("--batch-reports", "1")  # answers are asked for at once
 LISTS = {"emoji": "list:emoji", "airport": "airports.txt", "search_term": "terms.txt"}
 """What is looked for in strings; the files are in the folder."""
 

@@ -260,7 +260,7 @@ DEFECTS: dict[str, tuple[str, Callable[..., Any], int]] = {
         ("keeping.store.batch.delete_rows", rows_that_are_gone_are_counted, 63),
         ("keeping.store.batch.insert_parts", parts_are_added_twice, 0),
         ("keeping.store.batch.merge", a_part_is_lost_at_a_merge, 0),
-        ("keeping.store.settling.DaySettler.settle", a_day_is_settled_before_it_is, 20),
+        ("keeping.store.settling.DaySettler.settle", a_day_is_settled_before_it_is, 160),
         ("keeping.store.merging._smallest", reports_are_counted_a_cell_too_far, 0),
         ("keeping.store.batch.add_to_totals", totals_are_forgotten, 0),
         ("keeping.store.batch.delete_parts", merged_parts_stay, 0),
