@@ -124,7 +124,7 @@ def days_said() -> Reader:
         )
         due = {
             "missing": every_day - set(recorded.days(answer.metric, answer.selection)),
-            "incomplete": every_day & {deployment.last},
+            "incomplete": every_day & {deployment.last + 1},  # today
             "suspicious": every_day & forged if answer.metric == FORGED_METRIC else set[int](),
         }
         said = {name: days_in(answer, name) for name in due}
