@@ -46,7 +46,7 @@ METRICS: Final = {
     "focus": Reporting(2_000),
     "layout": Reporting(1_500),
     "widget": Reporting(2_000),
-    "zoom": Reporting(3_000),
+    "zoom": Reporting(6_000),
     "badge": Reporting(600),
     "banner": Reporting(1_500),
     "checkout": Reporting(1_500),
