@@ -157,6 +157,7 @@ def test_what_the_readme_says_to_the_others_works(first_hour, run, monkeypatch):
     ) as client:
         client.record("theme", "light")
         assert client.flush(timeout_seconds=60).sent == 1
+    server.show()  # as the server does a moment later
     listed, estimated, reported = (
         run([tokens.get(word, word) for word in words]) for words in analyst
     )

@@ -22,7 +22,7 @@ from deniable_shared.periods import epoch_at
 from tests.end_to_end import asking
 from tests.end_to_end.serving import answers, running, start
 from tests.end_to_end.test_kill_minus_nine import REGISTRY
-from tests.ports import HOST
+from tests.ports import HOST, free_port
 from tests.waiting import wait_until
 
 SPEC = registry.parse(REGISTRY).metrics["theme"].spec
@@ -216,7 +216,8 @@ def test_a_worker_that_dies_again_and_again_is_started_again(path, tokens):
 
 def serve(path, *options):
     """A server that is expected not to start."""
-    command = [sys.executable, "-m", "deniable_aggregator", "serve", "--store", str(path), *options]
+    command = [sys.executable, "-m", "deniable_aggregator", "serve", "--store", str(path)]
+    command += ["--port", str(free_port()), *options]
     return subprocess.run(
         command, capture_output=True, text=True, timeout=asking.PATIENCE_SECONDS, check=False
     )
