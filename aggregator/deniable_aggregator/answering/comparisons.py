@@ -220,7 +220,7 @@ def _compare_segments(
     review = of.reviewer.review(reported)
     covered = _days_of(reported, days)
     first, second = (size.segment or "" for size in comparison.segment)
-    left_out = sum(sum(by_day.values()) for by_day in everything.by_day.values()) - both.reports
+    left_out = everything.reports - both.reports
     head = _head_of_two(result, asked, (review, review), (covered, covered), (first, second))
     head.left_out_reports = left_out
     return Answer(

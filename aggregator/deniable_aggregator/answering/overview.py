@@ -58,7 +58,7 @@ def metric_health(
         surge_days=review.days.surges,
         reported_days=review.days.reported,
         not_checked=review.days.not_checked,
-        reports=sum(sum(days.values()) for days in reported.by_day.values()),
+        reports=reported.reports,
         last_day=last_day,
         stopped_since=stopped_since,
         excluded_reports=reported.excluded,

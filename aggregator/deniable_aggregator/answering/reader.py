@@ -167,7 +167,7 @@ class MetricReader:
             without: the ids of keys that are left out.
         """
         reported = read_reports(self._store, self.tables, asked.entries, days, without)
-        return sum(sum(by_day.values()) for by_day in reported.by_day.values())
+        return reported.reports
 
     def collect(self, reported: MetricReports, days: DayRange) -> CollectedTallies:
         """The tallies of some of the days.

@@ -202,7 +202,7 @@ class Review:
             application: whose metric it is.
         """
         reported, days = self.reported, self.days
-        reports = sum(sum(counted.values()) for counted in reported.by_day.values())
+        reports = reported.reports
         return Head(
             application=application,
             metric=reported.entries[0].spec.name,

@@ -39,7 +39,7 @@ def require_parts(
     Raises:
         UnanswerableError: if a part has fewer.
     """
-    shown = sum(sum(by_day.values()) for by_day in reported.by_day.values())
+    shown = reported.reports
     asked_out = [each for each in reported.left_out if not reported.is_excluded(each.key)]
     if asked_out:
         names = [

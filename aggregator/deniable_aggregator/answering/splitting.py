@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from deniable_aggregator.answering.estimation.decomposition import OTHERS
+from deniable_aggregator.answering.estimation.decomposition import OTHERS, kept_parts
 from deniable_aggregator.answering.estimation.distributions import DistributionEstimate
 from deniable_aggregator.answering.estimation.domains import FLAG, default_items, pairs_of
 from deniable_aggregator.answering.estimation.estimator import estimate
@@ -162,7 +162,7 @@ def estimate_parts(
         own = _select(reported, axis, part.ids)
         found.append((part, [own], numbers(reader.collect(own, days), options, at)))
     return _split(
-        (part, sides, _of_part(part, own, [_reports(sides[0])])) for part, sides, own in found
+        (part, sides, _of_part(part, own, [sides[0].reports])) for part, sides, own in found
     )
 
 
@@ -314,7 +314,7 @@ def change_parts(
     if axis == "segment":
         segments = _segments_of(spec for side in reported for spec in side.specs)
         at = _of_several(level, request.interval, len(segments))
-        totals = [_reports(side) for side in reported]
+        totals = [side.reports for side in reported]
         split = _of_segments(
             segments,
             lambda name: [numbers(reported, _within(options, name), at)],
@@ -331,7 +331,7 @@ def change_parts(
             sides = [_select(side, axis, part.ids) for side in reported]
             if all(side.reported_days for side in sides):
                 own = numbers(sides, options, at)
-                reports = [_reports(side) for side in sides]
+                reports = [side.reports for side in sides]
                 found.append((part, sides, _of_part(part, own, reports)))
         split = _split(found)
     by_part: dict[str, list[Measured]] = {}
@@ -426,26 +426,13 @@ def _select(reported: MetricReports, axis: Axis, ids: frozenset[str]) -> MetricR
     return reported.of_keys(ids)
 
 
-def _reports(reported: MetricReports) -> int:
-    return sum(sum(by_day.values()) for by_day in reported.by_day.values())
-
-
 def _parts(reported: MetricReports, axis: Axis, sides: Sequence[Counts], least: int) -> list[_Part]:
-    """The parts that are shown, the largest first, and then all others together.
-
-    In each side a part has enough reports, and so have the others, or none at all: else the
-    smallest part that is shown is put to them, so that nobody can subtract.
-    """
+    """The parts that are shown, the largest first, and then all others together."""
     totals = {name: sum(side.get(name, 0) for side in sides) for side in sides for name in side}
-    ordered = sorted(totals, key=lambda name: (-totals[name], name))
-    kept = [name for name in ordered if all(side.get(name, 0) >= least for side in sides)]
-    del kept[MOST_PARTS:]
-    while kept and any(
-        0 < sum(count for name, count in side.items() if name not in kept) < least for side in sides
-    ):
-        kept.pop()
+    shown = kept_parts(sides, least, everywhere=True, most=MOST_PARTS)[0]
+    kept = sorted(shown, key=lambda name: (-totals[name], name))
     parts = [_named(reported, axis, name) for name in kept]
-    others = frozenset(totals) - set(kept)
+    others = frozenset(totals) - shown
     return [*parts, *([_Part(OTHERS, others, {})] if others else ())]
 
 
@@ -491,7 +478,7 @@ def _split(
         found.parts.append(
             PartOfReports(
                 name=part.name,
-                reports=sum(map(_reports, sides)),
+                reports=sum(side.reports for side in sides),
                 since=day_of(min(days)),
                 until=day_of(max(days)),
             )

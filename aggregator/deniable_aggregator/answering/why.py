@@ -123,7 +123,7 @@ def explain(
             _parts(reader, side, days_of, why) for side, days_of in zip(sides, days, strict=True)
         ]
         counts = [{name: reports for name, (reports, _) in side.items()} for side in parts]
-        kept = kept_parts(counts[0], counts[1], least)
+        kept = kept_parts(counts, least)
         folded = [_folded(side, shown) for side, shown in zip(parts, kept, strict=True)]
         level_of = partial(_share, value=of.value or "", versions=specs)
         if measure == "difference in mean":

@@ -75,7 +75,7 @@ def test_of_a_part_that_one_period_has_all_is_mix():
     ],
 )
 def test_parts_with_few_reports_are_folded_so_that_nobody_can_subtract(before, after, kept):
-    assert kept_parts(before, after, 100) == tuple(map(set, kept))
+    assert kept_parts((before, after), 100) == tuple(map(set, kept))
 
 
 def test_intervals_of_effects_cover():

@@ -69,33 +69,43 @@ class PartEffects(NamedTuple):
 
 
 def kept_parts(
-    before: Mapping[str, int], after: Mapping[str, int], least: int
-) -> tuple[frozenset[str], frozenset[str]]:
-    """The parts that are shown by themselves, in either period; all others are folded into one.
+    sides: Sequence[Mapping[str, int]],
+    least: int,
+    *,
+    everywhere: bool = False,
+    most: int | None = None,
+) -> tuple[frozenset[str], ...]:
+    """The parts that are shown by themselves, in each side; all others are folded into one.
 
     These others have enough reports, too, or none: else the smallest part that is shown is folded
-    with them in both periods, so that nobody can subtract.
+    with them in all sides, so that nobody can subtract.
 
     Args:
-        before: how many reports each part has in the first period.
-        after: in the second.
+        sides: how many reports each part has, such as before and after.
         least: how many a part needs.
+        everywhere: whether it needs them in every side, to be shown in any.
+        most: how many parts are shown at most; None for all.
     """
-    names = {*before, *after}
-    totals = {name: before.get(name, 0) + after.get(name, 0) for name in names}
-    kept = {name for name, total in totals.items() if total >= least}
+    totals = {name: sum(side.get(name, 0) for side in sides) for side in sides for name in side}
+
+    def is_large(name: str) -> bool:
+        if everywhere:
+            return all(side.get(name, 0) >= least for side in sides)
+        return totals[name] >= least
+
+    kept = sorted(filter(is_large, totals), key=lambda name: (-totals[name], name))
+    del kept[len(kept) if most is None else most :]
     while True:
-        first, second = (
-            frozenset(name for name in kept if side.get(name, 0) >= least)
-            for side in (before, after)
+        shown = tuple(
+            frozenset(name for name in kept if side.get(name, 0) >= least) for side in sides
         )
         others = [
-            sum(reports for name, reports in side.items() if name not in shown)
-            for side, shown in ((before, first), (after, second))
+            sum(reports for name, reports in side.items() if name not in own)
+            for side, own in zip(sides, shown, strict=True)
         ]
         if not kept or not any(0 < reports < least for reports in others):
-            return first, second
-        kept.remove(min(kept, key=lambda name: (totals[name], name)))
+            return shown
+        kept.pop()
 
 
 def split_difference(

@@ -206,6 +206,11 @@ class MetricReports:
         return {digest: table.reports_by_day for digest, table in self.tables.items()}
 
     @cached_property
+    def reports(self) -> int:
+        """How many there are in all of these days."""
+        return sum(sum(counted.values()) for counted in self.by_day.values())
+
+    @cached_property
     def reports_by_key(self) -> Mapping[str, int]:
         """How many reports each key brought, of those that may be asked about by themselves.
 

@@ -130,7 +130,7 @@ def volumes_of(reported: MetricReports, store: Store) -> Volumes:
         if cell.key not in left_out
     ]
     found = surges(cells, since, first, last)
-    total = sum(sum(days.values()) for days in reported.by_day.values())
+    total = reported.reports
     notable = [surge for surge in found if surge.reports >= LEAST_MOVED * total]
     return Volumes(tuple(found), tuple(notable), largest)
 
@@ -175,7 +175,7 @@ def _of_tables(reported: MetricReports) -> Iterator[Cell]:
 
 
 def _largest_upload(reported: MetricReports) -> LargestUpload | None:
-    total = sum(sum(days.values()) for days in reported.by_day.values())
+    total = reported.reports
     cell = max(_of_tables(reported), key=lambda each: each.largest, default=None)
     if cell is None or cell.largest < LEAST_REPORTS or cell.largest <= LEAST_PART * total:
         return None
