@@ -300,19 +300,6 @@ def mechanisms_in_words(versions: Iterable[MetricVersion]) -> str:
     return f"{names} ({len(titles)} versions)" if len(titles) > 1 else names
 
 
-def version_in_words(version: MetricVersion) -> str:
-    """A version whose numbers stand by themselves: its id, days and reports.
-
-    Args:
-        version: of an answer in which each version by itself was asked for.
-    """
-    reports = counted(version.reports, "report")
-    name = f"Version {version.version[:SHOWN_OF_VERSIONS]}"
-    if version.first_day is None or version.last_day is None:
-        return f"{name}, {reports}"
-    return f"{name}, {days_between(version.first_day, version.last_day)}, {reports}"
-
-
 def basis(answer: Answer) -> str:
     """Which reports an answer is based on, and what its intervals mean, in one sentence.
 

@@ -135,7 +135,7 @@ class Ledger:
     ) -> None:
         """Notes that the device is at work today, and so owes a report for today's periods.
 
-        Costs nothing: the report is charged when it is made.
+        They are paid for before, see `debit`.
 
         Args:
             metrics: names of metrics that report absence, with the kinds of their periods.

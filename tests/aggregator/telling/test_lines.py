@@ -28,7 +28,6 @@ from deniable_aggregator.telling.cautions import (
     days_lines,
     notes,
     title,
-    version_in_words,
 )
 from deniable_aggregator.telling.lines import asides, below
 from deniable_aggregator.telling.meaning import closeness_in_words, meaning, possible_shift
@@ -158,13 +157,6 @@ def test_reports_are_counted_with_the_mechanisms_that_made_them() -> None:
     other = replace(VERSION, epsilon=2.0)
     assert counted_line(shares(CHROME, versions=[VERSION, VERSION, other])) == (
         "200,024 reports, oue at epsilon 1.00, oue at epsilon 2.00 (3 versions)."
-    )
-
-
-def test_a_version_by_itself_is_named_with_its_days() -> None:
-    alone = replace(VERSION, first_day=date(2026, 1, 1), last_day=date(2026, 1, 9))
-    assert version_in_words(alone) == (
-        "Version aaaaaaaaaaaa, 2026-01-01 to 2026-01-09, 200,024 reports"
     )
 
 

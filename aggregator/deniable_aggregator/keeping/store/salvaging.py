@@ -7,7 +7,6 @@ deleted it is lost.
 
 from __future__ import annotations
 
-import json
 import secrets
 import sqlite3
 from collections import Counter
@@ -32,11 +31,10 @@ from deniable_aggregator.keeping.audit import AuditAction, record_from_command_l
 from deniable_aggregator.keeping.store.backup import atomic_file
 from deniable_aggregator.keeping.store.base import StoreRefusedError, is_url
 from deniable_aggregator.keeping.store.checking import broken_parts
-from deniable_aggregator.keeping.store.keys import append
+from deniable_aggregator.keeping.store.keys import AuditLog, append
 from deniable_aggregator.keeping.store.opening import open_database, require_existing
 from deniable_aggregator.keeping.store.readable_rows import ReadableRows
 from deniable_aggregator.keeping.store.schema import (
-    audit,
     epochs,
     estimated_periods,
     estimates,
@@ -131,9 +129,11 @@ def salvage(
                 _copy(origin, writing, table, salvaged)
             sums = _sums(origin)
         counting = tally_of(part)
+        with closing(open_database(part)) as database:
+            kept = AuditLog(database).newest_details(AuditAction.RETENTION_SET)
         with closing(open_database(part)) as database, database.write() as writing:
             _drop_parts(writing, counting, salvaged)
-            _close_days(writing)
+            _close_days(writing, None if kept is None else kept["accept_days"])
             _add_lost_keys(writing)
             _add_up(writing, sums, salvaged)
             record = record_from_command_line(
@@ -232,7 +232,7 @@ def _drop_parts(
     writing.execute(delete(tally_rests).where(tally_rests.c.part.not_in(select(tallies.c.part))))
 
 
-def _close_days(writing: Connection) -> None:
+def _close_days(writing: Connection, accept_days: int | None) -> None:
     """Closes days that are too old or whose row is lost; upkeep gives all their final form anew."""
     writing.execute(update(epochs).values(settled=None))
     days = select(tallies.c.epoch).distinct().union(select(seen.c.epoch).distinct())
@@ -241,11 +241,8 @@ def _close_days(writing: Connection) -> None:
     if lost:
         rows = [{"epoch": epoch, "key": None, "settled": None} for epoch in sorted(lost)]
         writing.execute(insert(epochs), rows)
-    kept = select(audit.c.details).where(audit.c.act == AuditAction.RETENTION_SET.value)
-    details = writing.execute(kept.order_by(audit.c.sequence.desc()).limit(1)).scalar_one_or_none()
     newest = writing.execute(select(func.max(epochs.c.epoch))).scalar_one_or_none()
-    if details is not None and newest is not None:
-        accept_days = json.loads(details)["accept_days"]
+    if accept_days is not None and newest is not None:
         old = epochs.c.epoch < newest - accept_days
         writing.execute(update(epochs).where(old).values(key=None))
     closed = select(epochs.c.epoch).where(epochs.c.key.is_(None))
