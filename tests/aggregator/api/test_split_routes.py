@@ -6,42 +6,22 @@ import msgspec
 import pytest
 
 from deniable_aggregator.answers.answer import Answer
-from deniable_aggregator.keeping.keys import create_key
 from deniable_aggregator.media.rows import rows_of
 from deniable_aggregator.telling.tell import tell
 from deniable_shared import registry, wire
 from tests.aggregator.api.test_trend_routes import day
+from tests.aggregator.api.weeks_of_keys import WEEKS, payload, send_two_weeks
 from tests.aggregator.estimation.test_segments import REGISTRY as SEGMENTED
-from tests.aggregator.service import APPLICATION, TODAY, problem, serving, upload
+from tests.aggregator.service import TODAY, problem, serving
 
 THEME = "/v1/metrics/theme"
-WEEKS = f"before={day(-14)}..{day(-8)}&after={day(-7)}..{day(-1)}"
-
-
-def payload(light, dark, system):
-    return b"\x00" * light + b"\x01" * dark + b"\x02" * system
 
 
 @pytest.fixture
 def stores(service):
     """Two weeks of three keys, of which b becomes dark; and of one with few reports."""
-    bodies = {
-        "a": [payload(400, 200, 200)] * 2,
-        "b": [payload(300, 100, 100), payload(100, 300, 100)],
-        "tiny": [payload(2, 2, 2)] * 2,
-    }
-    keys = {
-        label: create_key(
-            service.store, scope="write", application=APPLICATION, label=label, today=TODAY
-        )
-        for label in bodies
-    }
-    for first, week in ((-14, 0), (-7, 1)):
-        for offset in range(7):
-            for label, of_weeks in bodies.items():
-                epoch = TODAY + first + offset
-                sent = service.send(upload(of_weeks[week], epoch=epoch), key=keys[label])
-                assert sent.status_code == 204
+    before = {"a": payload(400, 200, 200), "b": payload(300, 100, 100), "tiny": payload(2, 2, 2)}
+    send_two_weeks(service, before, {**before, "b": payload(100, 300, 100)})
     return service
 
 

@@ -16,36 +16,21 @@ from deniable_aggregator.keeping.keys import create_key
 from deniable_aggregator.telling.tell import tell
 from deniable_shared import registry, wire
 from tests.aggregator.api.test_trend_routes import day
+from tests.aggregator.api.weeks_of_keys import WEEKS, payload, send_two_weeks
 from tests.aggregator.estimation.test_segments import REGISTRY as SEGMENTED
 from tests.aggregator.service import APPLICATION, SPECS, TODAY, problem, serving, upload
 
 CHANGE = "/v1/metrics/theme/change"
-WEEKS = f"before={day(-14)}..{day(-8)}&after={day(-7)}..{day(-1)}"
-
-
-def payload(light, dark, system):
-    return b"\x00" * light + b"\x01" * dark + b"\x02" * system
 
 
 @pytest.fixture
 def grown(service):
     """Store c, in which most are dark, brings twice as many reports; within b dark rose."""
-    keys = {
-        label: create_key(
-            service.store, scope="write", application=APPLICATION, label=label, today=TODAY
-        )
-        for label in ("a", "b", "c", "tiny")
-    }
     before = {
         "a": payload(400, 200, 200), "b": payload(500, 300, 200),
         "c": payload(100, 300, 100), "tiny": payload(2, 2, 2),
     }  # fmt: skip
-    after = {**before, "c": payload(500, 1_500, 500)}
-    for first, week in ((-14, before), (-7, after)):
-        for offset in range(7):
-            for label, body in week.items():
-                sent = service.send(upload(body, epoch=TODAY + first + offset), key=keys[label])
-                assert sent.status_code == 204
+    send_two_weeks(service, before, {**before, "c": payload(500, 1_500, 500)})
     return service
 
 
