@@ -12,13 +12,15 @@ if TYPE_CHECKING:
 
 MOST_STEPS: Final = 1 << 63
 MOST_ROWS: Final = 256
+SINGLE_STEPS: Final = 512
+"""Days and keys are tried one by one, so that no readable ones between two gaps are passed over."""
 
 
 class ReadableRows:
     """The rows of a table that can be read, each once.
 
     They come by their key up to a row that cannot be read. Behind it the least key is looked for
-    from which rows can be read again, by doubling steps of the last number in the key and halving
+    from which rows can be read again, by single and then doubling steps of the last number in the key and halving
     them; then by its last but one. What no number leads to is read from the end of the table.
 
     Args:
@@ -103,10 +105,10 @@ class ReadableRows:
             steps = _Steps(reached, place)
             high = 1
             while high < steps.most and not self._is_readable(steps.key(high)):
-                high *= 2
+                high = high + 1 if high < SINGLE_STEPS else 2 * high
             if high >= steps.most:
                 continue
-            low = high // 2
+            low = high - 1 if high <= SINGLE_STEPS else high // 2
             while high - low > 1:
                 middle = (low + high) // 2
                 if self._is_readable(steps.key(middle)):
