@@ -21,7 +21,8 @@ class ReadableRows:
 
     They come by their key up to a row that cannot be read. Behind it the least key is looked for
     from which rows can be read again, by single and then doubling steps of the last number in the
-    key and halving them; then by its last but one. What no number leads to is read from the end of the table.
+    key and halving them; then by its last but one. What no number leads to is read from the end of
+    the table.
 
     Args:
         connection: to the damaged file.
