@@ -19,6 +19,8 @@ from deniable_shared.mechanisms import (
     MemoizedRandomizedResponse,
     MemoizedUnaryEncoding,
     Oracle,
+    PrivSet,
+    SetMechanism,
     Sketch,
 )
 from deniable_shared.mechanisms.oracles.grr import MAX_SIZE
@@ -60,6 +62,10 @@ REMEMBERED_CHOICES: Final = 1_024
 
 EQUAL_NOISE: Final = 1.005
 """Variances that differ by less than this factor count as equal: the simpler oracle is chosen."""
+
+
+SHARE_OF_SETS: Final = 0.1
+"""The share of an item for which the mechanism over sets is chosen."""
 
 
 _CATEGORY_ORACLES: Final = tuple(
@@ -259,6 +265,47 @@ def sketch_for(epsilon: Fraction, devices: int, buckets: int | None = None) -> S
 def sketch_variance(inner: Oracle) -> float:
     """The variance that one report gives for a string that nobody has: noise and collisions."""
     return Sketch(rows=1, inner=inner).variance(0.0, 1)
+
+
+def set_candidates(
+    size: int,
+    most: int,
+    epsilon: Fraction,
+    devices: int,  # noqa: ARG001  a sketch of texts has rows for them
+) -> list[SetMechanism]:
+    """Every mechanism that can carry sets, the simplest to understand first.
+
+    Args:
+        size: number of listed items; 0 if items are any texts.
+        most: how many items of a device a report covers.
+        epsilon: privacy loss of one report.
+        devices: how many are expected.
+    """
+    return [PrivSet.for_epsilon(size, most, epsilon)] if size else []
+
+
+def set_variance(mechanism: SetMechanism) -> float:
+    """The variance that one report gives for an item that one device in ten holds."""
+    return mechanism.variance(SHARE_OF_SETS, 1)
+
+
+@lru_cache(maxsize=REMEMBERED_CHOICES)
+def set_mechanism_for(size: int, most: int, epsilon: Fraction, devices: int) -> SetMechanism:
+    """The mechanism over sets with the least variance, see `set_variance`.
+
+    Args:
+        size: as of `set_candidates`, as are the others.
+        most: see there.
+        epsilon: see there.
+        devices: see there.
+
+    Raises:
+        ParameterError: if none can carry them.
+    """
+    candidates = set_candidates(size, most, epsilon, devices)
+    if not candidates:
+        raise ParameterError("values", "given", None)
+    return min(candidates, key=set_variance)
 
 
 def _choose(oracles: list[Oracle], variance: Callable[[Oracle], float]) -> Oracle:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Literal, cast, get_args
@@ -26,6 +27,7 @@ from deniable_shared.mechanisms import (
     MECHANISMS,
     Mechanism,
     Oracle,
+    SetMechanism,
     Trie,
     mechanism_from_description,
 )
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from deniable_shared.letters import LetterCode
     from deniable_shared.periods import Every
 
-MetricType = Literal["attributes", "boolean", "category", "distribution", "number", "string"]
+MetricType = Literal["attributes", "boolean", "category", "distribution", "number", "set", "string"]
 
 Absent = str | Literal[False] | Fraction
 
@@ -54,16 +56,17 @@ class Spec:
         application: whose metric it is.
         name: the metric's name.
         type: one of `TYPES`.
-        values: the categories in their order, the catch-all last; empty unless a category. With
-            segments, all pairs.
-        other: the category that values outside the domain count as, or None.
+        values: the categories or the items of a set in their order, the catch-all last; empty
+            unless a category or a set of listed items. With segments, all pairs.
+        other: what values outside the domain count as, or None; of a set they then count as
+            nothing.
         mechanism: integer parameters; nothing else decides the noise.
         every: at most one report per device and period.
         attributes: the parts of a record, in their order; empty unless ``attributes``.
         range: lower and upper end of a ``number`` or ``distribution``, exactly; None for others.
         absent: what a device reports for a period in which the application recorded nothing, so
-            that silence says nothing; None if it is silent then. A category, False for a flag, or
-            a number of the range.
+            that silence says nothing; None if it is silent then. A category, False for a flag,
+            a number of the range, or what the empty set is called.
         segments: what the values are pairs of, or None. It is then a category without a catch-all
             of its own, whatever the type of the metric's own values.
         letters: the code of strings that are discovered; None for others.
@@ -99,6 +102,8 @@ class Spec:
         size = 0
         if self.type == "category" and isinstance(self.mechanism, Oracle):
             size = self.mechanism.size
+        elif isinstance(self.mechanism, SetMechanism):
+            size = len(self.values) if self.mechanism.hashed else self.mechanism.size
         if isinstance(self.mechanism, Oracle) and not size and self.mechanism.size != 2:
             raise ParameterError("mechanism", "over 2 values for boolean", self.mechanism.size)
         if len(self.values) != size or len(set(self.values)) != size:
@@ -174,6 +179,9 @@ class Spec:
             low, high = self.range
             if not (isinstance(absent, Fraction) and low <= absent <= high):
                 raise ParameterError("absent", "a number of the range", absent)
+        elif self.type == "set":
+            if not isinstance(absent, str) or not absent or absent in self.values:
+                raise ParameterError("absent", "a name that no value has", absent)
         elif self.value_type == "boolean":
             if absent is not False:
                 raise ParameterError("absent", "false, of a flag", absent)
@@ -309,32 +317,38 @@ class Spec:
 
     @property
     def absent_text(self) -> str | None:
-        """What stands for absence, in words: a category, ``false`` or a number; None without."""
+        """What stands for absence, in words: a name, ``false`` or a number; None without."""
         if isinstance(self.absent, Fraction):
             return f"{float(self.absent):g}"
         return "false" if self.absent is False else self.absent
 
-    def encode_absent(self) -> int | bytes | tuple[int, ...]:
+    def encode_absent(self) -> int | bytes | tuple[int, ...] | tuple[bytes, ...]:
         """What stands for absence as `encode` returns values; the metric reports absence."""
+        if self.type == "set":
+            return ()
         if isinstance(self.absent, Fraction) and self.range is not None:
             return self._place(self.absent, self.range)
         return self.encode(self.absent)
 
-    def encode(self, value: object, segment: object = None) -> int | bytes | tuple[int, ...]:
+    def encode(
+        self, value: object, segment: object = None
+    ) -> int | bytes | tuple[int, ...] | tuple[bytes, ...]:
         """A recorded value in the form that the mechanism takes.
 
         Args:
             value: a bool for ``boolean``, a mapping from names to bools and strs for
                 ``attributes``, a finite int or float for ``number`` and ``distribution``, where it
-                is clamped to the range, a str otherwise. With segments, a bool or a str as the
+                is clamped to the range, a set, frozenset, list or tuple of strs for ``set``, a str
+                otherwise. With segments, a bool or a str as the
                 metric's own values are.
             segment: which one the device belongs to, a str; None counts as the catch-all, and is
                 all that a metric without segments takes.
 
         Returns:
             An index into the domain, one index for each attribute, the canonical bytes of a
-            string, the pieces of its code where strings are discovered, or a number's place in its
-            range, in [0, 2^20], or bin.
+            string, the pieces of its code where strings are discovered, a number's place in its
+            range, in [0, 2^20], or bin, or of a set the different indices, or bytes where its
+            mechanism hashes, in their order.
 
         Raises:
             DomainError: if the value has the wrong type, or is outside a domain without a
@@ -350,6 +364,8 @@ class Spec:
             raise not_a_flag(self.name)
         if self.type == "attributes":
             return self._record(value)
+        if self.type == "set":
+            return self._set(value)
         if self.range is not None:
             return self._number(value, self.range)
         if not isinstance(value, str):
@@ -397,6 +413,22 @@ class Spec:
         if len(value) + absent != len(indices):
             raise DomainError(f"{self.name} takes its own attributes only")
         return tuple(indices)
+
+    def _set(self, value: object) -> tuple[int, ...] | tuple[bytes, ...]:
+        """Of listed items the known ones, and the catch-all if there are others and it is given."""
+        if not isinstance(value, AbstractSet | list | tuple):  # a str is a mistake
+            raise DomainError(f"{self.name} takes a set, list or tuple of texts")
+        if not all(isinstance(item, str) for item in value):
+            raise not_text(self.name)
+        hashed = cast("SetMechanism", self.mechanism).hashed
+        if not self.values:
+            return tuple(sorted(set(map(hashing.canonical, value))))
+        index, longest, other = self._index, self._longest, self._other_index
+        found = {index.get(hashing.normalize_if_short(item, longest), other) for item in value}
+        numbers_held = sorted(number for number in found if number is not None)
+        if hashed:
+            return tuple(hashing.canonical(self.values[number]) for number in numbers_held)
+        return tuple(numbers_held)
 
     def _number(self, value: object, ends: Range) -> int:
         """The nearest place, or for a distribution the bin."""

@@ -24,6 +24,10 @@ def category(values: str, mechanism: Mechanism) -> Spec:
     return Spec("tests", "choice", "category", tuple(values.split()), None, mechanism, "day")
 
 
+def set_of(values: str, mechanism: Mechanism) -> Spec:
+    return Spec("tests", "set", "set", tuple(values.split()), None, mechanism, "day")
+
+
 def string(mechanism: Mechanism) -> Spec:
     return Spec("tests", "text", "string", (), None, mechanism, "day")
 

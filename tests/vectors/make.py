@@ -34,6 +34,7 @@ from deniable_shared.mechanisms import (
     OptimizedLocalHashing,
     OptimizedUnaryEncoding,
     Piecewise,
+    PrivSet,
     ProjectiveGeometryResponse,
     RandomizedResponse,
     Rappor,
@@ -53,6 +54,7 @@ from tests.privacy.specs import (
     histogram,
     number,
     record,
+    set_of,
     sketch,
     string,
 )
@@ -195,6 +197,14 @@ SPECS = {
     "ldbitflip": (
         histogram(MemoizedDBitFlip.for_epsilons(32, *MEMOIZED, 5)),
         [0.0, 0.25, 1, -3, 0.999],
+    ),
+    "privset": (
+        set_of(TEN, PrivSet.for_epsilon(10, 4, Fraction(1))),
+        [["three", "one"], [], TEN.split(), ["nine", "unlisted", "nine"]],
+    ),
+    "privset of two bytes": (
+        set_of(" ".join(map(str, range(300))), PrivSet.for_epsilon(300, 8, Fraction(4))),
+        [["299", "7", "12"], []],
     ),
 }
 

@@ -14,7 +14,7 @@ MAX_OVERLAP_DAYS: Final = 365
 DEFAULT_OVERLAP_DAYS: Final = 30
 MAX_LABEL: Final = 200
 
-MetricType = Literal["attributes", "boolean", "category", "distribution", "number", "string"]
+MetricType = Literal["attributes", "boolean", "category", "distribution", "number", "set", "string"]
 
 
 class Segments(Struct):

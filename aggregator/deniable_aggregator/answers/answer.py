@@ -41,7 +41,17 @@ Kind = Literal["shares", "mean", "distribution", "strings", "health"]
 """What is estimated."""
 
 CheckName = Literal[
-    "bounds", "groups", "levels", "pairs", "seeds", "sizes", "sum", "alarm", "volume", "upload"
+    "bounds",
+    "fillers",
+    "groups",
+    "levels",
+    "pairs",
+    "seeds",
+    "sizes",
+    "sum",
+    "alarm",
+    "volume",
+    "upload",
 ]
 """What is looked at; "alarm" is whether a whole distribution has changed from one period of a
 series to the next, "volume" and "upload" whether a day or its largest upload has far more reports

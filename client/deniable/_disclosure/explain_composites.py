@@ -1,4 +1,4 @@
-"""Reports about strings and about attributes, in words."""
+"""Reports about strings, about attributes and about sets, in words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, cast
 
 from deniable._disclosure.explain import describe_items, domain_names, explains, yes_and_no
 from deniable._disclosure.phrases import Likelihood, in_decimals, likelihood_clause
-from deniable_shared.mechanisms import Rappor, SampledAttribute, SampledCoefficients, Sketch, Trie
+from deniable_shared.mechanisms import (
+    PrivSet,
+    Rappor,
+    SampledAttribute,
+    SampledCoefficients,
+    Sketch,
+    Trie,
+)
 from deniable_shared.mechanisms.oracle import set_bits
 
 if TYPE_CHECKING:
@@ -84,6 +91,22 @@ def _rappor(spec: Spec, report: bytes) -> Sentence:
         f"{marked:,} of them, no to the others; says yes to a marked one with probability "
         f"{in_decimals(p)}, to any other with probability {in_decimals(q)}"
     ), yes_and_no(p, q, "a place" if marked else None, marked < mechanism.bits)
+
+
+@explains(PrivSet)
+def _set(spec: Spec, report: bytes) -> Sentence:
+    mechanism = cast("PrivSet", spec.mechanism)
+    outcome = mechanism.decode(report)
+    if outcome < mechanism.size:
+        statement = f"'{spec.values[outcome]}' is one of its items"
+    elif outcome == mechanism.marker:
+        statement = f"it has more than {mechanism.most} items"
+    else:
+        at_most = mechanism.most - 1 - (outcome - mechanism.first_filler)
+        several = f"at most {at_most} item{'s' if at_most > 1 else ''}"
+        statement = f"it has {several if at_most else 'no items'}"
+    p, q = mechanism.support.p, mechanism.support.q
+    return f"said {statement}; {likelihood_clause(p, q)}", (Likelihood(statement, p, q),)
 
 
 @explains(SampledAttribute)

@@ -11,6 +11,7 @@ from deniable.randomizers import (  # noqa: F401  each registers its randomizers
     lduchi,
     numbers,
     pairs,
+    privset,
     rappor,
     sketch,
     smp,

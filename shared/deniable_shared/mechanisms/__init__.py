@@ -47,6 +47,8 @@ from deniable_shared.mechanisms.oracles.unary import OptimizedUnaryEncoding, Sym
 from deniable_shared.mechanisms.pairs import SampledCoefficients
 from deniable_shared.mechanisms.rappor import Rappor
 from deniable_shared.mechanisms.request import MechanismRequest
+from deniable_shared.mechanisms.sets.base import SetMechanism
+from deniable_shared.mechanisms.sets.privset import PrivSet
 from deniable_shared.mechanisms.sketch import Sketch
 from deniable_shared.mechanisms.smp import SampledAttribute
 from deniable_shared.mechanisms.trie import Trie
@@ -117,12 +119,14 @@ __all__ = [
     "Oracle",
     "PairSupport",
     "Piecewise",
+    "PrivSet",
     "ProjectiveGeometryResponse",
     "RandomizedResponse",
     "Rappor",
     "RecursiveHadamardResponse",
     "SampledAttribute",
     "SampledCoefficients",
+    "SetMechanism",
     "Sketch",
     "SquareWave",
     "SubsetSelection",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from deniable_shared.attributes import Attribute
     from deniable_shared.fields import TableReader
     from deniable_shared.mechanisms.oracle import Oracle
+    from deniable_shared.mechanisms.sets.base import SetMechanism
     from deniable_shared.mechanisms.sketch import Sketch
 
 
@@ -48,6 +49,11 @@ class MechanismChoice(Protocol):
     def sketch_for(self, epsilon: Fraction, devices: int, buckets: int | None = None) -> Sketch:
         """The sketch that is chosen for strings."""
 
+    def set_candidates(
+        self, size: int, most: int, epsilon: Fraction, devices: int
+    ) -> list[SetMechanism]:
+        """All mechanisms that can carry sets of so many listed items, or of texts if 0."""
+
     def comparable_inner_oracles(self, epsilon: Fraction) -> list[Oracle]:
         """All oracles that can stand inside a sketch."""
 
@@ -76,6 +82,7 @@ class MechanismRequest:
             mechanism takes one.
         devices: how many devices are expected.
         levels: how many levels the codes of strings have; None unless strings are discovered.
+        most: how many items of a device a report covers; 0 unless a ``set``.
         choice: chooses where the registry leaves a mechanism open.
     """
 
@@ -88,6 +95,7 @@ class MechanismRequest:
     delta: Fraction | None
     devices: int
     levels: int | None
+    most: int
     choice: MechanismChoice
 
     @property

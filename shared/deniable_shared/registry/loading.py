@@ -39,6 +39,7 @@ from deniable_shared.registry.parsing import (
     parse_attributes,
     parse_renamed,
     parse_segments,
+    parse_set,
     parse_values,
 )
 from deniable_shared.registry.resolution import resolve
@@ -251,6 +252,9 @@ def _metric(
         # A device that reports once does not report absence.
         values, catch_all = parse_values(table, absent=None if every == "once" else category)
         values, (catch_all, category) = normalized_categories(values, catch_all, category)
+    most = 0
+    if kind == "set":
+        values, catch_all, category, most = parse_set(table, every)
     renamed = parse_renamed(table, kind, values)
     parted = parse_segments(table, kind, name, values, catch_all)
     ends = table.range("range") if kind in TYPES_WITH_RANGE else None
@@ -283,6 +287,7 @@ def _metric(
             choice=mechanism_table,
             delta=delta,
             levels=None if letters is None else letters.levels,
+            most=most,
         )
         spec = Spec(
             application,

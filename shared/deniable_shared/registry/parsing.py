@@ -10,6 +10,7 @@ from deniable_shared import hashing
 from deniable_shared.attributes import Attribute
 from deniable_shared.characters import NAME
 from deniable_shared.errors import ParameterError
+from deniable_shared.mechanisms.sets.base import DEFAULT_MOST, MAX_MOST
 from deniable_shared.segments import Segments
 from deniable_shared.spec import TYPES_WITH_RANGE
 
@@ -65,6 +66,45 @@ def parse_values(
     if values is not None and unstated:
         table.add_problem("other", "given, or complete = true if there are no other values", None)
     return values or (), catch_all or None
+
+
+def parse_set(
+    table: TableReader, every: str | None
+) -> tuple[tuple[str, ...], str | None, str | None, int]:
+    """The items of a set, and how many of a device a report covers.
+
+    A set with items that are not listed is reported like any other, so none is given away by
+    silence, and ``other`` may be left out.
+
+    Args:
+        table: its fields ``values``, ``other``, ``most`` and ``absent``.
+        every: how often the metric reports; None if that is not said.
+
+    Returns:
+        The items in NFC, the catch-all last, or none if they are any texts; the catch-all or None;
+        what the empty set is called, which then stands for a period without a value, or None; and
+        how many items a report covers.
+    """
+    listed = table.texts("values", default=None)
+    catch_all = table.text("other", default=None) or None
+    absent = table.text("absent", default=None)
+    values, (other,) = normalized_categories(listed or (), catch_all)
+    if listed == ():
+        table.add_problem("values", "a list of at least one item, or left out", [])
+    if other is not None and len(values) == len(listed or ()):
+        table.add_problem("other", "none of values", catch_all)
+    elif other is not None and not listed:
+        table.add_problem("other", "left out without values: any text is an item", catch_all)
+    if absent is not None:
+        absent = hashing.normalize(absent)
+        if every == "once":
+            constraint = 'left out with every = "once": a period that never ends has no absence'
+            table.add_problem("absent", constraint, absent)
+        elif not absent or absent in values:
+            table.add_problem("absent", "what the empty set is called, and no value", absent)
+    limit = min(MAX_MOST, len(values)) if values else MAX_MOST
+    most = table.integer("most", 1, limit, default=min(DEFAULT_MOST, limit))
+    return values, other, absent, most or 0
 
 
 def parse_renamed(
@@ -175,6 +215,9 @@ def parse_segments(
         kind: the metric's type.
         other: its own catch-all.
     """
+    if kind == "set":
+        constraint = "left out of a set, which has too little left for each segment"
+        metric.read("segment", constraint, lambda _: False, default=None)
     if kind not in ("boolean", "category"):
         return None
     table = metric.optional_table("segment")

@@ -46,7 +46,15 @@ _AUTOMATIC: Final[Mapping[tuple[str, str], type[Mechanism]]] = {
     ("string", FRESH): Sketch,
     ("string", MEMOIZE): Sketch,
 }
-"""The mechanism of each type that names none; of a category it depends on the number of items."""
+"""The mechanism of each type that names none; of a category and a set it depends on the items."""
+
+_NOT_MEMOIZED: Final[Mapping[str, str]] = {
+    "set": (
+        "every change of a set would be a new permanent answer, and a set changes with each of its "
+        'items. Use every = "month" to spend less'
+    ),
+}
+"""Why reports of a type are not memoised, where it is not plain."""
 
 
 def resolve(
@@ -61,6 +69,7 @@ def resolve(
     choice: tuple[str, TableReader] | None,
     delta: Fraction | None = None,
     levels: int | None = None,
+    most: int = 0,
 ) -> Mechanism:
     """The mechanism of one metric.
 
@@ -76,6 +85,7 @@ def resolve(
         choice: the mechanism's name and options, or None for the type's default.
         delta: by how much an event may be more probable than epsilon allows; only for ``gaussian``.
         levels: how many levels the codes of strings have; None unless strings are discovered.
+        most: how many items of a device a report covers; 0 unless a ``set``.
 
     Raises:
         ParameterError: naming the field that has to change.
@@ -85,7 +95,8 @@ def resolve(
         _check_discovery(name, repeat)
     allowed = _mechanisms_by_name(kind, repeat)
     if not allowed:
-        raise ParameterError("repeat", f"left out: nothing memoises {kind}", repeat)
+        reason = _NOT_MEMOIZED.get(kind, f"nothing memoises {kind}")
+        raise ParameterError("repeat", f"left out: {reason}", repeat)
     if name != AUTO and name not in allowed:
         if name in _mechanisms_by_name(kind, MEMOIZE if repeat == FRESH else FRESH):
             alternatives = f'"{MEMOIZE}"' if repeat == FRESH else f'"{FRESH}", or left out,'
@@ -112,6 +123,7 @@ def resolve(
         delta,
         devices,
         levels,
+        most,
         mechanism_choice,
     )
     mechanism: Mechanism
@@ -119,6 +131,8 @@ def resolve(
         mechanism = Trie.from_options(request)
     elif name != AUTO:
         mechanism = allowed[name].from_options(request)
+    elif kind == "set":
+        mechanism = mechanism_choice.set_mechanism_for(size, most, epsilon, devices)
     elif kind != "category":
         mechanism = _AUTOMATIC[kind, repeat].from_options(request)
     elif epsilon_permanent is None:

@@ -262,6 +262,7 @@ ESTIMATORS: Final[Mapping[MetricType, Estimator]] = {
     "category": _SHARES,
     "distribution": DistributionEstimator(),
     "number": MeanEstimator(),
+    "set": _SHARES,
     "string": _SHARES,
 }
 """By type of metric."""

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 import numpy as np
+from scipy import special
 
 from deniable_aggregator.counting.statistics.binomial import log_probabilities
 from deniable_aggregator.counting.statistics.tail_bounds import (
@@ -135,6 +136,7 @@ def _square(length: int, support: Support) -> _Square:
 
 MEANINGS: Final[Mapping[str, str]] = {
     "bounds": "no answer comes more often, or more rarely, than noise allows in any population",
+    "fillers": "no number of items or less is more common in sets than a larger number or less",
     "groups": "public groups (rows, cohorts, attributes) are as common as they are drawn",
     "levels": "levels of a metric that discovers strings are as common as they are drawn",
     "pairs": "no two bits are ones together more, or less, often than by chance",
@@ -293,6 +295,26 @@ def evenness_check(
     finding = f"of {places} the oddest has {{0:,}} reports, {{1:,.1f}} expected"
     count = counts[np.arange(len(counts)), extreme.place]
     return SliceChecks(name, extreme.p, finding, (count, share * counts.sum(axis=1)))
+
+
+def falling_check(name: str, counts: NDArray[np.int64], places: str) -> SliceChecks:
+    """Whether places come as often as, or more often than, all places after them.
+
+    Given how many reports name one of two places, those of the later one are at most a binomial
+    count at one half, if no device is more likely to name the later one.
+
+    Args:
+        counts: int64, (slices, places); at least two places.
+        places: what the places are, for the finding.
+    """
+    first, second = np.triu_indices(counts.shape[1], 1)
+    later, both = counts[:, second], counts[:, first] + counts[:, second]
+    tail = np.where(later > 0, special.bdtrc(np.maximum(later - 1, 0), both, 0.5), 1.0)
+    place = tail.argmin(axis=1)
+    p_value = np.minimum(1.0, first.size * tail[np.arange(len(counts)), place])
+    before, after = (counts[np.arange(len(counts)), column[place]] for column in (first, second))
+    finding = f"of {counts.shape[1]} {places} the oddest has {{0:,}} reports, a larger one {{1:,}}"
+    return SliceChecks(name, p_value, finding, (after, before))
 
 
 def sum_check(

@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.counting.statistics.binomial import SupportCounts
 from deniable_aggregator.counting.statistics.shares import ItemShares
-from deniable_aggregator.counting.tallies import fast_oracles, numbers, oracle, pairs, strings, trie  # noqa: F401  each registers its tallies
+from deniable_aggregator.counting.tallies import (  # noqa: F401  each registers its tallies
+    fast_oracles,
+    numbers,
+    oracle,
+    pairs,
+    sets,
+    strings,
+    trie,
+)
 from deniable_aggregator.counting.tallies.base import (
     ShareTally,
     Tally,

@@ -1,0 +1,1 @@
+"""Mechanisms over sets: several items of a device in one report, one file each."""
