@@ -7,6 +7,8 @@ import json
 import os
 import shutil
 import sqlite3
+from collections import Counter
+from random import Random
 
 import pytest
 from click.testing import CliRunner
@@ -17,12 +19,17 @@ from deniable_aggregator.doors.cli.store_check import _tallies_of
 from deniable_aggregator.keeping.audit import AuditAction, AuditRecord
 from deniable_aggregator.keeping.catalog import MetricCatalog
 from deniable_aggregator.keeping.store import Outcome
+from deniable_aggregator.keeping.store.checking import AUDIT, HISTORY
+from deniable_aggregator.keeping.store.readable_rows import ReadableRows
 from deniable_aggregator.keeping.store.salvaging import salvage
+from deniable_aggregator.keeping.store.schema import metadata
 from tests.aggregator.service import TODAY
 from tests.aggregator.stored import append, decoded, fold, register, rows
+from tests.repetitions import full_or_small
 
 pytestmark = pytest.mark.one_store
 DAYS, KEYS = 40, 12
+SEEDS = full_or_small(18, 6)
 ACCEPT_DAYS = 14
 OLDEST = TODAY - ACCEPT_DAYS
 
@@ -113,8 +120,9 @@ def test_of_a_whole_store_nothing_is_lost(whole, tmp_path):
         lambda leaves: leaves[:1],
         lambda leaves: leaves[-1:],
         lambda leaves: leaves[len(leaves) // 2 :][:1],
+        lambda leaves: sorted(leaves)[1::3],
     ],
-    ids=["one end", "other end", "middle"],
+    ids=["one end", "other end", "middle", "every third"],
 )
 def test_around_a_damaged_page_all_is_read(whole, tmp_path, table, which):
     path, new = tmp_path / "damaged.db", tmp_path / "new.db"
@@ -131,6 +139,38 @@ def test_around_a_damaged_page_all_is_read(whole, tmp_path, table, which):
     if table == "tallies":
         lost = sum(found(whole)[1].values()) - sum(totals.values())
         assert sum(result.lost.values()) == lost > 0
+
+
+def test_every_row_is_read_as_sqlite_reads_it_also_long_ones_and_those_of_the_log(whole, tmp_path):
+    path = tmp_path / "open.db"
+    shutil.copy(whole, path)
+    with contextlib.closing(Store(path)) as store:
+        for size in (1, 400, 3_900, 4_100, 70_000):
+            append(store, [decoded(b"\x01" * size, epoch=TODAY)])
+        copy = tmp_path / "copy.db"
+        for suffix in ("", "-wal"):
+            shutil.copy(f"{path}{suffix}", f"{copy}{suffix}")
+        assert (tmp_path / "copy.db-wal").stat().st_size > 70_000
+        with ReadableRows(copy) as readable:
+            for table in metadata.sorted_tables:
+                names = ", ".join(f'"{column.name}"' for column in table.columns)
+                read = [tuple(row.values()) for row in readable.of(table)]
+                assert Counter(read) == Counter(rows(store, f"SELECT {names} FROM {table}"))
+                assert readable.gaps == 0
+
+
+def test_of_any_damaged_bytes_a_store_is_made_that_lacks_entries_of_chains_at_most(whole, tmp_path):
+    content = whole.read_bytes()
+    random = Random(5)
+    for trial in range(SEEDS):
+        path, new = tmp_path / f"{trial}.db", tmp_path / f"{trial}-new.db"
+        changed = bytearray(content)
+        for _ in range(3):
+            start = random.randrange(100, len(content) - 64)
+            changed[start : start + 64] = random.randbytes(64)
+        path.write_bytes(changed if trial % 3 else changed[: random.randrange(8_192, len(content))])
+        salvaged(path, new)
+        assert {damage.check for damage in found(new)[0]} <= {AUDIT, HISTORY}
 
 
 def test_a_part_that_was_changed_is_dropped_and_its_day_named(whole, tmp_path):

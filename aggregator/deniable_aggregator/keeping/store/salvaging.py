@@ -1,14 +1,12 @@
 """What can still be read of a damaged SQLite file, in a new store.
 
-Rows are read through SQLite, by their keys and around what it cannot read, so that free pages and
-what was deleted are never looked at. Of closed days no key comes back, also where the log that
-deleted it is lost.
+Rows are read page by page, along the trees of tables, so that free pages and what was deleted are
+never looked at. Of closed days no key comes back, also where the log that deleted it is lost.
 """
 
 from __future__ import annotations
 
 import secrets
-import sqlite3
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -33,6 +31,7 @@ from deniable_aggregator.keeping.store.base import StoreRefusedError, is_url
 from deniable_aggregator.keeping.store.checking import broken_parts
 from deniable_aggregator.keeping.store.keys import AuditLog, append
 from deniable_aggregator.keeping.store.opening import open_database, require_existing
+from deniable_aggregator.keeping.store.page_file import UnreadablePageError
 from deniable_aggregator.keeping.store.readable_rows import ReadableRows
 from deniable_aggregator.keeping.store.schema import (
     epochs,
@@ -118,11 +117,11 @@ def salvage(
     require_existing(damaged)
     salvaged = Salvaged()
     tables = [table for table in metadata.sorted_tables if table not in MADE_AGAIN]
-    with (
-        atomic_file(file) as part,
-        closing(sqlite3.connect(f"{damaged.absolute().as_uri()}?mode=ro", uri=True)) as origin,
-    ):
-        origin.text_factory = _text
+    try:
+        origin = ReadableRows(damaged)
+    except (UnreadablePageError, OSError) as error:
+        raise StoreRefusedError(f"{damaged}: nothing can be read of it") from error
+    with origin, atomic_file(file) as part:
         with closing(open_database(part)) as database, database.write() as writing:
             for done, table in enumerate(tables):
                 progress(done, len(tables))
@@ -144,20 +143,9 @@ def salvage(
     return salvaged
 
 
-def _text(raw: bytes) -> str | bytes:
-    """A text, or its bytes if it is none, which no column takes."""
-    try:
-        return raw.decode()
-    except UnicodeDecodeError:
-        return raw
-
-
-def _copy(
-    origin: sqlite3.Connection, writing: Connection, table: Table, salvaged: Salvaged
-) -> None:
-    rows = ReadableRows(origin, table)
+def _copy(origin: ReadableRows, writing: Connection, table: Table, salvaged: Salvaged) -> None:
     batch: list[dict[str, Any]] = []
-    for row in rows:
+    for row in origin.of(table):
         if _fits(row, table):
             batch.append(row)
         else:
@@ -166,7 +154,7 @@ def _copy(
             salvaged.rows[table.name] += _insert(writing, table, batch)
             batch = []
     salvaged.rows[table.name] += _insert(writing, table, batch)
-    salvaged.gaps[table.name] += rows.gaps
+    salvaged.gaps[table.name] += origin.gaps
 
 
 def _insert(writing: Connection, table: Table, batch: list[dict[str, Any]]) -> int:
@@ -194,10 +182,10 @@ def _fits(row: dict[str, Any], table: Table) -> bool:
     return True
 
 
-def _sums(origin: sqlite3.Connection) -> Counter[int]:
+def _sums(origin: ReadableRows) -> Counter[int]:
     """How many reports of each metric were counted, by its number."""
     sums: Counter[int] = Counter()
-    for row in ReadableRows(origin, totals):
+    for row in origin.of(totals):
         if _fits(row, totals):
             sums[row["metric"]] += row["reports"]
     return sums
