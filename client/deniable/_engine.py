@@ -117,6 +117,7 @@ class Engine:
             delay_seconds=delay_seconds,
             longest_wait_seconds=self.recorder.longest_wait_seconds,
             absence_digests=self.recorder.absence_digests,
+            held_digests=self.recorder.held_digests,
             background=background,
         )
         storage.fork_handler = weakref.WeakMethod(self.after_fork_in_child)

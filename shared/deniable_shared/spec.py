@@ -44,8 +44,11 @@ MetricType = Literal["attributes", "boolean", "category", "distribution", "numbe
 
 Absent = str | Literal[False] | Fraction
 
+Pick = Literal["first", "random"]
+
 TYPES: Final[tuple[str, ...]] = get_args(MetricType)
 TYPES_WITH_RANGE: Final = ("number", "distribution")
+PICKS: Final[tuple[str, ...]] = get_args(Pick)
 
 
 @frozen
@@ -70,6 +73,8 @@ class Spec:
         segments: what the values are pairs of, or None. It is then a category without a catch-all
             of its own, whatever the type of the metric's own values.
         letters: the code of strings that are discovered; None for others.
+        pick: which of the values that are recorded in a period is reported: the first, or one of
+            all of them, each with the same probability.
     """
 
     application: str
@@ -84,6 +89,7 @@ class Spec:
     absent: Absent | None = None
     segments: Segments | None = None
     letters: LetterCode | None = None
+    pick: Pick = "first"
 
     def __post_init__(self) -> None:
         if self.type not in TYPES:
@@ -115,6 +121,7 @@ class Spec:
         self._check_range()
         self._check_absent()
         self._check_letters()
+        self._check_pick()
         if not self.mechanism.epsilon <= MAX_EPSILON:
             raise ParameterError("epsilon", f"at most {MAX_EPSILON}", self.mechanism.epsilon)
         if not (self.mechanism.epsilon_permanent or 0.0) <= MAX_EPSILON_PERMANENT:
@@ -202,6 +209,23 @@ class Spec:
             constraint = f"{letters.levels} levels, of {FIRST_BITS} bits and then {DEEPER_BITS}"
             raise ParameterError("mechanism", f"over {constraint}", mechanism)
 
+    def _check_pick(self) -> None:
+        if self.pick not in PICKS:
+            raise ParameterError("pick", f"one of {', '.join(PICKS)}", self.pick)
+        if self.pick == "random" and (reason := self._why_first) is not None:
+            raise ParameterError("pick", f"first {reason}", self.pick)
+
+    @property
+    def _why_first(self) -> str | None:
+        """Why no other value than the first of a period can be reported; None if one can."""
+        if self.value_type in ("boolean", "attributes"):
+            return f"for {self.value_type}"
+        if self.every == "once":
+            return 'with every = "once", as that period never ends'
+        if self.mechanism.epsilon_permanent is not None:
+            return 'with repeat = "memoize", as each new value would cost epsilon_permanent'
+        return None
+
     def canonical(self) -> dict[str, Any]:
         """The spec as JSON data: strings, integers, lists and maps of them.
 
@@ -227,6 +251,8 @@ class Spec:
             data["segments"] = self.segments.canonical()
         if self.letters is not None:
             data["letters"] = self.letters.canonical()
+        if self.pick != "first":
+            data["pick"] = self.pick
         return data
 
     @classmethod
@@ -254,6 +280,7 @@ class Spec:
                 absent=absent,
                 segments=Segments.from_canonical(data["segments"]) if "segments" in data else None,
                 letters=_letters_from(data["letters"]) if "letters" in data else None,
+                pick=data.get("pick", "first"),
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ParameterError("spec", "a canonical spec", data) from error
@@ -314,6 +341,21 @@ class Spec:
     def reports_absence(self) -> bool:
         """Whether a period without a value is reported as well; one that never ends is not."""
         return self.absent is not None and self.every != "once"
+
+    @property
+    def may_pick(self) -> bool:
+        """Whether another value than the first of a period could be reported."""
+        return self._why_first is None
+
+    @property
+    def picks(self) -> bool:
+        """Whether every value of a period has the same chance to be the one that is reported."""
+        return self.pick == "random"
+
+    @property
+    def waits_for_period_end(self) -> bool:
+        """Whether reports are dated to the end of their period, and leave after it."""
+        return self.reports_absence or self.picks
 
     @property
     def absent_text(self) -> str | None:

@@ -77,6 +77,7 @@ def renamed_spec(spec: Spec, renamed: Mapping[str, str]) -> Spec:
         role(spec.absent) if isinstance(spec.absent, str) else spec.absent,
         segments,
         spec.letters,
+        spec.pick,
         spec.canonical_text(),
         tuple(own.items()),
     )

@@ -150,5 +150,5 @@ class AbsenceReporter:
         if day < epoch - plan.max_age_days:
             return False  # so long ago that a value would not be sent either
         absent = plan.spec.encode_absent()
-        outcome, _ = self._writer.write(plan, absent, number, epoch, day, since)
+        outcome, _, _ = self._writer.write(plan, absent, number, epoch, day, since)
         return outcome is Outcome.RECORDED

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from typing import TYPE_CHECKING, Final
 
 from deniable._storage.cost import charge_for
@@ -24,11 +25,23 @@ _PERIOD_DAYS: Final = {"day": 1, "week": 7, "month": 28}
 
 
 _DELAY_STEPS: Final = 1 << 32
+_DRAW_BYTES: Final = 8
+
+NOTHING_REPORTED: Final = (-math.inf, 0)
+"""What is known of a metric's reports before anything is, see `MetricPlan.reported`."""
 
 
 def draw_delay(longest_seconds: float, randomness: Randomness) -> float:
     """A random delay in seconds, uniform between 0 and the longest."""
     return longest_seconds * randomness.word() / _DELAY_STEPS
+
+
+def draw_rank() -> int:
+    """A random rank for one value, in [0, 2^64): that of the least rank of a period is reported.
+
+    Safe for threads, so that it can be drawn before the value is looked at.
+    """
+    return int.from_bytes(os.urandom(_DRAW_BYTES), "big")
 
 
 class MetricPlan:
@@ -49,8 +62,10 @@ class MetricPlan:
         delay_seconds: the longest random delay of a report; at most a period of the metric, and
             `MAX_MEMOIZED_DELAY_SECONDS` if its mechanism memoises.
         reports_absence: whether a period without a value is reported as well.
+        picks: whether a later value of a period may take the place of the first.
         last_epoch: the last day on which the metric reports.
-        last_reported: the latest period known to be reported.
+        reported: the latest period known to be reported, and the least rank of its values as far as
+            this process knows, which is never below that of the stored report; 0 if that stays.
         refused_until: the last day on which the budget is known not to allow a report.
     """
 
@@ -59,11 +74,12 @@ class MetricPlan:
         "delay_seconds",
         "description",
         "last_epoch",
-        "last_reported",
         "max_age_days",
         "memoized",
+        "picks",
         "randomizer",
         "refused_until",
+        "reported",
         "reports_absence",
         "spec",
     )
@@ -86,13 +102,14 @@ class MetricPlan:
             self.delay_seconds = min(self.delay_seconds, MAX_MEMOIZED_DELAY_SECONDS)
             self.max_age_days = MAX_MEMOIZED_AGE_DAYS
         self.reports_absence = metric.spec.reports_absence
+        self.picks = metric.spec.picks
         expires = metric.expires
         self.last_epoch = math.inf if expires is None else expires.toordinal() - _UNIX_DAY_ZERO
-        self.last_reported: float = -math.inf
+        self.reported: tuple[float, int] = NOTHING_REPORTED
         self.refused_until: float = -math.inf
 
     def period_end(self, number: int, near: int) -> tuple[int, float]:
-        """The end of a period, to which all reports of a metric that reports absence are dated.
+        """The end of a period, to which reports are dated that wait for it.
 
         Args:
             number: the number of the period; the metric does not report only "once".

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from deniable._recording.absence import AbsenceReporter
+from deniable._recording.metric_plan import NOTHING_REPORTED, draw_rank
 from deniable._recording.plain_values import as_plain
 from deniable._recording.report_writer import ReportWriter
 from deniable._recording.waiting import WaitingReport, WaitingReports
@@ -56,6 +57,7 @@ class Recorder:
         limits: what one day and a lifetime may cost, in nano-nats.
         counts_absence: whether some metric reports even if nothing is recorded.
         absence_digests: the digests of these metrics' specs.
+        held_digests: those of all metrics whose reports wait for the end of their period.
     """
 
     def __init__(
@@ -81,14 +83,17 @@ class Recorder:
         self.limits = self._writer.limits
         self.counts_absence = bool(self._absence.metrics)
         self.absence_digests = self._absence.digests
+        specs = [each.spec for each in registry.metrics.values()]
+        self.held_digests = frozenset(each.digest for each in specs if each.waits_for_period_end)
+        self._picks = any(each.picks for each in specs)
         self._plans: dict[str, MetricPlan] = {}
-        self._day: int | None = None
+        self._known_since: tuple[int, int] | None = None
         self._doubted = False
 
     @property
     def longest_wait_seconds(self) -> float:
         """The longest time between recording a value and sending its report."""
-        hold = _LONGEST_PERIOD_DAYS * SECONDS_PER_EPOCH if self.counts_absence else 0
+        hold = _LONGEST_PERIOD_DAYS * SECONDS_PER_EPOCH if self.held_digests else 0
         return self._writer.longest_delay_seconds + hold
 
     def record(
@@ -117,6 +122,8 @@ class Recorder:
         self._begin_day(epoch)
         if epoch > plan.last_epoch:
             raise RecordError(Outcome.EXPIRED, f"{plan.spec.name} has expired")
+        # Before the value is looked at, so that nothing about it decides whether it counts.
+        rank = draw_rank() if plan.picks else 0
         try:
             item = self._encode(plan, value, segment)
         except RecordError:
@@ -128,8 +135,9 @@ class Recorder:
             return Outcome.DISABLED, None
         wake = 0.0 if self.counts_absence and self._report_absence() else None
         number = period(plan.spec.every, epoch)
-        if number <= plan.last_reported:
-            return Outcome.ALREADY_REPORTED, wake
+        last, least = plan.reported
+        if number <= last and rank >= least:
+            return Outcome.RECORDED if least else Outcome.ALREADY_REPORTED, wake
         if epoch <= plan.refused_until:
             return Outcome.OVER_BUDGET, wake
         self._consent.delete_owed(_NO_WAIT)
@@ -137,18 +145,22 @@ class Recorder:
         if plan.reports_absence:
             if self._report_absence():  # unless it is done: what was owed was in the way
                 wake = 0.0
-            # Day and time must be those of a report of absence, so that they reveal nothing.
+        if plan.spec.waits_for_period_end:
+            # Of absence, so that day and time reveal nothing; of a picked value, as one that is
+            # recorded later may take its place.
             day, since = plan.period_end(number, epoch)
-        arguments = plan, item, number, epoch, day, since
+        arguments = plan, item, number, epoch, day, since, rank
         try:
-            outcome, due, written = self._storage.run_briefly(self._write_if_agreed, *arguments)
+            outcome, due, least, written = self._storage.run_briefly(
+                self._write_if_agreed, *arguments
+            )
         except BusyError:
-            outcome, wake = self._waiting.keep(*arguments), 0.0
+            outcome, wake, least = self._waiting.keep(*arguments), 0.0, rank
         else:
             self._waiting.settle(written)
         if outcome in _REPORTED:
             # Further calls of this day need not ask the ledger.
-            plan.last_reported = number
+            plan.reported = number, least
         if outcome is Outcome.RECORDED and wake is None:
             wake = due - now
         return outcome, wake
@@ -188,17 +200,21 @@ class Recorder:
     def _begin_day(self, epoch: int) -> None:
         """Forgets what was known of another day: the clock may have gone back, and the ledger, too.
 
-        Nothing that was known is wrong on the same day: while it lasts, periods and budget are
-        never freed.
+        And what was known before this process has deleted reports. Nothing else that was known is
+        wrong on the same day: while it lasts, periods and budget are never freed.
         """
-        if epoch == self._day:
+        since = epoch, self._storage.deletions
+        if since == self._known_since:
             return
-        self._day = epoch
+        self._known_since = since
         for plan in self._writer.plans():
-            plan.last_reported = plan.refused_until = -math.inf
+            plan.reported, plan.refused_until = NOTHING_REPORTED, -math.inf
 
     def finish(self, wait_seconds: float) -> None:
-        """Writes what waits in memory, or gives it up.
+        """Writes what waits in memory, or gives it up, and erases reports that were replaced.
+
+        One that was replaced may stay until the next process erases it, so that short programs
+        seldom wait for the disk.
 
         Args:
             wait_seconds: how long to wait for others that use the storage.
@@ -207,6 +223,16 @@ class Recorder:
             if self._storage.waiting and not self.clock_is_doubted():
                 self._write_waiting(wait_seconds)
         self._storage.discard_waiting(Dropped.NOT_WRITTEN)
+        with contextlib.suppress(*STORAGE_ERRORS):
+            if (
+                self._picks
+                and self._storage.exists
+                and self._storage.run_locked(self._is_stale, wait_seconds=wait_seconds)
+            ):
+                self._storage.run_syncing(self._storage.erase_traces, wait_seconds)
+
+    def _is_stale(self) -> bool:
+        return self._storage.spool.replaced > 1
 
     def _write_waiting(self, wait_seconds: float | None = None) -> None:
         if self._storage.waiting:
@@ -227,16 +253,23 @@ class Recorder:
             return True
 
     def _write_if_agreed(
-        self, plan: MetricPlan, item: object, number: int, epoch: int, day: int, since: float
-    ) -> tuple[Outcome, float, Sequence[tuple[WaitingReport, bool]]]:
+        self,
+        plan: MetricPlan,
+        item: object,
+        number: int,
+        epoch: int,
+        day: int,
+        since: float,
+        rank: int,
+    ) -> tuple[Outcome, float, int, Sequence[tuple[WaitingReport, bool]]]:
         if not self._consent.still_given():
             # Consent was withdrawn while this waited for the lock, or in another process, and the
             # reports are deleted.
-            return Outcome.NO_CONSENT, since, ()
+            return Outcome.NO_CONSENT, since, 0, ()
         if self.counts_absence:
             self._absence.report_first()
         written = self._waiting.write(epoch) if self._storage.waiting else ()
-        return *self._writer.write(plan, item, number, epoch, day, since), written
+        return *self._writer.write(plan, item, number, epoch, day, since, rank), written
 
     def _encode(self, plan: MetricPlan, value: object, segment: object) -> object:
         try:

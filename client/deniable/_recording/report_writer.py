@@ -102,11 +102,19 @@ class ReportWriter:
         return self._charge(plan, number, epoch)
 
     def write(
-        self, plan: MetricPlan, item: object, number: int, epoch: int, day: int, since: float
-    ) -> tuple[Outcome, float]:
+        self,
+        plan: MetricPlan,
+        item: object,
+        number: int,
+        epoch: int,
+        day: int,
+        since: float,
+        rank: int = 0,
+    ) -> tuple[Outcome, float, int]:
         """Pays for a report and stores it; to be called by `DeviceStorage.run_locked`.
 
-        The report of a metric that reports absence was paid for by `pay`, or is not made.
+        The report of a metric that reports absence was paid for by `pay`, or is not made. A period
+        is paid for once, see `replace` for its further values.
 
         Args:
             plan: the metric's.
@@ -115,9 +123,11 @@ class ReportWriter:
             epoch: today, in days since 1970-01-01; the report is charged to it.
             day: the day that the report carries, in days since 1970-01-01.
             since: when its random delay begins, in seconds since 1970-01-01.
+            rank: of the value, see `draw_rank`; 0 for one that no other may replace.
 
         Returns:
-            The outcome, and when the report is due in seconds since 1970-01-01.
+            The outcome, when the report is due in seconds since 1970-01-01, and the least rank of
+            the period; 0 if nothing can take the place of what was reported.
         """
         storage, randomness = self._storage, self._randomness
         due = since
@@ -126,9 +136,37 @@ class ReportWriter:
             nonlocal due
             payload = plan.randomizer.report(item, storage.secret)
             due += draw_delay(self._remote.stretched(plan.delay_seconds), randomness)
-            self.store(plan, randomness.take(ID_BYTES), day, payload, due, debit)
+            self.store(plan, randomness.take(ID_BYTES), day, payload, due, debit, rank)
 
-        return self.debit(plan, number, epoch, store), due
+        outcome = self.debit(plan, number, epoch, store)
+        if not plan.picks or outcome is not Outcome.ALREADY_REPORTED:
+            return outcome, due, rank
+        return self.replace(
+            plan, day, epoch, rank, lambda: plan.randomizer.report(item, storage.secret)
+        )
+
+    def replace(
+        self, plan: MetricPlan, day: int, today: int, rank: int, payload: Callable[[], bytes]
+    ) -> tuple[Outcome, float, int]:
+        """Has a further value of a period take the place of the stored one if its rank is lower.
+
+        Args:
+            plan: the metric's, which picks one of all values.
+            day: the last day of the value's period, in days since 1970-01-01.
+            today: once the period is over its report stays.
+            rank: of the value, see `draw_rank`.
+            payload: randomizes the value.
+
+        Returns:
+            What `write` returns; ``ALREADY_REPORTED`` if no report waits for the period's end.
+        """
+        spool = self._storage.spool
+        report = spool.replaceable(plan.spec.digest, day) if today <= day else None
+        if report is None:
+            return Outcome.ALREADY_REPORTED, 0.0, 0
+        if rank < report.least:
+            spool.replace(report, payload(), rank)
+        return Outcome.RECORDED, report.due, min(rank, report.least)
 
     def debit(
         self, plan: MetricPlan, number: int, epoch: int, store: Callable[[bytes], None]
@@ -148,11 +186,13 @@ class ReportWriter:
         payload: bytes,
         due: float,
         debit: bytes,
+        rank: int,
     ) -> None:
         """Stores a report with the body of its debit; see `Spool.add`."""
         digest, description = plan.spec.digest, plan.description
         add = self._storage.spool.add
-        add(upload_id, digest, day, payload, due, description, debit, memoized=plan.memoized)
+        memoized = plan.memoized
+        add(upload_id, digest, day, payload, due, description, debit, rank, memoized=memoized)
 
     def _charge(
         self,

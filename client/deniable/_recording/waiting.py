@@ -10,7 +10,7 @@ import contextlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable._randomness import Randomness
-from deniable._recording.metric_plan import draw_delay
+from deniable._recording.metric_plan import NOTHING_REPORTED, draw_delay
 from deniable._status import Dropped, Outcome
 from deniable._storage.directory import BusyError
 from deniable.randomizers import randomizer_for
@@ -42,6 +42,7 @@ class WaitingReport(NamedTuple):
         payload: see there.
         secret: the device's when the report was made, if it was known.
         endings: `Consent.endings` when the report was made.
+        rank: of its value, see `ReportWriter.write`.
     """
 
     plan: MetricPlan
@@ -53,6 +54,7 @@ class WaitingReport(NamedTuple):
     payload: bytes
     secret: bytes | None
     endings: int
+    rank: int
 
 
 class WaitingReports:
@@ -79,7 +81,14 @@ class WaitingReports:
         self._writer = writer
 
     def keep(
-        self, plan: MetricPlan, item: object, number: int, epoch: int, day: int, since: float
+        self,
+        plan: MetricPlan,
+        item: object,
+        number: int,
+        epoch: int,
+        day: int,
+        since: float,
+        rank: int,
     ) -> Outcome:
         """Makes a report and keeps it; see `ReportWriter.write` for the arguments.
 
@@ -99,12 +108,9 @@ class WaitingReports:
         randomness = Randomness(buffer_bytes=_BUFFER_BYTES)
         payload = randomizer_for(plan.spec, randomness).report(item, secret or b"")
         due = since + draw_delay(self._remote.stretched(plan.delay_seconds), randomness)
-        endings = self._consent.endings
-        storage.waiting.append(
-            WaitingReport(
-                plan, number, epoch, day, due, randomness.take(ID_BYTES), payload, secret, endings
-            )
-        )
+        endings, upload_id = self._consent.endings, randomness.take(ID_BYTES)
+        columns = plan, number, epoch, day, due, upload_id, payload, secret, endings, rank
+        storage.waiting.append(WaitingReport(*columns))
         if not self._consent.given:  # it ended meanwhile
             storage.discard_waiting(Dropped.CONSENT_WITHDRAWN)
             return Outcome.NO_CONSENT
@@ -132,6 +138,7 @@ class WaitingReports:
             with contextlib.suppress(ValueError):  # another thread has done so
                 self._storage.waiting.remove(report)
                 if not stored:
+                    report.plan.reported = NOTHING_REPORTED
                     self._storage.count_dropped(Dropped.NOT_WRITTEN)
 
     def _write(self, report: WaitingReport, today: int) -> bool:
@@ -146,9 +153,12 @@ class WaitingReports:
         charged = report.epoch if in_order else today
 
         def store(debit: bytes) -> None:
-            self._writer.store(
-                plan, report.upload_id, report.day, report.payload, report.due, debit
-            )
+            _, _, _, day, due, upload_id, payload, _, _, rank = report
+            self._writer.store(plan, upload_id, day, payload, due, debit, rank)
 
         outcome = self._writer.debit(plan, report.number, charged, store)
+        if plan.picks and outcome is Outcome.ALREADY_REPORTED:
+            outcome, _, _ = self._writer.replace(
+                plan, report.day, today, report.rank, lambda: report.payload
+            )
         return outcome is Outcome.RECORDED

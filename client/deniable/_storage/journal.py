@@ -86,6 +86,7 @@ class Journal:
         spool: the reports that wait to be uploaded.
         secret: what the permanent answers of this device are derived from, 32 bytes.
         consent_file: the user's answer, if the application wants it to be remembered.
+        deletions: how often everything was deleted by this process.
     """
 
     ledger: Ledger
@@ -106,6 +107,7 @@ class Journal:
         self._last = b""  # what the file ends with; empty if memory is not valid
         self._forks = self._entered = 0  # times that this process was forked, now and at an entry
         self._sealed: Mark | None = None  # the latest that this process has synced
+        self.deletions = 0
 
     @property
     def exists(self) -> bool:
@@ -154,6 +156,7 @@ class Journal:
 
     def _delete_reports(self, reason: Dropped, secret: bytes) -> int:
         count = self.spool.delete_everything()
+        self.deletions += 1
         self._rewrite(secret)
         # An old copy of the journal must not bring them back.
         sync_names_above(self.directory)

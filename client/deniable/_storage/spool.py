@@ -69,6 +69,7 @@ class Spool:
     Attributes:
         mark: records before this place survive a power failure, so their reports may be sent.
         sent: delivered reports.
+        replaced: how many reports that gave way to others the journal still holds.
         described: what `disclosure` needs to explain reports, by the digest of their spec.
     """
 
@@ -78,7 +79,7 @@ class Spool:
         self._reports: dict[bytes, StoredReport] = {}
         self._memoized: dict[bytes, bool] = {}
         self._payload_bytes = 0
-        self.mark = 0
+        self.mark = self.replaced = 0
         self.sent: list[Sent] = []
         self.described: dict[bytes, str] = {}
 
@@ -91,6 +92,7 @@ class Spool:
         due: float,
         description: str,
         debit: bytes | None = None,
+        least: int = 0,
         *,
         memoized: bool,
     ) -> None:
@@ -107,16 +109,39 @@ class Spool:
             description: what `disclosure` needs to explain reports of this spec.
             debit: the body of the debit that pays for the report, see `Ledger.debit`; None if it
                 was paid for before.
+            least: see `StoredReport`.
             memoized: whether the spec's mechanism memoises its answers.
         """
         if digest not in self.described:
             self.described[digest], self._memoized[digest] = description, memoized
             self._append(_SPEC.pack(SPEC, memoized, digest), description.encode())
-        report = StoredReport(upload_id, digest, epoch, payload, due, 0, 0, 0)
+        report = StoredReport(upload_id, digest, epoch, payload, due, 0, 0, 0, least)
         body = _REPORT.pack(REPORT, 0, 0) if debit is None else debit
         self._put(report._replace(place=self._append(body, report.encode_tail())))
         if len(self._reports) > MAX_REPORTS or self._payload_bytes > MAX_BYTES:
             self._drop_oldest()
+
+    def replaceable(self, digest: bytes, epoch: int) -> StoredReport | None:
+        """The report of a spec and day that may still give way to another one, if any."""
+        for each in self._reports.values():
+            if each.least and each.epoch == epoch and each.digest == digest:
+                return each
+        return None
+
+    def replace(self, report: StoredReport, payload: bytes, least: int) -> None:
+        """Has another payload take the place of a report's, as one record with its draw.
+
+        Id, day and due time stay.
+
+        Args:
+            report: see `replaceable`.
+            payload: of another value.
+            least: its draw, which is below that of the report.
+        """
+        report = report._replace(payload=payload, least=least)
+        place = self._append(_REPORT.pack(REPORT, 0, 0), report.encode_tail())
+        self._put(report._replace(place=place))
+        self.replaced += 1
 
     def count(self) -> int:
         """How many reports are stored."""
@@ -189,7 +214,8 @@ class Spool:
             failure could take it.
         """
         known = self._reports.get(report.upload_id)
-        if known is None or known.due != report.due or not self.may_leave(known):
+        same = known is not None and (known.due, known.payload) == (report.due, report.payload)
+        if known is None or not same or not self.may_leave(known):
             return False
         self._change(known._replace(due=due, tries=known.tries + 1, claimant=os.getpid()))
         return True
@@ -217,7 +243,8 @@ class Spool:
     def drop_old(self, today: int, absence_digests: Collection[bytes]) -> None:
         """Drops and counts pending reports that are too old, and forgets delivered ones.
 
-        A report that was never tried is kept, for the clock may be wrong: the aggregator decides.
+        What is over gives way to nothing any longer: its least draw is forgotten, as it tells about
+        how many values there were. A report that was never tried is kept, for the clock may be wrong: the aggregator decides.
         Memoised reports are dropped nevertheless, see `MAX_MEMOIZED_AGE_DAYS`.
 
         Args:
@@ -235,6 +262,9 @@ class Spool:
         ]
         self._drop(old, Dropped.TOO_OLD)
         self.sent = [each for each in self.sent if each.epoch >= first]
+        for each in self.reports():
+            if each.least and each.epoch < today:
+                self._change(each)
 
     def drop_ahead(self, day: int) -> None:
         """Drops and counts reports of later days, which a clock that was ahead has dated.
@@ -273,12 +303,14 @@ class Spool:
         elif kind == REPORT:
             _, tries, claimant = _REPORT.unpack(body)
             if tail:
-                self._put(report_from_tail(tail, tries, claimant, place))
+                report = report_from_tail(tail, tries, claimant, place)
+                self.replaced += report.upload_id in self._reports
+                self._put(report)
         elif kind == CHANGED:
             _, upload_id, due, tries, claimant = _CHANGED.unpack(body)
             known = self._reports.get(upload_id)
             if known is not None:
-                self._put(known._replace(due=due, tries=tries, claimant=claimant))
+                self._put(known._replace(due=due, tries=tries, claimant=claimant, least=0))
         elif kind == GONE:
             _, delivered, upload_id = _GONE.unpack(body)
             self._take(upload_id, delivered=bool(delivered))
@@ -307,7 +339,7 @@ class Spool:
         Args:
             mark: where its records end.
         """
-        self.mark = mark
+        self.mark, self.replaced = mark, 0
         self._reports = {key: each._replace(place=0) for key, each in self._reports.items()}
 
     def _put(self, report: StoredReport) -> None:
@@ -316,7 +348,8 @@ class Spool:
         self._payload_bytes += len(report.payload) - (0 if known is None else len(known.payload))
 
     def _change(self, report: StoredReport) -> None:
-        self._reports[report.upload_id] = report
+        """Notes what becomes of a report that is over; from now on it gives way to none."""
+        self._reports[report.upload_id] = report._replace(least=0)
         columns = report.upload_id, report.due, report.tries, report.claimant
         self._append(_CHANGED.pack(CHANGED, *columns), b"")
 

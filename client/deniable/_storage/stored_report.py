@@ -14,7 +14,7 @@ else:
 RESCHEDULED: Final = -1
 """Stands in place of a claimant."""
 
-_TAIL: Final = struct.Struct("<16s32sqd")
+_TAIL: Final = struct.Struct("<16s32sqdQ")
 
 if TYPE_CHECKING:
 
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
         tries: int
         claimant: int
         place: int
+        least: int
 
 else:
     # typing costs start-up time
-    _Names = "upload_id digest epoch payload due tries claimant place"
+    _Names = "upload_id digest epoch payload due tries claimant place least"
     _Columns = namedtuple("_Columns", _Names)  # noqa: PYI024
 
 
@@ -47,6 +48,8 @@ class StoredReport(_Columns):
         claimant: the process id of the process that is sending it, or died doing so; 0 for none;
             `RESCHEDULED` if the report was overdue and was given another time.
         place: where its record begins in the journal.
+        least: the report gives way to one whose draw is below this number, in [0, 2^64): the least
+            draw of its period so far. 0 for all that stay as they are.
     """
 
     __slots__ = ()
@@ -60,7 +63,8 @@ class StoredReport(_Columns):
 
     def encode_tail(self) -> bytes:
         """What the tail of its record holds."""
-        return _TAIL.pack(self.upload_id, self.digest, self.epoch, self.due) + self.payload
+        columns = self.upload_id, self.digest, self.epoch, self.due, self.least
+        return _TAIL.pack(*columns) + self.payload
 
 
 def report_from_tail(tail: bytes, tries: int, claimant: int, place: int) -> StoredReport:
@@ -69,6 +73,6 @@ def report_from_tail(tail: bytes, tries: int, claimant: int, place: int) -> Stor
     Raises:
         struct.error: if the tail is too short.
     """
-    upload_id, digest, epoch, due = _TAIL.unpack_from(tail)
+    upload_id, digest, epoch, due, least = _TAIL.unpack_from(tail)
     payload = tail[_TAIL.size :]
-    return StoredReport(upload_id, digest, epoch, payload, due, tries, claimant, place)
+    return StoredReport(upload_id, digest, epoch, payload, due, tries, claimant, place, least)

@@ -70,6 +70,7 @@ class MemoryStorage(DeviceStorage):
 
     def _delete_reports(self, reason: Dropped, secret: bytes) -> int:  # noqa: ARG002
         count = self.spool.delete_everything()
+        self.deletions += 1
         self._events.count_dropped(reason, count)
         return count
 

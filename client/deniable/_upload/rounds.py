@@ -64,6 +64,7 @@ class UploadRounds:
         delay_seconds: the longest random delay that the application wants.
         longest_wait_seconds: the longest time that any report was given to wait.
         absence_digests: digests of metrics that report even if nothing is recorded.
+        held_digests: digests of metrics whose reports wait for the end of their period.
     """
 
     def __init__(
@@ -76,11 +77,13 @@ class UploadRounds:
         delay_seconds: float,
         longest_wait_seconds: float,
         absence_digests: frozenset[bytes],
+        held_digests: frozenset[bytes],
     ) -> None:
         self._storage = storage
         self._sender = sender
         self._clock = clock
         self._absence_digests = absence_digests
+        self._held_digests = held_digests
         self._spread_seconds = min(delay_seconds, MAX_SPREAD_SECONDS)
         # A report that is due even later was given its time by a clock that was ahead.
         longest_wait_seconds = max(longest_wait_seconds, sender.longest_backoff_seconds)
@@ -157,9 +160,12 @@ class UploadRounds:
 
     def next_wait(self) -> float | None:
         """In how many seconds to look again, or None if there is nothing to wait for."""
-        due = self._storage.run_locked(lambda: self._storage.spool.next_due_time())
+        spool = self._storage.spool
+        due, replaced = self._storage.run_locked(lambda: (spool.next_due_time(), spool.replaced))
         now = self._clock()
         longest = MAX_WAIT_SECONDS
+        if replaced:
+            longest = max(min(longest, self._history.erase_at - time.monotonic()), 1.0)
         if self._absence_digests:
             # Look when each day begins, whether or not a value is recorded in it.
             tomorrow = SECONDS_PER_EPOCH - now % SECONDS_PER_EPOCH
@@ -210,8 +216,8 @@ class UploadRounds:
                     return
                 if report.epoch > today:
                     continue  # the aggregator takes no report of a day that lies ahead
-                if report.epoch == today and report.digest in self._absence_digests:
-                    continue  # absence is reported when the day is over, so a value must wait, too
+                if report.epoch == today and report.digest in self._held_digests:
+                    continue  # absence may still be reported, or another value be picked
                 if not is_claimed_elsewhere(report, self._clock()):
                     yield report
 

@@ -75,6 +75,7 @@ class Uploader:
         longest_wait_seconds: see there.
         absence_digests: see there. If there are any, the thread stays, and calls `prepare` at least
             every `MAX_WAIT_SECONDS`.
+        held_digests: see there.
         background: whether there is a thread outside of `flush`.
 
     Attributes:
@@ -99,6 +100,7 @@ class Uploader:
         delay_seconds: float,
         longest_wait_seconds: float,
         absence_digests: frozenset[bytes],
+        held_digests: frozenset[bytes],
         background: bool,
     ) -> None:
         self._engine = engine
@@ -112,6 +114,7 @@ class Uploader:
             delay_seconds=delay_seconds,
             longest_wait_seconds=longest_wait_seconds,
             absence_digests=absence_digests,
+            held_digests=held_digests,
         )
         self._remote = remote
         self._events = events

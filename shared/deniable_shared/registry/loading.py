@@ -43,7 +43,7 @@ from deniable_shared.registry.parsing import (
     parse_values,
 )
 from deniable_shared.registry.resolution import resolve
-from deniable_shared.spec import TYPES, TYPES_WITH_RANGE, Spec
+from deniable_shared.spec import PICKS, TYPES, TYPES_WITH_RANGE, Spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -230,6 +230,7 @@ def _metric(
 ) -> Metric | None:
     kind = table.choice("type", TYPES)
     every = table.choice("every", EVERY, default=None)
+    pick = table.choice("pick", PICKS, default="first") or "first"
     description = table.text("description", default="")
     owners = table.texts("owners", default=())
     ignore = read_ignored(table, METRIC_CODES)
@@ -302,6 +303,7 @@ def _metric(
             absent,
             parted,
             letters,
+            pick,  # type: ignore[arg-type]
         )
     except ParameterError as error:
         owner, _, parameter = error.name.partition(" ")
