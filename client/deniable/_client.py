@@ -226,8 +226,9 @@ class Client:
         """Sends the stored reports now, without waiting for their random times.
 
         Each report is tried once; if the aggregator cannot be reached, the flush ends early.
-        Reports of metrics that count absence stay until their period is over. Avoid flushing after
-        every `record`: it reveals to the aggregator when things happened.
+        Reports of metrics that count absence, or pick one of all values, stay until their period
+        is over. Avoid flushing after every `record`: it reveals to the aggregator when things
+        happened.
 
         Args:
             timeout_seconds: how long to take at most; a day is the limit.
@@ -272,8 +273,9 @@ class Client:
     def close(self) -> None:
         """Ends the background thread and writes what waits in memory, within a second in any case.
 
-        Does not wait for the disk to sync. Reports that were not sent stay stored, and the next
-        client with this directory sends them. Of clients that share a directory, the last that is
+        Does not wait for the disk to sync, unless several reports are to be erased that others have
+        replaced, see ``pick``. Reports that were not sent stay stored, and the next client with
+        this directory sends them. Of clients that share a directory, the last that is
         closed does so.
         """
         self._closed = True
@@ -341,6 +343,11 @@ class Client:
             remote_serial=self._engine.remote.serial,
             remote_refused=self._engine.remote.refused_count,
             development=self._engine.settings.development,
+            repeated={
+                name: count
+                for name, count in self._events.repeated().items()
+                if (metric := self._registry.metrics.get(name)) and metric.spec.may_pick
+            },
         )
 
     def disclosure(self) -> Disclosure:

@@ -28,6 +28,8 @@ _LOST: Final[Mapping[str, str]] = {
 }
 """What is said of reports that are lost; why they could not be sent was said before."""
 
+_ALREADY_REPORTED: Final = "already_reported"
+
 _REPEATED: Final = "refused"
 """A mistake by which one report after the other is lost: it is said again."""
 
@@ -44,20 +46,23 @@ class EventLog:
         self._lock = threading.RLock()  # a signal handler may record while its thread holds it
         self._outcomes: Counter[str] = Counter()
         self._dropped: Counter[str] = Counter()
+        self._repeated: Counter[str] = Counter()
         self.logged_at: dict[str, float] = {}
         self._announced: set[str] = set()  # kinds that were logged and are not over
         self.sent = 0
         self.last_error: str | None = None
 
-    def count_outcome(self, outcome: Outcome, metric: object) -> None:  # noqa: ARG002
+    def count_outcome(self, outcome: Outcome, metric: object) -> None:
         """Counts one call of `record`.
 
         Args:
             outcome: what came of it.
-            metric: as it was passed; used in development alone.
+            metric: as it was passed.
         """
         with self._lock:
             self._outcomes[outcome._value_] += 1
+            if outcome._value_ == _ALREADY_REPORTED:
+                self._repeated[str(metric)] += 1
 
     def count_dropped(self, reason: str, count: int = 1) -> None:
         """Counts reports that were given up; notes it if they could not be sent in time."""
@@ -155,6 +160,11 @@ class EventLog:
         """How often `record` answered with each outcome."""
         with self._lock:
             return dict(self._outcomes)
+
+    def repeated(self) -> dict[str, int]:
+        """How often a metric was recorded that had already reported in its period, by name."""
+        with self._lock:
+            return dict(self._repeated)
 
     def dropped(self) -> dict[str, int]:
         """How many reports were given up, by reason."""

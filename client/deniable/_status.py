@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from types import MappingProxyType
 
 from deniable_shared.frozen import frozen
 
@@ -24,7 +25,8 @@ class Outcome(StrEnum):
     """What became of one call of `Client.record`."""
 
     RECORDED = "recorded"
-    """The value was randomized, and the report will be uploaded."""
+    """The value was randomized, and the report will be uploaded. Of a metric with ``pick =
+    "random"``: the value had the same chance as every other one of the period."""
     WAITING = "waiting"
     """The value was randomized, and the report waits in memory until the storage is free. It is
     lost if the process is killed before, or if the budget turns out not to allow it."""
@@ -95,8 +97,8 @@ class FlushResult:
             counted, because the storage cannot be used or was locked until the timeout.
         dropped: reports that were given up for good during the flush.
         problem: why reports were not accepted and what to do about it, in one line that begins with
-            a constant word; None if nothing went wrong. Reports of metrics that count absence wait
-            until their period is over, which is no problem.
+            a constant word; None if nothing went wrong. Reports of metrics that count absence or
+            pick one of all values wait until their period is over, which is no problem.
     """
 
     sent: int
@@ -127,6 +129,9 @@ class Status:
         remote_serial: the serial number of the remote configuration in force, or None.
         remote_refused: how many remote configurations were refused; `last_error` says why.
         development: whether this is the client of a throw-away device, never right for users.
+        repeated: how many values were left out because their metric had already reported in its
+            period, by metric, where ``pick = "random"`` would have had each of them count. Of one
+            that changes within a period, what is reported is how the period began.
     """
 
     consent: bool
@@ -142,3 +147,4 @@ class Status:
     remote_serial: int | None = None
     remote_refused: int = 0
     development: bool = False
+    repeated: Mapping[str, int] = MappingProxyType({})

@@ -52,23 +52,25 @@ class Basis(NamedTuple):
         range: of a number, the ends as which values outside are recorded; None of others.
         bins: of a distribution, how many; 0 of others.
         grouped: of a distribution, whether a report is about a few bins only.
+        picks: whether any value of a period may be the one that is reported, and not the first.
     """
 
     type: MetricType
     range: tuple[float, float] | None = None
     bins: int = 0
     grouped: bool = False
+    picks: bool = False
 
     @classmethod
     def of(cls, spec: Spec) -> Basis:
         """That of a version."""
         if spec.range is None:
-            return cls(spec.value_type)
+            return cls(spec.value_type, picks=spec.picks)
         low, high = map(float, spec.range)
         if spec.type == "number":
-            return cls("number", (low, high))
+            return cls("number", (low, high), picks=spec.picks)
         grouped = isinstance(spec.mechanism, GroupedBins)
-        return cls("distribution", (low, high), spec.bins, grouped)
+        return cls("distribution", (low, high), spec.bins, grouped, spec.picks)
 
     @property
     def has_mean(self) -> bool:
@@ -84,7 +86,8 @@ class Basis(NamedTuple):
             words += f" from {low:,g} to {high:,g}"
         if self.bins:
             words += f" in {counted(self.bins, 'bin')}"
-        return words + (", asked bin by bin" if self.grouped else "")
+        words += ", asked bin by bin" if self.grouped else ""
+        return words + (", of any value of a period" if self.picks else "")
 
 
 @dataclass(frozen=True)

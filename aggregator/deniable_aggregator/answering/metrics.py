@@ -167,6 +167,7 @@ def _version(entry: CatalogEntry, listed: Metric) -> VersionDetails:
         values=list(FLAG if spec.type == "boolean" else values),
         other=spec.other if of is None else of.other,
         absent=spec.absent_text,
+        pick=spec.pick,
         mechanism=listed.mechanism,
         epsilon=listed.epsilon,
         epsilon_permanent=listed.epsilon_permanent,

@@ -101,6 +101,7 @@ class MetricVersion(Struct, kw_only=True, omit_defaults=True):
         reports: how many reports were counted.
         range: of a number, the lowest and the highest value.
         repeated: what permanent noise means for answers about several periods.
+        picked: what shares and means are of, where any value of a period may be the one reported.
         delta: of (epsilon, delta): by how much an event may be more probable than epsilon allows.
         privacy: what delta means.
         period_counts: in how many periods its reports came; of estimates only.
@@ -118,6 +119,7 @@ class MetricVersion(Struct, kw_only=True, omit_defaults=True):
     reports: Count
     range: tuple[float, float] | None = None
     repeated: str | None = None
+    picked: str | None = None
     delta: float | None = None
     privacy: str | None = None
     period_counts: PeriodCounts | None = None

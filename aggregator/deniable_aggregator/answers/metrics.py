@@ -60,6 +60,7 @@ class VersionDetails(Struct, kw_only=True):
             renamed; of a flag, false and true; else none.
         other: the value that all others count as, or null.
         absent: the value of devices that recorded nothing, or null.
+        pick: which value of a period a device reports: the first, or a random one.
         mechanism: the name of its mechanism.
         epsilon: the privacy loss of one report.
         epsilon_permanent: the loss of all reports of a device about the same value, or null.
@@ -86,6 +87,7 @@ class VersionDetails(Struct, kw_only=True):
     values: list[str]
     other: str | None
     absent: str | None
+    pick: Literal["first", "random"]
     mechanism: str
     epsilon: float
     epsilon_permanent: float | None

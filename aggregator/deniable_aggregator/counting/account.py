@@ -185,6 +185,7 @@ class MetricAccount:
     Attributes:
         every: how often a device may report.
         reports_absence: whether a device reports even if nothing was recorded.
+        picks: whether a stored report may be replaced by that of a later value of its period.
         reports: how many reports one device sends at most.
         epsilon: of one report.
         delta: of one report.
@@ -195,6 +196,7 @@ class MetricAccount:
     metric: str
     every: str
     reports_absence: bool
+    picks: bool
     reports: int
     epsilon: float
     delta: float
@@ -298,6 +300,7 @@ def account_of(
                 metric=spec.name,
                 every=spec.every,
                 reports_absence=spec.reports_absence,
+                picks=spec.picks,
                 reports=reports,
                 epsilon=spec.mechanism.epsilon,
                 delta=spec.mechanism.delta,

@@ -17,7 +17,7 @@ from deniable_aggregator.telling.wording import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator, Sequence
 
     from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.common import FakesNote, MetricVersion
@@ -200,8 +200,10 @@ def _named_meaning(answer: Answer, name: str, heading: str) -> Iterator[str]:
         yield f"{heading}: {with_full_stop(answer.head.meanings[name])}"
 
 
-def _repeated(versions: Iterable[MetricVersion]) -> Iterator[str]:
-    """Lines about versions whose devices answer with permanent noise."""
+def _repeated(versions: Sequence[MetricVersion]) -> Iterator[str]:
+    """Lines about versions of which a report is not the first value, or has permanent noise."""
+    for picked in dict.fromkeys(version.picked for version in versions if version.picked):
+        yield f"Several values: {with_full_stop(picked)}"
     yield from dict.fromkeys(
         f"{version.title}: {with_full_stop(version.repeated)}"
         for version in versions

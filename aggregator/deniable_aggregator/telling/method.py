@@ -162,9 +162,10 @@ def given_away(details: MetricDetails) -> list[str]:
         details: of the metric.
     """
     newest = details.versions[0]
+    which = ", of one random value of that time" if newest.pick == "random" else ""
     return [
         f"A device reports {every_in_words(newest.every)}, in "
-        f"{counted(newest.report_bytes, 'byte')}.",
+        f"{counted(newest.report_bytes, 'byte')}{which}.",
         what_devices_give_away(
             newest.every,
             newest.epsilon,

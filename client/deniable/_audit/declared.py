@@ -31,6 +31,7 @@ class Declared(NamedTuple):
         every: the period in which a device reports once at most. Unless it is given it is a day,
             or a week if answers are kept and the file does not choose the mechanism.
         absent: what is reported where nothing was recorded, as it is written; None without.
+        pick: which value of a period is reported, as it is written; None if the file does not say.
     """
 
     epsilon: Fraction
@@ -38,6 +39,7 @@ class Declared(NamedTuple):
     delta: Fraction | None = None
     every: str = "day"
     absent: object = None
+    pick: str | None = None
 
 
 def declared_in(text: str) -> dict[str, Declared]:
@@ -54,6 +56,7 @@ def declared_in(text: str) -> dict[str, Declared]:
             _number(table, "delta"),
             table.get("every", _usual_period(table)),
             table.get("absent"),
+            table.get("pick"),
         )
         for name, table in tables.items()
         if (epsilon := _number(table, "epsilon")) is not None
@@ -92,6 +95,9 @@ def check_declared(spec: Spec, verdict: Verdict, declared: Declared | None) -> N
     if (type(spec.absent), spec.absent) != (type(absent), absent):
         said = "nothing" if declared.absent is None else declared.absent
         raise AuditFailure(f"it has absent = {spec.absent_text}, and the file {said}")
+    pick = declared.pick or "first"
+    if spec.pick != pick:
+        raise AuditFailure(f"it has pick = {spec.pick!r}, and the file {pick!r}")
     section, mechanism, tolerance = verdict.section, spec.mechanism, verdict.tolerance
     if verdict.delta is None:
         _check("one report reveals", section.report, mechanism.epsilon, tolerance, declared.epsilon)

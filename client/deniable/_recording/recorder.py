@@ -142,9 +142,9 @@ class Recorder:
             return Outcome.OVER_BUDGET, wake
         self._consent.delete_owed(_NO_WAIT)
         day, since = epoch, now
-        if plan.reports_absence:
-            if self._report_absence():  # unless it is done: what was owed was in the way
-                wake = 0.0
+        # Unless that is done: what was owed was in the way.
+        if plan.reports_absence and self._report_absence():
+            wake = 0.0
         if plan.spec.waits_for_period_end:
             # Of absence, so that day and time reveal nothing; of a picked value, as one that is
             # recorded later may take its place.

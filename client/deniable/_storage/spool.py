@@ -243,9 +243,9 @@ class Spool:
     def drop_old(self, today: int, absence_digests: Collection[bytes]) -> None:
         """Drops and counts pending reports that are too old, and forgets delivered ones.
 
-        What is over gives way to nothing any longer: its least draw is forgotten, as it tells about
-        how many values there were. A report that was never tried is kept, for the clock may be wrong: the aggregator decides.
-        Memoised reports are dropped nevertheless, see `MAX_MEMOIZED_AGE_DAYS`.
+        A report that was never tried is kept, for the clock may be wrong: the aggregator decides.
+        Memoised reports are dropped nevertheless, see `MAX_MEMOIZED_AGE_DAYS`. Of a period that is
+        over the least draw is forgotten, as it tells about how many values there were.
 
         Args:
             today: in days since 1970-01-01.

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from deniable._trial.samples import Value
+    from deniable_shared.spec import Spec
 
 SHOWN_BYTES: Final = 24
 """How many bytes of a report are printed for people; --json has all."""
@@ -135,11 +136,11 @@ def _transport(endpoint: str | None, key: str | None) -> Transport | None:
 def _lines(metric: Metric, trial: Trial, *, sends: bool) -> list[str]:
     return [
         f"{trial.metric}: {metric_kind(metric.spec)}, {often(metric.spec.every)}",
-        *labelled_lines(_rows(trial, sends=sends)),
+        *labelled_lines(_rows(metric, trial, sends=sends)),
     ]
 
 
-def _rows(trial: Trial, *, sends: bool) -> Iterator[tuple[str, str]]:
+def _rows(metric: Metric, trial: Trial, *, sends: bool) -> Iterator[tuple[str, str]]:
     segment = "" if trial.segment is None else f", segment {_quoted(trial.segment)}"
     yield "value", f"{_quoted(trial.value)}{segment}, made up"
     if trial.sent is None:
@@ -150,7 +151,7 @@ def _rows(trial: Trial, *, sends: bool) -> Iterator[tuple[str, str]]:
         yield (
             "upload",
             f"{byte_count(len(sent.body))}, day {sent.day}, version {sent.version.hex()[:16]}"
-            f"{_why_this_day(trial)}",
+            f"{_why_this_day(metric.spec, trial)}",
         )
     wrong = trial.refused
     if wrong.outcome != trial.outcome:
@@ -159,11 +160,12 @@ def _rows(trial: Trial, *, sends: bool) -> Iterator[tuple[str, str]]:
         yield "server", _answer(trial)
 
 
-def _why_this_day(trial: Trial) -> str:
+def _why_this_day(spec: Spec, trial: Trial) -> str:
+    why = "every value of a period counts" if spec.picks else "it counts absence"
     if trial.held_until is not None:
-        return f"; it counts absence, so its report waits until {trial.held_until}"
-    if trial.counts_absence:
-        return "; it counts absence, so its report left after the end of its period"
+        return f"; {why}, so its report waits until {trial.held_until}"
+    if trial.waits:
+        return f"; {why}, so its report left after the end of its period"
     return ""
 
 

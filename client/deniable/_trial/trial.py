@@ -99,7 +99,7 @@ class Trial:
         refused: what a wrong value is answered.
         sent: what leaves the device; None if nothing was recorded.
         answer: what the server said; None if it was not asked.
-        counts_absence: whether a report may leave only after its period.
+        waits: whether a report may leave only after its period.
         held_until: the day on which it may leave, if that is still to come.
     """
 
@@ -111,7 +111,7 @@ class Trial:
     refused: Refused
     sent: Sent | None = None
     answer: Answer | None = None
-    counts_absence: bool = False
+    waits: bool = False
     held_until: date | None = None
 
     @property
@@ -150,9 +150,8 @@ class Trials:
         """Tries these metrics."""
         try:
             for metric in metrics:
-                yield (
-                    self._try_absence(metric) if metric.spec.reports_absence else self._try(metric)
-                )
+                waits = metric.spec.waits_for_period_end
+                yield self._try_earlier(metric) if waits else self._try(metric)
         finally:
             if self._shared is not None:
                 self._shared.client.close()
@@ -165,11 +164,11 @@ class Trials:
             # All metrics together may cost more than a device has. Each by itself should not.
             self._shared.client.close()
         self._shared = self._new_device(
-            each for each in self._registry.metrics.values() if not each.spec.reports_absence
+            each for each in self._registry.metrics.values() if not each.spec.waits_for_period_end
         )
         return self._record_and_send(metric, self._shared)
 
-    def _try_absence(self, metric: Metric) -> Trial:
+    def _try_earlier(self, metric: Metric) -> Trial:
         """Tries a metric whose reports wait for the end of their period: in the one before.
 
         A period that ended too long ago for the server is left alone, and then nothing is sent.
@@ -210,7 +209,7 @@ class Trials:
             outcome,
             problem,
             refused,
-            counts_absence=metric.spec.reports_absence,
+            waits=metric.spec.waits_for_period_end,
         )
         if outcome is not Outcome.RECORDED:
             return trial

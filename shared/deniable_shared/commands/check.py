@@ -197,6 +197,7 @@ def _metric_as_json(metric: Metric) -> dict[str, Any]:
         "every": spec.every,
         "retention_days": metric.retention_days,
         "absent": spec.absent_text,
+        "pick": spec.pick,
         "attributes": [attribute.canonical() for attribute in spec.attributes],
         "segments": spec.segments and spec.segments.canonical(),
         "version": spec.digest.hex(),

@@ -27,6 +27,8 @@ complete = true                   # no device holds another value; if some do: o
 ignore = ["silence-tells"]        # accepts this finding of "deniable check"
 epsilon = 1.0                     # smaller hides more; halving it needs 4 times as many devices
 every = "week"                    # at most one report per device per week
+# pick = "random"                 # of several values in a week any may be the one that is reported,
+#                                 #   when the week is over; without it, the first is
 # repeat = "memoize"              # for what rarely changes: all reports of a value together tell no
 # epsilon_permanent = 2.0         #   more than this; without it, each report tells one epsilon more
 

@@ -12,6 +12,7 @@ from deniable_shared.commands.text import (
     metric_kind,
     report_limit,
     rounded,
+    which_value,
 )
 from deniable_shared.mechanisms import (
     GroupedBins,
@@ -83,6 +84,8 @@ def _rows(metric: Metric) -> Iterator[tuple[str, str]]:
     if spec.absent is not None:
         shown = repr(spec.absent) if isinstance(spec.absent, str) else spec.absent_text
         yield "absent", f"{shown} is reported where nothing was recorded"
+    if spec.may_pick:
+        yield "which value", which_value(spec)
     for earlier, now in metric.renamed:
         yield "renamed", f"{earlier!r} of earlier versions is {now!r} in answers"
     if metric.retention_days is not None:

@@ -12,6 +12,7 @@ from deniable_shared.commands.text import (
     labelled_lines,
     metric_kind,
     rounded,
+    which_value,
     wrapped,
 )
 from deniable_shared.commands.text_plot import MARKS, WIDTH, log_plot
@@ -60,6 +61,8 @@ def plan_rows(planned: Plan) -> Iterator[tuple[str, str]]:
         yield "refused", f"{refusal.reason}; nearest: {' or '.join(ways)}"
     title = f"{mechanism.title} ({short_name(mechanism)})"
     yield "mechanism", f"{title}; reports of {byte_count(mechanism.report_bytes)}"
+    if planned.metric.spec.picks:
+        yield "which value", which_value(planned.metric.spec)
     if not planned.examples:
         yield "compared", _comparison(planned)
     yield "interval", _mean_intervals(planned) if planned.is_mean else _share_intervals(planned)

@@ -84,6 +84,17 @@ def report_limit(every: str) -> str:
     return f"at most one report per device{', ever' if every == 'once' else f' per {every}'}"
 
 
+def which_value(spec: Spec) -> str:
+    """Which of the values of a period a device reports, and what follows of it."""
+    if not spec.picks:
+        return f"the first of a {spec.every}; later ones are left out"
+    kind = "mean" if spec.type == "number" else "share"
+    return (
+        f"a random one of a {spec.every}, so that each counts alike; reported when the "
+        f"{spec.every} is over. A {kind} is that of a device's values, averaged over devices"
+    )
+
+
 def display_width(text: str) -> int:
     """How many columns of a terminal a text takes: two for East Asian letters, none for marks."""
     return sum(

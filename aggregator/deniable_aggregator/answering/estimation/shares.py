@@ -59,6 +59,11 @@ _EXACT: Final = (
     " Where fewer than 20 reports (more, for many values at once) would support a value that "
     "nobody has, they are exact binomial intervals instead of normal ones: see each one's method."
 )
+PICKED: Final = (
+    "a device reports one random value of those that it recorded in a period, so that each counts "
+    "alike: a share or mean is that of a device's values, averaged over devices, and no share of "
+    "devices"
+)
 _REPEATED: Final = (
     "the reports of a device share its permanent noise, which does not average out: where the same "
     "devices report, periods err alike. Over several periods together, errors and intervals allow "
@@ -350,6 +355,8 @@ def _metric_version(spec: Spec, reports: int) -> MetricVersion:
         version.range = float(low), float(high)
     if mechanism.epsilon_permanent is not None:
         version.repeated = _REPEATED
+    if spec.picks:
+        version.picked = PICKED
     if mechanism.delta:
         version.delta = mechanism.delta
         version.privacy = (

@@ -328,7 +328,16 @@ def _reports_sentence(account: Account) -> str:
             "anything or not."
         )
         fewer = f"Of the other metrics, {fewer[0].lower()}{fewer[1:]}"
-    return text if len(absent) == len(account.metrics) else f"{text} {fewer}"
+    if len(absent) < len(account.metrics):
+        text += f" {fewer}"
+    picks = [each.metric for each in account.metrics if each.picks]
+    if picks:
+        text += (
+            f" Of {_named(picks)} a report costs the same however many values it was picked from. "
+            "Not counted: reports that were replaced, which whoever reads the device's directory "
+            "again and again sees, too."
+        )
+    return text
 
 
 def _permanent(account: Account) -> Iterator[str]:

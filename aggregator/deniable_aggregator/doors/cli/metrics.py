@@ -154,6 +154,12 @@ def _domain_lines(
         yield "other", f"all other values count as {visible(version.other)}"
     if version.absent is not None:
         yield "absent", f"{visible(version.absent)} is reported where nothing was recorded"
+    if version.pick == "random":
+        yield (
+            "which value",
+            f"a random one of a {version.every}; a share or mean is that of a device's values, "
+            "averaged over devices",
+        )
     if version.range:
         low, high = version.range
         bins = f" in {version.bins:,} bins" if version.bins else ""

@@ -288,6 +288,11 @@ def _collected(version: VersionDetails) -> str:
             f" Where nothing was recorded it reports {shown_value(version.absent)}, so that "
             "silence says nothing."
         )
+    if version.pick == "random":
+        text += (
+            f" Of several values in a {version.every} a random one is reported, so a share is that "
+            "of a device's values, averaged over devices."
+        )
     return text
 
 

@@ -117,6 +117,7 @@ def notes_of(made: Publication, answer: Answer, near: int) -> list[str]:
         near: how many values chance may have put on their side of the minimum.
     """
     return [
+        *_picked(answer),
         *_devices(made, answer),
         *_segment(made),
         *_not_shown(made, near),
@@ -210,6 +211,12 @@ def _in_busiest(made: Publication) -> str:
         return f" in a {made.every}"
     together = f"over all {counted(made.periods, made.every)} it may be more"
     return f" in the {made.every} with the most reports ({together})"
+
+
+def _picked(answer: Answer) -> Iterator[str]:
+    """That a report is of one of several values, so that shares are not of devices."""
+    picked = dict.fromkeys(each.picked for each in answer.head.versions if each.picked)
+    yield from map(as_sentence, picked)
 
 
 def _devices(made: Publication, answer: Answer) -> Iterator[str]:

@@ -154,6 +154,8 @@ def _sentences(metric: Metric) -> Iterator[str]:
     if spec.segments is not None:
         yield f"Its segment is the {spec.segments.by.name}."
     yield f"Reported at most {often(spec.every)}."
+    if spec.picks:
+        yield f"Every value of a {spec.every} has the same chance to be the one that is reported."
 
 
 def _docstring(text: str) -> str:
