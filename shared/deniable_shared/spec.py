@@ -319,6 +319,11 @@ class Spec:
         """The type of the metric's own values, also where reports are of pairs with segments."""
         return self.type if self.segments is None else self.segments.of.type
 
+    @property
+    def is_open(self) -> bool:
+        """Whether any text is a value or an item, so that a question has to list candidates."""
+        return self.type == "string" or (self.type == "set" and not self.values)
+
     @cached_property
     def items(self) -> tuple[str, ...]:
         """What there is to estimate of a known domain; nothing for the strings of an open one.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 ONE_PERCENT: Final = 0.01
-_SHARES: Final = ("attributes", "boolean", "category")
+_SHARES: Final = ("attributes", "boolean", "category", "set")
 
 
 def list_metrics(store: Store, entries: Sequence[CatalogEntry]) -> list[Metric]:
@@ -99,7 +99,7 @@ def _metric(
         reports=reports,
         excluded_reports=excluded,
         reports_for_one_percent=devices_to_detect(spec.mechanism, ONE_PERCENT)
-        if spec.type in _SHARES and spec.segments is None
+        if spec.type in _SHARES and not spec.is_open and spec.segments is None
         else None,
     )
     if spec.segments is not None:
@@ -128,7 +128,7 @@ def metric_details(store: Store, entries: Sequence[CatalogEntry]) -> MetricDetai
         expires=newest.expires,
         retention_days=newest.retention_days,
         renamed=dict(newest_registration(entries).renamed),
-        candidates=all(each.type == "string" for each in listed),
+        candidates=all(each.spec.is_open for each in versions),
         discovers=any(each.discovers for each in listed),
         excluded_reports=sum(each.excluded_reports for each in listed),
         keys=_keys(store, entries),

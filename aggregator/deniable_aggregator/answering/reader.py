@@ -226,7 +226,7 @@ def require_values(specs: Sequence[Spec], lists: ValueLists) -> None:
     Raises:
         ProblemError: saying how to ask.
     """
-    if lists == ValueLists() and all(spec.type == "string" for spec in specs):
+    if lists == ValueLists() and all(spec.is_open for spec in specs):
         name = specs[0].name
         discover = any(spec.letters is not None for spec in specs)
         raise ProblemError(

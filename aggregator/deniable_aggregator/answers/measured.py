@@ -25,6 +25,8 @@ Measure = Literal[
     "combined",
     "rest",
     "segment size",
+    "set size",
+    "items per device",
     "lift",
     "mean",
     "quantile",
@@ -48,6 +50,8 @@ UNITS: Final[Mapping[Measure, Unit]] = {
     "combined": "share",
     "rest": "share",
     "segment size": "share",
+    "set size": "share",
+    "items per device": "number",
     "lift": "ratio",
     "mean": "number",
     "quantile": "number",
@@ -70,6 +74,9 @@ Evidence = Literal["overwhelming", "strong", "enough"]
 """How far the reports are from what they would be if no device held a string: above 10 standard
 deviations (or as many), above 7, or just enough for the test."""
 
+NO_ITEMS: Final = "no items"
+"""The value of the set size that is the share of empty sets."""
+
 OVERWHELMING_SCORE: Final = 10.0
 STRONG_SCORE: Final = 7.0
 
@@ -79,7 +86,7 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
     Attributes:
         measure: what the number is.
-        value: of a share the value; of a combined share, of a rest and of a lift the values, with
+        value: of a share the value; of a set size which sets, such as "no items"; of a combined share, of a rest and of a lift the values, with
             " + " or " & " between; of a distance its kind; of a contrast where it is largest.
         values: the single values of these.
         whole: of a found text, whether it is a whole string; false of the first letters of longer

@@ -47,6 +47,7 @@ NoticeCode = Literal[
     "acknowledged_key",
     "beyond_range",
     "compared_in_part",
+    "cut_sets",
     "cut_strings",
     "distribution_instead",
     "excluded_key_counted",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from deniable_aggregator.answers.measured import NO_ITEMS
 from deniable_aggregator.telling.cautions import basis, cautions
 from deniable_aggregator.telling.changes import change_finding
 from deniable_aggregator.telling.checks import health_finding
@@ -99,7 +100,13 @@ def shares_finding(answer: Answer) -> str:
 
 def _clauses(answer: Answer) -> Iterator[str]:
     shares = answer.of("share")
-    if any(version.mechanism.get("name") in RECORDS for version in answer.head.versions):
+    if "several" in answer.head.meanings:
+        counts = answer.head.period_counts
+        of = "devices" if counts is not None and counts.count == 1 else "reports"
+        yield from _of_values(shares, of)
+        yield f"a {of.removesuffix('s')} may have several: shares do not add up to 100%"
+        yield from _of_sizes(answer)
+    elif any(version.mechanism.get("name") in RECORDS for version in answer.head.versions):
         yield from _of_attributes(shares)
     elif is_flag(shares):
         yield _flag(shares[0])
@@ -127,11 +134,23 @@ def _flag(share: Measured) -> str:
     return f"true can't be told from zero ({range_of_all(share)} of reports)"
 
 
-def _of_values(shares: Sequence[Measured]) -> Iterator[str]:
+def _of_sizes(answer: Answer) -> Iterator[str]:
+    """How many items devices have, and how much too low shares may be because of large sets."""
+    for number in answer.of("items per device"):
+        yield f"on average {range_of(number)} items"
+    for number in answer.of("set size"):
+        line = f"{range_of(number)} have {named(number)}"
+        if number.value != NO_ITEMS:
+            low = bound_in_words("points", max(number.high or 0.0, 0.0))
+            line += f", so shares may be up to {low} too low"
+        yield line
+
+
+def _of_values(shares: Sequence[Measured], of: str = "reports") -> Iterator[str]:
     above_zero = sorted((number for number in shares if number.told), key=size_of, reverse=True)
     untold = [number for number in shares if not number.told]
     if above_zero:
-        yield leaders(above_zero, len(shares))
+        yield leaders(above_zero, len(shares), of)
     if len(above_zero) > MOST_NAMED:
         more = len(above_zero) - MOST_NAMED
         yield f"{counted(more, 'more value')} {'is' if more == 1 else 'are'} above zero"
@@ -156,22 +175,23 @@ def _surely_larger(first: Measured, second: Measured) -> bool:
     return first.rank_last == 1 or second.rank_first > 1
 
 
-def leaders(shares: Sequence[Measured], among: int) -> str:
+def leaders(shares: Sequence[Measured], among: int, of: str = "reports") -> str:
     """The largest shares, and whether the first one surely leads.
 
     Args:
         shares: the largest estimate first, at least one.
         among: how many values have ranks.
+        of: what shares are of.
     """
     most = min(MOST_SURE, among - 1)
     first, level = shares[0], contenders(shares)
     if len(shares) == 1:
-        return f"{_with_range(first, ': ')} of reports"
+        return f"{_with_range(first, ': ')} of {of}"
     if len(level) == 1:
-        line = f"{_with_range(first, ' leads with ')} of reports"
+        line = f"{_with_range(first, ' leads with ')} of {of}"
     else:
         names = [_with_range(number) for number in level[:MOST_NAMED]]
-        names[0] += " of reports"
+        names[0] += f" of {of}"
         more = [f"{len(level) - MOST_NAMED:,} more"] if level[MOST_NAMED:] else []
         line = f"{listed([*names, *more])} are too close to call{_sure_top(level, most)}"
     behind = [number for number in shares[1:] if number not in level]

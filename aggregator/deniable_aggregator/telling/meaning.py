@@ -72,6 +72,7 @@ def _of_shares(answer: Answer) -> Iterator[str]:
     if head.detection is not None:
         yield f"Above zero: {with_full_stop(head.detection.meaning)}"
     yield from _fakes(answer)
+    yield from _named_meaning(answer, "several", "Sets")
     if head.closeness is not None:
         yield f"Closeness: {with_full_stop(head.closeness.meaning)}"
     yield from _named_meaning(answer, "rank", "Ranks")

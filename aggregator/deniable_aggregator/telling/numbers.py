@@ -59,7 +59,7 @@ RECORDS: Final = frozenset({"pairs", "smp"})
 _BETWEEN: Final = frozenset({"share", "difference in combined"})
 """Measures that are of the values between two numbers, where they have these."""
 
-_TOLD_FROM_ZERO: Final = frozenset({"share", "combined", "rest", "segment size", "bin"})
+_TOLD_FROM_ZERO: Final = frozenset({"share", "combined", "rest", "segment size", "set size", "bin"})
 """Measures whose `told` says whether they are told from zero."""
 
 _LEAST_ERROR: Final = 0.005
@@ -142,6 +142,8 @@ def named(number: Measured) -> str:
         return f"the {name_of(number)}"
     if (number.bin_from, number.bin_to) != (None, None) and number.measure in _BETWEEN:
         return f"the share {name_of(number)}" if number.unit == "points" else name_of(number)
+    if number.measure in ("set size", "items per device"):
+        return name_of(number)
     if number.value == TRUE:
         return "the share that is true" if number.unit == "points" else TRUE
     return shown_value(name_of(number))

@@ -58,6 +58,8 @@ _CAPTIONS: Final = {
     "share": "Share of reports",
     "bin": "Share of each bin",
     "segment size": "Size of segments",
+    "set size": "How many items: share of reports",
+    "items per device": "How many items, of those that a report covers",
     "lift": "Do they go together? A lift of 1 is what chance gives, 2 is twice as often",
     "mean": "In the metric's own unit",
     "quantile": "In the metric's own unit",
@@ -71,6 +73,8 @@ _HEADINGS: Final = {
     "rest": ("value", "share"),
     "bin": ("from, to", "share"),
     "segment size": ("segment", "share"),
+    "set size": ("sets with", "share"),
+    "items per device": ("", "value"),
     "lift": ("pair", "lift"),
     "mean": ("", "value"),
     "quantile": ("", "value"),
@@ -262,6 +266,10 @@ def _estimate_tables(
     sizes = answer.of("segment size")
     if sizes:
         yield numbers_table(answer, "segments", sizes)
+    if sizes := answer.of("set size"):
+        yield numbers_table(answer, "sizes", sizes)
+    if items := answer.of("items per device"):
+        yield numbers_table(answer, "items", items)
 
 
 def _folded(

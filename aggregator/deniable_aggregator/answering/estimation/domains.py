@@ -69,11 +69,11 @@ class View(NamedTuple):
 
 
 def default_items(specs: Sequence[Spec]) -> Domain | None:
-    """All values of a known domain, or None for strings: the question must list candidates.
+    """All values of a known domain, or None for any texts: the question must list candidates.
 
     With segments, these are the values alone, whatever the segment.
     """
-    if any(spec.type == "string" for spec in specs):
+    if any(spec.is_open for spec in specs):
         return None
     return tuple(dict.fromkeys(item for spec in specs for item in _shown_items(spec)))
 
@@ -123,14 +123,14 @@ def views_of(specs: Sequence[Spec], domain: Domain) -> tuple[dict[Spec, View], i
         items that hold several of its values.
     """
     views, size = {}, len(domain)
-    place = {} if specs[0].type == "string" else {item: at for at, item in enumerate(domain)}
+    place = {} if specs[0].is_open else {item: at for at, item in enumerate(domain)}
     pairs = pairs_of(specs)
     paired = bool(pairs) and domain[0] in pairs
     nowhere = np.zeros(0, np.int64)
     for spec in specs:
         if paired and spec.segments is None:
             view = View((), nowhere, nowhere, nowhere, nowhere)
-        elif spec.type in ("boolean", "string"):
+        elif spec.is_open or spec.type == "boolean":
             view = View(domain, np.arange(len(domain)), nowhere, nowhere, nowhere)
         elif spec.segments is None or paired:
             view = _view(spec.items, place, _counted_as(spec, pairs), size)
@@ -171,6 +171,8 @@ def _counted_as(spec: Spec, pairs: Pairs) -> Callable[[str], Counted]:
         return _of_attributes(spec)
     if spec.segments is not None:
         return _of_pairs(spec, spec.segments, pairs)
+    if spec.type == "set":  # a device may hold items that were not counted at all
+        return _of_values(spec.values, spec.other, NOTHING_KNOWN)
     plain = _of_values(spec.values, spec.other, _absent(spec))
     return lambda value: NOTHING_KNOWN if value in pairs else plain(value)
 
@@ -182,7 +184,7 @@ def value_counted_as(spec: Spec) -> Callable[[str], Counted]:
 
 
 def _of_values(
-    values: Domain, stand_in: str | None, absent: str | None
+    values: Domain, stand_in: str | None, absent: Counted
 ) -> Callable[[str], Counted]:
     own, outside = frozenset(values), absent if stand_in is None else stand_in
     return lambda value: value if value in own else outside

@@ -47,6 +47,7 @@ from deniable_aggregator.answering.estimation.segments import (
     estimate_within_segment,
 )
 from deniable_aggregator.answering.estimation.selection import estimate_shares
+from deniable_aggregator.answering.estimation.sets import cut_sets, estimate_set_sizes
 from deniable_aggregator.answering.estimation.share_changes import (
     compare_shares,
     compare_subset,
@@ -130,7 +131,12 @@ class ShareEstimator:
             return estimate
         margin, level = request.query.margin, request.level
         sizes = estimate_segment_sizes(tallies.tallies, margin, level, tallies.periods)
-        return dataclasses.replace(estimate, segments=sizes)
+        of_sets = estimate_set_sizes(tallies.tallies, margin, level, tallies.periods)
+        return dataclasses.replace(
+            estimate,
+            sizes=(*sizes, *of_sets),
+            notices=(*cut_sets(of_sets), *estimate.notices),
+        )
 
     def compare(
         self, before: CollectedTallies, after: CollectedTallies, request: ChangeRequest

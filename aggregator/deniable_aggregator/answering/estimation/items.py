@@ -250,7 +250,7 @@ class SliceEstimator:
         self._tally = share_tally_for(spec)
         self._own: list[str] = self.items
         self._merged = False
-        if spec.type == "string" or (len(versions) == 1 and set(items) <= set(spec.items)):
+        if spec.is_open or (len(versions) == 1 and set(items) <= set(spec.items)):
             self._places = np.arange(len(items))
             self._impossible = np.zeros(0, np.int64)
         elif any(version.segments is not None for version in versions):

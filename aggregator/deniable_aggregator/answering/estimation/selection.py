@@ -99,9 +99,10 @@ def process(
     if method == "base-cut":
         adjusted[common] = base_cut(share, scores)[common]
         return adjusted
-    if spec.type == "attributes":
-        raise ParameterError("postprocess", "none or base-cut for attributes", method)
-    raw, is_domain_known = share[common], spec.type != "string"
+    if spec.type in ("attributes", "set"):
+        constraint = f"none or base-cut for {spec.type}, as values overlap"
+        raise ParameterError("postprocess", constraint, method)
+    raw, is_domain_known = share[common], not spec.is_open
     if is_domain_known and common.size < size:
         if remainder is None or not common.size:
             return adjusted
@@ -140,6 +141,12 @@ def method_meaning(method: Postprocess, combined: CombinedShares) -> str:
         return QUASI_LIKELIHOOD
     return MEANINGS[method]
 
+
+_OVERLAPPING: Final = {
+    "attributes": "attributes overlap",
+    "set": "a device may have several items of a set, and would count for each of them",
+}
+"""Why shares of values cannot be added up, by type."""
 
 _BESIDE: Final = "; beside them stands what they can be of all reports"
 _NAMED: Final = 5
@@ -400,7 +407,8 @@ def estimate_shares(
 def _check_sum(specs: Sequence[Spec], add: Sequence[str] | None) -> None:
     if add is not None and not add:
         raise ParameterError("combined", "at least one value", list(add))
-    if add is not None and any(spec.type == "attributes" for spec in specs):
-        raise ParameterError(
-            "combined", "asked of a metric with one domain: attributes overlap", list(add)
-        )
+    if add is not None:
+        for kind, overlapping in _OVERLAPPING.items():
+            if any(spec.type == kind for spec in specs):
+                constraint = f"asked of a metric whose values exclude each other: {overlapping}"
+                raise ParameterError("combined", constraint, list(add))

@@ -55,6 +55,13 @@ VERSIONS_NOTE: Final = (
 )
 """How several versions are put together."""
 
+SEVERAL_NOTE: Final = (
+    "a device may have several items, so shares do not add up to 100%. Of a set with more items "
+    "than a report covers, random ones are reported: shares are too low by at most the share of "
+    "such sets"
+)
+"""What shares of items of sets are."""
+
 _EXACT: Final = (
     " Where fewer than 20 reports (more, for many values at once) would support a value that "
     "nobody has, they are exact binomial intervals instead of normal ones: see each one's method."
@@ -119,7 +126,7 @@ class ShareEstimate:
             None if there are none, or it is not known.
         processed: post-processed shares beside the raw ones, or None.
         combined: the share of a set of items, or None.
-        segments: how large the segments are, where the metric has any.
+        sizes: how large segments or sets are, where the metric has any.
         lifts: what the lifts of pairs of flags are, and these, where the metric observes pairs; or
             None.
         notices: what a reader must know before these numbers.
@@ -148,7 +155,7 @@ class ShareEstimate:
     rest: SubsetShare | None = None
     processed: PostprocessedShares | None = None
     combined: SubsetShare | None = None
-    segments: tuple[Measured, ...] = ()
+    sizes: tuple[Measured, ...] = ()
     lifts: tuple[str, list[Measured]] | None = None
     notices: tuple[Notice, ...] = ()
 
@@ -175,6 +182,8 @@ class ShareEstimate:
             meanings["versions"] = VERSIONS_NOTE
         if self.processed is not None:
             meanings["postprocess"] = self.processed.meaning
+        if any(spec.type == "set" for spec, _ in self.specs):
+            meanings["several"] = SEVERAL_NOTE
         if self.ranks[0].any():
             meanings["rank"] = ranks_meaning(self.level)
         if self.lifts is not None:
@@ -200,7 +209,7 @@ class ShareEstimate:
         )
 
     def numbers(self, period: int = 0) -> list[Measured]:
-        """Segments, shares together, the shares of items, and lifts.
+        """Sizes, shares together, the shares of items, and lifts.
 
         Args:
             period: the place of their period in the answer.
@@ -213,7 +222,7 @@ class ShareEstimate:
             adjusted = None if processed is None else _number(processed.rest)
             together.append(self.rest.measured("rest", period, adjusted))
         lifts = [] if self.lifts is None else self.lifts[1]
-        return [*self.segments, *together, *self.shares(period), *lifts]
+        return [*self.sizes, *together, *self.shares(period), *lifts]
 
     def shares(self, period: int = 0) -> list[Measured]:
         """The share of each item.

@@ -161,7 +161,7 @@ def own_estimator(table: SliceTable) -> SliceEstimator | None:
         None for strings, which are not known, for what has no shares, and if the work is too much.
     """
     spec = table.entry.spec
-    if spec.type == "string" or not isinstance(table.entry.tally, ShareTally):
+    if spec.is_open or not isinstance(table.entry.tally, ShareTally):
         return None
     estimator = SliceEstimator(spec, spec.items, [spec])
     return estimator if _is_bounded([(table, estimator)]) else None

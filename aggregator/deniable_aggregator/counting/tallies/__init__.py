@@ -29,6 +29,7 @@ from deniable_aggregator.counting.tallies.known_domains import (
     KnownDomainTally,
     SampledAttributeTally,
 )
+from deniable_aggregator.counting.tallies.sets import SetSizes, SetTally
 from deniable_aggregator.counting.tallies.strings import RapporTally
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import Oracle
@@ -94,6 +95,8 @@ __all__ = [
     "ItemShares",
     "RapporTally",
     "SampledAttributeTally",
+    "SetSizes",
+    "SetTally",
     "ShareTally",
     "SupportCounts",
     "Tally",

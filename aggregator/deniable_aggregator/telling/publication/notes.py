@@ -33,6 +33,7 @@ FACT: Final = "its first sentence"
 SAID: Final[Mapping[NoticeCode, str]] = {
     "beyond_range": FACT,
     "compared_in_part": FACT,
+    "cut_sets": FACT,
     "cut_strings": "Some values are longer than devices report, and are counted together with all "
     "others that begin alike.",
     "excluded_key_counted": "Some reports of a source that the publisher left out are counted all "
