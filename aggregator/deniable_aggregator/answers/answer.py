@@ -223,9 +223,9 @@ class Head(Struct, kw_only=True, omit_defaults=True):
         meanings: what else a reader may want to know, by a name: "combined" and "rest" what these
             shares are, "versions" how several are put together, "postprocess", "robust check",
             "lift", "histogram" how these were made, "overlap" what is assumed of devices that
-            reported in both periods, "several" that a device may have several items, "shape" how a change of the whole distribution was tested,
-            "why" what the effects of parts of the reports are, "parts" how parts of the reports by
-            themselves are estimated.
+            reported in both periods, "several" that a device may have several items, "shape" how a
+            change of the whole distribution was tested, "why" what the effects of parts of the
+            reports are, "parts" how parts of the reports by themselves are estimated.
         postprocess: how adjusted shares were made.
         label: of a histogram, whether its shares are raw or post-processed.
         closeness: how far a segment is from all devices.

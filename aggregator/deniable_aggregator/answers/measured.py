@@ -86,8 +86,9 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 
     Attributes:
         measure: what the number is.
-        value: of a share the value; of a set size which sets, such as "no items"; of a combined share, of a rest and of a lift the values, with
-            " + " or " & " between; of a distance its kind; of a contrast where it is largest.
+        value: of a share the value; of a combined share, of a rest and of a lift the values, with
+            " + " or " & " between; of a set size which sets, such as "no items"; of a distance its
+            kind; of a contrast where it is largest.
         values: the single values of these.
         whole: of a found text, whether it is a whole string; false of the first letters of longer
             ones.

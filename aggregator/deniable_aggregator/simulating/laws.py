@@ -41,7 +41,8 @@ class Prior:
         shares: of the values.
         pairs: with segments, the shares of each value and segment together.
         attributes: the shares of each attribute, which do not depend on each other.
-        records: the shares of whole records: items of attributes, such as "beta=true".
+        records: the shares of whole records: items of attributes, such as "beta=true"; of a set
+            the shares of whole sets.
         numbers: that devices hold, and how common each is.
         median: of lognormal numbers, how far half of them are above the lower end, else nan.
         spread: the standard deviation of their logarithm.
@@ -68,6 +69,8 @@ class Prior:
                 item.partition("=")[0] for record in self.records for item in record
             }
             return all(attribute.name in known for attribute in spec.attributes)
+        if spec.type == "set":
+            return bool(self.records)
         if spec.segments is not None:
             return bool(self.pairs)
         listed = self.shares.keys() <= set(FLAGS) or spec.type != "boolean"
@@ -78,7 +81,8 @@ def changed(prior: Prior, points: float) -> Prior:
     """What devices hold after a change.
 
     The second most common value is more common by so many points, at the expense of the most
-    common; of attributes a value of the first one, or a whole record; within segments in each;
+    common; of attributes a value of the first one, or a whole record; of sets a whole set; within
+    segments in each;
     numbers are larger by so many percent.
 
     Args:
@@ -164,6 +168,8 @@ def law(spec: Spec, prior: Prior, generator: Generator) -> Law:
                 if own.index(_typed(own, value)) is not None and by.index(segment) is not None
             }
         )
+    if spec.type == "set":
+        return dict(prior.records)
     if spec.type == "attributes" and prior.records:
         return _stated(spec.attributes, prior.records)
     if spec.type == "attributes":

@@ -34,8 +34,8 @@ _DAY_ZERO: Final = date(1970, 1, 1)
 Record = tuple[tuple[str, bool | str], ...]
 """A value of attributes, as pairs of name and value."""
 
-Value = bool | str | Record | tuple[bool | str, str | None]
-"""A held value that is no number; with segments a value and its segment."""
+Value = bool | str | Record | tuple[bool | str, str | None] | tuple[str, ...]
+"""A held value that is no number; with segments a value and its segment; of a set its items."""
 
 Law = Mapping[Value, float]
 """How common each value is; all add up to 1."""

@@ -6,7 +6,9 @@ The file is the one that ``deniable check --priors`` reads, too.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
+
+import numpy as np
 
 from deniable_aggregator.answers import lists
 from deniable_aggregator.simulating.laws import (
@@ -25,6 +27,7 @@ from deniable_shared.review.priors import (
     raise_problems,
     read_weights,
     records_of,
+    sets_of,
     shares_of,
 )
 
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.simulating.population import Deployment
     from deniable_shared.attributes import Attribute
+    from deniable_shared.mechanisms import SetMechanism
     from deniable_shared.registry import Metric, Registry
     from deniable_shared.spec import Spec
 
@@ -71,6 +75,8 @@ def _prior(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> Pri
         return None if numbers is None else Prior(numbers=numbers)
     if shares_of(spec, weights, problems) is None:
         return None
+    if spec.type == "set":
+        return Prior(records=_shares(sets_of(weights)))
     if spec.segments is not None:
         by, of = spec.segments.by, spec.segments.of
         pairs = {
@@ -113,6 +119,15 @@ CATCH_ALL: Final = 0.05
 ABSENT: Final = 0.8
 """The share of the devices that report a period without a value, where a metric has that."""
 EXPONENT: Final = 1.0
+KINDS_OF_SETS: Final = 2_048
+"""So many sets are drawn, and are as common as each other."""
+
+MEAN_ITEMS: Final = 3.0
+"""How many items a set has on average, or a third of what a report covers if that is less."""
+
+COMMONEST: Final = 0.8
+"""The largest share of an item."""
+
 MEDIAN: Final = 0.2
 """Of numbers, as a part of the range."""
 
@@ -161,8 +176,23 @@ def made_up(metric: Metric, generator: Generator) -> Prior:
         held, absent = strings[:MOST_STRINGS], strings[MOST_STRINGS:]
         words = f"strings of list:{name}, falling by Zipf's law"
         return Prior(shares=_zipf(held), absent=tuple(absent), made_up=words)
+    if spec.type == "set":
+        return Prior(records=_sets(spec, generator), made_up="items falling by Zipf's law")
     shares = _falling(spec.values, spec.other, _absent_category(spec))
     return Prior(shares=shares, made_up="falling by Zipf's law, in the order of the file")
+
+
+def _sets(spec: Spec, generator: Generator) -> dict[tuple[str, ...], float]:
+    """Whole sets, whose items are independent of each other."""
+    mechanism = cast("SetMechanism", spec.mechanism)
+    names = [value for value in spec.values if value != spec.other]
+    mean = min(MEAN_ITEMS, mechanism.most / 3, len(names) / 2)
+    shares = np.array(list(_zipf(names, mean).values())).clip(0.0, COMMONEST)
+    kinds: dict[tuple[str, ...], float] = {}
+    for row in generator.random((KINDS_OF_SETS, len(names))) < shares:
+        items = tuple(name for name, held in zip(names, row, strict=True) if held)
+        kinds[items] = kinds.get(items, 0.0) + 1 / KINDS_OF_SETS
+    return kinds
 
 
 def _list_for(metric: Metric) -> str:

@@ -188,6 +188,8 @@ def encode(spec: Spec, value: Value | float) -> Any:
     if isinstance(value, tuple):
         if spec.type == "attributes":
             return spec.encode(dict(value))  # type: ignore[arg-type]  # records are pairs
+        if spec.type == "set":
+            return spec.encode(value)
         return spec.encode(*value)
     return spec.encode(value)
 

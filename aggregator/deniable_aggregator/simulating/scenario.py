@@ -222,6 +222,8 @@ def _value(spec: Spec, text: str, forged: str) -> Value | float:
             )
             spec.encode(dict(value))
             return value
+        elif spec.type == "set":
+            value = tuple(text.split(","))
         elif spec.segments is not None:
             own, _, segment = text.partition(",")
             flag = spec.value_type == "boolean"

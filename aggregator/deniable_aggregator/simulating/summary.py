@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from deniable_aggregator.answers.answer import Answer
-    from deniable_aggregator.answers.measured import Measured
+    from deniable_aggregator.answers.measured import Measure, Measured
     from deniable_aggregator.asking.questions import Source
     from deniable_aggregator.simulating.laws import Prior
     from deniable_aggregator.simulating.population import Deployment
@@ -37,6 +37,14 @@ if TYPE_CHECKING:
     from deniable_shared.registry import Metric
 
 TABLE_ROWS: Final = 10
+_BESIDES: Final[Mapping[Measure, str]] = {
+    "bin": "",
+    "lift": "more pair",
+    "set size": "more size",
+    "items per device": "more mean",
+}
+"""Measures of other numbers than those that are shown first: what one more is, if any are shown."""
+
 NAMED: Final = 4
 POWER: Final = 0.8
 """In so many of all cases a change is seen that is as large as the least that is said to be."""
@@ -86,14 +94,17 @@ class Shown:
     @property
     def placed(self) -> list[Beside]:
         """Shares, or a mean and quantiles."""
-        return [row for row in self.rows if row.number.measure not in ("bin", "lift")]
+        return [row for row in self.rows if row.number.measure not in _BESIDES]
 
     def tables(self) -> Iterator[Table]:
         """The numbers beside the truth, the largest shares first, and which values go together."""
         if self.answer is None:
             return
-        lifts = [row for row in self.rows if row.number.measure == "lift"]
-        for rows, noun in ((self.placed, "more value"), (lifts, "more pair")):
+        groups = [(self.placed, "more value")]
+        for measure, noun in _BESIDES.items():
+            if noun:
+                groups.append(([row for row in self.rows if row.number.measure == measure], noun))
+        for rows, noun in groups:
             if rows and rows[0].number.measure != "mean":
                 rows.sort(key=lambda row: -(row.number.estimate or 0.0))
             more = len(rows) - TABLE_ROWS
@@ -206,7 +217,9 @@ class _Asking:
     def _numbers(self, answer: Answer) -> list[Measured]:
         if answer.head.kind == "strings":
             return [*answer.strings, *answer.prefixes]
-        return answer.of("share", "lift") or answer.of("mean", "quantile", "bin")
+        return answer.of("share", "lift", "set size", "items per device") or answer.of(
+            "mean", "quantile", "bin"
+        )
 
     def _estimate(self, without: tuple[str, ...]) -> Answer:
         if self._metric.spec.letters is not None:

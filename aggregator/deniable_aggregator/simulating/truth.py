@@ -6,7 +6,7 @@ A number is recorded clipped to the metric's range; what devices hold may lie be
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -62,6 +62,10 @@ class Truth:
         """
         held = self._held(metric, selection, asked or selection)
         spec = self.spec(metric, asked or selection)
+        if spec.type == "set":
+            wanted_items = set(rows)
+            count = sum(number for items, number in held.items() if wanted_items & set(items))
+            return count / held.total() if held else float("nan")
         if names_of(spec) == (WHOLE,):
             count = sum(held[row,] for row in set(rows))
             return count / held.total() if held else float("nan")
@@ -107,8 +111,20 @@ class Truth:
                 known.append(version)
         return selection._replace(versions=tuple(known))
 
+    def set_sizes(
+        self, metric: str, selection: Selection, asked: Selection | None = None
+    ) -> list[tuple[int, float]]:
+        """How many listed items sets have, and how many of the reports have that many."""
+        held = self._held(metric, selection, asked or selection)
+        sizes = Counter[int]()
+        for items, number in held.items():
+            sizes[len(items)] += number
+        return [(size, number / held.total()) for size, number in sorted(sizes.items())]
+
     def _tells(self, metric: str, spec: Spec, name: str, value: str, asked: Selection) -> bool:
         listed, other = domain(spec, name)
+        if spec.type == "set" and value not in listed:
+            return False
         return other is None or (
             value in listed and (value != other or self._listed(metric, name, asked) <= listed)
         )
@@ -201,6 +217,12 @@ class Truth:
         listed = {name: self._listed(metric, name, asked) for name in names}
         found: Counter[tuple[str, ...]] = Counter()
         for value, count in self.recorded.values(metric, selection).items():
+            if spec.type == "set":
+                other = {domain(spec, WHOLE)[1]} - {None}
+                items = {normalize(_text(item)) for item in cast("tuple[str, ...]", value)}
+                unlisted = other if items - listed[WHOLE] else set()
+                found[tuple(sorted(map(str, items & listed[WHOLE] | unlisted)))] += count
+                continue
             held = dict(texts(spec, value))
             for name in names:
                 if held[name] not in listed[name]:

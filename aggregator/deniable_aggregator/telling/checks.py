@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 CHECK_WORDS: Final[Mapping[CheckName, str]] = {
     "bounds": "too frequent answers",
+    "fillers": "sizes of sets in an impossible order",
     "groups": "uneven groups",
     "levels": "uneven levels",
     "pairs": "bits that come together",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from deniable._audit.failure import AuditFailure
 from deniable_shared.mechanisms.numbers.numeric import RESOLUTION
@@ -14,10 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from deniable_shared.attributes import Attribute
+    from deniable_shared.mechanisms import SetMechanism
     from deniable_shared.numbers import Range
     from deniable_shared.spec import Spec
 
 MORE_TEXTS = 14
+MOST_SETS = 4_096
+"""If a metric has more sets than these, some are looked at."""
+
+NAMED_SETS = 1 << 40
+"""Of more sets, nobody reads their number."""
+
 UNLISTED = "a value that nobody listed"
 NEARLY_THE_SAME = ("x" * 200, "x" * 199 + "y")
 TEXTS = ("", "a", "ant", "café", "\x00", "0123456789", "日本語", "x" * 5_000, *NEARLY_THE_SAME)
@@ -32,14 +40,14 @@ class Domain(NamedTuple):
 
     Attributes:
         size: how many there are.
-        complete: whether these are all; strings are without end.
+        of: of how many these are some, or all; None if there is no end of them.
         item_at: what is randomized for each of them.
         name_at: what it is called for people.
         noun: what the values are called, in the plural.
     """
 
     size: int
-    complete: bool
+    of: int | None
     item_at: Callable[[int], Any]
     name_at: Callable[[int], str]
     noun: str = "values"
@@ -47,7 +55,7 @@ class Domain(NamedTuple):
 
 def domain_of_items(size: int) -> Domain:
     """The items of an oracle inside another mechanism."""
-    return Domain(size, True, lambda index: index, lambda index: f"item {index}", "items")
+    return Domain(size, size, lambda index: index, lambda index: f"item {index}", "items")
 
 
 def domain_of(spec: Spec) -> Domain:
@@ -58,6 +66,8 @@ def domain_of(spec: Spec) -> Domain:
     """
     if spec.type == "attributes":
         return _records(spec)
+    if spec.type == "set":
+        return _sets(spec)
     if spec.range is not None:
         return _numbers(spec, spec.range)
     values = _listed(spec)
@@ -68,7 +78,7 @@ def domain_of(spec: Spec) -> Domain:
 
     return Domain(
         len(recorded),
-        bool(values),
+        len(recorded) if values else None,
         item_at,
         lambda index: _shown(*recorded[index]),
         "values" if values else "strings",
@@ -83,6 +93,9 @@ def two_items(spec: Spec) -> tuple[Any, Any]:
         return 0, spec.bins - 1
     if spec.type == "attributes":
         return tuple([0] * len(spec.attributes)), tuple([1] * len(spec.attributes))
+    if spec.type == "set":
+        most = cast("SetMechanism", spec.mechanism).most
+        return spec.encode(_items(spec)[:most]), spec.encode(())
     if spec.type == "string":
         one, other = map(spec.encode, TWO_TEXTS)
         return one, other
@@ -126,10 +139,38 @@ def _records(spec: Spec) -> Domain:
 
     return Domain(
         count,
-        True,
+        count,
         lambda index: _encoded(spec, record_at(index), None),
         lambda index: _shown(record_at(index), None),
         "records",
+    )
+
+
+def _items(spec: Spec) -> list[str]:
+    return list(spec.values) or _texts(spec)
+
+
+def _sets(spec: Spec) -> Domain:
+    """All sets; of many items some of every size, so that every item is in one of each size."""
+    items, most = _items(spec), cast("SetMechanism", spec.mechanism).most
+    unlisted = [] if not spec.values or UNLISTED in spec.values else [(UNLISTED,)]
+    sizes, count = range(1 + len(items)), 1 << len(items)
+    if spec.values and count <= MOST_SETS:
+        sets = [held for size in sizes for held in itertools.combinations(items, size)]
+    else:
+        sets = [
+            tuple(items[start : start + size])
+            for size in (*sizes[: most + 3], *sizes[most + 3 :][-1:])
+            for start in range(0, len(items) if size else 1, size or 1)
+        ]
+    recorded = [*sets, *unlisted]
+    named = bool(spec.values) and count <= NAMED_SETS
+    return Domain(
+        len(recorded),
+        count + len(unlisted) if named else None,
+        lambda index: _encoded(spec, recorded[index], None),
+        lambda index: _shown(recorded[index], None),
+        "sets",
     )
 
 
@@ -161,7 +202,7 @@ def _numbers(spec: Spec, ends: Range) -> Domain:
     if isinstance(absent, Fraction) and spec.encode_absent() != item_of(absent):
         raise AuditFailure(f"absence is not recorded as {float(absent):g}")
     noun = "places of the range" if bins is None else "bins"
-    return Domain(count, True, item_at, lambda index: f"{number_at(index):g}", noun)
+    return Domain(count, count, item_at, lambda index: f"{number_at(index):g}", noun)
 
 
 def _texts(spec: Spec) -> list[str]:
@@ -185,6 +226,8 @@ def _encoded(spec: Spec, value: Any, segment: Any) -> Any:
 def _shown(value: Any, segment: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{name}={_shown(each, None)}" for name, each in value.items())
+    if isinstance(value, tuple):
+        value = " & ".join(value) or "no items"
     text = str(value).lower() if isinstance(value, bool) else str(value)
     shown = text if len(text) <= 40 else f"{text[:37]}..."
     return shown if segment is None else f"{shown} & {segment}"

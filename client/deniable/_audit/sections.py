@@ -210,7 +210,7 @@ class _Subject:
         self.walks.append(
             Followed(
                 len(chosen),
-                self._domain.size if self._domain.complete else None,
+                self._domain.of,
                 self._domain.noun,
                 int(draws.first * draws.followed),
                 draws.first,

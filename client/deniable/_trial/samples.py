@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from deniable_shared.numbers import Range
     from deniable_shared.spec import Spec
 
-    Value = bool | float | str | dict[str, bool | str]
+    Value = bool | float | str | dict[str, bool | str] | list[str]
 
 WORDS: Final = ("weather", "music", "recipe", "holiday", "bicycle", "garden", "news", "train")
 """Strings that anybody may hold."""
+
+MOST_ITEMS: Final = 3
+"""So many items a set has at most."""
 
 _DIGITS: Final = 3
 """Of the numbers that are drawn, in a range of any width."""
@@ -47,6 +50,10 @@ def draw_sample(spec: Spec) -> Sample:
         return Sample({each.name: _draw(each) for each in spec.attributes})
     if spec.type == "category":
         return Sample(secrets.choice([each for each in spec.values if each != spec.absent]))
+    if spec.type == "set":
+        items = list(spec.values or WORDS)
+        secrets.SystemRandom().shuffle(items)
+        return Sample(items[: secrets.randbelow(min(MOST_ITEMS, len(items)) + 1)])
     if spec.range is not None:
         return Sample(_draw_number(spec.range))
     return Sample(_draw_text(spec))

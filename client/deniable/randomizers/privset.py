@@ -17,9 +17,9 @@ class PrivSetRandomizer:
 
     def __init__(self, mechanism: PrivSet, sources: RandomSources) -> None:
         self._randomness = sources.randomness
-        self._mechanism = mechanism
         self._most = mechanism.most
         self._inside = mechanism.inside
+        self._marker = mechanism.size
         self._fillers = mechanism.first_filler
         self._others = mechanism.outside_count
         self._bytes = mechanism.report_bytes
@@ -30,23 +30,23 @@ class PrivSetRandomizer:
         Args:
             item: the numbers of the device's items, all different and in their order.
         """
-        held = self._held(item)
-        if self._randomness.bernoulli(self._inside):
-            outcome = held[self._randomness.uniform_below(self._most)]
+        drawn, most = self._randomness, self._most
+        inside = drawn.bernoulli(self._inside)
+        place = drawn.uniform_below(most if inside else self._others)
+        left_out = len(item) - most + 1  # how many items have no place beside the marker
+        if left_out > 1:
+            # A uniform one of the items that are held, or that are left out, is a uniform item.
+            if place < (most - 1 if inside else left_out):
+                return self._encoded(item[drawn.uniform_below(len(item))])
+            held = [*item, self._marker]
+            place = len(item) if inside else place - left_out
         else:
-            outcome = self._randomness.uniform_below(self._others)
-            for each in held:  # in their order: every one that is not above moves it up by one
-                outcome += outcome >= each
-        return outcome.to_bytes(self._bytes, "big")
+            held = [*item, *range(self._fillers, self._fillers + most - len(item))]
+        if inside:
+            return self._encoded(held[place])
+        for each in held:  # in their order: every one that is not above moves it up by one
+            place += place >= each
+        return self._encoded(place)
 
-    def _held(self, items: Sequence[int]) -> list[int]:
-        """The `most` outcomes of a set, in their order."""
-        missing = self._most - len(items)
-        if missing >= 0:
-            return [*items, *range(self._fillers, self._fillers + missing)]
-        kept = list(items)
-        for place in range(self._most - 1):
-            other = place + self._randomness.uniform_below(len(kept) - place)
-            kept[place], kept[other] = kept[other], kept[place]
-        assert self._mechanism.marker is not None  # else no set has so many items
-        return [*sorted(kept[: self._most - 1]), self._mechanism.marker]
+    def _encoded(self, outcome: int) -> bytes:
+        return outcome.to_bytes(self._bytes, "big")

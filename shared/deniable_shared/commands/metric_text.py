@@ -19,6 +19,7 @@ from deniable_shared.mechanisms import (
     Mechanism,
     NumericMechanism,
     SampledAttribute,
+    SetMechanism,
     Sketch,
     SquareWave,
     Trie,
@@ -83,7 +84,8 @@ def _rows(metric: Metric) -> Iterator[tuple[str, str]]:
         )
     if spec.absent is not None:
         shown = repr(spec.absent) if isinstance(spec.absent, str) else spec.absent_text
-        yield "absent", f"{shown} is reported where nothing was recorded"
+        empty = ", as of a set without items" * (spec.type == "set")
+        yield "absent", f"{shown} is reported where nothing was recorded{empty}"
     if spec.may_pick:
         yield "which value", which_value(spec)
     for earlier, now in metric.renamed:
@@ -145,7 +147,10 @@ def _needs(metric: Metric) -> Iterator[tuple[str, str]]:
         yield "mean", f"needs about {needed} devices to be within ± {MEAN_WIDTH:.0%} of the range"
         return
     needed = rounded(devices_to_detect(mechanism, DETECTED_SHARE))
-    yield f"1% {'bin' if spec.range else 'value'}", f"needs about {needed} devices to detect"
+    what = "bin" if spec.range else "item" if spec.type == "set" else "value"
+    yield f"1% {what}", f"needs about {needed} devices to detect"
+    if isinstance(mechanism, SetMechanism):
+        yield "fakes", fakes_of_sets(mechanism)
     collisions = collision_variance(mechanism, metric.expected_devices)
     if collisions > 1.5 * FAMILY_TO_NOISE * mechanism.variance(0.0, metric.expected_devices):
         width = Z * math.sqrt(collisions)
@@ -159,6 +164,11 @@ def _needs(metric: Metric) -> Iterator[tuple[str, str]]:
             "collisions",
             f"add ± {width:.2%}, {reporting}, if popular values hold much",
         )
+
+
+def fakes_of_sets(mechanism: SetMechanism) -> str:
+    """What one forged report can do."""
+    return f"one of them moves an item by up to {mechanism.devices_of_a_fake:.3g} devices"
 
 
 def _further_reports(mechanism: Mechanism) -> str:

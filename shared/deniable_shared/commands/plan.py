@@ -22,6 +22,7 @@ from deniable_shared.commands.plan_text import plan_plot, plan_text
 from deniable_shared.commands.plan_together import together_as_json, together_text
 from deniable_shared.commands.text import wrapped
 from deniable_shared.errors import DeniableError, ParameterError
+from deniable_shared.mechanisms.sets.base import MAX_MOST
 from deniable_shared.periods import EVERY
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, MOST_DAYS
 from deniable_shared.planning.experiment import HALF, POINTS
@@ -59,6 +60,7 @@ nearest setting that can; the exit status is then 1.
     deniable plan metrics.toml
     deniable plan --type category --values 50 --epsilon 1 --devices 100000
     deniable plan --type category --values 10 --epsilon 1 --share 0.01
+    deniable plan --type set --values 30 --most 8 --epsilon 1 --share 0.01
     deniable plan --type string --epsilon 2 --devices 1000000 --width 0.001
     deniable plan --type number --range 0 30 --epsilon 1 --devices 20000
     deniable plan --type category --values 2 --epsilon 3 --experiment
@@ -81,7 +83,16 @@ def parser() -> Parser:
         "--type", dest="kind", choices=sorted(TYPES), help="Instead of FILE: one metric."
     )
     command_parser.add_argument(
-        "--values", type=integer_in(2, MAX_CANDIDATES), metavar="N", help="How many categories."
+        "--values",
+        type=integer_in(2, MAX_CANDIDATES),
+        metavar="N",
+        help="How many categories, or items of sets.",
+    )
+    command_parser.add_argument(
+        "--most",
+        type=integer_in(1, MAX_MOST),
+        metavar="N",
+        help="Of a set: how many items of a device a report covers.",
     )
     command_parser.add_argument(
         "--range",
@@ -184,7 +195,7 @@ def run(options: argparse.Namespace) -> int:
         _aggregators("media.pictures.files").check_picture(options.picture)
     from_options = (
         *(options.kind, options.values, options.ends, options.epsilon, options.every),
-        *(options.discover, options.longest, options.alphabet),
+        *(options.most, options.discover, options.longest, options.alphabet),
     )
     registry = None
     if options.file is None:

@@ -40,6 +40,7 @@ def asked_metric(options: argparse.Namespace, texts: Sequence[str]) -> AskedMetr
         kind=options.kind,
         epsilon=options.epsilon,
         values=options.values,
+        most=options.most,
         ends=None if options.ends is None else tuple(options.ends),
         every=options.every or "day",
         discover=bool(options.discover),
@@ -62,11 +63,15 @@ def missing_or_needless(options: argparse.Namespace) -> str | None:
         return "give FILE, or --type and --epsilon"
     if kind == "attributes":
         return "attributes need a FILE: they have names and domains"
+    if options.most is not None and kind != "set":
+        return "--most belongs to --type set"
+    if kind == "set" and options.values is None:
+        return "--type set needs --values N, the number of its items"
     if kind == "category" and options.values is None:
         return "--type category needs --values N, the number of its values"
-    if kind != "category" and options.values is not None:
-        return "--values belongs to --type category"
-    if options.values is not None and options.values > MAX_VALUES:
+    if kind not in ("category", "set") and options.values is not None:
+        return "--values belongs to --type category and set"
+    if options.values is not None and options.values > MAX_VALUES and kind == "category":
         return f"a category has at most {MAX_VALUES:,} values: plan --type string for more"
     if kind in TYPES_WITH_RANGE and options.ends is None:
         return f"--type {kind} needs --range LOW HIGH"

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 import textwrap
+from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared import mechanism_choice
 from deniable_shared.commands.example_text import example_lines
+from deniable_shared.commands.metric_text import DETECTED_SHARE
 from deniable_shared.commands.text import (
     byte_count,
     labelled_lines,
@@ -16,11 +19,15 @@ from deniable_shared.commands.text import (
     wrapped,
 )
 from deniable_shared.commands.text_plot import MARKS, WIDTH, log_plot
-from deniable_shared.mechanisms import Sketch
+from deniable_shared.mechanisms import SetMechanism, Sketch
 from deniable_shared.periods import most_periods
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, MOST_DELTA_A_YEAR
 from deniable_shared.planning.candidates import short_name
-from deniable_shared.planning.disclosure_figures import NEARLY_SURE, posterior_from_even_odds
+from deniable_shared.planning.disclosure_figures import (
+    NEARLY_SURE,
+    devices_to_detect,
+    posterior_from_even_odds,
+)
 from deniable_shared.planning.upper_bounds import power, upper, upper_percent, upper_power
 
 if TYPE_CHECKING:
@@ -70,6 +77,8 @@ def plan_rows(planned: Plan) -> Iterator[tuple[str, str]]:
         yield "detects", _detected(planned)
     if planned.share is not None:
         yield f"{100 * planned.share:.4g}% value", _devices_for_share(planned)
+    if isinstance(mechanism, SetMechanism):
+        yield "sets", _sets(planned, mechanism)
     if planned.experiment is not None:
         yield "experiment", _experiment(planned.experiment)
     if planned.width is not None:
@@ -88,6 +97,26 @@ def plan_rows(planned: Plan) -> Iterator[tuple[str, str]]:
         limit = f"more delta than {power(MOST_DELTA_A_YEAR)} a year"
         yield "warning", f"{limit}: report less often, or take a mechanism without"
     yield ("a year" if planned.collection.days == DAYS_OF_A_YEAR else "in time"), _cost(planned)
+
+
+def _sets(planned: Plan, mechanism: SetMechanism) -> str:
+    """What it costs that a report covers so many items, and what fewer would save."""
+    text = (
+        f"a report covers {mechanism.most} items of a device; one forged report moves an item by "
+        f"up to {mechanism.devices_of_a_fake:.3g} devices"
+    )
+    fewer = mechanism.most // 2
+    if not fewer or planned.refusal is not None:
+        return text
+    share = planned.share or DETECTED_SHARE
+    other = mechanism_choice.set_mechanism_for(
+        mechanism.size, fewer, Fraction(mechanism.epsilon), planned.devices
+    )
+    needed, less = (rounded(devices_to_detect(each, share)) for each in (mechanism, other))
+    return (
+        f"{text}. An item of {100 * share:.4g}% asked for by itself needs about {needed} devices; "
+        f"with most = {fewer} about {less}"
+    )
 
 
 def _experiment(found: Experiment) -> str:

@@ -8,6 +8,7 @@ import unicodedata
 from typing import TYPE_CHECKING, Final
 
 from deniable_shared.commands.ascii import printable
+from deniable_shared.mechanisms.sets.base import SetMechanism
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -72,6 +73,10 @@ def metric_kind(spec: Spec) -> str:
         return f"{len(spec.attributes)} {spec.type}"
     if spec.letters is not None:
         return f"{spec.type} to discover"
+    if isinstance(spec.mechanism, SetMechanism):
+        return (
+            f"set of up to {spec.mechanism.most}{f' of {len(spec.values):,}' * bool(spec.values)}"
+        )
     return f"{spec.type} of {len(spec.values):,}" if spec.values else spec.type
 
 

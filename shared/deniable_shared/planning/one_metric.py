@@ -39,7 +39,8 @@ class AskedMetric:
     Attributes:
         kind: its type, any but "attributes".
         epsilon: the privacy loss of one report.
-        values: how many values a category has, at least 2.
+        values: how many values a category has, at least 2, or items there are for a set.
+        most: how many items of a device a report covers, of a set; None for as many as usual.
         ends: the lowest and the highest value of a number or distribution.
         every: how often a device may report.
         discover: whether strings are to be found although nobody listed them.
@@ -57,6 +58,7 @@ class AskedMetric:
     kind: str
     epsilon: float
     values: int | None = None
+    most: int | None = None
     ends: tuple[float, float] | None = None
     every: str = "day"
     discover: bool = False
@@ -123,7 +125,11 @@ def metric_table(question: AskedMetric, devices: int) -> str:
     lines = [f"[metrics.{NAME}]", f'type = "{question.kind}"', 'description = ""']
     if question.values is not None:
         names = [f"value {number}" for number in range(1, question.values + 1)]
-        lines += ["values = [", *_listed(names), "]", "complete = true"]
+        lines += ["values = [", *_listed(names), "]"]
+        if question.kind == "category":
+            lines.append("complete = true")
+    if question.most is not None:
+        lines.append(f"most = {question.most}")
     if question.ends is not None:
         lines.append(f"range = [{question.ends[0]!r}, {question.ends[1]!r}]")
     if question.discover:

@@ -29,6 +29,7 @@ from deniable_shared.mechanisms import (
     MemoizedUnaryEncoding,
     OptimizedLocalHashing,
     OptimizedUnaryEncoding,
+    PrivSet,
     ProjectiveGeometryResponse,
     Rappor,
     RecursiveHadamardResponse,
@@ -128,6 +129,13 @@ def _(mechanism: SubsetSelection) -> Information:
     """Sets with the item, out of all sets of as many items: only their share w / k matters."""
     inside = mechanism.own / SCALE
     return Information(channels.two_classes(inside, mechanism.subset, mechanism.size), exact=True)
+
+
+@_of_report.register
+def _(mechanism: PrivSet) -> Information:
+    """Of the outcomes that a set holds: m of D; not attained, as fillers come in their order."""
+    inside = mechanism.inside / SCALE
+    return Information(channels.two_classes(inside, mechanism.most, mechanism.outcomes))
 
 
 @_of_report.register

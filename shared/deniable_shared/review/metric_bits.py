@@ -69,6 +69,8 @@ def bits_of(
     if shares is not None:
         value = math.fsum(map(entropy, shares))
         rarest = math.fsum(surprisal(min(filter(None, part))) for part in shares)
+    elif spec.type == "set" and spec.values:
+        value = rarest = float(len(spec.values))
     elif sizes := sizes_of(spec):
         value = rarest = math.fsum(map(math.log2, sizes))
     elif spec.type == "number":
@@ -99,14 +101,14 @@ def bits_of(
 
 
 def sizes_of(spec: Spec) -> tuple[int, ...]:
-    """How many values there are: of each attribute, else once; empty if there is no list."""
+    """How many values there are: of each attribute, else once; empty of sets and without a list."""
     if spec.attributes:
         return tuple(attribute.size for attribute in spec.attributes)
     if spec.type == "boolean":
         return (2,)
     if spec.type == "distribution":
         return (spec.bins,)
-    return (len(spec.values),) if spec.values else ()
+    return (len(spec.values),) if spec.values and spec.type != "set" else ()
 
 
 def _information(spec: Spec, shares: Shares | None) -> Information:
@@ -117,6 +119,6 @@ def _information(spec: Spec, shares: Shares | None) -> Information:
         parts = [information(oracle, part) for oracle, part in oracles]
         bits = math.fsum(part.bits for part in parts) / len(parts)
         return Information(bits, all(part.exact for part in parts))
-    if shares is None or spec.type in ("attributes", "string"):
+    if shares is None or spec.type in ("attributes", "set", "string"):
         return information(mechanism)
     return information(mechanism, shares[0])

@@ -41,6 +41,7 @@ _ABSENT_FOR: Final = {
     "category": "a category as absent",
     "distribution": "as absent the number that stands for none, such as 0",
     "number": "as absent the number that stands for none, such as 0",
+    "set": 'absent = "none"',
 }
 """By the type of a metric's values; others have no such field."""
 
@@ -218,6 +219,13 @@ def _small_segments(metric: Metric, devices: int) -> tuple[str, str] | None:
 
 
 def _silence_tells(metric: Metric, _: int) -> tuple[str, str] | None:
+    spec = metric.spec
+    if spec.type == "set" and spec.every != "once" and not spec.reports_absence:
+        return (
+            "a device whose application records nothing, perhaps as it has no items, is silent, "
+            "and that silence reveals it without noise",
+            'give absent = "none", or record the empty set, too, and ignore this',
+        )
     lists = list(_lists_without_others(metric.spec))
     if not lists:
         return None

@@ -27,7 +27,10 @@ MAX_PROBLEMS: Final = 10
 """So many are listed."""
 
 RECORD: Final = " & "
-"""Between the attributes of a whole record."""
+"""Between the attributes of a whole record, and the items of a whole set."""
+
+NO_ITEMS: Final = "no items"
+"""The empty set."""
 
 _ROUNDING: Final = 0.01
 """Shares that were rounded may miss 1 by so much."""
@@ -64,9 +67,9 @@ def read_weights(path: Path, registry: Registry) -> dict[str, dict[str, float]]:
     that lists their items. Items are those of ``deniable estimate``: ``true`` and ``false`` of a
     flag, ``carrier=AA`` of an attribute, ``theme=dark & channel=beta`` of a segment; those of a
     number are numbers. Items of attributes may all be whole records, ``carrier=AA & late=true``,
-    which say what goes together. Counts become shares of their sum, and shares add up to 1. What a
-    category does not list counts as its ``other``; of attributes and segments ``other`` must be
-    named.
+    which say what goes together; those of a set are whole sets, ``git & vim``, or ``no items``.
+    Counts become shares of their sum, and shares add up to 1. What a category does not list counts
+    as its ``other``; of attributes and segments ``other`` must be named.
 
     Args:
         path: of the file, in UTF-8.
@@ -217,7 +220,9 @@ def shares_of(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> 
         problems: takes what is wrong.
     """
     domains = _domains(spec)
-    if not domains:  # strings, of which there is no list
+    if spec.type == "set":
+        _check_items(spec, weights, problems)
+    if not domains or spec.type == "set":  # strings, or sets, of which there is no list
         shares = normalized(spec.name, weights.values(), problems)
         return None if shares is None else (shares,)
     unlisted = _marginals(records_of(spec, weights)) or dict(weights)
@@ -242,6 +247,28 @@ def shares_of(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> 
     ]
     complete = [part for part in per_attribute if part is not None]
     return tuple(complete) if len(complete) == len(per_attribute) else None
+
+
+def sets_of(weights: Mapping[str, float]) -> dict[tuple[str, ...], float]:
+    """The weights of whole sets.
+
+    Args:
+        weights: shares or counts, by the items of each set; ``no items`` of the empty one.
+    """
+    return {
+        tuple(item.split(RECORD)) if item != NO_ITEMS else (): weight
+        for item, weight in weights.items()
+    }
+
+
+def _check_items(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> None:
+    if not spec.values or spec.other is not None:
+        return
+    held = dict.fromkeys(item for items in sets_of(weights) for item in items)
+    for item in held:
+        if item not in spec.values:
+            hint = _hint(item, spec.values, problems)
+            problems.append(f"{spec.name}: must have listed items, got {_shown(item)}.{hint}")
 
 
 def records_of(spec: Spec, weights: Mapping[str, float]) -> dict[tuple[str, ...], float]:

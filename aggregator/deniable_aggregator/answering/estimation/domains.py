@@ -183,9 +183,7 @@ def value_counted_as(spec: Spec) -> Callable[[str], Counted]:
     return _of_values(attribute.domain, attribute.other, _absent(spec))
 
 
-def _of_values(
-    values: Domain, stand_in: str | None, absent: Counted
-) -> Callable[[str], Counted]:
+def _of_values(values: Domain, stand_in: str | None, absent: Counted) -> Callable[[str], Counted]:
     own, outside = frozenset(values), absent if stand_in is None else stand_in
     return lambda value: value if value in own else outside
 

@@ -48,6 +48,13 @@ def aliases(spec: Spec) -> Iterator[str]:
     own = spec if spec.segments is None else spec.segments.of
     if own.type == "category":
         yield _choice(f"{name}Value: TypeAlias = ", own.values, own.other)
+    if spec.type == "set":
+        item = f"{name}Item" if spec.values else "str"
+        if spec.values:
+            yield _choice(f"{item}: TypeAlias = ", spec.values, spec.other)
+        yield f"{name}Value: TypeAlias = ("
+        yield f"{_INDENT}set[{item}] | frozenset[{item}] | list[{item}] | tuple[{item}, ...]"
+        yield ")"
     if spec.attributes:
         yield f'{name}Value = TypedDict("{name}Value", {{'
         yield from map(_item, spec.attributes)

@@ -117,7 +117,7 @@ def _imports(registry: Registry) -> Iterator[str]:
         yield "NotRequired"
     if has_numbers:
         yield "SupportsFloat"
-    if any(spec.type == "category" for spec in specs):  # as are all that have segments
+    if any(spec.type in ("category", "set") for spec in specs):  # as are all that have segments
         yield "TypeAlias"
     if attributes:
         yield "TypedDict"
@@ -148,6 +148,8 @@ def _sentences(metric: Metric) -> Iterator[str]:
         yield metric.description + ("" if metric.description[-1] in ".!?" else ".")
     if own.other is not None:
         yield f"Any other value counts as '{own.other}'."
+    if spec.type == "set":
+        yield "All that there is at one moment; an empty set is recorded, too."
     if spec.range is not None:
         low, high = map(float, spec.range)
         yield f"A number outside [{low:.15g}, {high:.15g}] counts as the nearer end."

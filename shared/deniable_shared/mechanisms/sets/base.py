@@ -32,3 +32,8 @@ class SetMechanism(SupportMechanism):
     hashed: ClassVar[bool] = False
     size: int = 0
     most: int
+
+    @property
+    def devices_of_a_fake(self) -> float:
+        """By how many devices one forged report can move the count of an item."""
+        return (1 - self.support.q) / (self.support.p - self.support.q)
