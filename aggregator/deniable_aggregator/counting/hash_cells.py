@@ -43,7 +43,9 @@ def words(items: Sequence[str], salt: int) -> NDArray[np.uint64]:
     return np.fromiter((word(canonical(item), salt) for item in items), np.uint64, len(items))
 
 
-def buckets(value_words: NDArray[np.uint64], member_key: int, size: int) -> NDArray[np.int64]:
+def buckets(
+    value_words: NDArray[np.uint64], member_key: int | np.uint64, size: int
+) -> NDArray[np.int64]:
     """Where one member of the family sends each value.
 
     Args:

@@ -282,7 +282,7 @@ class SketchRows:
     def capped(self) -> NDArray[np.int64]:
         """What each cell counts for the test: int64, (rows, buckets), from 0 on."""
         cap = np.ceil(self.caps(np.zeros(1), TEST_CAP)).astype(np.int64).T
-        return self._coarse(np.minimum(self.supporting, cap))
+        return self.coarse(np.minimum(self.supporting, cap))
 
     @cached_property
     def law(self) -> SumLaw:
@@ -297,7 +297,7 @@ class SketchRows:
     @cached_property
     def kept_law(self) -> SumLaw:
         """The law of the sum of `centred` over the rows, for a string that nobody holds."""
-        return SumLaw.of_frequencies(frequencies(self._coarse(self.centred)))
+        return SumLaw.of_frequencies(frequencies(self.coarse(self.centred)))
 
     @cached_property
     def kept_cells(self) -> KeptCells:
@@ -356,6 +356,17 @@ class SketchRows:
         mean = first / np.maximum(number, 1)
         return OtherCells(number, mean + least, np.maximum(second - number * mean**2, 0.0))
 
+    def coarse(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Counts from 0 on, in steps that are small beside their noise.
+
+        Args:
+            cells: int64, (rows, buckets).
+        """
+        _, deviation = self._law(np.zeros(1))
+        step = max(1, int(np.median(deviation)) // _LEVELS)
+        above = cells - cells.min(axis=1, keepdims=True)
+        return np.asarray(above if step == 1 else above // step)
+
     @cached_property
     def _cumulated_counts(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """The least count of each row; and numbers and sums of lower counts, up to their squares.
@@ -370,13 +381,6 @@ class SketchRows:
         values = np.arange(cells.shape[1], dtype=np.float64)
         sums = np.stack([np.cumsum(cells * values**power, axis=1) for power in range(3)])
         return least, np.pad(sums, ((0, 0), (0, 0), (1, 0)))
-
-    def _coarse(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Counts from 0 on, in steps that are small beside their noise."""
-        _, deviation = self._law(np.zeros(1))
-        step = max(1, int(np.median(deviation)) // _LEVELS)
-        above = cells - cells.min(axis=1, keepdims=True)
-        return np.asarray(above if step == 1 else above // step)
 
     def _law(self, share: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and standard deviation of an item's cells: float64, (items, rows), each."""

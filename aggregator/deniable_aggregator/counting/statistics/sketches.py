@@ -64,18 +64,17 @@ def explaining(
     return chosen[np.argsort(-share[chosen], kind="stable")[:most]]
 
 
-def unlisted_share(rows: SketchRows, explained: NDArray[np.bool_]) -> float | None:
+def unlisted_share(rows: SketchRows, unexplained: NDArray[np.int64]) -> float | None:
     """The share of the most common string that is no candidate, if it is clear that there is one.
 
     Args:
-        explained: bool, (rows, buckets): the cells of candidates that were found.
+        unexplained: int64, (rows, buckets): the counts, 0 in cells of candidates that were found.
 
     Returns:
         The median over the rows of the largest cell that is not explained. None where too few rows
         have one that is more than noise, or where several strings of half of it may share cells.
     """
-    counts = np.where(explained, 0, rows.supporting)
-    largest = counts.max(axis=1)
+    largest = unexplained.max(axis=1)
     is_high = largest > rows.caps(np.zeros(1), _DEVIATIONS)[0]
     if is_high.mean() < _LEAST_ROWS:
         return None
@@ -95,7 +94,7 @@ _JUDGED_ABOVE: Final = 0.5
 _LEAST_KEPT: Final = 0.5
 """With fewer of the reports in the rows of an item nobody holds, the item judges its own."""
 
-_FOUND: Final = 4.0
+FOUND: Final = 4.0
 """The z-score above which a candidate is taken to explain its cells."""
 
 _CHUNK_CELLS: Final = 1 << 20
@@ -300,8 +299,8 @@ def shares_of_strings(
         first = lemma.share(sums.supporting[chosen], total)
         share[chosen], variance[chosen], kept_reports[chosen] = _judge_rows(rows, cells, first)
     scores = rows.law.scores(sums.capped)
-    explained = np.zeros(rows.supporting.shape, bool)
-    explained[np.arange(rows.rows), buckets(explaining(rows, share, scores > _FOUND))] = True
+    unexplained = rows.supporting.copy()
+    unexplained[np.arange(rows.rows), buckets(explaining(rows, share, scores > FOUND))] = 0
     family = max(absent.variance - float(lemma.variance(0.0, total)), 0.0)
     shares = SketchShares(
         share=share,
@@ -314,7 +313,7 @@ def shares_of_strings(
         law_scores=scores,
         kept=kept_reports,
         rows=rows,
-        unlisted=unlisted_share(rows, explained),
+        unlisted=unlisted_share(rows, unexplained),
     )
     clipped = np.clip(share, 0.0, 1.0)
     return replace(shares, variance=shares.variance_with(clipped, Allowance(total)))

@@ -24,6 +24,7 @@ from deniable_aggregator.counting.statistics.sketches import (
 from deniable_aggregator.counting.tallies.base import ShareTally, chunks, oracle_tally_for, tallies
 from deniable_aggregator.counting.tallies.diagnostics import GROUP_BYTES, OnesHistogram
 from deniable_aggregator.counting.tallies.oracle import BitsTally, OracleTally
+from deniable_aggregator.counting.tallies.places import RememberedPlaces, StringPlaces
 from deniable_shared.device_classes import CLASSES, classes_by_group
 from deniable_shared.errors import ParameterError, WireError
 from deniable_shared.exact_bounds import SCALE
@@ -140,10 +141,6 @@ class GroupedTally(ShareTally):
         return reports
 
 
-_CHUNK_ITEMS = 1 << 15
-_SUM_BITS = 62
-
-
 @tallies(Sketch)
 class SketchTally(GroupedTally):
     """An oracle's counts for every row; the share of any string can be estimated from them."""
@@ -178,11 +175,12 @@ class SketchTally(GroupedTally):
             self._oracle.supporting(rows[filled]),
             self._mechanism.inner.support,
         )
-        places = _Places(hash_cells.words(items, self.spec.salt), filled, self._mechanism.buckets)
+        words = hash_cells.words(items, self.spec.salt)
+        places = StringPlaces(words, filled, self._mechanism.buckets)
         supported = self._oracle.support_range(np.arange(self._mechanism.buckets))
         enough = reports.sum() >= FITTED_REPORTS * self._mechanism.rows
         if enough and self._mechanism.is_fitted:
-            cells = _RememberedPlaces(places)
+            cells = RememberedPlaces(places)
             (supporting,) = places.sums([counted[1]])
             return fitted_shares(
                 FittedRows(*counted), supporting, self._mechanism.support, cells, supported
@@ -197,127 +195,6 @@ class SketchTally(GroupedTally):
             places.buckets,
             supported,
         )
-
-
-class _Places:
-    """Where strings are in the rows of a sketch.
-
-    Args:
-        words: uint64, (items,): of the strings.
-        rows: int64, (rows,): the numbers of the rows.
-        size: how many buckets a row has.
-    """
-
-    def __init__(self, words: NDArray[np.uint64], rows: NDArray[np.int64], size: int) -> None:
-        self._words, self._size = words, size
-        self._keys = [key(row) for row in rows.tolist()]
-
-    def sums(self, tables: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-        """Sums over the cells of each string, one in each row.
-
-        Args:
-            tables: int64, (rows, buckets), each.
-
-        Returns:
-            int64, (items,), of each table.
-        """
-        least = [table.min(axis=1, keepdims=True) for table in tables]
-        packed = _pack_tables([table - low for table, low in zip(tables, least, strict=True)])
-        sums = [np.zeros(self._words.size, np.int64) for _ in packed]
-        for start in range(0, self._words.size, _CHUNK_ITEMS):
-            chunk = slice(start, start + _CHUNK_ITEMS)
-            words = self._words[chunk]
-            for row, row_key in enumerate(self._keys):
-                buckets = hash_cells.buckets(words, row_key, self._size)
-                for total, (table, _) in zip(sums, packed, strict=True):
-                    total[chunk] += table[row].take(buckets)
-        unpacked = [
-            total >> shift & (1 << bits) - 1
-            for total, (_, places) in zip(sums, packed, strict=True)
-            for shift, bits in places
-        ]
-        return [above + low.sum() for above, low in zip(unpacked, least, strict=True)]
-
-    def all_buckets(self, dtype: Any) -> NDArray[Any]:
-        """The buckets of all strings: (rows, items).
-
-        Args:
-            dtype: of unsigned integers that hold every bucket.
-        """
-        found = np.empty((len(self._keys), self._words.size), dtype)
-        for row, row_key in enumerate(self._keys):
-            found[row] = hash_cells.buckets(self._words, row_key, self._size)
-        return found
-
-    def buckets(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The buckets of some strings: int64, (chosen, rows).
-
-        Args:
-            chosen: int64, (chosen,): the strings' places in the list.
-        """
-        buckets = np.empty((chosen.size, len(self._keys)), np.int64)
-        for row, row_key in enumerate(self._keys):
-            buckets[:, row] = hash_cells.buckets(self._words[chosen], row_key, self._size)
-        return buckets
-
-
-class _RememberedPlaces:
-    """Where strings are in rows of at most 256 buckets, hashed once.
-
-    Args:
-        places: hashes the strings.
-    """
-
-    def __init__(self, places: _Places) -> None:
-        self._buckets = places.all_buckets(np.uint8)
-
-    def sums(self, tables: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-        """Sums over the cells of each string, float64, (items,), of each table.
-
-        Args:
-            tables: float64, (rows, buckets), each.
-        """
-        return [
-            sum(
-                (row.take(buckets) for row, buckets in zip(table, self._buckets, strict=True)),
-                np.zeros(self._buckets.shape[1]),
-            )
-            for table in tables
-        ]
-
-    def buckets(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The buckets of some strings: int64, (chosen, rows).
-
-        Args:
-            chosen: int64, (chosen,): the strings' places in the list.
-        """
-        return self._buckets[:, chosen].T.astype(np.int64)
-
-
-def _pack_tables(
-    tables: Sequence[NDArray[np.int64]],
-) -> list[tuple[NDArray[np.int64], list[tuple[int, int]]]]:
-    """Packs several tables into the bits of few, so that each cell is read once.
-
-    Args:
-        tables: int64, (rows, buckets), each; at least 0.
-
-    Returns:
-        Each packed table, and where in its sums those of the given ones are: the first bit, and how
-        many bits a sum over the rows may have.
-    """
-    packed: list[tuple[NDArray[np.int64], list[tuple[int, int]]]] = []
-    used = _SUM_BITS
-    for table in tables:
-        bits = int(table.max(axis=1).sum()).bit_length()
-        if not packed or used + bits > _SUM_BITS:
-            packed.append((table, [(0, bits)]))
-            used = bits
-            continue
-        before, places = packed[-1]
-        packed[-1] = before | table << used, [*places, (used, bits)]
-        used += bits
-    return packed
 
 
 MAX_CANDIDATES: Final = 4_096
