@@ -22,6 +22,7 @@ from deniable_shared.mechanisms import (
     PrivSet,
     SetMechanism,
     Sketch,
+    Wheel,
 )
 from deniable_shared.mechanisms.oracles.grr import MAX_SIZE
 from deniable_shared.mechanisms.sketch import MAX_CELLS, MIN_ROWS, row_cells, rows_for
@@ -271,7 +272,7 @@ def set_candidates(
     size: int,
     most: int,
     epsilon: Fraction,
-    devices: int,  # noqa: ARG001  a sketch of texts has rows for them
+    devices: int,
 ) -> list[SetMechanism]:
     """Every mechanism that can carry sets, the simplest to understand first.
 
@@ -281,7 +282,8 @@ def set_candidates(
         epsilon: privacy loss of one report.
         devices: how many are expected.
     """
-    return [PrivSet.for_epsilon(size, most, epsilon)] if size else []
+    listed = [PrivSet.for_epsilon(size, most, epsilon)] if size else []
+    return [*listed, Wheel.for_epsilon(most, epsilon, devices)]
 
 
 def set_variance(mechanism: SetMechanism) -> float:
@@ -298,14 +300,8 @@ def set_mechanism_for(size: int, most: int, epsilon: Fraction, devices: int) -> 
         most: see there.
         epsilon: see there.
         devices: see there.
-
-    Raises:
-        ParameterError: if none can carry them.
     """
-    candidates = set_candidates(size, most, epsilon, devices)
-    if not candidates:
-        raise ParameterError("values", "given", None)
-    return min(candidates, key=set_variance)
+    return min(set_candidates(size, most, epsilon, devices), key=set_variance)
 
 
 def _choose(oracles: list[Oracle], variance: Callable[[Oracle], float]) -> Oracle:

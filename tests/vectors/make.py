@@ -45,6 +45,7 @@ from deniable_shared.mechanisms import (
     SquareWave,
     SubsetSelection,
     SymmetricUnaryEncoding,
+    Wheel,
 )
 from tests.privacy.specs import (
     attribute,
@@ -205,6 +206,14 @@ SPECS = {
     "privset of two bytes": (
         set_of(" ".join(map(str, range(300))), PrivSet.for_epsilon(300, 8, Fraction(4))),
         [["299", "7", "12"], []],
+    ),
+    "wheel": (
+        set_of("", Wheel.for_epsilon(3, Fraction(1), 10_000)),
+        [["ant", "café", "cafe\u0301"], [], [*TEN.split(), "ten"], [""]],
+    ),
+    "wheel over a list, with two bytes for the bucket": (
+        set_of(TEN, Wheel.for_epsilon(8, Fraction(4), 1_000, rows=16)),
+        [["three", "one"], [], TEN.split(), ["nine", "unlisted", "nine"]],
     ),
 }
 

@@ -13,6 +13,7 @@ from deniable_shared.mechanisms import (
     SampledCoefficients,
     Sketch,
     Trie,
+    Wheel,
 )
 from deniable_shared.mechanisms.oracle import set_bits
 
@@ -107,6 +108,19 @@ def _set(spec: Spec, report: bytes) -> Sentence:
         statement = f"it has {several if at_most else 'no items'}"
     p, q = mechanism.support.p, mechanism.support.q
     return f"said {statement}; {likelihood_clause(p, q)}", (Likelihood(statement, p, q),)
+
+
+@explains(Wheel)
+def _wheel(spec: Spec, report: bytes) -> Sentence:
+    mechanism = cast("Wheel", spec.mechanism)
+    _, bucket = mechanism.decode(report)
+    statement = f"one of its items is in group {bucket + 1:,}"
+    p, low, high = mechanism.support.p, float(mechanism.least), mechanism.support.q
+    return (
+        f"all texts were sorted into {mechanism.buckets:,} groups at random; said {statement}; "
+        f"would have said so with probability {in_decimals(p)} if it were true, "
+        f"{in_decimals(low)} to {in_decimals(high)} if not"
+    ), (Likelihood(statement, p, low),)
 
 
 @explains(SampledAttribute)

@@ -16,6 +16,7 @@ from deniable.randomizers import (  # noqa: F401  each registers its randomizers
     sketch,
     smp,
     trie,
+    wheel,
 )
 from deniable.randomizers.base import RandomSources, make_randomizer, randomizer_for
 from deniable.randomizers.oracles import (  # noqa: F401

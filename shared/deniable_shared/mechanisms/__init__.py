@@ -49,6 +49,7 @@ from deniable_shared.mechanisms.rappor import Rappor
 from deniable_shared.mechanisms.request import MechanismRequest
 from deniable_shared.mechanisms.sets.base import SetMechanism
 from deniable_shared.mechanisms.sets.privset import PrivSet
+from deniable_shared.mechanisms.sets.wheel import Wheel
 from deniable_shared.mechanisms.sketch import Sketch
 from deniable_shared.mechanisms.smp import SampledAttribute
 from deniable_shared.mechanisms.trie import Trie
@@ -133,5 +134,6 @@ __all__ = [
     "Support",
     "SymmetricUnaryEncoding",
     "Trie",
+    "Wheel",
     "mechanism_from_description",
 ]

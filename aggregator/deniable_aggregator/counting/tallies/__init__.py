@@ -18,6 +18,7 @@ from deniable_aggregator.counting.tallies import (  # noqa: F401  each registers
     sets,
     strings,
     trie,
+    wheel,
 )
 from deniable_aggregator.counting.tallies.base import (
     ShareTally,
