@@ -192,6 +192,36 @@ class CombinedShares:
         share = self.share[chosen]
         return IntervalBounds(share - np.sqrt(down), share + np.sqrt(up), is_exact)
 
+    def fixed_covariance(
+        self,
+        later: CombinedShares,
+        chosen: NDArray[np.int64],
+        before: NDArray[np.float64],
+        after: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        """The covariance with another period through what is the same in both, whoever reports.
+
+        Args:
+            later: of the other period.
+            chosen: int64, (items,): the positions of some of the items.
+            before: float64, (items,): their true shares.
+            after: float64, (items,): those in the other period.
+        """
+        total = np.zeros(chosen.size)
+        for (mine, weight), (theirs, factor) in itertools.product(
+            zip(self.parts, self.weights, strict=True),
+            zip(later.parts, later.weights, strict=True),
+        ):
+            if mine.spec != theirs.spec or not mine.known.size:
+                continue
+            own = np.searchsorted(mine.known, chosen).clip(max=mine.known.size - 1)
+            is_known = mine.known[own] == chosen
+            shares, others = (part.shares.take(own[is_known]) for part in (mine, theirs))
+            ends = (np.clip(column[is_known], 0.0, 1.0) for column in (before, after))
+            weights = (weight * factor)[chosen[is_known]]
+            total[is_known] += weights * shares.common_variance(others, *ends)
+        return total
+
     def possible(self, chosen: NDArray[np.int64], alpha: float) -> IntervalBounds:
         """Between which shares of all reports some of the items can lie, known or not.
 

@@ -32,6 +32,7 @@ from deniable_aggregator.counting.statistics.intervals import (
     detect,
 )
 from deniable_aggregator.counting.statistics.ranks import rank_ranges
+from deniable_aggregator.counting.statistics.set_estimates import SetShares
 from deniable_aggregator.counting.statistics.sketches import SketchShares
 from deniable_aggregator.telling.numbers import PAIR
 from deniable_aggregator.telling.wording import shown_value
@@ -316,7 +317,7 @@ def _unlisted_notices(parts: Sequence[SpecEstimate]) -> Iterator[Notice]:
     estimated = [
         (part.reports, part.shares.unlisted)
         for part in parts
-        if isinstance(part.shares, SketchShares | RegressionShares)
+        if isinstance(part.shares, SketchShares | RegressionShares | SetShares)
         and part.shares.unlisted is not None
     ]
     if estimated:

@@ -23,6 +23,7 @@ from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.counting.statistics.binomial import is_small_count
 from deniable_aggregator.counting.statistics.influence import FORGED_SHARE, concentrate
 from deniable_aggregator.counting.statistics.intervals import shared_pairs_across_specs
+from deniable_aggregator.counting.statistics.set_estimates import SetShares
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -123,21 +124,31 @@ def compare_shares(
     first, second = before.combined, after.combined
     earlier, later = first.share[places], second.share[places]
     below, above = first.limits(places, alpha), second.limits(places, alpha)
-    separate = first.variance[places] + second.variance[places]
+    fixed = first.fixed_covariance(second, places, earlier, later)
+    separate = first.variance[places] + second.variance[places] - 2 * fixed
     pooled = (first.total * earlier + second.total * later) / (first.total + second.total)
     null = sum(
         side.variance_at(_with_shares_at(side, places, pooled))[places] for side in (first, second)
     )
+    null = null - 2 * first.fixed_covariance(second, places, pooled, pooled)
     p_value = 2 * special.ndtr(-np.abs(later - earlier) / np.sqrt(null))
     exactly = _fisher(first, second, places)
+    # The distances of Zou and Donner (2008), as for all sums of estimates.
+    together = fixed / np.sqrt(first.variance[places] * second.variance[places])
+    lower, upper = (
+        np.sqrt(np.maximum(mine**2 + theirs**2 - 2 * together * mine * theirs, 0.0))
+        for mine, theirs in (
+            (later - above.low, below.high - earlier),
+            (above.high - later, earlier - below.low),
+        )
+    )
     return Differences(
         before=earlier,
         after=later,
         standard_error=np.sqrt(separate),
         same_devices=np.sqrt(np.maximum(separate - 2 * _covariance(first, second, places), 0.0)),
-        # The distances of Zou and Donner (2008), as for all sums of estimates.
-        low=later - earlier - np.hypot(later - above.low, below.high - earlier),
-        high=later - earlier + np.hypot(above.high - later, earlier - below.low),
+        low=later - earlier - lower,
+        high=later - earlier + upper,
         p_value=p_value if exactly is None else exactly,
         influence=influence_on_changes(
             signed_influence(first, places), signed_influence(second, places)
@@ -245,7 +256,8 @@ def _common_variance(
         elif mine.spec.mechanism.epsilon_permanent is not None:
             common = np.full_like(low, np.nan)
         pair = mine.shares.support_counts, theirs.shares.support_counts
-        if pair[0] is not None and pair[1] is not None:
+        measured = isinstance(mine.shares, SetShares)  # and is in the difference already
+        if not measured and pair[0] is not None and pair[1] is not None:
             family = min(pair[0].family_variance, pair[1].family_variance)
     return common + low - low * high, family
 

@@ -12,6 +12,7 @@ from deniable_aggregator.counting.statistics.sketch_rows import SketchRows
 from deniable_aggregator.counting.tallies.base import tallies
 from deniable_aggregator.counting.tallies.oracle import ItemTally
 from deniable_aggregator.counting.tallies.places import StringPlaces
+from deniable_aggregator.counting.tallies.sets import SetSizes, SetTally
 from deniable_aggregator.counting.tallies.strings import GroupedTally
 from deniable_shared import hashing
 from deniable_shared.mechanisms import Wheel
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @tallies(Wheel)
-class WheelTally(GroupedTally):
+class WheelTally(GroupedTally, SetTally):
     """One counter for each bucket of each row."""
 
     def __init__(self, spec: Spec) -> None:
@@ -52,6 +53,12 @@ class WheelTally(GroupedTally):
         The marker of larger sets is always among them, as many devices may report it.
         """
         return self._shares_beside_marker(counts, items).take(np.arange(len(items)))
+
+    def sizes(self, counts: NDArray[np.int64]) -> SetSizes:
+        """The share of sets of more items than a report covers; of others it does not tell."""
+        listed = self.spec.items
+        shares = self._shares_beside_marker(counts, listed)
+        return SetSizes(self._mechanism.most, None, None, shares.take(np.array([len(listed)])))
 
     def _shares_beside_marker(self, counts: NDArray[np.int64], items: Sequence[str]) -> SetShares:
         """The shares of texts, and last that of sets of more items than a report covers."""
