@@ -43,6 +43,7 @@ from deniable_aggregator.keeping.store.declared import (
 from deniable_aggregator.keeping.store.discoveries import Discoveries, NewDiscovery, StoredDiscovery
 from deniable_aggregator.keeping.store.estimates import Estimates, PeriodName, PeriodRows
 from deniable_aggregator.keeping.store.expiry import Removal, StoreUsage, store_usage
+from deniable_aggregator.keeping.store.id_order import IdOrder
 from deniable_aggregator.keeping.store.inbox import Inbox, Outcome, Sender
 from deniable_aggregator.keeping.store.key_pasts import KeyPasts, StoredPast
 from deniable_aggregator.keeping.store.keys import (
@@ -105,6 +106,7 @@ class Store:
         target: as it was given; a URL may have a password.
         path: the file; None for a database server.
         inbox: accepted reports that wait to be counted.
+        id_order: takes the order of arrival from upload ids.
         set_aside: reports that could not be counted.
         tallies: counted reports.
         rolled: counted reports of days that became one.
@@ -133,6 +135,7 @@ class Store:
         self.target = target
         self.path = None if is_url(target) else Path(target).absolute()
         self.inbox = Inbox(self._database)
+        self.id_order = IdOrder(self._database)
         self.set_aside = SetAsideRows(self._database)
         self.tallies = Tallies(self._database)
         self.rolled = RolledPeriods(self._database)

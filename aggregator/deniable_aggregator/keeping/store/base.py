@@ -251,6 +251,13 @@ class Database(ABC):
             Whether there may be more to give back.
         """
 
+    def vacuum_ids(self) -> None:  # noqa: B027  a file has nothing to do here
+        """Frees the places of upload ids that were deleted, where a database does not at once.
+
+        Raises:
+            StoreUnavailableError: if the store failed.
+        """
+
     @abstractmethod
     def alone(self, purpose: str) -> AbstractContextManager[None]:
         """Lets one process at a time do something that takes long, also if one is killed.

@@ -319,6 +319,12 @@ class PostgresqlDatabase(Database):
         """See `Database.shrink`: PostgreSQL's autovacuum sees to it."""
         return False
 
+    def vacuum_ids(self) -> None:
+        """See `Database.vacuum_ids`."""
+        with translate_errors(closed=self._closed), self._writing.connect() as connection:
+            vacuuming = connection.execution_options(isolation_level="AUTOCOMMIT")
+            vacuuming.exec_driver_sql("VACUUM seen")
+
     @contextmanager
     def alone(self, purpose: str) -> Iterator[None]:
         """See `Database.alone`."""

@@ -186,6 +186,9 @@ shown: Final = Table(
     metadata,
     Column("place", Integer, primary_key=True, autoincrement=False),  # 0
     Column("day", Integer, nullable=False),
+    # When upload ids were put in order, and PostgreSQL's number of the last transaction of it.
+    Column("ids_ordered", Integer, nullable=False, server_default="0"),
+    Column("ids_transaction", BigInteger, nullable=False, server_default="0"),
     sqlite_with_rowid=False,
 )
 

@@ -120,6 +120,8 @@ def upgrade() -> None:
         "shown",
         sa.Column("place", sa.Integer, primary_key=True, autoincrement=False),
         sa.Column("day", sa.Integer, nullable=False),
+        sa.Column("ids_ordered", sa.Integer, nullable=False, server_default="0"),
+        sa.Column("ids_transaction", sa.BigInteger, nullable=False, server_default="0"),
         sqlite_with_rowid=False,
     )
     op.create_table(
