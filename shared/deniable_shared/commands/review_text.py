@@ -39,7 +39,7 @@ def review_lines(result: Review) -> list[str]:
         *_table(result.metrics),
         *wrapped([_LEGEND.format(common=common, averaged=averaged, apart=apart)]),
         "",
-        *_spaced(sentences(result.together, result.records, result.joint_bits, result.rare_cells)),
+        *_spaced(sentences(result.together, result.records, result.joint_bits)),
         *finding_lines(result),
     ]
 

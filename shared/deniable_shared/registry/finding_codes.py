@@ -30,6 +30,7 @@ REGISTRY_CODES: Final = (
     "adds-up",
     "daily-budget",
     "lifetime-budget",
+    "rare-pairs",
     "small-classes",
     "unused-budget",
     "yearly-delta",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +18,8 @@ from deniable_shared.review.matching import (
 )
 
 if TYPE_CHECKING:
+    import re
+
     from deniable_shared.spec import Spec
 
 LARGE_EPSILON: Final = 4
@@ -30,11 +31,8 @@ FEWEST_OF_A_SEGMENT: Final = 1_000
 """An answer about a segment of fewer devices says much of each of them."""
 
 
-_EVENT: Final = re.compile(
-    r"\b(crash(es|ed)?|errors?|fail(s|ed|ures?)?|events?|happen(s|ed)?|occur(s|red)?"
-    r"|(each|every) time|clicks|clicked|how often)\b"
-)
-"""Words by which something is told that happens now and then."""
+COARSE: Final = 8
+"""A list of fewer values names nobody by what it is about, such as a reminder of birthdays."""
 
 _ABSENT_FOR: Final = {
     "boolean": "absent = false",
@@ -82,9 +80,7 @@ def _changing_memoized(metric: Metric, _: int) -> tuple[str, str] | None:
 
 def _identifier(metric: Metric, _: int) -> tuple[str, str] | None:
     spec = metric.spec
-    if spec.type == "boolean":
-        return None
-    word = words.found_in(words.IDENTIFIERS, spec.name, metric.description)
+    word = _word_of_a_list(words.IDENTIFIERS, metric)
     if word is None or (spec.type in _COUNTED and not _has_ending(spec.name, word)):
         return None
     shown = (
@@ -99,10 +95,7 @@ def _identifier(metric: Metric, _: int) -> tuple[str, str] | None:
 
 
 def _quasi_identifier(metric: Metric, _: int) -> tuple[str, str] | None:
-    spec = metric.spec
-    if spec.type == "boolean":
-        return None
-    word = words.found_in(words.QUASI_IDENTIFIERS, spec.name, metric.description)
+    word = _word_of_a_list(words.QUASI_IDENTIFIERS, metric)
     if word is None:
         return None
     return (
@@ -111,6 +104,26 @@ def _quasi_identifier(metric: Metric, _: int) -> tuple[str, str] | None:
         "collect it coarsely, such as a region or an age group, once, and not beside others of its "
         "kind",
     )
+
+
+def _word_of_a_list(pattern: re.Pattern[str], metric: Metric) -> str | None:
+    """The first match in the names of what a metric asks for, or in its description.
+
+    Flags name nobody, and of short lists only their names count.
+    """
+    spec = metric.spec
+    asked = [(each.name, each.type, each.domain) for each in spec.attributes]
+    if spec.segments is not None:
+        of, by = spec.segments.of, spec.segments.by
+        asked = [(spec.name, of.type, of.domain), (by.name, by.type, by.domain)]
+    for name, kind, values in asked or [(spec.name, spec.type, spec.values)]:
+        if kind == "boolean":
+            continue
+        fine = kind != "category" or len(values) >= COARSE
+        word = words.found_in(pattern, name, metric.description if fine else "")
+        if word is not None:
+            return word
+    return None
 
 
 def _has_ending(name: str, word: str) -> bool:
@@ -123,12 +136,11 @@ def _events_only(metric: Metric, _: int) -> tuple[str, str] | None:
     if spec.reports_absence or spec.every == "once":
         return None
     remedy = _ABSENT_FOR.get(spec.value_type)
-    told = f"{spec.name.replace('_', ' ')} {metric.description}".casefold()
-    match = _EVENT.search(told)
-    if remedy is None or match is None:
+    word = words.found_in(words.EVENTS, spec.name, metric.description)
+    if remedy is None or word is None:
         return None
     return (
-        f"{match[0].strip()!r} in its name or description: if it is recorded only when that "
+        f"{word!r} in its name or description: if it is recorded only when that "
         "happens, shares and means are of devices to which it happened, and not of all; and that "
         "a device reports at all tells that it happened",
         f"give {remedy}, or record it in every period",

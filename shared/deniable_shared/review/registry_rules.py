@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from deniable_shared.accounting import counted_epsilon
+from deniable_shared.characters import visible
 from deniable_shared.planning.budget import (
     DAYS_OF_A_YEAR,
     MAX_DAYS,
@@ -17,13 +18,15 @@ from deniable_shared.planning.budget import (
 )
 from deniable_shared.planning.upper_bounds import power, upper_decimals, upper_power
 from deniable_shared.review.finding import Finding
-from deniable_shared.review.sentences import join_names
-from deniable_shared.review.words import GENERIC
+from deniable_shared.review.pairs import FEWEST_OF_A_CELL
+from deniable_shared.review.sentences import MOST_NAMED, join_names
+from deniable_shared.review.words import DIMENSIONS, GENERIC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from deniable_shared.registry import Metric, Registry
+    from deniable_shared.review.pairs import RareCell
     from deniable_shared.review.together import Together
     from deniable_shared.spec import Spec
 
@@ -42,13 +45,17 @@ LIST_OF_ITS_OWN: Final = 5
 called; shorter lists, such as yes, no and unknown, fit many questions."""
 
 
-def registry_findings(registry: Registry, bits: Together) -> Iterator[Finding]:
+def registry_findings(
+    registry: Registry, bits: Together, cells: Sequence[RareCell] = ()
+) -> Iterator[Finding]:
     """What the rules find of all metrics, but not whether it is ignored.
 
     Args:
         bits: what they tell together.
+        cells: pairs of values that few devices hold.
     """
     yield from _adds_up(bits)
+    yield from _rare_pairs(cells, bits.devices)
     yield from _repeated_value(registry)
     yield from _small_classes(bits)
     yield from _yearly_delta(registry)
@@ -69,6 +76,26 @@ def _adds_up(bits: Together) -> Iterator[Finding]:
         f"{bits.devices:,}. Enough may be: {by}",
         'report less often, take repeat = "memoize" for what rarely changes, smaller epsilons or '
         "fewer metrics",
+    )
+
+
+def _rare_pairs(cells: Sequence[RareCell], devices: int) -> Iterator[Finding]:
+    if not cells:
+        return
+    named = "; ".join(
+        " and ".join(f"{metric} = {value}" for metric, value in zip(*parts, strict=True))
+        + f" ({cell.devices:.2g} of {devices:,} devices)"
+        for cell in cells[:MOST_NAMED]
+        for parts in [(cell.metrics, map(visible, cell.values))]
+    )
+    more = len(cells) - MOST_NAMED
+    count = "one pair is" if len(cells) == 1 else f"{len(cells):,} pairs are"
+    yield Finding(
+        "rare-pairs",
+        None,
+        f"{count} held by fewer than {FEWEST_OF_A_CELL} devices: {named}"
+        + (f"; and {more:,} more" if more > 0 else ""),
+        "merge such values, or ask for one of the two",
     )
 
 
@@ -100,25 +127,35 @@ def _memoizes(metric: Metric) -> bool:
 
 def _ask_for_one_value(first: Metric, second: Metric) -> bool:
     """Whether two metrics seem to ask for one value: memoised, or under two types."""
-    if {first.spec.type, second.spec.type} <= {"number", "distribution"} or (
-        first.spec.type == second.spec.type
-    ):
-        return (_memoizes(first) or _memoizes(second)) and _same_value(first.spec, second.spec)
-    if "boolean" in {first.spec.type, second.spec.type}:
+    types = {first.spec.type, second.spec.type}
+    numbers = types == {"number", "distribution"}
+    if (len(types) == 1 or numbers) and (_memoizes(first) or _memoizes(second)):
+        return _same_value(first.spec, second.spec)
+    if len(types) == 1 or "boolean" in types:
         return False  # a flag about something asks less than for it
-    name, other_name = (_subject(each.spec.name.split("_")) for each in (first, second))
+    name, other_name = (
+        _subject(each.spec.name.split("_"), numbers=numbers) for each in (first, second)
+    )
     if name and name == other_name:
         return True
     said, other_said = (
-        _subject(re.findall(r"\w+", each.description.casefold())) for each in (first, second)
+        _subject(re.findall(r"\w+", each.description.casefold()), numbers=numbers)
+        for each in (first, second)
     )
-    both = len(said | other_said)
-    return both >= FEWEST_WORDS and len(said & other_said) >= ALIKE * both
+    fewer, both, shared = min(len(said), len(other_said)), said | other_said, said & other_said
+    if fewer < FEWEST_WORDS:
+        return False
+    return len(shared) >= ALIKE * len(both) or (shared in (said, other_said) and not numbers)
 
 
-def _subject(parts: Iterable[str]) -> frozenset[str]:
-    """The words that say what is collected, without those that say how."""
-    return frozenset(parts) - GENERIC
+def _subject(parts: Iterable[str], *, numbers: bool) -> frozenset[str]:
+    """The words that say what is collected, without those that say how.
+
+    Args:
+        numbers: whether units and statistics say how, too, but not what they measure.
+    """
+    words = frozenset(parts) - GENERIC
+    return frozenset({DIMENSIONS.get(word, word) for word in words} - {""}) if numbers else words
 
 
 def _same_value(first: Spec, second: Spec) -> bool:

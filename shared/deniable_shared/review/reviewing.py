@@ -82,7 +82,11 @@ def review(
     lifetime = registry.budget.epsilon_lifetime
     bits = tuple(bits_of(spec, shares.get(spec.name), lifetime=lifetime) for spec in specs)
     bits_together = together(bits, specs, hidden_among, equally_common=not shares)
-    findings = [*_of_metrics(registry, devices), *registry_findings(registry, bits_together)]
+    cells = rare_cells(pairs, hidden_among)
+    findings = [
+        *_of_metrics(registry, devices),
+        *registry_findings(registry, bits_together, cells),
+    ]
     if before is not None:
         findings += edit_findings(registry, before)
     judged = [_judged(finding, registry) for finding in findings]
@@ -94,7 +98,7 @@ def review(
         ignored=tuple(finding for finding in judged if finding.ignored),
         shares_given=tuple(shares),
         joint_bits=bits_with_pairs(bits, pairs) if pairs else None,
-        rare_cells=rare_cells(pairs, hidden_among),
+        rare_cells=cells,
     )
 
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from deniable_shared.characters import visible
 from deniable_shared.device_classes import CLASSES
 from deniable_shared.planning.upper_bounds import upper_decimals
 from deniable_shared.review.entropy import share_alone
-from deniable_shared.review.pairs import FEWEST_OF_A_CELL
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from deniable_shared.review.pairs import RareCell
     from deniable_shared.review.together import RecordBits, Together
 
 MOST_NAMED: Final = 6
@@ -25,7 +22,6 @@ def sentences(
     bits: Together,
     records: Sequence[RecordBits],
     joint_bits: float | None = None,
-    rare_cells: Sequence[RareCell] = (),
 ) -> list[str]:
     """Whether what is collected singles out a device, a paragraph for each part of the answer.
 
@@ -33,11 +29,8 @@ def sentences(
         bits: what all metrics tell together.
         records: of metrics with attributes.
         joint_bits: as of `Review`.
-        rare_cells: as of `Review`.
     """
     lines = [_of_values(bits, joint_bits)]
-    if rare_cells:
-        lines.append(_of_rare_cells(rare_cells, bits.devices))
     lines += [_of_reports(bits), _of_a_year(bits)]
     if bits.constant_metrics:
         lines.append(_of_constants(bits))
@@ -75,23 +68,6 @@ def _shared_by_nobody(bits: Together) -> str:
     if bits.total is None:
         return text
     return f"{text}, and {_percent(share_alone(bits.devices, bits.total))} {whole}"
-
-
-def _of_rare_cells(cells: Sequence[RareCell], devices: int) -> str:
-    """Which pairs of values hardly anybody hides in."""
-    named = "; ".join(
-        " and ".join(f"{metric} = {value}" for metric, value in zip(*parts, strict=True))
-        + f" ({cell.devices:.2g} of {devices:,} devices)"
-        for cell in cells[:MOST_NAMED]
-        for parts in [(cell.metrics, map(visible, cell.values))]
-    )
-    more = len(cells) - MOST_NAMED
-    count = "One pair is" if len(cells) == 1 else f"{len(cells):,} pairs are"
-    return (
-        f"{count} held by fewer than {FEWEST_OF_A_CELL} devices: {named}"
-        + (f"; and {more:,} more." if more > 0 else ".")
-        + " Merge such values, or ask for one of the two."
-    )
 
 
 def _range(bits: Together, decimals: int, joint_bits: float | None) -> str:

@@ -69,8 +69,9 @@ def test_pairs_that_few_devices_hold_are_named_and_the_rarest_first(read):
     )
     found = review(METRICS, pairs=read(text), devices=10_000)
     assert [each.values for each in found.rare_cells] == [("v1", "v2"), ("v0", "v1")]
-    said = " ".join(sentences(found.together, found.records, found.joint_bits, found.rare_cells))
+    (said,) = (each.reason for each in found.findings if each.code == "rare-pairs")
     assert "2 pairs are held by fewer than 10 devices: age = v1 and city = v2 (3 of 10,000" in said
+    assert "rare-pairs" not in {each.code for each in review(METRICS, devices=10_000).findings}
 
 
 @pytest.mark.parametrize(

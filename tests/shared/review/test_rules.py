@@ -22,6 +22,9 @@ ABSENT = 'type = "category"\nvalues = ["a", "b"]\nabsent = "none"\nepsilon = 1\n
 CRASH = f'{FLAG}description = "Whether the editor crashed"\n'
 FAILURES = 'type = "number"\nrange = [0, 9]\nepsilon = 1\ndescription = "Failures of a save"\n'
 
+SECONDS = 'type = "number"\nrange = [0, 9]\nepsilon = 1\n'
+BINS = SECONDS.replace("number", "distribution")
+
 FOUND_OR_NOT = [
     ("silence-tells", COMPLETE, category(3)),
     ("silence-tells", COMPLETE, ABSENT),
@@ -45,6 +48,16 @@ FOUND_OR_NOT = [
     ("free-text", f'{WORD}description = "The user\'s e-mail"\n', FLAG),
     ("identifier", f'{WORD}description = "The serial number"\n', FLAG),
     ("quasi-identifier", f'{WORD}description = "A zip code"\n', WORD),
+    (
+        "quasi-identifier",
+        category(8) + 'description = "Birthday"\n',
+        category(6) + 'description = "How long before a birthday it reminds"\n',
+    ),
+    (
+        "quasi-identifier",
+        RECORD + 'birth_year = { values = ["1980", "1990"], other = "another" }\n',
+        RECORD + 'channel = { values = ["stable", "beta"], other = "another" }\n',
+    ),
     (
         "small-segments",
         category(3, CHANNEL.format('"a", "b"', 'other = "c"') + "expected_devices = 2000\n"),
@@ -117,9 +130,12 @@ def test_budgets_that_will_silence_devices_are_found(code, limits, enough):
         (("theme", category(6, MEMOIZED)), ("colours", category(6)), True),
         (("theme", category(3, MEMOIZED)), ("colours", category(3)), False),
         (("dark", FLAG + MEMOIZED), ("crashed", FLAG), False),
+        (("save_time", SECONDS), ("save_ms", BINS), True),
+        (("save_size", SECONDS), ("save_ms", BINS), False),
+        (("save_time", SECONDS), ("save_seconds", SECONDS), False),
     ],
 )
-def test_a_memoised_value_that_is_asked_for_twice_is_found(one, other, found):
+def test_a_value_that_is_asked_for_twice_is_found(one, other, found):
     """What one metric's permanent answers hide, the other's reports tell."""
     assert ("repeated-value" in codes(review(registry(one, other)))) == found
 
@@ -228,6 +244,6 @@ def test_an_unknown_code_is_a_problem_that_names_the_nearest(where, code, said):
 
 def test_every_code_that_can_be_ignored_is_one_that_is_found():
     tried = {code for code, _, _ in FOUND_OR_NOT}
-    tried |= {"daily-budget", "lifetime-budget", "permanent-anew", "repeated-value"}
+    tried |= {"daily-budget", "lifetime-budget", "permanent-anew", "rare-pairs", "repeated-value"}
     assert tried == {*METRIC_CODES, *REGISTRY_CODES}
     assert {*METRIC_RULES, "permanent-anew", "repeated-value"} == {*METRIC_CODES}
