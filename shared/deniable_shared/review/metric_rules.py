@@ -112,6 +112,7 @@ def _word_of_a_list(pattern: re.Pattern[str], metric: Metric) -> str | None:
     Flags name nobody, and of short lists only their names count.
     """
     spec = metric.spec
+    asked: list[tuple[str, str, tuple[str, ...]]]
     asked = [(each.name, each.type, each.domain) for each in spec.attributes]
     if spec.segments is not None:
         of, by = spec.segments.of, spec.segments.by
