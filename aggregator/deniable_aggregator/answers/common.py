@@ -97,7 +97,7 @@ class MetricVersion(Struct, kw_only=True, omit_defaults=True):
         epsilon: the privacy loss of one report.
         epsilon_permanent: the loss of all reports of a device about the same value, or null.
         epsilon_total: the loss of all permanent answers of a device, or null for no bound: of
-            histories that change in the same periods and come back alike.
+            histories in which the same reports share permanent answers.
         reports: how many reports were counted.
         range: of a number, the lowest and the highest value.
         repeated: what permanent noise means for answers about several periods.

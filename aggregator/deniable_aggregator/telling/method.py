@@ -141,7 +141,7 @@ def what_devices_give_away(
         f"{text} The device remembers its answers: all reports about one value together make even "
         f"odds at most {most_certain(epsilon_permanent)} sure (epsilon "
         f"{epsilon_permanent:.4g}). {count[0].upper()}{count[1:]} of a year cost epsilon "
-        f"{alike:.4g} at most for histories that change in the same periods and come back alike; "
+        f"{alike:.4g} at most for histories in which the same reports share such answers; "
         "when a value changes is not hidden, and no such bound holds for it."
     )
 

@@ -22,8 +22,9 @@ class HistoryBounds:
 
     Attributes:
         never: of two histories in which the value never changes.
-        alike: of two histories in which the same reports share permanent answers: values change in
-            the same periods, and come back alike.
+        alike: of two histories in which the same reports share permanent answers. Values that
+            change in the same periods need not: several may have one answer, such as the strings
+            of a bucket.
         once: of two histories in each of which the value changes once or never, at any time.
         always: of any two histories.
     """

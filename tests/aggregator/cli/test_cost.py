@@ -63,9 +63,9 @@ def test_what_the_figures_mean_is_said(registry):
     assert "Of theme every device that is at work sends so many" in said
     assert "Of the other metrics, a device that records less often sends fewer; how many" in said
     assert "permanent answers" in said
-    assert "late: at most 1 while the value never changes; 2 if two histories change in" in said
+    assert "late: at most 1 while the value never changes; 2 if the same reports of" in said
     assert 'any two histories of values, and "unchanging" while no value of these' in said
-    assert "the budget bounds only histories that change alike" in said
+    assert "the budget bounds only histories whose answers change alike" in said
     assert "shuffle" not in said
     assert 'The line "together" assumes the most revealing reports that the budget' in said
     assert "Each metric's line assumes that it has the whole budget." in said

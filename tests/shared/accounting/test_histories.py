@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from deniable_aggregator.counting.account import account_of
+from deniable_aggregator.doors.cli.account_text import account_lines
 from deniable_shared import registry
+from deniable_shared.accounting.histories import history_bounds
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import MECHANISMS
 
@@ -178,3 +181,58 @@ def test_no_two_histories_are_told_apart_by_more_than_is_printed(name, epsilons)
     assert metric.histories.always <= true["always"] * 4.2
     if epsilons == EPSILONS[0]:  # so it is no bound for histories that change at other times
         assert true["always"] > metric.histories.alike
+
+
+def test_histories_of_values_that_share_an_answer_differ_like_any_others():
+    """Bins 0 and 1 by turns, or 1 and 2: of both histories every report changes, and comes back.
+
+    A device of the group of bin 0 has one answer for bins 1 and 2, so the first history has two
+    answers by turns, and the second one has one.
+    """
+    found, spec = spec_of("ldbitflip", EPSILONS[0])
+    cells, times = cells_of(spec.mechanism), 10
+    turns, same = (0, 1) * (times // 2), (1,) * times
+    assert not alike(turns, same)
+    (metric,) = account_of(found, days=times).metrics
+    worst = losses(cells, [turns, same], times).max()
+    assert metric.histories.alike < worst <= metric.histories.always
+    (line,) = (line for line in account_lines(account_of(found, days=times)) if "kept:" in line)
+    assert "if the same reports of two histories share permanent answers" in line
+
+
+@pytest.mark.parametrize("name", ["flag", "lgrr", "ldbitflip", "lduchi", "losue", "loloha"])
+@pytest.mark.parametrize(("times", "reached"), [(13, 0.58), (53, 0.87)])
+def test_some_histories_reach_most_of_what_is_printed_for_one_change(name, times, reached):
+    """And nearly half of it where values change in every period: no bound is far from what is true.
+
+    One changes in the middle, the other never; each cell reports one thing before, one after.
+    """
+    mechanism = spec_of(name, (1.0, 2.0))[1].mechanism
+    bounds, cells = history_bounds(mechanism, times), cells_of(mechanism)
+    parts = times // 2, times - times // 2
+
+    def law(cell, value, counts):
+        given = np.prod(np.array(cell.reports) ** np.array(counts), axis=1)
+        return np.log(np.array(cell.laws[value]) @ given)
+
+    def worst(cell, before, after, other):
+        most = -np.inf
+        for said in itertools.product(range(len(cell.reports[0])), repeat=2):
+            counts = np.zeros((2, len(cell.reports[0])), dtype=int)
+            counts[(0, 1), said] = parts
+            changed = law(cell, before, counts[0]) + law(cell, after, counts[1])
+            most = max(most, changed - law(cell, other, counts.sum(axis=0)))
+        return most
+
+    def steady(cell, said):
+        """The first never changes, the second has every value as often; all reports are alike."""
+        classes, one = len(cell.laws), np.eye(len(cell.reports[0]), dtype=int)[said]
+        shares = [times // classes + (value < times % classes) for value in range(classes)]
+        others = sum(law(cell, value, one * share) for value, share in enumerate(shares))
+        return law(cell, 0, one * times) - others
+
+    values = itertools.product(range(classes_of(cells)), repeat=3)
+    known = max(sum(worst(cell, *each) for cell in cells) for each in values if each[0] != each[1])
+    assert reached * bounds.once <= known <= bounds.once
+    spread = sum(max(map(partial(steady, cell), range(len(cell.reports[0])))) for cell in cells)
+    assert 0.49 * bounds.always <= max(known, spread) <= bounds.always

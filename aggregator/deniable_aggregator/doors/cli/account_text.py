@@ -351,8 +351,8 @@ def _permanent(account: Account) -> Iterator[str]:
     yield from map(literal_text, map(_of_histories, starred[:MOST_NAMED]))
     yield (
         "Devices count each permanent answer once, and not when values change: of these metrics "
-        "the budget bounds only histories that change alike. Another version of a metric has other "
-        "answers, and costs as much again."
+        "the budget bounds only histories whose answers change alike. Another version of a metric "
+        "has other answers, and costs as much again."
     )
 
 
@@ -365,8 +365,8 @@ def _of_histories(metric: MetricAccount) -> str:
         for bound in (bounds.never, bounds.alike, bounds.once, bounds.always)
     )
     return (
-        f"{metric.metric}: at most {never} while the value never changes; {alike} if two histories "
-        f"change in the same periods and come back alike; {once} if each changes once, at any "
+        f"{metric.metric}: at most {never} while the value never changes; {alike} if the same "
+        f"reports of two histories share permanent answers; {once} if each changes once, at any "
         f"time; {always} if they change in every period."
     )
 

@@ -136,7 +136,7 @@ class PublishedVersion(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         epsilon: the privacy loss of one report, as the others to six digits.
         epsilon_permanent: the loss of all reports of a device about the same value, or null.
         epsilon_total: the loss of all permanent answers of a device, or null for no bound: of
-            histories that change in the same periods and come back alike.
+            histories in which the same reports share permanent answers.
         delta: by how much more than epsilon allows any set of reports may be likely.
         gives_away: the same in sentences.
         reports: how many reports were counted.
