@@ -59,7 +59,9 @@ def test_every_call_and_every_report_is_said(make, collector, capsys):
     *calls, one, two = said(capsys)
     assert calls == [
         "theme: recorded",
-        "theme: already_reported today; a new run is a new device",
+        "theme: already_reported today; a new run is a new device. Only the first value of a day "
+        "counts, and this one was left out. If the value changes within it, "
+        'pick = "random" in the registry has each count alike',
         "late: recorded",
         "heavy: over_budget; a new run is a new device, with a new budget",
     ]

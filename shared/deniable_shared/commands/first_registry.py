@@ -27,8 +27,6 @@ complete = true                   # no device holds another value; if some do: o
 ignore = ["silence-tells"]        # accepts this finding of "deniable check"
 epsilon = 1.0                     # smaller hides more; halving it needs 4 times as many devices
 every = "week"                    # at most one report per device per week
-# pick = "random"                 # of several values in a week any may be the one that is reported,
-#                                 #   when the week is over; without it, the first is
 # repeat = "memoize"              # for what rarely changes: all reports of a value together tell no
 # epsilon_permanent = 2.0         #   more than this; without it, each report tells one epsilon more
 
@@ -44,6 +42,8 @@ description = "How long the last start took"
 range = [0, 30]                   # numbers outside count as the nearer end; a wider range makes the
 epsilon = 1.0                     #   mean less exact
 every = "month"
+pick = "first"                    # later starts of a month are left out; "random": each counts
+                                  #   alike, and one of them is reported when the month is over
 
 # Texts of which you have no list. To find them takes many more devices.
 # [metrics.search_term]
