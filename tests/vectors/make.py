@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -73,6 +74,13 @@ SPECS = {
     "rr": (boolean(RandomizedResponse.for_epsilon(2, Fraction(1))), [True, False]),
     "grr": (
         category("red green blue", GeneralizedRandomizedResponse.for_epsilon(3, Fraction(1))),
+        ["red", "green", "blue"],
+    ),
+    "picked": (
+        replace(
+            category("red green blue", GeneralizedRandomizedResponse.for_epsilon(3, Fraction(1))),
+            pick="random",
+        ),
         ["red", "green", "blue"],
     ),
     "cms": (

@@ -337,14 +337,18 @@ def test_an_hour_later_no_report_that_was_replaced_can_be_read(
 
 
 def test_the_least_rank_is_erased_when_its_period_is_over(picking, ranks, directory, clock):
+    """Also if its report waits for its random time, and nothing is sent."""
     least = 0x1122334455667788
-    client = picking(transport=Unreachable())
+    client = picking(upload_delay_seconds=DAY)
     ranks(least)
     client.record("command", "a")
+    (report,) = pending_reports(client)
     journal = directory / "journal"
     assert least.to_bytes(8, "little") in journal.read_bytes()
-    clock.forward(days=1)
-    client.flush()
+    clock.now = min(report.due, (report.epoch + 1) * DAY)
+    rounds = client._uploader._rounds
+    rounds.send_due(lambda: False, lambda: True)
+    rounds.erase_traces(at_once=True)
     assert least.to_bytes(8, "little") not in journal.read_bytes()
     assert len(pending_reports(client)) == 1
 

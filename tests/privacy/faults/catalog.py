@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from tests.privacy.faults.few import FEW
+from tests.privacy.faults.picked import PICKED
 from tests.privacy.faults.planting import Fault
 
 RANDOMIZERS: Final = "deniable/randomizers"
@@ -611,6 +612,7 @@ AREAS: Final = {
     "Randomness": RANDOMNESS,
     "Memoised answers": MEMOISED,
     "Budget": BUDGET,
+    "Several values of a period": PICKED,
     "What is left on the device": TRACES,
     "What leaves the device": NETWORK,
     "What strikes few": FEW,
