@@ -123,6 +123,7 @@ def details(metric: str, specs: Sequence[Spec]) -> MetricDetails:
                 values=list(spec.values),
                 other=spec.other,
                 absent=spec.absent,
+                pick=spec.pick,
                 mechanism=spec.mechanism.name,
                 epsilon=spec.mechanism.epsilon,
                 epsilon_permanent=None,

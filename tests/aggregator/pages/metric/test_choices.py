@@ -20,8 +20,9 @@ def version(first=date(2026, 1, 5), letter="a", **fields):
     whole = {
         "version": letter * 64, "type": "category", "registered": first, "first_day": first,
         "last_day": date(2026, 3, 7), "reports": 1_000, "every": "day", "report_bytes": 1,
-        "values": ["light", "dark"], "other": None, "absent": None, "mechanism": "grr",
-        "epsilon": 1.0, "epsilon_permanent": None, "epsilon_total": None, "delta": 0.0,
+        "values": ["light", "dark"], "other": None, "absent": None, "pick": "first",
+        "mechanism": "grr", "epsilon": 1.0, "epsilon_permanent": None, "epsilon_total": None,
+        "delta": 0.0,
         "privacy": "", "segments": UNSET, "canonical": "",
     }  # fmt: skip
     return VersionDetails(**{**whole, **fields})
