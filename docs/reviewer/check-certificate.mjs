@@ -93,6 +93,7 @@ const FORMULAS = {
   rhr: ({ bits, other }) => [grr(1n << bits, other)],
   oue: (m) => [unary(m)],
   sue: (m) => [unary(m)],
+  privset: ({ size, most, inside }) => [[inside * (size + (size > most ? 1n : 0n)), (S - inside) * most]],
   ss: ({ size, subset, own }) => [[own * (size - subset), (S - own) * subset]],
   pgr: ({ q, t, inside }) =>
     [[inside * q ** (t - 1n), (S - inside) * ((q ** (t - 1n) - 1n) / (q - 1n))]],

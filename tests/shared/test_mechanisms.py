@@ -23,6 +23,7 @@ from deniable_shared.mechanisms import (
     NumericMechanism,
     OptimizedUnaryEncoding,
     Oracle,
+    PrivSet,
     RandomizedResponse,
     Rappor,
     SampledAttribute,
@@ -153,6 +154,8 @@ def example(cls):
         return cls.for_epsilon(6, Fraction(1))
     if cls is DiscreteGaussian:
         return cls.for_epsilon(Fraction(1), Fraction(1, 10**6))
+    if cls is PrivSet:
+        return cls.for_epsilon(6, 3, Fraction(1))
     assert issubclass(cls, NumericMechanism)
     return cls.for_epsilon(Fraction(1))
 

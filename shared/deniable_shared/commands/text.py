@@ -5,14 +5,14 @@ from __future__ import annotations
 import shutil
 import textwrap
 import unicodedata
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from deniable_shared.commands.ascii import printable
-from deniable_shared.mechanisms.sets.base import SetMechanism
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from deniable_shared.mechanisms import SetMechanism
     from deniable_shared.spec import Spec
 
 _INDENT: Final = "  "
@@ -73,10 +73,9 @@ def metric_kind(spec: Spec) -> str:
         return f"{len(spec.attributes)} {spec.type}"
     if spec.letters is not None:
         return f"{spec.type} to discover"
-    if isinstance(spec.mechanism, SetMechanism):
-        return (
-            f"set of up to {spec.mechanism.most}{f' of {len(spec.values):,}' * bool(spec.values)}"
-        )
+    if spec.type == "set":
+        most = cast("SetMechanism", spec.mechanism).most
+        return f"set of up to {most}{f' of {len(spec.values):,}' if spec.values else ''}"
     return f"{spec.type} of {len(spec.values):,}" if spec.values else spec.type
 
 

@@ -20,7 +20,16 @@ from deniable_shared.registry.loading import Budget
 from tests.privacy.specs import category, number, sketch, string, trie
 from tests.vectors.make import SPECS
 
-LARGE = {"trie", "trie of hex digits", "laplace", "gaussian", "hybrid", "piecewise", "hcms"}
+LARGE = {
+    "trie",
+    "trie of hex digits",
+    "laplace",
+    "gaussian",
+    "hybrid",
+    "piecewise",
+    "hcms",
+    "privset of two bytes",
+}
 ONE, TWO = Fraction(1), Fraction(2)
 ITEMS = " ".join(f"item{index}" for index in range(40))
 

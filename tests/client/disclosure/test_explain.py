@@ -6,6 +6,7 @@ the permanent ones as well where answers are memoised.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from fractions import Fraction
 
@@ -32,6 +33,7 @@ from deniable_shared.mechanisms import (
     OptimizedLocalHashing,
     OptimizedUnaryEncoding,
     Piecewise,
+    PrivSet,
     ProjectiveGeometryResponse,
     RandomizedResponse,
     Rappor,
@@ -45,7 +47,16 @@ from deniable_shared.mechanisms import (
 )
 from tests.privacy.conformance import secret_of
 from tests.privacy.seeds import FewSeeds
-from tests.privacy.specs import attribute, boolean, category, histogram, record, string, trie
+from tests.privacy.specs import (
+    attribute,
+    boolean,
+    category,
+    histogram,
+    record,
+    set_of,
+    string,
+    trie,
+)
 from tests.privacy.specs import number as numeric
 from tests.privacy.walking import distribution
 
@@ -109,7 +120,8 @@ SAMPLED = record(
 )
 PAIRS = record(SampledCoefficients.for_epsilon(2, ONE), attribute("late"), attribute("paid"))
 TRIE = trie(levels=3, epsilon=2)
-EVERY = [*ORACLES, *SKETCHES, *NUMBERS, *BINS, HYBRID, RAPPOR, SAMPLED, PAIRS, TRIE]
+SETS = set_of(NAMES, PrivSet.for_epsilon(5, 3, ONE))
+EVERY = [*ORACLES, *SKETCHES, *NUMBERS, *BINS, HYBRID, RAPPOR, SAMPLED, PAIRS, TRIE, SETS]
 
 
 def name_of(spec):
@@ -138,6 +150,33 @@ def same(stated, exact):
 
 def test_every_mechanism_has_words():
     assert {spec.mechanism.name for spec in EVERY} == set(MECHANISMS)
+
+
+def test_the_probabilities_of_a_set_are_those_of_the_device():
+    words = {
+        **{number: f"'{item}' is one of its items" for number, item in enumerate(SETS.values)},
+        5: "it has more than 3 items",
+        6: "it has at most 2 items",
+        7: "it has at most 1 item",
+        8: "it has no items",
+    }
+    true_of = {
+        5: lambda held: False,
+        **{6 + less: lambda held, most=2 - less: len(held) <= most for less in range(3)},
+    }
+    for size in range(4):
+        for held in itertools.combinations(SETS.values, size):
+            for report, exact in channel(SETS, held).items():
+                outcome = report[0]
+                ((statement, if_true, if_not),) = (
+                    (each.statement, each.if_true, each.if_not)
+                    for each in explain(SETS, report).likelihoods
+                )
+                assert statement == words[outcome]
+                is_true = SETS.values[outcome] in held if outcome < 5 else true_of[outcome](held)
+                assert same(if_true if is_true else if_not, exact)
+    large = channel(SETS, SETS.values)
+    assert same(explain(SETS, b"\5").likelihoods[0].if_true, large[b"\5"])
 
 
 @pytest.mark.parametrize("spec", ORACLES, ids=name_of)

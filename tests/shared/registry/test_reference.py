@@ -30,6 +30,7 @@ OWN_FIELDS = {
     "category": 'values = ["light", "dark", "system"]\ncomplete = true\n',
     "distribution": "range = [0, 1]\n",
     "number": "range = [0, 1]\n",
+    "set": "",
     "string": "",
 }
 REPEAT = {"fresh": "", "memoize": 'repeat = "memoize"\nepsilon_permanent = 2\n'}
@@ -190,6 +191,10 @@ def names(cell):
     return frozenset(cell.replace("`", "").split(", "))
 
 
+def types_in(cell):
+    return frozenset(TYPES) if cell == "all" else names(cell)
+
+
 def problems(text):
     try:
         registry.parse(FILE + text)
@@ -211,9 +216,10 @@ def read():
     def spy(self, name, constraint, accepts, default=fields.REQUIRED):
         place = self._where.removeprefix("metrics.toml: ").replace("metrics.m.", "metric:")
         place = re.sub(r"attributes\.\w+\.", "attributes.NAME.", place) + name
-        key = (place, constraint.replace("[1, 32]", "[1, bins]"))
+        bins = constraint.replace("[1, 32]", "[1, bins]")
+        key = (place, constraint if name == "most" else bins)
         found[key].add(case)
-        defaults[key].add(default)
+        defaults[*key, case[0]].add(default)
         return original(self, name, constraint, accepts, default)
 
     with pytest.MonkeyPatch.context() as patch:
@@ -231,10 +237,9 @@ def test_the_fields_of_the_file_are_those_that_are_read(read):
 
 
 def test_the_fields_of_a_metric_are_those_that_are_read_for_its_type(read):
-    documented = {
-        (field.strip("`"), constraint): frozenset(TYPES) if kinds == "all" else names(kinds)
-        for field, kinds, constraint, *_ in table("A metric")
-    }
+    documented = defaultdict(frozenset)
+    for field, kinds, constraint, *_ in table("A metric"):
+        documented[field.strip("`"), constraint] |= types_in(kinds)
     accepted = {
         (place.removeprefix("metric:"), constraint): frozenset(kind for kind, _, _ in cases)
         for (place, constraint), cases in read[0].items()
@@ -244,10 +249,14 @@ def test_the_fields_of_a_metric_are_those_that_are_read_for_its_type(read):
 
 
 def test_a_field_that_may_be_left_out_has_its_default_in_the_table(read):
-    rows = [(field, must, default) for field, must, default, _ in table("The file")]
-    rows += [(f"`metric:{field[1:]}", must, left) for field, _, must, left, _ in table("A metric")]
-    for field, constraint, shown in rows:
-        (default,) = read[1][field.strip("`"), constraint]
+    rows = [(field, must, default, TYPES[0]) for field, must, default, _ in table("The file")]
+    rows += [
+        (f"`metric:{field[1:]}", must, left, kind)
+        for field, kinds, must, left, _ in table("A metric")
+        for kind in types_in(kinds)
+    ]
+    for field, constraint, shown, kind in rows:
+        (default,) = read[1][field.strip("`"), constraint, kind]
         optional = field == "`remote`"  # read only where it is there
         assert (shown == "refused") == (default is fields.REQUIRED and not optional), field
         if default not in (fields.REQUIRED, None, "", ()):
