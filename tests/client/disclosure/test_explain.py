@@ -160,10 +160,6 @@ def test_the_probabilities_of_a_set_are_those_of_the_device():
         7: "it has at most 1 item",
         8: "it has no items",
     }
-    true_of = {
-        5: lambda held: False,
-        **{6 + less: lambda held, most=2 - less: len(held) <= most for less in range(3)},
-    }
     for size in range(4):
         for held in itertools.combinations(SETS.values, size):
             for report, exact in channel(SETS, held).items():
@@ -173,7 +169,8 @@ def test_the_probabilities_of_a_set_are_those_of_the_device():
                     for each in explain(SETS, report).likelihoods
                 )
                 assert statement == words[outcome]
-                is_true = SETS.values[outcome] in held if outcome < 5 else true_of[outcome](held)
+                fits = outcome > 5 and len(held) <= 8 - outcome
+                is_true = SETS.values[outcome] in held if outcome < 5 else fits
                 assert same(if_true if is_true else if_not, exact)
     large = channel(SETS, SETS.values)
     assert same(explain(SETS, b"\5").likelihoods[0].if_true, large[b"\5"])

@@ -70,6 +70,22 @@ NOISE: Final = (
         metric="sets",
     ),
     Fault(
+        "a false outcome of a set may be one that it holds",
+        f"{RANDOMIZERS}/privset.py",
+        "            place += place >= each\n",
+        "            pass\n",
+        (f"privacy/test_privset.py::TestPrivSet::{EPSILON}",),
+        metric="several",
+    ),
+    Fault(
+        "a set of too many items is never told as one",
+        f"{RANDOMIZERS}/privset.py",
+        "if place < (most - 1 if inside else left_out):",
+        "if place < (most if inside else left_out):",
+        (f"privacy/test_privset.py::TestPrivSet::{EPSILON}",),
+        metric="several",
+    ),
+    Fault(
         "a point that looks odd is drawn once more",
         f"{RANDOMIZERS}/oracles/pgr.py",
         "self._randomness.uniform_below(self._hyperplane) - infinity, 0\n",
