@@ -17,7 +17,7 @@ from deniable_aggregator.answers.metrics import (
     VersionDetails,
 )
 from deniable_aggregator.telling.method import what_reports_reveal
-from deniable_shared.mechanisms import GroupedBins, SquareWave
+from deniable_shared.mechanisms import GroupedBins, SetMechanism, SquareWave
 from deniable_shared.planning.disclosure_figures import devices_to_detect
 
 if TYPE_CHECKING:
@@ -181,6 +181,7 @@ def _version(entry: CatalogEntry, listed: Metric) -> VersionDetails:
         letters=UNSET
         if code is None
         else Letters(code.alphabet, code.longest, code.levels, entry.registration.minimum_devices),
+        most=spec.mechanism.most if isinstance(spec.mechanism, SetMechanism) else UNSET,
     )
 
 

@@ -73,6 +73,7 @@ class VersionDetails(Struct, kw_only=True):
         attributes: of a record.
         segments: what values are reported together with.
         letters: of strings that can be found without a list.
+        most: of a set, how many items of a device a report covers.
     """
 
     version: VersionId
@@ -99,6 +100,7 @@ class VersionDetails(Struct, kw_only=True):
     attributes: list[Domain] | UnsetType = UNSET
     segments: Domain | UnsetType = UNSET
     letters: Letters | UnsetType = UNSET
+    most: Count | UnsetType = UNSET
 
 
 class KeyReports(Struct, kw_only=True):

@@ -35,6 +35,8 @@ from deniable_aggregator.telling.wording import (
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.measured import Measure, Measured
 
@@ -52,6 +54,12 @@ SHARES: Final[tuple[Measure, ...]] = ("share", "combined", "rest")
 
 PAIR: Final = " & "
 """Between the two attributes of a pair."""
+
+OVERLAPPING: Final[Mapping[str, str]] = {
+    "attributes": "attributes overlap",
+    "set": "a device may have several items of a set",
+}
+"""Why shares of values cannot be added up, by the type of the metric."""
 
 RECORDS: Final = frozenset({"pairs", "smp"})
 """Mechanisms of attributes, whose values are those of several attributes and of pairs."""

@@ -34,7 +34,7 @@ from deniable_aggregator.counting.statistics.intervals import (
 from deniable_aggregator.counting.statistics.ranks import rank_ranges
 from deniable_aggregator.counting.statistics.set_estimates import SetShares
 from deniable_aggregator.counting.statistics.sketches import SketchShares
-from deniable_aggregator.telling.numbers import PAIR
+from deniable_aggregator.telling.numbers import OVERLAPPING, PAIR
 from deniable_aggregator.telling.wording import shown_value
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import ItemOracle
@@ -100,8 +100,8 @@ def process(
     if method == "base-cut":
         adjusted[common] = base_cut(share, scores)[common]
         return adjusted
-    if spec.type in ("attributes", "set"):
-        constraint = f"none or base-cut for {spec.type}, as values overlap"
+    if spec.type in OVERLAPPING:
+        constraint = f"none or base-cut for {spec.type}, as {OVERLAPPING[spec.type]}"
         raise ParameterError("postprocess", constraint, method)
     raw, is_domain_known = share[common], not spec.is_open
     if is_domain_known and common.size < size:
@@ -142,12 +142,6 @@ def method_meaning(method: Postprocess, combined: CombinedShares) -> str:
         return QUASI_LIKELIHOOD
     return MEANINGS[method]
 
-
-_OVERLAPPING: Final = {
-    "attributes": "attributes overlap",
-    "set": "a device may have several items of a set, and would count for each of them",
-}
-"""Why shares of values cannot be added up, by type."""
 
 _BESIDE: Final = "; beside them stands what they can be of all reports"
 _NAMED: Final = 5
@@ -409,7 +403,7 @@ def _check_sum(specs: Sequence[Spec], add: Sequence[str] | None) -> None:
     if add is not None and not add:
         raise ParameterError("combined", "at least one value", list(add))
     if add is not None:
-        for kind, overlapping in _OVERLAPPING.items():
+        for kind, overlapping in OVERLAPPING.items():
             if any(spec.type == kind for spec in specs):
                 constraint = f"asked of a metric whose values exclude each other: {overlapping}"
                 raise ParameterError("combined", constraint, list(add))

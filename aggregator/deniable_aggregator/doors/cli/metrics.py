@@ -152,6 +152,8 @@ def _domain_lines(
             yield "values", f"{len(version.values):,}: {_listed(version.values)}"
     if version.other is not None:
         yield "other", f"all other values count as {visible(version.other)}"
+    if version.most:
+        yield "sets", f"of up to {counted(version.most, 'item')}; of larger ones, random items"
     if version.absent is not None:
         yield "absent", f"{visible(version.absent)} is reported where nothing was recorded"
     if version.pick == "random":

@@ -17,6 +17,7 @@ from deniable_shared.commands.text import rounded
 from deniable_shared.errors import DeniableError
 from deniable_shared.fields import MAX_VALUES
 from deniable_shared.mechanisms import MAX_EPSILON
+from deniable_shared.mechanisms.sets.base import MAX_MOST
 from deniable_shared.periods import EVERY
 from deniable_shared.planning.disclosure_figures import most_certain
 from deniable_shared.planning.one_metric import AskedMetric, plan_one_metric
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 TYPES: Final = (
     ("category", "one of some values"),
     ("boolean", "yes or no"),
+    ("set", "several of some items"),
     ("string", "a text"),
     ("number", "a number, for its mean"),
     ("distribution", "a number, for its distribution"),
@@ -56,6 +58,7 @@ PERCENT: Final = 100
 DEFAULTS: Final = {
     "type": "category",
     "values": "10",
+    "most": "8",
     "low": "0",
     "high": "100",
     "epsilon": "1",
@@ -100,7 +103,9 @@ class Filled:
             field: its name.
         """
         if field == "values":
-            return self.kind == "category"
+            return self.kind in ("category", "set")
+        if field == "most":
+            return self.kind == "set"
         if field in ("low", "high"):
             return self.kind in TYPES_WITH_RANGE
         if field == "width":
@@ -130,6 +135,7 @@ def read_form(given: Mapping[str, str]) -> Filled:
     asked = {
         "epsilon": reader.number("epsilon", LEAST_EPSILON, MAX_EPSILON),
         "values": reader.whole("values", 2, MAX_VALUES),
+        "most": reader.whole("most", 1, MAX_MOST),
         "ends": reader.ends(),
         "devices": reader.whole("devices", 1, MAX_DEVICES, optional=True),
         "share": reader.share(),
@@ -159,6 +165,7 @@ def command_of(asked: AskedMetric) -> str:
     options: dict[str, object] = {
         "type": asked.kind,
         "values": asked.values,
+        "most": asked.most,
         "range": None if asked.ends is None else f"{asked.ends[0]:g} {asked.ends[1]:g}",
         "epsilon": f"{asked.epsilon:g}",
         "every": None if asked.every == "day" else asked.every,

@@ -312,6 +312,9 @@ def _what(version: VersionDetails) -> str:
         return "a text, of which only values that somebody asks for by name can be counted"
     if version.type == "boolean":
         return "yes or no"
+    if version.most:
+        what = _values(version.values) if version.values else "texts"
+        return f"any of {what}, of which a report covers {version.most}"
     return f"one of {_values(version.values)}"
 
 

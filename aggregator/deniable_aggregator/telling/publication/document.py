@@ -250,6 +250,9 @@ def question_in_words(version: PublishedVersion) -> str:
         return f"A number from {low} to {high}, {often}."
     if spec.type == "string":
         return f"A text, {often}."
+    if spec.type == "set":
+        listed = f" of {counted(len(spec.values), 'item')}: {_listed(spec.values)}"
+        return f"A set, {often}{listed if spec.values else ''}."
     return _values_in_words(spec.values, often, spec.type)
 
 

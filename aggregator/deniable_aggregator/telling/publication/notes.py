@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.answers.words import VERSION_LETTERS, NoticeCode
 from deniable_aggregator.telling.cautions import warnings_of_days
 from deniable_aggregator.telling.lines import not_placed
+from deniable_aggregator.telling.numbers import OVERLAPPING
 from deniable_aggregator.telling.ranges import bound_in_words, interval_in_words
 from deniable_aggregator.telling.wording import as_sentence, counted, shown_value
 
@@ -122,6 +123,7 @@ def notes_of(made: Publication, answer: Answer, near: int) -> list[str]:
         *_devices(made, answer),
         *_segment(made),
         *_not_shown(made, near),
+        *_several(made),
         *_listed(made, answer),
         *not_placed(answer),
         *_fakes(made, answer),
@@ -301,11 +303,17 @@ def _not_shown(made: Publication, near: int) -> Iterator[str]:
 
 
 def _why_not_added(made: Publication) -> str:
-    if made.type == "attributes":
-        return " and not added up, as attributes overlap"
+    if made.type in OVERLAPPING:
+        return f" and not added up, as {OVERLAPPING[made.type]}"
     if made.segment is not None:
         return " and not added up, as these are shares of a segment"
     return ""
+
+
+def _several(made: Publication) -> Iterator[str]:
+    """That shares of items of sets do not add up."""
+    if made.type == "set":
+        yield "A device may have several of the items, so shares do not add up to 100%."
 
 
 def _others(row: PublishedRow, near: int) -> Iterator[str]:

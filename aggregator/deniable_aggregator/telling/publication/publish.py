@@ -10,7 +10,12 @@ from msgspec.structs import replace
 
 from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
 from deniable_aggregator.asking.questions import ESTIMATE, METRIC, Source
-from deniable_aggregator.telling.numbers import is_untold, mean_in_words, name_of
+from deniable_aggregator.telling.numbers import (
+    OVERLAPPING,
+    is_untold,
+    mean_in_words,
+    name_of,
+)
 from deniable_aggregator.telling.publication.notes import cautions_of, notes_of, reading_of
 from deniable_aggregator.telling.publication.publication import (
     Publication,
@@ -137,7 +142,7 @@ def _made(
         whole = 1.0 if size is None else size.ends[1]
         rows = [share_row(share, periods, policy, whole=whole) for share in chosen.shown]
         left_out, near = len(chosen.merged), len(chosen.near)
-        can_be_added = head.segment is None and kind != "attributes"
+        can_be_added = head.segment is None and kind not in OVERLAPPING
         if can_be_added and (left_out > 1 or (left_out and rows)):
             together = _together(source, answer, query, chosen)
             if together is None:

@@ -246,7 +246,8 @@ def _parts(
             most=choices.top,
         )
         by = ("-" if choices.descending else "") + choices.sort
-        sizes = [tables["segments"]] if "segments" in tables and not estimate.head.segment else []
+        names = ["sizes", "items"] if estimate.head.segment else ["segments", "sizes", "items"]
+        sizes = [tables[name] for name in names if name in tables]
         yield Part(
             "all-values",
             "All values",
