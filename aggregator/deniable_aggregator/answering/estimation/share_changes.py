@@ -22,7 +22,10 @@ from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.counting.statistics.binomial import is_small_count
 from deniable_aggregator.counting.statistics.influence import FORGED_SHARE, concentrate
-from deniable_aggregator.counting.statistics.intervals import shared_pairs_across_specs
+from deniable_aggregator.counting.statistics.intervals import (
+    shared_pairs_across_specs,
+    z_for_alpha,
+)
 from deniable_aggregator.counting.statistics.set_estimates import SetShares
 from deniable_shared.errors import ParameterError
 
@@ -133,10 +136,11 @@ def compare_shares(
     null = null - 2 * first.fixed_covariance(second, places, pooled, pooled)
     p_value = 2 * special.ndtr(-np.abs(later - earlier) / np.sqrt(null))
     exactly = _fisher(first, second, places)
-    # The distances of Zou and Donner (2008), as for all sums of estimates.
-    together = fixed / np.sqrt(first.variance[places] * second.variance[places])
+    # The distances of Zou and Donner (2008), as for all sums of estimates. Where both have a part in
+    # common, the difference has noise alone.
+    normal = z_for_alpha(alpha) * np.sqrt(separate)
     lower, upper = (
-        np.sqrt(np.maximum(mine**2 + theirs**2 - 2 * together * mine * theirs, 0.0))
+        np.where(fixed == 0, np.hypot(mine, theirs), normal)
         for mine, theirs in (
             (later - above.low, below.high - earlier),
             (above.high - later, earlier - below.low),

@@ -224,6 +224,9 @@ class SetShares(ItemShares):
             later: float64, (items,): those in the other period.
         """
         assert isinstance(other, SetShares)
+        counts = cast("SupportCounts", self.support_counts), other.support_counts
+        if any(binomial.is_small_count(cast("SupportCounts", each), 0.05) for each in counts):
+            return np.zeros(share.size)  # then intervals are exact ones, and wider
         mine, theirs = self.found, other.found
         together = mine.beside(share, self.own) + theirs.beside(later, other.own)
         changed = mine.changed(theirs, share, later, np.abs(self.own - other.own))
