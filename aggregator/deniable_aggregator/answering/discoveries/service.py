@@ -61,15 +61,14 @@ class DiscoveryService:
             ProblemError: if it is unknown, has no reports or cannot be asked this.
         """
         new = self._asker.ask(application, name, query, lists)
-        discoveries = self._store.discoveries
-        if not discoveries.knows(new.tag) and discoveries.waiting(application) >= MOST_WAITING:
+        stored = self._store.discoveries.ask(new, MOST_WAITING)
+        if stored is None:
             raise ProblemError(
                 "overloaded",
                 f"{MOST_WAITING} questions about unlisted strings wait already. Ask again when "
                 "some of them are answered.",
                 headers={"Retry-After": str(RETRY_SECONDS)},
             )
-        stored = discoveries.ask(new)
         if self._runs is not None:
             self._runs.wake()
         return self._answer(stored)

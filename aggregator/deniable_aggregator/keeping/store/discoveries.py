@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Row, Select, delete, exists, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, Row, Select, delete, exists, func, insert, select, update
 
-from deniable_aggregator.keeping.store.base import Database, StoreUnavailableError
 from deniable_aggregator.keeping.store.schema import discoveries, metrics
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from deniable_aggregator.keeping.store.base import Database
 
 
 WAITING: Final = "waiting"
@@ -19,8 +19,8 @@ RUNNING: Final = "running"
 DONE: Final = "done"
 FAILED: Final = "failed"
 
-_ATTEMPTS: Final = 5
-"""Another server may have taken the next number, but not again and again."""
+# Of one question after the other: a limit that two see at once would be passed.
+_LOCK: Final = f"SELECT pg_advisory_xact_lock({0x66696E64}, 'discoveries'::regclass::oid::int)"
 
 
 class NewDiscovery(NamedTuple):
@@ -78,7 +78,6 @@ class StoredDiscovery(NamedTuple):
 
 
 _columns: Final = [discoveries.c[name] for name in StoredDiscovery._fields]
-_insert: Final[dict[str, Any]] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 
 
 class Discoveries:
@@ -90,29 +89,38 @@ class Discoveries:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def ask(self, new: NewDiscovery) -> StoredDiscovery:
-        """Adds a question, unless it is there already. One that failed waits again."""
-        same = discoveries.c.tag == new.tag
-        waiting = {"state": WAITING, "beats": 0, "stage": "", "progress": 0.0, "failure": None}
-        for _ in range(_ATTEMPTS):
-            with self._database.write() as connection:
-                restart = update(discoveries).where(same, discoveries.c.state == FAILED)
-                connection.execute(restart.values(**waiting, lists=new.lists))
-                last = connection.execute(select(func.max(discoveries.c.number))).scalar_one()
-                add = _insert[connection.dialect.name](discoveries).on_conflict_do_nothing()
-                row = {"number": (last or 0) + 1, **new._asdict(), **waiting}
-                connection.execute(add.values(**row))
-                stored = connection.execute(select(*_columns).where(same)).one_or_none()
-            if stored is not None:
-                return _stored_discovery(stored)
-        raise StoreUnavailableError("no number could be found for a question")
+    def ask(self, new: NewDiscovery, most_waiting: int) -> StoredDiscovery | None:
+        """Adds a question, unless it is there already. One that failed waits again.
 
-    def knows(self, tag: bytes) -> bool:
-        """Whether a question has a result, or waits for one."""
-        conditions = discoveries.c.tag == tag, discoveries.c.state != FAILED
-        with self._database.look_up() as connection:
-            is_known: bool = connection.execute(select(exists().where(*conditions))).scalar_one()
-        return is_known
+        Args:
+            new: the question.
+            most_waiting: so many questions of an application may wait.
+
+        Returns:
+            The question; None if it is not there and too many wait.
+        """
+        same = discoveries.c.tag == new.tag
+        there = select(*_columns).where(same)
+        own_waiting = discoveries.c.state == WAITING, discoveries.c.application == new.application
+        count = select(func.count()).where(*own_waiting)
+        waiting = {"state": WAITING, "beats": 0, "stage": "", "progress": 0.0, "failure": None}
+        with self._database.write() as connection:
+            # SQLite has one writing transaction at a time anyway.
+            if connection.dialect.name == "postgresql":
+                connection.exec_driver_sql(_LOCK)
+            stored = connection.execute(there).one_or_none()
+            if stored is None or stored.state == FAILED:
+                if connection.execute(count).scalar_one() >= most_waiting:
+                    return None
+                if stored is None:
+                    last = connection.execute(select(func.max(discoveries.c.number))).scalar_one()
+                    row = {"number": (last or 0) + 1, **new._asdict(), **waiting}
+                    connection.execute(insert(discoveries).values(**row))
+                else:
+                    again = update(discoveries).where(same)
+                    connection.execute(again.values(**waiting, lists=new.lists))
+                stored = connection.execute(there).one()
+        return _stored_discovery(stored)
 
     def find(self, application: str, metric: str, number: int) -> StoredDiscovery | None:
         """A question about a metric; None if there is none with this number."""
@@ -228,15 +236,9 @@ class Discoveries:
             rows = connection.execute(query.where(discoveries.c.state == RUNNING))
             return {number: beats for number, beats in rows}  # noqa: C416  rows are no pairs to mypy
 
-    def waiting(self, application: str | None = None) -> int:
-        """How many questions wait to be worked on.
-
-        Args:
-            application: only those about its metrics; None for all.
-        """
+    def waiting(self) -> int:
+        """How many questions wait to be worked on."""
         query = select(func.count()).where(discoveries.c.state == WAITING)
-        if application is not None:
-            query = query.where(discoveries.c.application == application)
         with self._database.look_up() as connection:
             return connection.execute(query).scalar_one()
 

@@ -48,7 +48,7 @@ def running(store):
 def ask(store: Store, name: str = "one") -> int:
     question = f'{{"query":{{}},"lists":"{name}"}}'
     new = NewDiscovery(name.encode(), "app", "query", DAY, DAY, DAY, question, LISTS)
-    return store.discoveries.ask(new).number
+    return store.discoveries.ask(new, 8).number
 
 
 def ended(store: Store, number: int) -> tuple[str, str | None]:
