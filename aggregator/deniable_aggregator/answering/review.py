@@ -29,6 +29,7 @@ from deniable_aggregator.answers.common import (
 )
 from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, day_of
 from deniable_aggregator.answers.words import VERSION_LETTERS
+from deniable_aggregator.counting.yield_points import yield_point
 from deniable_aggregator.keeping.renaming import RenamedSpec
 from deniable_aggregator.telling.wording import key_in_words, renamed_in_words
 from deniable_shared.nearest import did_you_mean
@@ -259,9 +260,11 @@ class Reviewer:
             reported: at least one report.
             most_cells: how many counters are read for checks, at most.
         """
+        yield_point()
         kept = kept_of(reported)
         days = reported.of_days
         examination = self._examiner.examine(days, most_cells=most_cells, kept=kept)
+        yield_point()
         # Of the whole metric: what was acknowledged of one version may hold for another.
         entries = {entry.spec.digest: entry for entry in reported.entries}
         stored = [
@@ -272,7 +275,9 @@ class Reviewer:
             for digest, table in days.tables.items()
         }
         contrasts = self._comparison.compare(days.apart, kept, pasts)
+        yield_point()
         volumes = volumes_of(reported, self._store)
+        yield_point()
         digests = [entry.spec.digest for entry in reported.entries]
         name, keys = reported.entries[0].spec.name, reported.keys
         return Review(

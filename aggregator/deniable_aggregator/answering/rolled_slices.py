@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from deniable_aggregator.answers.dates import day_of
+from deniable_aggregator.counting.yield_points import yield_point
 from deniable_aggregator.keeping.store import (
     ALL_KEYS,
     RolledPeriod,
@@ -69,6 +70,7 @@ def read_columns(
     for since, until in runs(sorted(days)):
         slices = store.tallies.read(tally, since, until)
         while chunk := list(itertools.islice(slices, at_a_time)):
+            yield_point()
             columns.epochs.extend(part.epoch for part in chunk)
             columns.keys.extend(part.key for part in chunk)
             columns.reports.extend(part.reports for part in chunk)

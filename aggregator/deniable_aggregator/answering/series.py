@@ -41,6 +41,7 @@ from deniable_aggregator.answers.common import Days, IntervalNote, Notice
 from deniable_aggregator.answers.dates import DayRange, calendar_period
 from deniable_aggregator.answers.questions import EstimateQuery, SeriesQuery, ValueLists, ends_of
 from deniable_aggregator.counting.statistics.intervals import DEFAULT_LEVEL, alpha_per_interval
+from deniable_aggregator.counting.yield_points import yield_point
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -190,6 +191,7 @@ def _numbers(result: Result | None, place: int) -> list[Measured]:
     """What is followed over time: of a distribution no bins, of shares no segments and no lifts."""
     if result is None:
         return []
+    yield_point()
     if isinstance(result, DistributionEstimate):
         return result.placed(place)
     numbers = result.numbers(place)

@@ -16,6 +16,7 @@ from deniable_aggregator.answering.rolled_slices import (
     read_rolled,
 )
 from deniable_aggregator.answering.slices import BlockTotals, SliceTable
+from deniable_aggregator.counting.yield_points import without_yielding
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -69,7 +70,7 @@ class SliceTables:
             DaysRolledUpError: if only some of the days that became one are among these.
         """
         digest = entry.spec.digest
-        with self._renewing[hash(digest) % _LOCKS]:
+        with without_yielding(), self._renewing[hash(digest) % _LOCKS]:
             # Read before the slices: these may be newer than their stamps say, and never older.
             stamps = self._store.tallies.stamps(digest, since, until)
             with self._lock:

@@ -12,11 +12,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from deniable_aggregator.answering.rolled_slices import RolledSums, add_days, without_keys
+from deniable_aggregator.counting.yield_points import yield_point
 from deniable_aggregator.keeping.store import DayStamp, StoredSlice, add_slices, count_slice
 from deniable_aggregator.keeping.store.encoding import CounterSum
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 
     from numpy.typing import NDArray
 
@@ -67,6 +68,7 @@ class BlockTotals:
             recent = day > int(table.epochs[-1]) - RECENT_DAYS
             blocks.setdefault((day, 1) if recent else (day // BLOCK_DAYS, 0), []).append(day)
         for (_, recent), days in blocks.items():
+            yield_point()
             block = table.between(days[0], days[-1])
             if recent or len(days) >= _WORTH_KEEPING:
                 total.add_sum(self._block(block, cells))
@@ -307,6 +309,7 @@ class SliceTable:
             return
         rows = max(1, CHUNK_BYTES // (8 * max(cells, 1)))
         for first in range(0, len(self), rows):
+            yield_point()
             selection = slice(first, min(first + rows, len(self)))
             counters = self.counters[selection, :cells].astype(np.int64)
             yield SliceChunk(
@@ -348,10 +351,27 @@ class SliceTable:
         code_of = {key: code for code, key in enumerate(self.key_ids)}
         names = zip(self.epochs.tolist(), self.keys.tolist(), strict=True)
         row_of = {name: row for row, name in enumerate(names)}
-        for part in self.read_slices(int(self.epochs[0]), int(self.epochs[-1])):
-            row = row_of.get((part.epoch, code_of.get(part.key, -1)))
-            if row is not None:
-                yield row, part
+        for since, until, at_once in self._days_read_together():
+            yield_point()
+            parts: Iterable[StoredSlice] = self.read_slices(since, until)
+            if at_once:  # so that none of what comes between holds a connection to the store
+                parts = list(parts)
+            for part in parts:
+                row = row_of.get((part.epoch, code_of.get(part.key, -1)))
+                if row is not None:
+                    yield row, part
+
+    def _days_read_together(self) -> Iterator[tuple[int, int, bool]]:
+        """The first and the last of some days, and whether all of their slices fit into memory."""
+        most = max(1, CHUNK_BYTES // (8 * self.entry.tally.stored_cells))
+        first = 0
+        for start, end in zip(
+            self.starts.tolist(), [*self.starts[1:].tolist(), len(self)], strict=True
+        ):
+            if end - first > most and start > first:
+                yield int(self.epochs[first]), int(self.epochs[start - 1]), start - first <= most
+                first = start
+        yield int(self.epochs[first]), int(self.epochs[-1]), len(self) - first <= most
 
     def total(self, cells: int) -> NDArray[np.int64]:
         """The sum of all slices, and of the days that became one: int64, (cells,).

@@ -10,10 +10,11 @@ string that has ended in an earlier level has the piece 0 from there on.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from deniable_aggregator.counting.yield_points import yield_point
 from deniable_shared import hashing
 from deniable_shared.hashing import GOLDEN_GAMMA, MIX_1, MIX_2, key
 from deniable_shared.mechanisms.trie import KEYS_PER_LEVEL
@@ -28,6 +29,7 @@ _HALF = np.uint64(33)
 _UPPER = np.uint64(32)
 _MIX_1 = np.uint64(hashing.MIX_1)
 _MIX_2 = np.uint64(hashing.MIX_2)
+_AT_ONCE: Final = 4_096
 
 
 def words(items: Sequence[str], salt: int) -> NDArray[np.uint64]:
@@ -40,7 +42,12 @@ def words(items: Sequence[str], salt: int) -> NDArray[np.uint64]:
         uint64, (items,).
     """
     canonical, word = hashing.canonical, hashing.word
-    return np.fromiter((word(canonical(item), salt) for item in items), np.uint64, len(items))
+    found = np.empty(len(items), np.uint64)
+    for start in range(0, len(items), _AT_ONCE):
+        yield_point()
+        some = items[start : start + _AT_ONCE]
+        found[start : start + _AT_ONCE] = [word(canonical(item), salt) for item in some]
+    return found
 
 
 def buckets(

@@ -25,6 +25,7 @@ from deniable_aggregator.counting.statistics.intervals import (
     reports_by_period,
 )
 from deniable_aggregator.counting.tallies import nonempty
+from deniable_aggregator.counting.yield_points import yield_point
 from deniable_shared.errors import ParameterError
 from deniable_shared.nearest import did_you_mean
 from deniable_shared.periods import EVERY, period
@@ -312,6 +313,7 @@ def read_reports(
     mixed: Counter[str] = Counter()
     left_out: list[LeftOut] = []
     for entry in entries:
+        yield_point()
         table = tables.table(entry, epoch_of(days.since), epoch_of(days.until))
         mixed.update(_require_apart(table, without, left_out_keys))
         left_out.extend(_left_out(table, excluded))
@@ -360,6 +362,7 @@ def collect_tallies(reported: MetricReports, days: DayRange) -> CollectedTallies
         spec = entry.spec
         if spec.digest not in reported.tables:
             continue
+        yield_point()
         table = reported.tables[spec.digest].between(since, until)
         if not table.is_empty:
             tallies.append((spec, table.total(entry.tally.cells)))

@@ -19,6 +19,7 @@ from deniable_aggregator.answers.common import (
 )
 from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.counting.statistics.influence import FORGED_SHARE
+from deniable_aggregator.counting.yield_points import in_pieces
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -264,7 +265,7 @@ class ShareEstimate:
                 item, share, error, low, high, exact, detected, shift, versions, count, least, most,
                 first, last, processed,
             ) in zip(
-                self.items,
+                in_pieces(self.items),
                 self.share.tolist(),
                 self.standard_error.tolist(),
                 self.low.tolist(),

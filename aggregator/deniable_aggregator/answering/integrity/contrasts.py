@@ -27,6 +27,7 @@ from deniable_aggregator.answering.integrity.contrast_measures import (
     measure_apart,
 )
 from deniable_aggregator.answering.integrity.day_checks import KeySums, compared_days, compared_sums
+from deniable_aggregator.counting.yield_points import yield_point
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator, Mapping, Sequence
@@ -263,6 +264,7 @@ def _apart(table: SliceTable, keys: Sequence[str]) -> dict[str, Apart]:
 
 
 def _measure(tally: Tally, sums: KeySums, row: int) -> Apart | None:
+    yield_point()
     if sums.weight[row] < LEAST_WEIGHT:
         return None
     noise_of_own = sums.noise_of_own[row] / sums.weight[row]

@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 from deniable_aggregator.answering.rolled_slices import runs
 from deniable_aggregator.counting.kernels import add_rows
 from deniable_aggregator.counting.statistics.checks import Check, SliceChecks, join_checks
+from deniable_aggregator.counting.yield_points import yield_point
 from deniable_shared.periods import period
 
 if TYPE_CHECKING:
@@ -262,6 +263,7 @@ def compared_sums(table: SliceTable, keys: Sequence[str]) -> KeySums:
     cells = table.entry.tally.cells
     own, rest_sums = np.zeros((2, len(keys), cells))
     for part in blocks_of_days(table, cells):
+        yield_point()
         weights = _weights(part, keys)
         totals = np.zeros((len(part.days), cells))
         for chunk in part.chunks(cells):

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import special
 
 from deniable_aggregator.answering.rolled_slices import read_rolled
+from deniable_aggregator.counting.yield_points import yield_point
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -250,6 +251,7 @@ def _unusual(
     p_values, usual = np.ones_like(counts), np.full_like(counts, np.nan)
     past = logs.copy()  # without what is flagged
     for day in range(LEAST_PAST, len(counts)):
+        yield_point()
         window = past[max(day - PAST_DAYS, 0) : day]
         missing = np.full((PAST_DAYS - len(window), window.shape[1]), np.nan)
         # The first of the seven is the weekday of the day itself.

@@ -19,6 +19,7 @@ from deniable_aggregator.counting.statistics.influence import influence
 from deniable_aggregator.counting.statistics.intervals import RepeatedReports, detect
 from deniable_aggregator.counting.statistics.shares import ItemShares
 from deniable_aggregator.counting.statistics.sketch_rows import SumLaw
+from deniable_aggregator.counting.yield_points import yield_point
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -275,6 +276,7 @@ class RegressionShares(ItemShares):
         """The variance of the sum of all estimates, from the cells that they share."""
         together = np.zeros(self.cell_variance.size)
         for part in _chunks(self.strings, self.cell_variance.size):
+            yield_point()
             together += self.regression.weights(part).sum(axis=1)
         return float(self.cell_variance @ together**2)
 
@@ -295,6 +297,7 @@ def regression_shares(
     least, most = (cells.support.share(bit, 1) for bit in (0, 1))
     share, variance, low, high = (np.zeros(strings.size) for _ in range(4))
     for part in _chunks(strings, cells.shares.size):
+        yield_point()
         weights = regression.weights(part)
         share[part], variance[part] = cells.shares @ weights, cell_variance @ weights**2
         # The worst report of a cohort has ones where its bits count in favour, zeros elsewhere.

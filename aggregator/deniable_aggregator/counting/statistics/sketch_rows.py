@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from deniable_aggregator.counting.yield_points import yield_point
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -162,6 +164,7 @@ def _saddlepoints(
     Returns:
         float64, (2, tilts).
     """
+    yield_point()
     exponent = tilts[:, None] * centred
     highest = np.maximum.reduceat(exponent, starts, axis=1)
     tilted = weights * np.exp(exponent - highest[:, draws])

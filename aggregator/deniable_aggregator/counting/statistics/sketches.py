@@ -24,6 +24,7 @@ from deniable_aggregator.counting.statistics.intervals import (
 )
 from deniable_aggregator.counting.statistics.shares import Allowance, IntervalBounds, ItemShares
 from deniable_aggregator.counting.statistics.sketch_rows import ROW_CAP, SketchRows
+from deniable_aggregator.counting.yield_points import yield_point
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -294,6 +295,7 @@ def shares_of_strings(
     )
     step = max(1, _CHUNK_CELLS // rows.rows)
     for start in range(0, own.size, step):
+        yield_point()
         chosen = own[start : start + step]
         cells = rows.supporting[np.arange(rows.rows), buckets(chosen)]
         first = lemma.share(sums.supporting[chosen], total)
@@ -337,6 +339,7 @@ def _judge_rows(
         (items,), each.
     """
     for _ in range(_ROUNDS):
+        yield_point()
         clipped = np.clip(share, 0.0, 1.0)
         highest = rows.caps(clipped, ROW_CAP)
         background = rows.others(clipped, cells, highest)

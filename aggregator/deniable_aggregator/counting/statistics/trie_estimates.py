@@ -23,6 +23,7 @@ from deniable_aggregator.counting.statistics.intervals import (
 )
 from deniable_aggregator.counting.statistics.shares import Allowance, IntervalBounds, ItemShares
 from deniable_aggregator.counting.statistics.trie_rows import ROW_CAP, TrieRows
+from deniable_aggregator.counting.yield_points import yield_point
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -113,6 +114,7 @@ def common_strings(rows: TrieRows, strings: Iterable[PlacedStrings]) -> Explaini
     """
     common = []
     for chunk in strings:
+        yield_point()
         first = estimate(rows, chunk, None)
         detected = np.flatnonzero(
             first.share > _EXPLAINED_DEVIATIONS * np.sqrt(first.null_variance)

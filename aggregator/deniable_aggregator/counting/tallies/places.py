@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from deniable_aggregator.counting import hash_cells
+from deniable_aggregator.counting.yield_points import yield_point
 from deniable_shared.hashing import key
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class StringPlaces:
         sums = [np.zeros(self._words.size, np.int64) for _ in tables]
         for start in range(0, self._words.size, _CHUNK_ITEMS):
             chunk = slice(start, start + _CHUNK_ITEMS)
+            yield_point()
             words = self._words[chunk]
             for row, row_key in enumerate(self._keys):
                 buckets = hash_cells.buckets(words, row_key, self._size)
@@ -80,6 +82,7 @@ class StringPlaces:
         """
         found = np.empty((len(self._keys), self._words.size), dtype)
         for row, row_key in enumerate(self._keys):
+            yield_point()
             found[row] = hash_cells.buckets(self._words, row_key, self._size)
         return found
 

@@ -9,6 +9,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
+from deniable_aggregator.counting.yield_points import without_yielding
 from deniable_aggregator.keeping.store.base import (
     Database,
     InboxRow,
@@ -263,13 +264,13 @@ class PostgresqlDatabase(Database):
     @contextmanager
     def read(self) -> Iterator[Connection]:
         """See `Database.read`."""
-        with self._transaction(self._reading) as connection:
+        with without_yielding(), self._transaction(self._reading) as connection:
             yield connection
 
     @contextmanager
     def look_up(self) -> Iterator[Connection]:
         """See `Database.look_up`."""
-        with self._transaction(self._lookups) as connection:
+        with without_yielding(), self._transaction(self._lookups) as connection:
             yield connection
 
     def ingest(self, work: Callable[[IngestTransaction], Result]) -> Result:

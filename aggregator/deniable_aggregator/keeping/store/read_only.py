@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
+from deniable_aggregator.counting.yield_points import without_yielding
 from deniable_aggregator.keeping.store import postgresql
 from deniable_aggregator.keeping.store.base import (
     Database,
@@ -161,7 +162,7 @@ class ReadOnlySqlite(_ReadOnly):
         """See `Database.read`."""
         if self._closed:
             raise StoreUnavailableError("the store is closed")
-        with translate_errors(), self._engine.begin() as connection:
+        with without_yielding(), translate_errors(), self._engine.begin() as connection:
             yield connection
         if self._alone is not None and self._identity() != self._alone:
             raise StoreUnavailableError(
@@ -213,7 +214,7 @@ class ReadOnlyPostgresql(_ReadOnly):
     def read(self) -> Iterator[Connection]:
         """See `Database.read`."""
         errors = postgresql.translate_errors(closed=self._closed)
-        with errors, self._engine.begin() as connection:
+        with without_yielding(), errors, self._engine.begin() as connection:
             yield connection
 
     def close(self) -> None:

@@ -14,6 +14,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import QueuePool, StaticPool
 
+from deniable_aggregator.counting.yield_points import without_yielding
 from deniable_aggregator.keeping.store.base import (
     BeingReadError,
     Database,
@@ -293,14 +294,14 @@ class SqliteDatabase(Database):
     def read(self) -> Iterator[Connection]:
         """See `Database.read`."""
         self._check_open()
-        with translate_errors(), self._readers.begin() as connection:
+        with without_yielding(), translate_errors(), self._readers.begin() as connection:
             yield connection
 
     @contextmanager
     def look_up(self) -> Iterator[Connection]:
         """See `Database.look_up`."""
         self._check_open()
-        with translate_errors(), self._lookups.begin() as connection:
+        with without_yielding(), translate_errors(), self._lookups.begin() as connection:
             yield connection
 
     def shrink(self, most_bytes: int) -> bool:
