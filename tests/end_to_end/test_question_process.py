@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import threading
 from pathlib import Path
 
+import httpx
 import pytest
 
 from deniable_aggregator.keeping.keys import TOKEN_PATTERN
 from tests.end_to_end import asking
 from tests.end_to_end.serving import running
 from tests.end_to_end.test_served import body, headers, keys, send
+from tests.ports import HOST, free_port
 from tests.waiting import wait_until
 
 ESTIMATE = "/v1/metrics/theme/estimate"
@@ -46,6 +49,12 @@ def question_process(server):
     wait_until(lambda: question_processes(server))
     (process,) = question_processes(server)
     return process
+
+
+def sockets(pid):
+    """How many sockets a process has open."""
+    found = Path(f"/proc/{pid}/fd").iterdir()
+    return sum(str(each.readlink()).startswith("socket:") for each in found)
 
 
 def is_running(pid):
@@ -89,17 +98,50 @@ def test_a_process_that_dies_is_replaced_and_the_next_question_waits_for_the_oth
         assert answer.json()["head"]["reports"] == 1
 
 
-def test_a_question_that_takes_too_long_is_given_up_and_so_is_its_process(path, tokens):
-    with running(path, "--question-seconds", "1") as server:
+def test_a_question_that_uses_too_much_is_refused_and_its_process_lives_on(path, tokens):
+    with running(path, "--question-seconds", "0.000001") as server:
         assert send(server, tokens["write"], body()).status_code == 204
-        wait_until(lambda: ask(server, tokens["read"]).status_code == 200)
+        process = question_process(server)
+        answer = ask(server, tokens["read"])
+        assert (answer.status_code, answer.json()["code"]) == (422, "question_too_large")
+        assert "question_seconds" in answer.json()["detail"]
+        assert is_running(process)
+        assert question_process(server) == process
+
+
+def test_time_that_a_question_waits_does_not_count(path, tokens):
+    with running(path, "--question-seconds", "5") as server:
+        assert send(server, tokens["write"], body()).status_code == 204
+        assert ask(server, tokens["read"]).status_code == 200
         process = question_process(server)
         os.kill(process, signal.SIGSTOP)
-        answer = ask(server, tokens["read"])
-        assert (answer.status_code, answer.json()["code"]) == (503, "question_unanswered")
-        assert "question_seconds" in answer.json()["detail"]
-        wait_until(lambda: not is_running(process))
-        wait_until(lambda: ask(server, tokens["read"]).status_code == 200)
+        threading.Timer(7, os.kill, (process, signal.SIGCONT)).start()
+        assert ask(server, tokens["read"]).status_code == 200
+        assert question_process(server) == process
+
+
+def test_a_client_that_leaves_is_noticed_while_its_question_is_worked_on(path, tokens):
+    port = free_port()
+
+    def is_open(number):
+        return f"deniable_questions_running {number}" in asking.get(
+            f"http://{HOST}:{port}/metrics"
+        ).text.replace(".0", "")
+
+    with running(path, "--metrics-port", str(port)) as server:
+        assert send(server, tokens["write"], body()).status_code == 204
+        assert ask(server, tokens["read"]).status_code == 200
+        process = question_process(server)
+        wait_until(lambda: is_open(0))
+        before = sockets(process)
+        os.kill(process, signal.SIGSTOP)
+        with pytest.raises(httpx.ReadTimeout):
+            asking.get(f"{server.url}{ESTIMATE}", headers=headers(tokens["read"]), timeout=1)
+        wait_until(lambda: is_open(0))
+        os.kill(process, signal.SIGCONT)
+        assert ask(server, tokens["read"]).status_code == 200
+        wait_until(lambda: sockets(process) == before)
+        assert question_process(server) == process
 
 
 def test_a_question_that_needs_too_much_memory_is_refused_and_the_next_is_answered(path, tokens):

@@ -67,6 +67,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "days_rolled_up": (422, "These days cannot be told apart any more"),
     "candidates_needed": (422, "The question needs values to look for"),
     "estimate_refused": (422, "This cannot be estimated"),
+    "question_too_large": (422, "The question asks for too much at once"),
     "epoch_future": (425, "The day of a report is in the future"),
     "registry_refused": (422, "The registry has problems"),
     "remote_refused": (422, "The remote configuration was refused"),

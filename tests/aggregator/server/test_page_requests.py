@@ -44,6 +44,9 @@ class Protocol:
         self.was_read = True
         yield self.sent
 
+    async def client_disconnect(self):
+        await asyncio.Event().wait()
+
     def response_bytes(self, status, headers, body):
         self.status, self.headers, self.body = status, dict(headers), body.decode()
 
@@ -54,7 +57,7 @@ class Processes:
     def __init__(self):
         self.asked = []
 
-    async def answer(self, request, _):
+    async def answer(self, _asker, request, _):
         self.asked.append(request.path)
         return Response(200, [("content-type", "text/html")]), AnswerBody(b"answered")
 

@@ -12,6 +12,7 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from urllib.parse import parse_qsl
 
 from werkzeug.exceptions import NotFound
 
@@ -41,15 +42,15 @@ from deniable_aggregator.doors.server.bodies import (
     respond_problem,
 )
 from deniable_aggregator.doors.server.questions import QuestionProcesses
-from deniable_aggregator.doors.server.wsgi_call import Request, Response, call_wsgi
+from deniable_aggregator.doors.server.wsgi_call import Asker, Request, Response, call_wsgi
 from deniable_aggregator.media.row_formats import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from flask import Flask
 
-    from deniable_aggregator.doors.server.granian_adapter import Headers, HTTPProtocol, Scope
+    from deniable_aggregator.doors.server.granian_adapter import HTTPProtocol, Scope
     from deniable_aggregator.keeping.settings import Settings
 
 
@@ -172,15 +173,21 @@ class FlaskBridge:
     async def handle(self, scope: Scope, protocol: HTTPProtocol) -> None:
         """Answers one request."""
         body = RequestBody(self._memory)
+        asker: Asker | None = None
         try:
             if self._pages is not None and needs_session(_without_stray_slash(scope.path)):
                 if scope.path.startswith("//"):
                     raise NotFound
-                await self._checks.run(self._admit_visitor, self._pages, scope.headers)
+                asker = await self._checks.run(self._admit_visitor, self._pages, scope)
             elif (question := asked(scope.method, scope.path)) is not None and question.limited:
-                await self._checks.run(self._admit_reader, scope.headers.get("authorization", ""))
+                authorization = scope.headers.get("authorization", "")
+                asker = await self._checks.run(self._admit_reader, authorization)
             data = await self._read(body, scope, protocol)
-            response, content = await self._answer(Request.from_scope(scope), data)
+            if self.questions is not None and asker is not None and self._is_computed(scope):
+                answering = self.questions.answer(asker, Request.from_scope(scope), data)
+                response, content = await _while_awaited(answering, protocol)
+            else:
+                response, content = await self._answer(Request.from_scope(scope), data)
         except Exception as error:  # noqa: BLE001  every failure has its answer
             self._refuse(scope, protocol, error)
         else:
@@ -200,26 +207,32 @@ class FlaskBridge:
         )
         respond(protocol, error_page(error, asked))
 
-    def _admit_visitor(self, pages: PageParts, headers: Headers) -> None:
+    def _admit_visitor(self, pages: PageParts, scope: Scope) -> Asker:
         """Refuses a request for a page by somebody who has not signed in, or asks too often."""
+        headers = scope.headers
         cookie = pages.cookie.read(headers.get("cookie", ""), headers.get("host", ""))
         session = pages.sessions.verify(cookie)
         if session is None:
             raise SignedOutError
         self._limiter.hit(session.keys[0].id)
+        named = dict(parse_qsl(scope.query_string)).get("application")
+        key = next((key for key in session.keys if key.application == named), session.keys[0])
+        return Asker(key.application, key.id)
 
-    def _admit_reader(self, authorization: str) -> None:
+    def _admit_reader(self, authorization: str) -> Asker:
         """Refuses a question that has no key for it, or one that asks too often."""
         key = authenticate(self._verifier, authorization, *QUESTION_SCOPES)
         self._limiter.hit(key.id)
+        return Asker(key.application, key.id)
+
+    def _is_computed(self, scope: Scope) -> bool:
+        """Whether a request is for what processes that answer questions work out."""
+        question = asked(scope.method, scope.path)
+        return (question is not None and question.computed) or (
+            self._pages is not None and is_shown(scope.method, scope.path)
+        )
 
     async def _answer(self, request: Request, data: bytes) -> tuple[Response, AnswerBody]:
-        question = asked(request.method, request.path)
-        computed = (question is not None and question.computed) or (
-            self._pages is not None and is_shown(request.method, request.path)
-        )
-        if self.questions is not None and computed:
-            return await self.questions.answer(request, data)
         threads = self._threads
         if request.path in HEALTH_PATHS:
             threads = self._health_threads
@@ -271,6 +284,26 @@ class FlaskBridge:
         self._sign_in_thread.close()
         if self.questions is not None:
             self.questions.close()
+
+
+async def _while_awaited(
+    answer: Coroutine[Any, Any, tuple[Response, AnswerBody]], protocol: HTTPProtocol
+) -> tuple[Response, AnswerBody]:
+    """An answer, on which work ends when the client closes its connection.
+
+    Raises:
+        ProblemError: if there is no answer, or nobody waits for it any longer.
+    """
+    answering = asyncio.ensure_future(answer)
+    leaving = asyncio.ensure_future(protocol.client_disconnect())
+    try:
+        await asyncio.wait((answering, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if answering.done():
+            return answering.result()
+        raise ProblemError("question_unanswered", "Nobody waited for the answer any longer.")
+    finally:
+        answering.cancel()
+        leaving.cancel()
 
 
 def asked(method: str, path: str) -> Question[Any, Any] | None:

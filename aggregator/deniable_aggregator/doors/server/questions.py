@@ -1,6 +1,6 @@
 """Passes questions to processes that only answer questions, so that uploads need not wait for them.
 
-Starts these processes, starts another one whenever one ends, and ends one that takes too long.
+Starts these processes, and another one whenever one ends.
 """
 
 from __future__ import annotations
@@ -10,17 +10,20 @@ import logging
 import os
 import socket
 import subprocess
+from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import msgspec
 
-from deniable_aggregator.answering.requests import RETRY_SECONDS, ProblemError, overloaded
+from deniable_aggregator.answering.requests import RETRY_SECONDS, ProblemError
 from deniable_aggregator.doors.server.bodies import AnswerBody
 from deniable_aggregator.doors.server.log_format import OURS
 from deniable_aggregator.doors.server.wsgi_call import (
+    AskAgainError,
+    Asker,
     BrokenAnswerError,
     Request,
     Response,
@@ -33,12 +36,15 @@ from deniable_aggregator.keeping.child_process import PYTHON, environment
 if TYPE_CHECKING:
     from deniable_aggregator.keeping.settings import Settings
 
-CONNECTIONS: Final = 4
-"""How many questions a process answers at a time: as many as may read an SQLite store."""
+MAX_OPEN: Final = 256
+MAX_OPEN_OF_KEY: Final = 64
+"""Questions that are not answered yet, in all processes together."""
 
-MAX_WAITING: Final = 64
 WAIT_SECONDS: Final = 20.0
-"""For so long a question waits until a process can begin with it."""
+"""For so long a question waits until a process is ready."""
+
+MOST_ATTEMPTS: Final = 3
+"""A question is asked so often, where its process ends for the sake of another question."""
 
 BUFFER_BYTES: Final = 1 << 20
 FIRST_PAUSE_SECONDS: Final = 0.5
@@ -56,41 +62,50 @@ class _Process:
 
     Attributes:
         popen: the process.
-        alive: a stream that ends when the process does, and by which it knows that we live.
-        connections: on each of them it answers one question at a time.
-        ended: whether a connection of it has ended, and so the process has, or is about to.
+        control: on which it gets a socket for each question, and by which it knows that we live.
+        alive: the same as a stream, which ends when the process takes no more questions.
+        open: how many of its questions are not answered yet.
     """
 
     popen: subprocess.Popen[bytes]
+    control: socket.socket
     alive: tuple[asyncio.StreamReader, asyncio.StreamWriter]
-    connections: list[_Connection] = field(default_factory=list)
-    ended: bool = False
+    open: int = 0
 
-
-@dataclass(eq=False)
-class _Connection:
-    process: _Process
-    reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
-
-    async def ask(self, request: Request, body: bytes) -> tuple[Response, AnswerBody]:
-        self.writer.writelines(encode_question(request, body))
-        await self.writer.drain()
-        response, answer = await read_head(self.reader), AnswerBody()
-        no_room: OSError | None = None
+    async def ask(self, asker: Asker, request: Request, body: bytes) -> tuple[Response, AnswerBody]:
+        ours, theirs = socket.socketpair()
         try:
-            while piece := await read_piece(self.reader):
-                if no_room is None:
-                    try:
-                        await answer.add(piece)
-                    except OSError as error:
-                        no_room = error  # the rest is read all the same
-            if no_room is not None:
-                raise BrokenAnswerError(no_room.strerror)
-        except BaseException:
-            answer.close()
+            socket.send_fds(self.control, [b"q"], [theirs.fileno()])
+        except OSError:
+            ours.close()
             raise
-        return response, answer
+        finally:
+            theirs.close()
+        reader, writer = await asyncio.open_connection(sock=ours, limit=BUFFER_BYTES)
+        try:
+            writer.writelines(encode_question(asker, request, body))
+            await writer.drain()
+            return await _read(reader)
+        finally:
+            writer.close()  # by which the process knows that nobody waits any longer
+
+    def close(self) -> None:
+        self.control.close()
+        self.alive[1].close()
+
+
+async def _read(reader: asyncio.StreamReader) -> tuple[Response, AnswerBody]:
+    response, answer = await read_head(reader), AnswerBody()
+    try:
+        while piece := await read_piece(reader):
+            try:
+                await answer.add(piece)
+            except OSError as error:
+                raise BrokenAnswerError(error.strerror) from None
+    except BaseException:
+        answer.close()
+        raise
+    return response, answer
 
 
 class QuestionProcesses:
@@ -100,99 +115,94 @@ class QuestionProcesses:
         settings: how many, and limits.
 
     Attributes:
-        waiting: how many questions wait for a process.
+        waiting: how many questions wait until a process is ready.
+        running: how many questions processes have that are not answered yet.
         ended: how many processes have ended and were replaced.
     """
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._seconds = settings.question_seconds
-        self._free: asyncio.Queue[_Connection] = asyncio.Queue()
+        self._ready: list[_Process] = []
         self._processes: list[_Process] = []
+        self._more_ready = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
-        self._answering: set[asyncio.Task[tuple[Response, AnswerBody]]] = set()
-        self.waiting = self.ended = 0
-
-    @property
-    def running(self) -> int:
-        """How many questions are being answered."""
-        return len(self._answering)
+        self._open: Counter[Asker] = Counter()
+        self.waiting = self.running = self.ended = 0
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Starts the processes once the event loop runs."""
         for _ in range(self._settings.question_processes):
             self._tasks.append(loop.create_task(self._keep_one()))
 
-    async def answer(self, request: Request, body: bytes) -> tuple[Response, AnswerBody]:
-        """Has a process answer a question.
+    async def answer(
+        self, asker: Asker, request: Request, body: bytes
+    ) -> tuple[Response, AnswerBody]:
+        """Has a process answer a question. Whoever cancels this ends the work on it.
 
         Args:
+            asker: whose share of the process it takes.
             request: the question.
             body: of the request.
 
         Raises:
-            ProblemError: ``overloaded`` or ``question_unanswered``.
+            ProblemError: ``overloaded``, ``question_unanswered`` or ``question_too_large``.
         """
-        if self.waiting >= MAX_WAITING:
-            raise overloaded()
+        if self._open[asker] >= MAX_OPEN_OF_KEY:
+            raise _too_many(f"This key waits for {MAX_OPEN_OF_KEY} answers already")
+        if self._open.total() >= MAX_OPEN:
+            raise _too_many(f"{MAX_OPEN} questions are not answered yet")
+        self._open[asker] += 1
+        try:
+            for _ in range(MOST_ATTEMPTS):
+                with suppress(AskAgainError):
+                    return await self._ask(await self._process(), asker, request, body)
+            raise _unanswered("The process that was to answer has ended again and again.")
+        finally:
+            self._open[asker] -= 1
+            if not self._open[asker]:
+                del self._open[asker]
+
+    async def _process(self) -> _Process:
+        """The process with the fewest questions."""
         self.waiting += 1
         try:
-            connection = await self._free_connection()
+            async with asyncio.timeout(WAIT_SECONDS):
+                while not self._ready:
+                    self._more_ready.clear()
+                    await self._more_ready.wait()
+        except TimeoutError:
+            raise _unanswered("No process that answers questions is ready. Ask again.") from None
         finally:
             self.waiting -= 1
-        answering = asyncio.create_task(self._answer(connection, request, body))
-        self._answering.add(answering)
-        answering.add_done_callback(self._done)
-        # An answer that nobody waits for any longer is read to its end all the same, so that it is
-        # not taken for that to the next question.
-        try:
-            return await asyncio.shield(answering)
-        except asyncio.CancelledError:
-            answering.add_done_callback(_drop)
-            raise
+        return min(self._ready, key=lambda process: process.open)
 
-    def _done(self, answering: asyncio.Task[tuple[Response, AnswerBody]]) -> None:
-        self._answering.discard(answering)
-        if not answering.cancelled():
-            answering.exception()  # asyncio logs a failure that nobody asks for
-
-    async def _free_connection(self) -> _Connection:
-        try:
-            async with asyncio.timeout(WAIT_SECONDS):
-                while True:
-                    connection = await self._free.get()
-                    process = connection.process
-                    if process in self._processes and not process.ended:
-                        return connection
-        except TimeoutError:
-            raise _unanswered("Nothing that answers questions was free. Ask again later.") from None
-
-    async def _answer(
-        self, connection: _Connection, request: Request, body: bytes
+    async def _ask(
+        self, process: _Process, asker: Asker, request: Request, body: bytes
     ) -> tuple[Response, AnswerBody]:
+        process.open += 1
+        self.running += 1
         try:
-            async with asyncio.timeout(self._seconds):
-                answer = await connection.ask(request, body)
-        except TimeoutError:
-            log.error("a question took longer than question_seconds: its process is replaced")
-            connection.process.popen.kill()
-            raise _unanswered(
-                f"It took longer than question_seconds, which is {self._seconds:g}. Ask about "
-                "fewer days, keys or values; the operator can raise the limit."
-            ) from None
+            return await process.ask(asker, request, body)
         except BrokenAnswerError as error:
             log.error("an answer broke off: %s", error)
-            self._free.put_nowait(connection)
             raise _unanswered(
                 "The answer broke off. Ask again, or about fewer days, keys or values."
             ) from None
+        except AskAgainError:
+            self._retire(process)
+            raise
         except (OSError, asyncio.IncompleteReadError):
-            connection.process.ended = True
             raise _unanswered(
                 "The process that was to answer has ended, and another one starts. Ask again."
             ) from None
-        self._free.put_nowait(connection)
-        return answer
+        finally:
+            process.open -= 1
+            self.running -= 1
+
+    def _retire(self, process: _Process) -> None:
+        """Gives a process no more questions."""
+        with suppress(ValueError):
+            self._ready.remove(process)
 
     async def _keep_one(self) -> None:
         """Starts a process, and another one whenever it has ended or could not be started."""
@@ -204,8 +214,13 @@ class QuestionProcesses:
             except OSError as error:
                 log.error("no process that answers questions can be started: %s", error.strerror)
             else:
-                ready = await self._run(process)
-                status = await asyncio.to_thread(process.popen.wait)
+                self._processes.append(process)
+                try:
+                    ready = await self._run(process)
+                    status = await asyncio.to_thread(process.popen.wait)
+                finally:
+                    self._processes.remove(process)
+                    process.close()
                 log.error("the process that answers questions has ended (%d)", status)
                 self.ended += 1
             if ready:  # one question may have ended it, which must not keep others waiting
@@ -214,20 +229,15 @@ class QuestionProcesses:
             pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
     async def _run(self, process: _Process) -> bool:
-        """Gives questions to a process until it ends; returns whether it was ever ready."""
+        """Gives questions to a process until it takes no more; returns whether it ever did."""
         ready = False
-        self._processes.append(process)
-        try:
-            with suppress(OSError, asyncio.IncompleteReadError):
-                await process.alive[0].readexactly(1)
-                ready = True
-                for connection in process.connections:
-                    self._free.put_nowait(connection)
-                await process.alive[0].read()  # until it has ended
-        finally:
-            self._processes.remove(process)
-            for writer in (process.alive[1], *(each.writer for each in process.connections)):
-                writer.close()
+        with suppress(OSError, asyncio.IncompleteReadError):
+            await process.alive[0].readexactly(1)
+            ready = True
+            self._ready.append(process)
+            self._more_ready.set()
+            await process.alive[0].read()  # until it takes no more
+        self._retire(process)
         return ready
 
     def memory_bytes(self) -> int:
@@ -243,43 +253,35 @@ class QuestionProcesses:
         for process in self._processes:
             process.popen.kill()
             process.popen.wait()
-
-
-def _drop(answering: asyncio.Task[tuple[Response, AnswerBody]]) -> None:
-    """Gives back what an answer takes that nobody waits for any longer."""
-    if not answering.cancelled() and answering.exception() is None:
-        answering.result()[1].close()
+            process.close()
 
 
 async def _start(settings: Settings) -> _Process:
-    pairs: list[tuple[socket.socket, socket.socket]] = []
+    ours, theirs = socket.socketpair()
     try:
-        pairs += (socket.socketpair() for _ in range(1 + CONNECTIONS))
-        ours, theirs = zip(*pairs, strict=True)
-        descriptors = [each.fileno() for each in theirs]
-        popen = subprocess.Popen(  # noqa: S603  this program, with numbers as arguments
-            [
-                *PYTHON,
-                "deniable_aggregator.doors.server.question_process",
-                *map(str, descriptors[1:]),
-            ],
+        popen = subprocess.Popen(  # noqa: S603  this program
+            [*PYTHON, "deniable_aggregator.doors.server.question_process"],
             env=environment(),
-            stdin=theirs[0],
-            pass_fds=descriptors[1:],
+            stdin=theirs.fileno(),
         )
     except OSError:
-        for pair in pairs:
-            pair[0].close()
+        ours.close()
         raise
     finally:
-        for pair in pairs:
-            pair[1].close()
-    alive, *others = [await asyncio.open_connection(sock=each, limit=BUFFER_BYTES) for each in ours]
-    process = _Process(popen, alive)
-    process.connections += [_Connection(process, *each) for each in others]
+        theirs.close()
+    control = ours.dup()  # the stream's own socket is its transport's
+    alive = await asyncio.open_connection(sock=ours, limit=BUFFER_BYTES)
     # On a pipe, as others could read a password in arguments.
     alive[1].write(msgspec.json.encode(settings) + b"\n")
-    return process
+    return _Process(popen, control, alive)
+
+
+def _too_many(why: str) -> ProblemError:
+    return ProblemError(
+        "overloaded",
+        f"{why}: ask again when some have come.",
+        headers={"Retry-After": str(RETRY_SECONDS)},
+    )
 
 
 def _unanswered(detail: str) -> ProblemError:

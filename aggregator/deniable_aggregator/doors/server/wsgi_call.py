@@ -4,8 +4,8 @@ How the server and a process that answers questions write to each other on a soc
 
 A question is two lengths of eight bytes, a head as MessagePack, and a body as it is. An answer is a
 length and a head, then pieces of the body, each with its length before it, and at last a length of
-zero; or `BROKEN` where the rest cannot be made. Each connection has one question at a time, so
-nothing needs a number.
+zero; `BROKEN` where the rest cannot be made, or nothing but `AGAIN` where the question is to be
+asked again. Each question has a connection of its own; whoever closes it wants no answer.
 """
 
 from __future__ import annotations
@@ -60,6 +60,18 @@ class Request(msgspec.Struct, frozen=True):
             scope.scheme,
             scope.headers.items(),
         )
+
+
+class Asker(msgspec.Struct, frozen=True):
+    """Who asks.
+
+    Attributes:
+        application: whose metrics the question is about.
+        key: the id of the key that allows it.
+    """
+
+    application: str
+    key: str
 
 
 class Response(msgspec.Struct, frozen=True):
@@ -145,15 +157,20 @@ LENGTHS: Final = struct.Struct(">QQ")
 END: Final = LENGTH.pack(0)
 PIECE_BYTES: Final = 256 << 10
 BROKEN: Final = LENGTH.pack(2**64 - 1)
+AGAIN: Final = LENGTH.pack(2**64 - 2)
 
 
 class BrokenAnswerError(Exception):
     """The rest of an answer cannot be made."""
 
 
-def encode_question(head: Request, body: bytes) -> tuple[bytes, bytes]:
+class AskAgainError(Exception):
+    """The process ends for the sake of another question."""
+
+
+def encode_question(asker: Asker, request: Request, body: bytes) -> tuple[bytes, bytes]:
     """A question in two pieces: all but the body, and the body, which is not copied."""
-    encoded = msgspec.msgpack.encode(head)
+    encoded = msgspec.msgpack.encode((asker, request))
     return LENGTHS.pack(len(encoded), len(body)) + encoded, body
 
 
@@ -177,26 +194,35 @@ def encode_answer(head: Response, pieces: Iterable[bytes]) -> Iterator[bytes | m
     yield END
 
 
-def read_question(stream: BufferedReader) -> tuple[Request, bytes] | None:
-    """Waits for the next question; None if the server has closed the connection."""
+_Head: Final = msgspec.msgpack.Decoder(tuple[Asker, Request])
+
+
+def read_question(stream: BufferedReader) -> tuple[Asker, Request, int] | None:
+    """Waits for a question; its body, of as many bytes as the number says, follows it.
+
+    Returns:
+        None if the server has closed the connection.
+    """
     lengths = stream.read(LENGTHS.size)
     if len(lengths) < LENGTHS.size:
         return None
     head_bytes, body_bytes = LENGTHS.unpack(lengths)
-    head, body = stream.read(head_bytes), stream.read(body_bytes)
-    if len(body) < body_bytes:
-        return None
-    return msgspec.msgpack.decode(head, type=Request), body
+    head = stream.read(head_bytes)
+    return (*_Head.decode(head), body_bytes) if len(head) == head_bytes else None
 
 
 async def read_head(stream: asyncio.StreamReader) -> Response:
     """Waits for the head of the answer to a question.
 
     Raises:
+        AskAgainError: if the question is to be asked again.
         asyncio.IncompleteReadError: if the process that was to answer has ended.
     """
-    (length,) = LENGTH.unpack(await stream.readexactly(LENGTH.size))
-    return msgspec.msgpack.decode(await stream.readexactly(length), type=Response)
+    length = await stream.readexactly(LENGTH.size)
+    if length == AGAIN:
+        raise AskAgainError
+    head = await stream.readexactly(*LENGTH.unpack(length))
+    return msgspec.msgpack.decode(head, type=Response)
 
 
 async def read_piece(stream: asyncio.StreamReader) -> bytes:
