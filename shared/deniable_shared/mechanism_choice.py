@@ -9,16 +9,22 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import exp_lower
 from deniable_shared.mechanisms import (
     MEMOIZED_ORACLES,
     ORACLES,
+    FreshMean,
+    Hybrid,
+    Mechanism,
     MemoizedRandomizedResponse,
     MemoizedUnaryEncoding,
+    NumericMechanism,
+    OneBitMean,
     Oracle,
+    Piecewise,
     PrivSet,
     SetMechanism,
     Sketch,
@@ -30,6 +36,8 @@ from deniable_shared.mechanisms.sketch import MAX_CELLS, MIN_ROWS, row_cells, ro
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from fractions import Fraction
+
+AnyMechanism = TypeVar("AnyMechanism", bound=Mechanism)
 
 BUCKETS: Final = 1_024
 """Buckets in a row of a sketch: with so many, collisions add less than 1.4% to the noise."""
@@ -47,6 +55,13 @@ PLANNED_ORACLES: Final = ("grr", "pgr", "ss", "oue", "ht", "rhr")
 
 It lacks sue, whose noise is larger than that of oue, and olh, for which the server computes a hash
 per report and item while pgr is as accurate without. A registry may name both.
+"""
+
+PLANNED_MEANS: Final[tuple[type[FreshMean], ...]] = (OneBitMean, Piecewise, Hybrid)
+"""The mechanisms for means to choose from, the simplest first. The list never changes, either.
+
+It lacks laplace, whose noise is larger than hybrid's at every epsilon, and gaussian, which needs a
+delta.
 """
 
 MAX_ROW_CELLS: Final = MAX_CELLS // MIN_ROWS
@@ -158,6 +173,17 @@ def oracle_for(size: int, epsilon: Fraction) -> Oracle:
     if not oracles:
         raise ParameterError("values", "few enough for an oracle; use a string metric", size)
     return _choose(oracles, total_variance)
+
+
+@lru_cache(maxsize=REMEMBERED_CHOICES)
+def mean_for(epsilon: Fraction) -> FreshMean:
+    """The mechanism with the least variance for the number that suits it least, or nearly so.
+
+    Args:
+        epsilon: privacy loss of one report.
+    """
+    means = [kind.for_epsilon(epsilon) for kind in PLANNED_MEANS]
+    return _choose(means, NumericMechanism.worst_variance)
 
 
 def memoized_candidate_oracles(
@@ -304,14 +330,16 @@ def set_mechanism_for(size: int, most: int, epsilon: Fraction, devices: int) -> 
     return min(set_candidates(size, most, epsilon, devices), key=set_variance)
 
 
-def _choose(oracles: list[Oracle], variance: Callable[[Oracle], float]) -> Oracle:
-    """Chooses among near-optimal oracles by report size, then by variance, then by order."""
-    limit = NEAR_OPTIMAL * min(map(variance, oracles))
-    near_optimal = [oracle for oracle in oracles if variance(oracle) <= limit]
-    smallest = min(oracle.report_bytes for oracle in near_optimal)
-    small = [oracle for oracle in near_optimal if oracle.report_bytes == smallest]
+def _choose(
+    candidates: list[AnyMechanism], variance: Callable[[AnyMechanism], float]
+) -> AnyMechanism:
+    """Chooses among near-optimal mechanisms by report size, then by variance, then by order."""
+    limit = NEAR_OPTIMAL * min(map(variance, candidates))
+    near_optimal = [candidate for candidate in candidates if variance(candidate) <= limit]
+    smallest = min(candidate.report_bytes for candidate in near_optimal)
+    small = [candidate for candidate in near_optimal if candidate.report_bytes == smallest]
     limit = EQUAL_NOISE * min(map(variance, small))
-    return next(oracle for oracle in small if variance(oracle) <= limit)
+    return next(candidate for candidate in small if variance(candidate) <= limit)
 
 
 def _with_item_for_each_outcome(oracle: Oracle) -> Oracle:

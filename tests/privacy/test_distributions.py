@@ -9,7 +9,7 @@ import pytest
 
 from deniable_shared.exact_bounds import SCALE
 from deniable_shared.mechanisms import DBitFlip, SquareWave
-from deniable_shared.planning.disclosure_figures import devices_to_detect
+from deniable_shared.planning.detection import devices_to_detect
 from tests.privacy.conformance import MechanismConformance
 from tests.privacy.kept import OverDevices
 from tests.privacy.specs import histogram

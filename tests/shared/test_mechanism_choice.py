@@ -20,6 +20,7 @@ from deniable_shared.mechanisms import (
     SquareWave,
     SubsetSelection,
 )
+from deniable_shared.mechanisms.numbers.numeric import fresh_means
 from deniable_shared.mechanisms.sketch import MAX_CELLS, row_cells
 
 EPSILONS = ("0.1", "0.5", "1", "2", "4", "8")
@@ -155,3 +156,21 @@ def test_no_choice_asks_the_c_library_which_may_round_differently_elsewhere(monk
     for kind in (Piecewise, Hybrid, DiscreteLaplace, OneBitMean):
         kind.for_epsilon(epsilon)
     SquareWave.for_epsilon(32, epsilon)
+
+
+@pytest.mark.parametrize("epsilon", ["0.01", "0.1", "0.5", "0.61", "1", "2", "4", "6", "8", "10"])
+def test_a_number_gets_a_mechanism_whose_worst_error_is_near_the_least(epsilon):
+    chosen = mechanism_choice.mean_for(Fraction(epsilon))
+    others = [mean.worst_variance() for mean in fresh_means(Fraction(epsilon))]
+    assert chosen.worst_variance() <= mechanism_choice.NEAR_OPTIMAL * min(others)
+
+
+@pytest.mark.parametrize(("epsilon", "times"), [(2, 1.65), (4, 4.92), (6, 14.4)])
+def test_one_bit_is_not_sent_of_a_number_where_it_wastes_devices(epsilon, times):
+    chosen = mechanism_choice.mean_for(Fraction(epsilon))
+    one_bit = OneBitMean.for_epsilon(Fraction(epsilon))
+    assert one_bit.worst_variance() / chosen.worst_variance() == pytest.approx(times, rel=0.01)
+
+
+def test_one_bit_is_sent_of_a_number_at_a_small_epsilon():
+    assert isinstance(mechanism_choice.mean_for(Fraction(1, 2)), OneBitMean)

@@ -99,8 +99,9 @@ def test_the_range_is_part_of_the_digest_and_equal_ranges_have_one_form():
 @pytest.mark.parametrize(
     ("fields", "name"),
     [
-        (NUMBER, "duchi"),
-        (NUMBER + 'mechanism = "auto"', "duchi"),
+        (NUMBER, "hybrid"),
+        (NUMBER + 'mechanism = "auto"', "hybrid"),
+        (NUMBER + 'mechanism = "duchi"', "duchi"),
         (NUMBER + 'mechanism = "piecewise"', "piecewise"),
         (NUMBER + 'mechanism = "hybrid"', "hybrid"),
         (NUMBER + 'mechanism = "laplace"', "laplace"),

@@ -18,7 +18,7 @@ from deniable_aggregator.answers.metrics import (
 )
 from deniable_aggregator.telling.method import what_reports_reveal
 from deniable_shared.mechanisms import GroupedBins, SetMechanism, SquareWave
-from deniable_shared.planning.disclosure_figures import devices_to_detect
+from deniable_shared.planning.detection import devices_to_detect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

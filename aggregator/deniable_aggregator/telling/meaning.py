@@ -281,7 +281,7 @@ def cost_of_asking(answer: Answer) -> str:
         return f"{line}: the more, the larger a share must be to be told from zero."
     # Imported here, as a command that tells of few values does without all mechanisms.
     from deniable_shared.mechanisms import mechanism_from_description
-    from deniable_shared.planning.disclosure_figures import detectable_share
+    from deniable_shared.planning.detection import detectable_share
 
     mechanism = mechanism_from_description(head.versions[0].mechanism)
     share = detectable_share(mechanism, head.reports, asked)

@@ -23,11 +23,8 @@ from deniable_shared.planning.budget import (
     delta_of_a_year,
     epsilon_of_busiest_day,
 )
-from deniable_shared.planning.disclosure_figures import (
-    bits_revealed,
-    devices_to_detect,
-    posterior_from_even_odds,
-)
+from deniable_shared.planning.detection import devices_to_detect
+from deniable_shared.planning.disclosure_figures import bits_revealed, posterior_from_even_odds
 from deniable_shared.planning.upper_bounds import power, upper_power
 from deniable_shared.registry import DEFAULT_DEVICES, MAX_DEVICES, Metric, Registry, load
 from deniable_shared.review import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from deniable_shared.characters import visible
 from deniable_shared.commands.ascii import printable
 from deniable_shared.commands.text import display_width, rounded, wrapped
-from deniable_shared.planning.disclosure_figures import MOST_DEVICES
+from deniable_shared.planning.detection import MOST_DEVICES
 from deniable_shared.planning.discovery import FOUND, Example, Remedy
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from deniable_shared.commands.text import (
     which_value,
 )
 from deniable_shared.mechanisms import (
+    EXTREME_PLACES,
     GroupedBins,
     Mechanism,
     NumericMechanism,
@@ -27,12 +28,12 @@ from deniable_shared.mechanisms import (
 from deniable_shared.mechanisms.sketch import FAMILY_TO_NOISE
 from deniable_shared.periods import most_periods
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR
-from deniable_shared.planning.candidates import EXTREME_PLACES, collision_variance
+from deniable_shared.planning.candidates import collision_variance
+from deniable_shared.planning.detection import devices_to_detect
 from deniable_shared.planning.disclosure_figures import (
     Z,
     bits_revealed,
     devices_for_width,
-    devices_to_detect,
     most_certain,
 )
 from deniable_shared.planning.discovery import Forecast

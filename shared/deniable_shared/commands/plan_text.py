@@ -158,10 +158,10 @@ def _devices_for_share(planned: Plan) -> str:
     text = f"needs about {alone} devices to detect it in 8 of 10 cases"
     if planned.values_asked == 1:
         return text
-    return (
-        f"{text} if you ask for this value alone; {of_all} if you ask for all "
-        f"{planned.values_asked:,}"
-    )
+    asked = f"all {planned.values_asked:,} (the others share the rest by 1/rank)"
+    if of_all == alone:
+        return f"{text}, whether you ask for this value alone or for {asked}"
+    return f"{text} if you ask for this value alone; {of_all} if you ask for {asked}"
 
 
 def _comparison(planned: Plan) -> str:

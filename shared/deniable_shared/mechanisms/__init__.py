@@ -25,7 +25,7 @@ from deniable_shared.mechanisms.numbers.hybrid import Hybrid
 from deniable_shared.mechanisms.numbers.ldbitflip import MemoizedDBitFlip
 from deniable_shared.mechanisms.numbers.lduchi import MemoizedOneBitMean
 from deniable_shared.mechanisms.numbers.noise import DiscreteGaussian, DiscreteLaplace
-from deniable_shared.mechanisms.numbers.numeric import NumericMechanism
+from deniable_shared.mechanisms.numbers.numeric import EXTREME_PLACES, FreshMean, NumericMechanism
 from deniable_shared.mechanisms.numbers.window import Piecewise, SquareWave
 from deniable_shared.mechanisms.oracle import (
     DecodedReport,
@@ -88,6 +88,7 @@ def _from_data(value: Any) -> Any:
 
 
 __all__ = [
+    "EXTREME_PLACES",
     "FRESH",
     "MAX_EPSILON",
     "MAX_EPSILON_PERMANENT",
@@ -100,6 +101,7 @@ __all__ = [
     "DecodedReport",
     "DiscreteGaussian",
     "DiscreteLaplace",
+    "FreshMean",
     "FreshOracle",
     "GeneralizedRandomizedResponse",
     "GroupedBins",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from deniable_shared import mechanism_choice
 from deniable_shared.mechanisms import (
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from deniable_shared.spec import Spec
 
 AnyMechanism = TypeVar("AnyMechanism", bound=Mechanism)
-
-EXTREME_PLACES: Final = (0.0, 0.5, 1.0)
-"""Places in a mean's range, 0 to 1: the variance is extreme at the ends or in the middle."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +119,7 @@ def collision_variance(mechanism: Mechanism, devices: float) -> float:
 def worst_variance(mechanism: Mechanism) -> float:
     """The variance that one report gives: of a value that nobody has, or of a mean at its worst."""
     if isinstance(mechanism, NumericMechanism):
-        return max(mechanism.variance(place, 1) for place in EXTREME_PLACES)
+        return mechanism.worst_variance()
     return mechanism.variance(0.0, 1)
 
 

@@ -1,4 +1,4 @@
-"""What a mechanism gives away about one device, and how many devices it needs, in plain numbers."""
+"""What a mechanism gives away about one device, and how exact it is, in plain numbers."""
 
 from __future__ import annotations
 
@@ -11,20 +11,10 @@ from deniable_shared.planning.upper_bounds import upper_percent
 if TYPE_CHECKING:
     from deniable_shared.mechanisms import Mechanism
 
-SIZE: Final = 0.05
-"""Probability of seeing an item that is not there, one-sided."""
-
-POWER: Final = 0.80
-"""Probability of seeing an item that is there."""
-
-MOST_DEVICES: Final = 10**15
-"""No plan looks further."""
-
 NEARLY_SURE: Final = 0.9999
 """A bound of a posterior from here on is no protection worth a figure."""
 
 LEVEL: Final = 0.95
-PRECISION: Final = 1e-6
 Z: Final = NormalDist().inv_cdf((1 + LEVEL) / 2)
 """Half the width of a 95% interval, in standard errors."""
 
@@ -64,77 +54,6 @@ def percent(probability: float) -> str:
 def bits_revealed(epsilon: float) -> float:
     """The most that one report can reveal about any fact, in bits: epsilon log2(e)."""
     return epsilon / math.log(2)
-
-
-def devices_to_detect(mechanism: Mechanism, share: float, questions: int = 1) -> int:
-    """How many devices make an item of this share visible in a one-sided test.
-
-    The test errs with probability 5% when the item is absent and finds it with probability 80% when
-    it is there: n = ((z(0.95) sd(0) + z(0.80) sd(share)) / share)^2, with the standard deviations
-    of one report. For several items at once the 5% are divided among them (Bonferroni).
-
-    Args:
-        share: the item's true share, in (0, 1].
-        questions: for how many items together the test may err once in twenty.
-    """
-    normal = NormalDist()
-    absent = -normal.inv_cdf(SIZE / questions) * math.sqrt(mechanism.variance(0.0, 1))
-    present = normal.inv_cdf(POWER) * math.sqrt(mechanism.variance(share, 1))
-    return math.ceil(((absent + present) / share) ** 2)
-
-
-def devices_to_detect_of(
-    mechanism: Mechanism, share: float, questions: int = 1, extra: float = 0.0
-) -> int | None:
-    """How many devices detect an item, as `devices_to_detect`, with variance that stays.
-
-    Args:
-        share: the item's true share, in (0, 1].
-        questions: see `devices_to_detect`.
-        extra: variance that is there however many report, at least 0.
-
-    Returns:
-        At least 1; None if no number of devices is enough.
-    """
-    normal = NormalDist()
-    size, power = -normal.inv_cdf(SIZE / questions), normal.inv_cdf(POWER)
-    absent, present = mechanism.variance(0.0, 1), mechanism.variance(share, 1)
-
-    def enough(devices: int) -> bool:
-        errors = (math.sqrt(absent / devices + extra), math.sqrt(present / devices + extra))
-        return size * errors[0] + power * errors[1] <= share
-
-    low, high = 0, devices_to_detect(mechanism, share, questions)
-    while not enough(high):
-        low, high = high, 2 * high
-        if high > MOST_DEVICES:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
-
-
-def detectable_share(mechanism: Mechanism, devices: int, questions: int = 1) -> float | None:
-    """The smallest share that so many devices let one detect, in the sense of `devices_to_detect`.
-
-    Args:
-        devices: how many report; at least 1.
-        questions: see `devices_to_detect`.
-
-    Returns:
-        A share in (0, 1], or None if not even an item that everybody holds would be seen.
-    """
-    if devices_to_detect(mechanism, 1.0, questions) > devices:
-        return None
-    hidden, visible = 0.0, 1.0
-    while visible - hidden > PRECISION * visible:
-        middle = (hidden + visible) / 2
-        if devices_to_detect(mechanism, middle, questions) > devices:
-            hidden = middle
-        else:
-            visible = middle
-    return visible
 
 
 def half_width(mechanism: Mechanism, share: float, devices: float, extra: float = 0.0) -> float:

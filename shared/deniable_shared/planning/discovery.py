@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from deniable_shared import hashing, mechanism_choice
 from deniable_shared.mechanisms import MAX_EPSILON, Trie
-from deniable_shared.planning.disclosure_figures import MOST_DEVICES
+from deniable_shared.planning.detection import MOST_DEVICES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

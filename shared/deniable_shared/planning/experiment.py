@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_shared.errors import DeniableError
 from deniable_shared.mechanisms import NumericMechanism
-from deniable_shared.planning.disclosure_figures import POWER
+from deniable_shared.planning.detection import POWER
 
 if TYPE_CHECKING:
     from deniable_shared.mechanisms import Mechanism

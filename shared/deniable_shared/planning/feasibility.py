@@ -10,7 +10,8 @@ from typing import Final
 from deniable_shared import mechanism_choice
 from deniable_shared.mechanisms import MAX_EPSILON, Mechanism, NumericMechanism, Trie
 from deniable_shared.planning.candidates import worst_variance
-from deniable_shared.planning.disclosure_figures import Z, devices_to_detect
+from deniable_shared.planning.detection import devices_to_detect
+from deniable_shared.planning.disclosure_figures import Z
 from deniable_shared.planning.discovery import Forecast
 
 HOPELESS_SHARE: Final = 0.1

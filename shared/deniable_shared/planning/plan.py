@@ -9,21 +9,20 @@ from typing import TYPE_CHECKING, Final
 from deniable_shared.accounting import history_bounds
 from deniable_shared.errors import DeniableError
 from deniable_shared.mechanism_choice import oracle_for
-from deniable_shared.mechanisms import NumericMechanism, Trie
+from deniable_shared.mechanisms import EXTREME_PLACES, NumericMechanism, Trie
 from deniable_shared.periods import most_periods
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, days_until_spent
 from deniable_shared.planning.candidates import (
-    EXTREME_PLACES,
     collision_variance,
     mean_unit,
     rank_candidates,
 )
-from deniable_shared.planning.disclosure_figures import (
+from deniable_shared.planning.detection import (
     MOST_DEVICES,
-    Z,
     detectable_share,
-    devices_to_detect_of,
+    devices_to_detect_among,
 )
+from deniable_shared.planning.disclosure_figures import Z
 from deniable_shared.planning.discovery import (
     FORECAST_SHARES,
     Forecast,
@@ -160,8 +159,8 @@ def devices_for_share(
     values = _default_values_asked(spec) if values_asked is None else values_asked
     extra = collision_variance(mechanism, metric.expected_devices)
     return (
-        devices_to_detect_of(mechanism, share, extra=extra),
-        devices_to_detect_of(mechanism, share, values, extra=extra),
+        devices_to_detect_among(mechanism, share, extra=extra),
+        devices_to_detect_among(mechanism, share, values, extra=extra),
     )
 
 

@@ -20,7 +20,6 @@ from deniable_shared.mechanisms import (
     MemoizedDBitFlip,
     MemoizedOneBitMean,
     MemoizedRandomizedResponse,
-    OneBitMean,
     RandomizedResponse,
     SampledAttribute,
     Sketch,
@@ -41,12 +40,12 @@ _AUTOMATIC: Final[Mapping[tuple[str, str], type[Mechanism]]] = {
     ("boolean", MEMOIZE): MemoizedRandomizedResponse,
     ("distribution", FRESH): SquareWave,
     ("distribution", MEMOIZE): MemoizedDBitFlip,
-    ("number", FRESH): OneBitMean,
     ("number", MEMOIZE): MemoizedOneBitMean,
     ("string", FRESH): Sketch,
     ("string", MEMOIZE): Sketch,
 }
-"""The mechanism of each type that names none; of a category and a set it depends on the items."""
+"""The mechanism of each type that names none; `mechanism_choice` has
+categories, numbers and sets."""
 
 _NOT_MEMOIZED: Final[Mapping[str, str]] = {
     "set": (
@@ -133,6 +132,8 @@ def resolve(
         mechanism = allowed[name].from_options(request)
     elif kind == "set":
         mechanism = mechanism_choice.set_mechanism_for(size, most, epsilon, devices)
+    elif kind == "number" and repeat == FRESH:
+        mechanism = mechanism_choice.mean_for(epsilon)
     elif kind != "category":
         mechanism = _AUTOMATIC[kind, repeat].from_options(request)
     elif epsilon_permanent is None:

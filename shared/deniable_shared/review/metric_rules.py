@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from deniable_shared.planning.disclosure_figures import detectable_share, most_certain
+from deniable_shared.planning.detection import detectable_share
+from deniable_shared.planning.disclosure_figures import most_certain
 from deniable_shared.registry import Metric
 from deniable_shared.review import words
 from deniable_shared.review.finding import Finding

@@ -405,7 +405,8 @@ def test_the_answer_says_what_was_combined(service):
 
 def test_a_metric_of_another_type_is_answered_about_the_newest(service):
     service.send(upload(b"\x01" * 30, metric="late", epoch=TODAY - 1))
-    text = REGISTRY.replace('late]\ntype = "boolean"', 'late]\ntype = "number"\nrange = [0, 1]')
+    one_bit = 'late]\ntype = "number"\nrange = [0, 1]\nmechanism = "duchi"'
+    text = REGISTRY.replace('late]\ntype = "boolean"', one_bit)
     late = registry.parse(text).metrics["late"].spec
     assert service.register(text).status_code == 200
     path, yesterday = "/v1/metrics/late/estimate", "2024-10-03"

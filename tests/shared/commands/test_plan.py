@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_shared.mechanisms import mechanism_from_description
-from deniable_shared.planning.disclosure_figures import devices_to_detect
+from deniable_shared.planning.detection import devices_to_detect
 from tests import command_line
 from tests.command_line import deniable
 
@@ -71,7 +71,7 @@ def test_one_metric_is_planned_from_options_alone():
         "± 1.1",
         "for a value nobody or hardly anybody has",
         "a value asked for by itself: from 1.4",
-        "50 at once: from 2.3",
+        "50 at once: from 1.6",
         "365 reports in 365 days: epsilon 365 in all (a bound this large is no protection",
         "squared error relative to the theoretical best (1.00): ss 1.00 (7 bytes)",
         "grr 5.0",

@@ -11,10 +11,13 @@ from deniable_shared.mechanisms import (
     OptimizedUnaryEncoding,
     RandomizedResponse,
 )
-from deniable_shared.planning.disclosure_figures import (
-    bits_revealed,
+from deniable_shared.planning.detection import (
     detectable_share,
     devices_to_detect,
+    devices_to_detect_among,
+)
+from deniable_shared.planning.disclosure_figures import (
+    bits_revealed,
     percent,
     posterior_from_even_odds,
 )
@@ -67,30 +70,33 @@ def test_more_privacy_needs_more_devices():
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "share", "questions", "devices"),
+    ("epsilon", "share", "devices"),
     [
-        ("0.5", 0.1, 1, 9_710),
-        ("0.5", 0.01, 1, 969_065),
-        ("1", 0.1, 1, 2_298),
-        ("1", 0.01, 1, 227_894),
-        ("1", 0.01, 1_000, 825_095),
-        ("2", 0.01, 1_000, 162_543),
-        ("4", 0.001, 1, 472_098),
+        ("0.5", 0.1, 9_710),
+        ("0.5", 0.01, 969_065),
+        ("1", 0.1, 2_298),
+        ("1", 0.01, 227_894),
+        ("4", 0.001, 472_098),
     ],
 )
-def test_optimal_mechanisms_need_the_devices_of_the_published_table(
-    epsilon, share, questions, devices
-):
+def test_optimal_mechanisms_need_the_devices_of_the_published_table(epsilon, share, devices):
     oue = OptimizedUnaryEncoding.for_epsilon(1_024, Fraction(epsilon))
-    assert devices_to_detect(oue, share, questions) == pytest.approx(devices, rel=1e-4)
+    assert devices_to_detect(oue, share) == pytest.approx(devices, rel=1e-4)
+    assert devices_to_detect_among(oue, share) == pytest.approx(devices, rel=1e-4)
 
 
-@pytest.mark.parametrize("questions", [1, 50])
-def test_the_visible_share_is_the_smallest_that_so_many_devices_see(questions):
+@pytest.mark.parametrize("asked", [1, 50])
+def test_the_visible_share_is_the_smallest_that_so_many_devices_see(asked):
     oue = OptimizedUnaryEncoding.for_epsilon(50, Fraction(1))
-    share = detectable_share(oue, 100_000, questions)
-    assert devices_to_detect(oue, share, questions) <= 100_000
-    assert devices_to_detect(oue, share * 0.999, questions) > 100_000
+    share = detectable_share(oue, 100_000, asked)
+    assert devices_to_detect_among(oue, share, asked) <= 100_000
+    assert devices_to_detect_among(oue, share * 0.999, asked) > 100_000
+
+
+def test_the_rarer_a_value_is_among_many_the_more_devices_it_needs():
+    oue = OptimizedUnaryEncoding.for_epsilon(1_024, Fraction(1))
+    needed = [devices_to_detect_among(oue, 0.05, asked) for asked in (1, 10, 100, 1_000, 100_000)]
+    assert needed == sorted(needed)
 
 
 def test_too_few_devices_see_nothing_at_all():

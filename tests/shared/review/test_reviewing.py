@@ -58,7 +58,7 @@ def test_memoised_reports_of_a_year_tell_no_more_than_the_permanent_answer():
 
 
 def test_many_bits_about_one_number_tell_no_more_than_their_sum():
-    lines = 'type = "number"\nrange = [0, 30]\nepsilon = 1\n'
+    lines = 'type = "number"\nrange = [0, 30]\nepsilon = 1\nmechanism = "duchi"\n'
     (bits,) = review(registry(("seconds", lines))).metrics
     assert bits.value == pytest.approx(20, abs=0.01)
     assert bits.year == pytest.approx(math.log2(366))

@@ -349,7 +349,7 @@ def _of_shares(found: Plan, asked: AskedMetric) -> Iterator[PlanAnswer]:
         says = f"to tell a value of {percent} from zero, in eight of ten cases"
         says += (
             f", if it is asked for by itself; {rounded(of_all)} if {found.values_asked:,} are "
-            "asked for at once."
+            "asked for at once and the others share the rest by 1/rank."
             if several
             else "."
         )

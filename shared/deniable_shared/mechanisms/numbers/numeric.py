@@ -24,6 +24,9 @@ Everything that follows is integer arithmetic, so no report betrays the last bit
 
 MAX_OUTCOMES: Final = 1 << 15
 
+EXTREME_PLACES: Final = (0.0, 0.5, 1.0)
+"""Places in a mean's range, 0 to 1: the variance is extreme at the ends or in the middle."""
+
 
 class NumericMechanism(Mechanism):
     """A mechanism whose report is one of finitely many outcomes, each standing for a number.
@@ -54,6 +57,10 @@ class NumericMechanism(Mechanism):
             share: where the values of all devices stand in the range, in [0, 1].
             reports: how many devices reported; at least 1.
         """
+
+    def worst_variance(self) -> float:
+        """The largest variance that one report gives, in squared widths of the range."""
+        return max(self.variance(place, 1) for place in EXTREME_PLACES)
 
     def permanent_variance(self, share: float) -> float | None:  # noqa: ARG002
         """The part of one report's variance that all reports of a device share; None without any.
