@@ -6,16 +6,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from deniable._audit.domains import Domain, domain_of, domain_of_items, spread
 from deniable._audit.failure import AuditFailure, code_under_audit
-from deniable._audit.laws import geometry, subsets
+from deniable._audit.laws import geometry, ranges, subsets
 from deniable._audit.laws.comparison import Comparison
 from deniable._audit.laws.draws import MOST_FIRST, Draw, Draws
 from deniable._audit.laws.law import Law, check_second_report, report_law
 from deniable._audit.laws.parts import parts_of, stand_ins
 from deniable.randomizers.base import RandomSources, make_randomizer
-from deniable_shared.mechanisms import ProjectiveGeometryResponse, SubsetSelection
+from deniable_shared.mechanisms import (
+    Hybrid,
+    OneBitMean,
+    Piecewise,
+    ProjectiveGeometryResponse,
+    SubsetSelection,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from deniable._audit.laws.worst import Worst
     from deniable_shared.mechanisms.base import Mechanism
@@ -94,6 +100,8 @@ def _section(spec: Spec, mechanism: Mechanism, domain: Domain) -> Section:
         return _section_of_points(spec, mechanism, domain)
     if isinstance(mechanism, SubsetSelection) and subsets.ways(mechanism) > subsets.MOST_SUBSETS:
         return _section_of_subsets(spec, mechanism, domain)
+    if isinstance(mechanism, (OneBitMean, Piecewise, Hybrid)):
+        return _section_of_numbers(spec, mechanism, domain)
     parts = parts_of(mechanism)
     inner = tuple(_section(spec, part, domain_of_items(part.size)) for part in parts)
     subject = _Subject(spec, mechanism, domain, inner)
@@ -144,6 +152,21 @@ def _section_of_subsets(spec: Spec, mechanism: SubsetSelection, domain: Domain) 
     return Section(mechanism, (), worst, None, (), draws, subsets.NOTE)
 
 
+def _section_of_numbers(spec: Spec, mechanism: ranges.RangeMechanism, domain: Domain) -> Section:
+    def make(randomness: Any) -> Any:
+        return make_randomizer(mechanism, RandomSources(randomness, spec.digest, spec.salt))
+
+    with code_under_audit():
+        coins = ranges.check_places(mechanism, make)
+    for index in spread(domain.size, MOST_VALUES):
+        if domain.item_at(index) != index:
+            raise AuditFailure(f"{domain.name_at(index)} is recorded as another number")
+    subject = _Subject(spec, mechanism, domain, ())
+    worst = subject.comparison_of_grid(ranges.grid_of(mechanism)).worst_report(subject.law_of, {})
+    draws = coins | subject.draws.noted
+    return Section(mechanism, tuple(subject.walks), worst, None, (), draws)
+
+
 class _Subject:
     """A mechanism under audit."""
 
@@ -179,6 +202,16 @@ class _Subject:
             self.draws.most_first = some
             most = max(LEAST_VALUES, MOST_PATHS // (per_outcome * some))
             yield self._compared(spread(count, most))
+
+    def comparison_of_grid(self, grid: Sequence[int]) -> Comparison:
+        """Walks through these values, of which all others have been found to be mixtures."""
+        self._randomizer = self._make()
+        check_second_report(self.draws, self._make, self._domain.item_at(0))
+        self.draws.paths = 0
+        comparison = self._compared(grid)
+        (walk,) = self.walks
+        self.walks = [walk._replace(values=self._domain.size)]
+        return comparison
 
     def _first_law(self) -> Law:
         """The law of the first value, with as many outcomes of a uniform first draw as can be."""

@@ -52,7 +52,7 @@ class SquareWaveRandomizer:
 
     def report(self, item: int, secret: bytes) -> bytes:  # noqa: ARG002  nothing memoised
         """The outcome's number, big-endian."""
-        outcome = _windowed(self._mechanism, item, self._randomness)
+        outcome = windowed(self._mechanism, item, self._randomness)
         return outcome.to_bytes(self._mechanism.report_bytes, "big")
 
 
@@ -71,7 +71,7 @@ class PiecewiseRandomizer:
     def outcome(self, place: int) -> int:
         """The outcome's number."""
         rounded = _rounded(place, self._mechanism.size - 1, self._randomness)
-        return _windowed(self._mechanism, rounded, self._randomness)
+        return windowed(self._mechanism, rounded, self._randomness)
 
 
 @randomizes(Hybrid)
@@ -127,8 +127,11 @@ def _rounded(place: int, steps: int, randomness: Randomness) -> int:
     return below + randomness.bernoulli(rest << SCALE_BITS - RESOLUTION_BITS)
 
 
-def _windowed(mechanism: WindowMechanism, number: int, randomness: Randomness) -> int:
-    """An outcome for input `number`: inside its window, or one of those beside it."""
+def windowed(mechanism: WindowMechanism, number: int, randomness: Randomness) -> int:
+    """An outcome for input `number`: inside its window, or one of those beside it.
+
+    It depends on the number alone, and is audited for each; whoever calls it, for what it passes.
+    """
     if randomness.bernoulli(mechanism.inside):
         return number + randomness.uniform_below(mechanism.window)
     other = randomness.uniform_below(mechanism.size - 1)

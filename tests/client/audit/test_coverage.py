@@ -15,7 +15,10 @@ SAID = {
     "losue": "proved for all values",
     "smp": "proved for all values",
     "cms": f"for 24 of endlessly many strings{EVIDENCE}",
-    "duchi": f"for 750 of 1,048,577 places of the range{EVIDENCE}",
+    "duchi": "proved for all values",
+    "piecewise": "proved for all values",
+    "hybrid": "proved for all values",
+    "laplace": f"for 5 of 1,048,577 places of the range{EVIDENCE}",
     "olh": f"for all 10 values with 50 of 4,294,967,296 outcomes of the first draw{EVIDENCE}",
     "many subsets": f"for all values with some of their draws{EVIDENCE}",
 }
