@@ -194,6 +194,11 @@ def _report_listed(
         answer = server.estimate(name, listed.get(name), forged)
         selection = Selection(without=(forged,) if forged else ())
         rows = beside(answer, ordered(answer.of("share"), "largest"), truth, selection)
+        sizes = [
+            beside(answer, answer.of(measure), truth, selection)
+            for measure in ("set size", "items per device")
+            if answer.of(measure)
+        ]
         covered += sum(row.covers for row in rows)
         asked += len(rows)
         left_out = ""
@@ -207,6 +212,8 @@ def _report_listed(
         print_table(table_beside_truth(answer, rows[:TABLE_ROWS]))
         if left_out:
             print_lines([left_out])
+        for size in sizes:
+            print_table(table_beside_truth(answer, size))
         true_shares = {row.number.value or "": row.truth for row in rows}
         figures.append(figure_of(answer, true_shares, most=CHART_ROWS))
     save(figures, picture, columns=2)

@@ -11,6 +11,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from deniable_aggregator.simulating.draws import Batch, Population
 from deniable_aggregator.simulating.population import (
     DAYS_PER_WEEK,
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import date
 
-    from deniable_aggregator.simulating.population import Law
+    from deniable_aggregator.simulating.population import Law, Value
 
 DATA: Final = Path(__file__).parent / "data"
 REGISTRY: Final = Path(__file__).parent / "metrics.toml"
@@ -36,6 +38,22 @@ ABSENT_AIRPORTS: Final = ("BIL", "FAI", "FAR", "FSD", "GUM", "ITO", "JNU", "KOA"
 THEMES_BEFORE: Final = {"light": 0.58, "dark": 0.31, "system": 0.11}
 THEMES_AFTER: Final = {"light": 0.46, "dark": 0.43, "system": 0.11}
 """How many devices have each theme, before the release that offers the dark one and after it."""
+
+KINDS: Final = 2_000
+"""So many sets of plug-ins are drawn, and are as common as each other."""
+
+USERS: Final = (
+    (0.3, {"weather": 0.1}),
+    (0.5, {"weather": 0.9, "charts": 0.5, "notes": 0.2, "checklists": 0.15, "translate": 0.03}),
+    (
+        0.2,
+        {
+            "weather": 0.95, "charts": 0.8, "fuel": 0.7, "logbook": 0.7, "terrain": 0.3,
+            "radio": 0.25, "checklists": 0.2,
+        },
+    ),
+)  # fmt: skip
+"""Kinds of users: their part of all, and with which probability they have each plug-in."""
 
 RELEASE_KEY: Final = "release build"
 PARTNER_KEY: Final = "partner build"
@@ -130,14 +148,24 @@ def candidates() -> dict[str, list[str]]:
 class _Always:
     """A law that never changes."""
 
-    def __init__(self, weighted: Iterable[tuple[bool | str, float]]) -> None:
-        weights: Counter[bool | str] = Counter()
+    def __init__(self, weighted: Iterable[tuple[Value, float]]) -> None:
+        weights: Counter[Value] = Counter()
         for value, weight in weighted:
             weights[value] += weight
         self._law = {value: weight / weights.total() for value, weight in weights.items()}
 
     def __call__(self, _: Situation) -> Law:
         return self._law
+
+
+def _sets() -> list[tuple[tuple[str, ...], float]]:
+    """Plug-ins that are installed together: those of three kinds of users."""
+    drawn = np.random.default_rng(SEED)
+    sets: Counter[tuple[str, ...]] = Counter()
+    for users, shares in USERS:
+        held = drawn.random((round(KINDS * users), len(shares))) < np.array(list(shares.values()))
+        sets.update(tuple(np.array(list(shares))[row].tolist()) for row in held)
+    return list(sets.items())
 
 
 def _theme(at: Situation) -> Law:
@@ -153,6 +181,7 @@ def _laws() -> dict[str, Any]:
         "theme": _theme,
         "late": _Always((row["late"] == "1", weight) for row, weight in flights),
         "carrier": _Always((row["carrier"], weight) for row, weight in flights),
+        "plugins": _Always(_sets()),
         "destination": _Always((row["dest"], weight) for row, weight in flights),
         "browser": _Always((row["browser"], weight) for row, weight in browsers),
         "browser_version": versions,

@@ -97,6 +97,7 @@ _TYPES: Final = {
     "pairs": "features",
     "a mean": "battery",
     "a distribution": "startup_seconds",
+    "a set": "plugins",
 }
 QUESTIONS: Final = (
     *(Question(f"estimate of {name}", metric) for name, metric in _TYPES.items()),

@@ -20,9 +20,13 @@ _DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
 _PARTS: Final = ("version ", "key ", "channel=")
 """How the names of parts of the reports begin."""
 
-SHARES: Final = ("share", "combined", "rest", "segment size", "bin")
+SHARES: Final = ("share", "combined", "rest", "segment size", "set size", "bin")
 POINTS: Final = ("difference in share", "difference in combined")
-LIMITS: Final = {"battery": (Decimal(0), HUNDRED), "startup_seconds": (Decimal(0), Decimal(10))}
+LIMITS: Final = {
+    "battery": (Decimal(0), HUNDRED),
+    "startup_seconds": (Decimal(0), Decimal(10)),
+    "plugins": (Decimal("-Infinity"), Decimal("Infinity")),
+}
 """What the numbers of a metric can be."""
 
 
@@ -140,8 +144,8 @@ def _subject(row: Mapping[str, str]) -> str:
     measure = row["measure"].removeprefix("difference in ")
     if measure == "segment size":
         return row["segment"]
-    if measure == "mean":
-        return "mean"
+    if measure in ("mean", "items per device"):
+        return measure
     if measure == "quantile":
         return _percentile(Decimal(row["quantile"]) * HUNDRED)
     if measure == "bin":

@@ -107,6 +107,13 @@ alphabet = "digits"
 longest = 4
 minimum_devices = 20
 epsilon = 6
+[metrics.plugins]
+type = "set"
+description = "Plug-ins that are installed"
+values = ["git", "latex", "vim", "spell", "tree"]
+most = 3
+absent = "none"
+epsilon = 4
 """
 LATER: Final = REGISTRY.replace('"dark", "system"]', '"dark", "system", "sepia"]')
 EMOJI: Final = {"😂": 0.35, "🐝": 0.25, "🌻": 0.2, "👍": 0.2}
@@ -136,6 +143,13 @@ def held(metric: str, day: date) -> Mapping[Any, float]:
         },
         "emoji": EMOJI,
         "code": {"1234": 0.5, "42": 0.25, "77": 0.25},
+        "plugins": {
+            (): 0.2,
+            ("git",): 0.2,
+            ("git", "latex"): 0.4 if late else 0.2,
+            ("git", "latex", "vim", "spell"): 0.1,
+            ("tree",): 0.1 if late else 0.3,
+        },
     }[metric]
 
 
@@ -174,8 +188,10 @@ def deployed(target: Path) -> Iterator[Service]:
             specs = {name: metric.spec for name, metric in registry.parse(text).metrics.items()}
             parts = []
             for name, spec in specs.items():
-                report = randomizer_for(spec, Randomness(drawn.randbytes)).report
-                values = (value_of(name, day, drawn) for _ in range(A_DAY))
+                # Of its own, so that what devices hold of the others stays as it is.
+                of_sets = random.Random(number) if spec.type == "set" else drawn
+                report = randomizer_for(spec, Randomness(of_sets.randbytes)).report
+                values = (value_of(name, day, of_sets) for _ in range(A_DAY))
                 payload = b"".join(report(encoded(spec, value), b"") for value in values)
                 parts.append(wire.Part(spec.digest, service.clock.epoch, payload))
             _send(service, parts, drawn)
@@ -198,6 +214,8 @@ def deployed(target: Path) -> Iterator[Service]:
 
 def encoded(spec: Any, value: Any) -> Any:
     """A value as its mechanism takes it."""
+    if spec.type == "set":
+        return spec.encode(value)
     if spec.type == "attributes":
         return spec.encode(dict(value))
     return spec.encode(*value) if isinstance(value, tuple) else spec.encode(value)

@@ -50,6 +50,8 @@ NOT_ASKED: Final[Mapping[str, Mapping[str, str]]] = {
 
 NOT_SHOWN: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
     ("estimate", "segment size"): {"picture": "a picture of shares has no room for other shares"},
+    ("estimate", "set size"): {"picture": "a picture of shares has no room for other shares"},
+    ("estimate", "items per device"): {"picture": "likewise"},
     ("estimate", "bin"): {"report in Markdown": "a histogram is a picture; quantiles are numbers"},
     ("estimate", "pair"): {"report in Markdown": "lifts say which go together; the rest is on the "
                            "page"},
