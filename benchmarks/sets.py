@@ -123,10 +123,9 @@ def _within_limit(
     part = held[:, :most].astype(np.int64)
     over = np.flatnonzero(size > most)
     if over.size:
-        order = random.random((over.size, held.shape[1]))
-        order[held[over] < 0] = 2.0
-        chosen = np.argsort(order, axis=1)[:, : most - 1]
-        part[over, : most - 1] = np.take_along_axis(held[over].astype(np.int64), chosen, axis=1)
+        start = random.integers(0, size[over])
+        for place in range(most - 1):
+            part[over, place] = held[over, (start + place) % size[over]]
         part[over, most - 1] = -2
     return part
 

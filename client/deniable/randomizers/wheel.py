@@ -30,7 +30,11 @@ class WheelRandomizer:
         self._keys = [hashing.key(row) for row in range(min(mechanism.rows, KEPT_KEYS))]
 
     def report(self, item: Sequence[bytes], secret: bytes) -> bytes:  # noqa: ARG002
-        """The row in two bytes, then the bucket, for the different canonical texts of a set."""
+        """The row in two bytes, then the bucket.
+
+        Args:
+            item: the different canonical texts of a set, in their order.
+        """
         mechanism, randomness = self._mechanism, self._randomness
         row = randomness.uniform_below(mechanism.rows)
         member = self._keys[row] if row < KEPT_KEYS else hashing.key(row)
@@ -49,11 +53,12 @@ class WheelRandomizer:
         return row.to_bytes(2, "big") + bucket.to_bytes(mechanism.bucket_bytes, "big")
 
     def _within_limit(self, texts: Sequence[bytes]) -> Sequence[bytes]:
-        """The set, or of one that is too large random items and the marker."""
+        """The set, or of one that is too large the marker and the items from a random one on.
+
+        Behind the last item comes the first, so each is as probable as all others.
+        """
         most = self._mechanism.most
         if len(texts) <= most:
             return texts
-        rest, chosen = list(texts), [MARKER]
-        for _ in range(most - 1):
-            chosen.append(rest.pop(self._randomness.uniform_below(len(rest))))
-        return chosen
+        start = self._randomness.uniform_below(len(texts))
+        return [MARKER, *(*texts, *texts)[start : start + most - 1]]

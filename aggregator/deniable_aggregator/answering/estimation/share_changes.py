@@ -136,8 +136,8 @@ def compare_shares(
     null = null - 2 * first.fixed_covariance(second, places, pooled, pooled)
     p_value = 2 * special.ndtr(-np.abs(later - earlier) / np.sqrt(null))
     exactly = _fisher(first, second, places)
-    # The distances of Zou and Donner (2008), as for all sums of estimates. Where both have a part in
-    # common, the difference has noise alone.
+    # The distances of Zou and Donner (2008), as for all sums of estimates. Where both have a part
+    # in common, the difference has noise alone.
     normal = z_for_alpha(alpha) * np.sqrt(separate)
     lower, upper = (
         np.where(fixed == 0, np.hypot(mine, theirs), normal)

@@ -35,7 +35,8 @@ class Wheel(SetMechanism):
     The device draws a row uniformly, and hashes its items into the row's g buckets. H are the
     buckets with an item, k of them, at most m. Each bucket of H is reported with probability
     p = own / 2^32, and else one of the g - k others, all with the same probability. A set of more
-    than m items is reported as m - 1 random ones of them and a marker. Sets are not filled up to m.
+    than m items is reported as a marker and m - 1 of them, each of its items as probable as all
+    others: those from a random one on, in their order. Sets are not filled up to m.
 
     A bucket outside has (1 - k p) / (g - k), which falls with k as p > 1 / g. So its least, for
     k = m, is the least probability of any report, p is the greatest, and::
