@@ -23,11 +23,8 @@ from deniable_shared.mechanisms import SetMechanism, Sketch
 from deniable_shared.periods import most_periods
 from deniable_shared.planning.budget import DAYS_OF_A_YEAR, MOST_DELTA_A_YEAR
 from deniable_shared.planning.candidates import short_name
-from deniable_shared.planning.disclosure_figures import (
-    NEARLY_SURE,
-    devices_to_detect,
-    posterior_from_even_odds,
-)
+from deniable_shared.planning.detection import devices_to_detect
+from deniable_shared.planning.disclosure_figures import NEARLY_SURE, posterior_from_even_odds
 from deniable_shared.planning.upper_bounds import power, upper, upper_percent, upper_power
 
 if TYPE_CHECKING:
