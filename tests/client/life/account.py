@@ -221,7 +221,9 @@ class Account:
         upload = upload_format.decode(body)
         expect("wire", upload.digest in SPECS, "an upload of an unknown version")
         known = self.bodies.setdefault(upload.id, body)
-        expect("retry", known == body, "an upload id came again with other bytes")
+        # A copy of a disk goes on with the same report, and may pick another value.
+        same = known == body or SPECS[upload.digest].pick == "random"
+        expect("retry", same, "an upload id came again with other bytes")
         failure = status = None
         try:
             status = answer(upload, body)

@@ -63,8 +63,7 @@ class Aggregator:
             wait(SLOW_SECONDS)
         if mood == "unregistered" or upload.digest not in self.registered:
             return 409
-        known = self.taken.setdefault(upload.id, body)
-        assert known == body, "an upload id must not come again with other bytes"
+        self.taken.setdefault(upload.id, body)
         if mood == "lossy":
             raise TimeoutError
         return ACCEPTED

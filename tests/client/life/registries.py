@@ -36,6 +36,8 @@ METRICS = {
     'other = "elsewhere"\nepsilon = 0.5',
     "printing": 'type = "category"\nvalues = ["paper", "pdf"]\nabsent = "none"\nepsilon = 0.5\n'
     'every = "week"',
+    "command": 'type = "category"\nvalues = ["build", "login"]\nother = "another"\nepsilon = 0.5\n'
+    'every = "week"\npick = "random"',
     "flight": 'type = "attributes"\nepsilon = 0.5\n[metrics.flight.attributes]\n'
     'carrier = { values = ["AA", "DL"], other = "another" }\nlate = "boolean"',
     "load": 'type = "number"\nrange = [0, 8]\nepsilon = 1.0\ndelta = 1e-6\nmechanism = "gaussian"',
@@ -49,6 +51,7 @@ CITIES = [f"city {letter}" for letter in string.ascii_lowercase[:16]]
 """Sixteen, so that a permanent answer is seldom the true value, and all together cost 16 nats."""
 
 ABSENCE = ("crash", "printing")
+PICKED = "command"
 THINNED = {"language": 0.5, "theme": 0.5}
 DISABLED = ("flight", "crash")
 
@@ -103,10 +106,12 @@ def value_of(name, random):
         return MARK + "".join(random.choices(string.ascii_letters, k=11))
 
     segment = None
-    if name in ("theme", "crash") and random.random() < 0.4:
+    if name in ("theme", "crash", "command") and random.random() < 0.4:
         value = mark()
     elif name == "theme":
         value = random.choice(["light", "dark"])
+    elif name == "command":
+        value = random.choice(["build", "login"])
     elif name == "plan":
         value = random.choice(["free", "paid"])
     elif name in ("language", "phrase", "nick", "moniker"):

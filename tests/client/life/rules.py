@@ -211,7 +211,8 @@ def record(book, name, moment, listed):
     book = before[-1]
     spec = metric.spec
     number = period(spec.every, moment.day)
-    day = last_day(spec.every, moment.day) if spec.reports_absence else moment.day
+    waits = spec.reports_absence or spec.pick == "random"
+    day = last_day(spec.every, moment.day) if waits else moment.day
     found = []
     if spec.reports_absence:
         last = book.enrolled.get((spec.name, spec.every))
@@ -238,6 +239,9 @@ def record(book, name, moment, listed):
             for each in after:
                 each.thinned[spec.digest, number] = False
         found.append((outcome, [*before, *after]))
+    if spec.pick == "random" and outcome == "already_reported":
+        # Another value of the period, which may take the place of the one that waits.
+        found.append(("recorded", [*before, *after]))
     return found
 
 
