@@ -116,6 +116,8 @@ class Shown:
         """What is to be said of the numbers, a sentence or two each."""
         if self.others:
             yield f"There are {self.others:,} other reports of these days: the truth is not theirs."
+        if self.metric.spec.picks:
+            yield "The truth is that of a device's values, averaged over devices."
         if self.noticed is not None:
             yield _forger_in_words(noticed=self.noticed)
         if self.held and self.answer is not None:

@@ -178,6 +178,7 @@ def _of_strings(answer: Answer) -> Iterator[str]:
     if answer.head.detection is not None:
         yield f"False finds: {with_full_stop(answer.head.detection.meaning)}"
     yield from _fakes(answer)
+    yield from _repeated(answer.head.versions)
 
 
 def _unit(name: str, answer: Answer, of: str = "") -> str:
