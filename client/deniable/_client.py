@@ -17,6 +17,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from collections.abc import Set as AbstractSet
     from importlib.resources.abc import Traversable
     from typing import ClassVar, Final, Self, SupportsFloat
 
@@ -149,7 +150,14 @@ class Client:
     def record(
         self,
         metric: str,
-        value: bool | float | str | SupportsFloat | Mapping[str, bool | str],
+        value: bool
+        | float
+        | str
+        | SupportsFloat
+        | Mapping[str, bool | str]
+        | AbstractSet[str]
+        | list[str]
+        | tuple[str, ...],
         *,
         segment: str | None = None,
     ) -> Outcome:
@@ -164,7 +172,8 @@ class Client:
             metric: its name in the registry.
             value: a bool for ``boolean`` metrics, a str for ``category`` and ``string``, an int or
                 float for ``number`` and ``distribution`` (a number outside the range counts as the
-                nearer end), and for ``attributes`` a mapping from each name to its bool or str.
+                nearer end), for ``attributes`` a mapping from each name to its bool or str, and for
+                ``set`` all that there is at one moment: a set, frozenset, list or tuple of strs.
                 Also NumPy's flags and numbers, decimals and fractions.
             segment: for a metric with segments, the one that this device belongs to now; if it is
                 left out or unknown, the report counts for the metric's ``other`` segment, if any.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, NamedTuple, SupportsFloat
 
 from deniable._recording.recorder import Recorder
@@ -12,7 +13,16 @@ from deniable_shared.errors import RecordError
 if TYPE_CHECKING:
     from typing import Any
 
-Value = bool | float | str | SupportsFloat | Mapping[str, bool | str]
+Value = (
+    bool
+    | float
+    | str
+    | SupportsFloat
+    | Mapping[str, bool | str]
+    | AbstractSet[str]
+    | list[str]
+    | tuple[str, ...]
+)
 KeptValue = Value | tuple[Value, str]
 
 
@@ -81,8 +91,9 @@ class RecordingRecorder(Recorder):
         self, metric: Any, value: Any, segment: Any = None, *, agreed: bool
     ) -> tuple[Outcome, float | None]:
         """Records a value, see `Recorder.record`, and keeps it."""
-        # What it is now: a program may change a mapping later.
+        # What it is now: a program may change a mapping or a set later.
         given = dict(value) if isinstance(value, Mapping) else value
+        given = given.copy() if isinstance(given, set | list) else given
         kept = given if segment is None else (given, segment)
         try:
             outcome, wake = super().record(metric, value, segment, agreed=agreed)
