@@ -112,7 +112,7 @@ def require_told_apart(specs: Iterable[Spec], renamed: Mapping[str, str]) -> Non
 
 
 def _own_values(spec: Spec) -> tuple[str, ...]:
-    """The values of a category; whatever the segment."""
-    if spec.value_type != "category":
+    """The values of a category, whatever the segment, or of a set."""
+    if spec.value_type not in ("category", "set"):
         return ()
     return spec.values if spec.segments is None else spec.segments.of.domain

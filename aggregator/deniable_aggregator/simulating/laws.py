@@ -169,7 +169,7 @@ def law(spec: Spec, prior: Prior, generator: Generator) -> Law:
             }
         )
     if spec.type == "set":
-        return dict(prior.records)
+        return {items: share for items, share in prior.records.items()}  # noqa: C416  of another type
     if spec.type == "attributes" and prior.records:
         return _stated(spec.attributes, prior.records)
     if spec.type == "attributes":

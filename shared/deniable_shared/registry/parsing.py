@@ -110,7 +110,7 @@ def parse_set(
 def parse_renamed(
     table: TableReader, kind: str | None, values: Sequence[str]
 ) -> tuple[tuple[str, str], ...]:
-    """The earlier names of a category's values, from its table in a registry file.
+    """The earlier names of the values of a category or set, from its table in a registry file.
 
     Answers tell reports of an earlier version by the new names. Devices do not use them.
 
@@ -122,7 +122,7 @@ def parse_renamed(
     Returns:
         Each earlier name with the one that the value has now, both in NFC.
     """
-    if kind != "category":
+    if kind not in ("category", "set"):
         return ()
     names = table.optional_table("renamed")
     found: dict[str, str] = {}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
-from deniable_aggregator.answers.common import Days, NamedKey, Notice, Run
+from deniable_aggregator.answers.common import Days, NamedKey, Notice, PeriodCounts, Run
 from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.telling.cautions import basis, cautions
 from deniable_aggregator.telling.changes import clear_changes, ways_of_change
@@ -105,6 +105,43 @@ def test_shares_within_a_segment_say_so_first() -> None:
     within = [replace(each, segment=beta) for each in (CHROME, SAFARI)]
     text = finding(shares(size, *within, segment=beta))
     assert text.startswith("Within channel=beta (12 to 14% of all): chrome leads")
+
+
+def of_sets(*numbers: Measured, periods: int) -> Any:
+    answer = shares(*numbers)
+    answer.head.meanings = {"several": "a device may have several items"}
+    answer.head.period_counts = PeriodCounts(periods, 100)
+    return answer
+
+
+def test_shares_of_sets_overlap_and_the_sizes_of_sets_are_said() -> None:
+    git, latex = share("git", 0.29, 0.31, 0.33), share("latex", 0.10, 0.11, 0.12)
+    sizes = [
+        Measured(measure="items per device", estimate=2.2, low=2.15, high=2.25),
+        Measured(
+            measure="set size", value="no items", estimate=0.3, low=0.29, high=0.31, told=True
+        ),
+        Measured(
+            measure="set size",
+            value="more than 8 items",
+            estimate=0.012,
+            low=0.011,
+            high=0.013,
+            told=True,
+        ),
+    ]
+    assert finding(of_sets(git, latex, *sizes, periods=1)) == (
+        "git leads with 29 to 33% of devices, then latex with 10 to 12%; a device may have "
+        "several: shares do not add up to 100%; on average 2.15 to 2.25 items; 29 to 31% have no "
+        "items; 1.1 to 1.3% have more than 8 items, so shares may be up to 1.3 points too low."
+    )
+
+
+def test_of_several_periods_reports_and_not_devices_have_items() -> None:
+    text = finding(of_sets(share("git", 0.29, 0.31, 0.33), periods=2))
+    assert text == (
+        "git: 29 to 33% of reports; a report may have several: shares do not add up to 100%."
+    )
 
 
 def lift(*values: str, low: float | None, high: float | None, both: float) -> Measured:
