@@ -39,6 +39,10 @@ type = "category"
 values = ["startup", "editor"]
 absent = "none"
 epsilon = 1
+[metrics.plugins]
+type = "set"
+values = ["git", "latex"]
+epsilon = 1
 [metrics.text]
 type = "string"
 epsilon = 1

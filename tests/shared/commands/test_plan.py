@@ -62,6 +62,43 @@ def registry(tmp_path):
     return file
 
 
+SETS = ("--type", "set", "--values", "30", "--epsilon", "1")
+
+
+def test_a_set_is_planned_with_what_fewer_items_of_a_device_would_save():
+    text = " ".join(run(*SETS, "--share", "0.01").output.split())
+    mechanism, fewer = (
+        mechanism_from_description(planned(*SETS, "--most", most)["mechanism"])
+        for most in ("8", "4")
+    )
+    needed = devices_to_detect(mechanism, 0.01), devices_to_detect(fewer, 0.01)
+    assert needed[0] == pytest.approx(1_090_000, rel=0.005)
+    assert "set of up to 8 of 30, epsilon 1, 2,509,058 devices" in text
+    assert "needs about 1,090,000 devices to detect it in 8 of 10 cases" in text
+    assert "a report covers 8 items of a device" in text
+    assert f"moves an item by up to {mechanism.devices_of_a_fake:.3g} devices" in text
+    assert mechanism.devices_of_a_fake == pytest.approx(30.1, abs=0.05)
+    assert needed[1] == pytest.approx(861_000, rel=0.005)
+    assert "with most = 4 about 861,000" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (("--type", "set", "--epsilon", "1"), "needs --values N, the number of its items"),
+        (
+            ("--type", "category", "--values", "3", "--epsilon", "1", "--most", "2"),
+            "--most belongs",
+        ),
+        (("--type", "boolean", "--values", "3", "--epsilon", "1"), "category and set"),
+    ],
+)
+def test_options_of_sets_are_refused_where_they_do_not_belong(options, problem):
+    result = run(*options)
+    assert result.exit_code == 2
+    assert problem in " ".join(result.output.split())
+
+
 def test_one_metric_is_planned_from_options_alone():
     result = run(*CATEGORY, "--width", "0.005")
     assert result.exit_code == 0

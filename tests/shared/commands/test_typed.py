@@ -34,6 +34,12 @@ OFFLINE = """
 type = "boolean"
 epsilon = 1.0
 """
+PLUGINS = """
+[metrics.plugins]
+type = "set"
+values = ["git", "latex"]
+epsilon = 1.0
+"""
 HOSTILE = r"""
 [metrics.export]
 type = "category"
@@ -82,6 +88,18 @@ def test_at_run_time_the_client_is_the_plain_one(write):
     names = executed(file.with_name("typed_metrics.py"))
     assert names["Client"] is deniable.Client
     assert typing.get_args(names["ThemeValue"]) == ("light", "dark")
+
+
+def test_the_items_of_a_set_are_known_in_every_form_that_is_taken(write):
+    file = write(PLUGINS)
+    assert run(file).exit_code == 0
+    text = file.with_name("typed_metrics.py").read_text("utf-8")
+    assert 'PluginsItem: TypeAlias = Literal["git", "latex"]' in text
+    kinds = "set[PluginsItem] | frozenset[PluginsItem] | list[PluginsItem]"
+    assert f"{kinds} | tuple[PluginsItem, ...]" in text
+    assert 'def record(self, metric: Literal["plugins"], value: PluginsValue)' in text
+    assert "an empty set is recorded, too" in text
+    assert executed(file.with_name("typed_metrics.py"))["Client"] is deniable.Client
 
 
 def test_texts_of_a_registry_become_nothing_but_strings(write):
