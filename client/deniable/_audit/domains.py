@@ -94,8 +94,11 @@ def two_items(spec: Spec) -> tuple[Any, Any]:
     if spec.type == "attributes":
         return tuple([0] * len(spec.attributes)), tuple([1] * len(spec.attributes))
     if spec.type == "set":
-        most = cast("SetMechanism", spec.mechanism).most
-        return spec.encode(_items(spec)[:most]), spec.encode(())
+        mechanism, items = cast("SetMechanism", spec.mechanism), _items(spec)
+        if not mechanism.hashed:
+            return spec.encode(items[: mechanism.most]), spec.encode(())
+        most = min(mechanism.most, len(items) // 2)  # an empty set has no outcome of its own
+        return spec.encode(items[:most]), spec.encode(items[most : 2 * most])
     if spec.type == "string":
         one, other = map(spec.encode, TWO_TEXTS)
         return one, other

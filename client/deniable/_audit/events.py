@@ -10,9 +10,9 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from deniable._audit.domains import TWO_TEXTS
+from deniable._audit.domains import TWO_TEXTS, two_items
 from deniable_shared import hashing
-from deniable_shared.mechanisms import Sketch
+from deniable_shared.mechanisms import Sketch, Wheel
 from deniable_shared.mechanisms.oracle import Oracle
 
 if TYPE_CHECKING:
@@ -116,7 +116,24 @@ def _ways(spec: Spec, reports: Pair) -> list[Way]:
             return _named(mechanism.inner, report[_CLEAR_BYTES:], buckets)
 
         ways.append(in_row)
+    if isinstance(mechanism, Wheel):
+        ways.append(_in_row_of_sets(spec, mechanism))
     return ways
+
+
+def _in_row_of_sets(spec: Spec, mechanism: Wheel) -> Way:
+    """Which of the two sets has an item in the bucket that a report names."""
+    sets = [[hashing.word(text, spec.salt) for text in texts] for texts in two_items(spec)]
+
+    def in_row(report: bytes) -> Hashable:
+        row, named = mechanism.decode(report)
+        key = hashing.key(row)
+        return tuple(
+            any(hashing.bucket(word, key, mechanism.buckets) == named for word in words)
+            for words in sets
+        )
+
+    return in_row
 
 
 def _frequent(reports: Pair) -> Way:
