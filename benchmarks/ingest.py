@@ -135,7 +135,7 @@ def counted(server: Served, tokens: Tokens) -> int:
 
 
 def overloaded(
-    server: Served, tokens: Tokens, upload: Path, payload: bytes, *, seconds: int, connections: int
+    server: Served, key: str, upload: Path, payload: bytes, *, seconds: int, connections: int
 ) -> dict[str, Any]:
     """Many more connections than are needed to keep the server busy, and a few more clients beside.
 
@@ -145,7 +145,7 @@ def overloaded(
     waited: list[float] = []
     refused: list[float] = []
     stop = threading.Event()
-    given = (server.url, tokens.write, payload, stop, waited, refused)
+    given = (server.url, key, payload, stop, waited, refused)
     probers = [threading.Thread(target=_probe, args=given) for _ in range(PROBES)]
     for prober in probers:
         prober.start()
@@ -232,21 +232,21 @@ def measure(seconds: int) -> dict[str, Any]:
         }
         answer |= compared(servers, {"empty": small["sqlite"], **small}, seconds)
         for kind in targets:
-            batches = script(folder, tokens[kind].write, BATCH, name=kind)
+            batches = script(folder, tokens[kind].batch, BATCH, name=kind)
             answer[f"{kind}_relay"] = relayed(servers[kind], tokens[kind], batches, seconds)
             answer[f"{kind}_syncs"] = syncs(servers[kind], small[kind])
-            for what, payload, connections in (
-                ("overload", ONE_REPORT, CONNECTIONS * OVERLOAD),
-                ("relay_overload", BATCH, CONNECTIONS * OVERLOAD),
+            for what, payload, key in (
+                ("overload", ONE_REPORT, tokens[kind].write),
+                ("relay_overload", BATCH, tokens[kind].batch),
             ):
-                counting = script(folder, tokens[kind].write, payload, name=kind, statuses=True)
+                counting = script(folder, key, payload, name=kind, statuses=True)
                 answer[f"{kind}_{what}"] = overloaded(
                     servers[kind],
-                    tokens[kind],
+                    key,
                     counting,
                     payload,
                     seconds=seconds,
-                    connections=connections,
+                    connections=CONNECTIONS * OVERLOAD,
                 )
     answer["load_after"] = busy()
     return answer

@@ -66,13 +66,13 @@ SPEC: Final = registry.parse(REGISTRY).metrics["theme"].spec
 
 
 def build(path: Path) -> tuple[str, str]:
-    """Fills a store by uploads; returns a write key and a read key."""
+    """Fills a store by uploads; returns a batch key and a read key."""
     today = epoch_at(time.time())
     with closing(Store(path)) as store:
         store.metrics.register(registry.parse(REGISTRY).metrics.values(), today)
         read, *write = (
             create_key(store, scope=scope, application="benchmark", label=str(label), today=today)
-            for label, scope in enumerate(("read", *("write",) * KEYS))
+            for label, scope in enumerate(("read", *("batch",) * KEYS))
         )
     app = create_app(store=path, settings=Settings(**SETTINGS))
     client = app.test_client()

@@ -107,6 +107,7 @@ class Tokens:
     """Keys of the benchmark's application."""
 
     write: str
+    batch: str
     read: str
     admin: str
 
@@ -199,11 +200,11 @@ def prepare(store: str) -> Tokens:
     today = epoch_at(time.time())
     with closing(Store(store)) as opened:
         opened.metrics.register(registry.parse(REGISTRY).metrics.values(), today)
-        write, read, admin = (
+        write, batch, read, admin = (
             create_key(opened, scope=scope, application=APPLICATION, label="", today=today)
-            for scope in ("write", "read", "admin")
+            for scope in ("write", "batch", "read", "admin")
         )
-    return Tokens(write, read, admin)
+    return Tokens(write, batch, read, admin)
 
 
 def await_counting(server: Served, tokens: Tokens) -> None:

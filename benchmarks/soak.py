@@ -26,7 +26,7 @@ from typing import Any, Final
 
 import httpx
 
-from benchmarks.served import HOST, REGISTRY, SPEC, Served, await_counting, prepare
+from benchmarks.served import HOST, REGISTRY, SPEC, Served, Tokens, await_counting, prepare
 from deniable_aggregator import Settings, Store
 from deniable_aggregator.counting.tallies import tally_for
 from deniable_aggregator.doors.app import create_app
@@ -72,8 +72,7 @@ class Load:
 
     Args:
         port: of the server.
-        write: a write key's token.
-        read: a read key's token.
+        tokens: keys of the application.
         clock: tells the day.
 
     Attributes:
@@ -82,18 +81,19 @@ class Load:
         seconds: how long accepted requests took, by what was asked.
     """
 
-    def __init__(self, port: int, write: str, read: str, clock: FastClock) -> None:
+    def __init__(self, port: int, tokens: Tokens, clock: FastClock) -> None:
         self._port = port
-        self._write = write
-        self._read = read
+        self._read = tokens.read
         self._clock = clock
         self._lock = threading.Lock()
         self._stop = threading.Event()
         self.acknowledged = 0
         self.answers: Counter[str] = Counter()
         self.seconds: dict[str, list[float]] = {}
-        senders = [(self._send, "small", b"\x01", SMALL_PAUSE_SECONDS)] * SMALL_SENDERS
-        senders += [(self._send, "batch", BATCH, BATCH_PAUSE_SECONDS)] * BATCH_SENDERS
+        senders = [
+            (self._send, "small", tokens.write, b"\x01", SMALL_PAUSE_SECONDS)
+        ] * SMALL_SENDERS
+        senders += [(self._send, "batch", tokens.batch, BATCH, BATCH_PAUSE_SECONDS)] * BATCH_SENDERS
         self._threads = [threading.Thread(target=work, args=given) for work, *given in senders]
         self._threads.append(threading.Thread(target=self._ask))
 
@@ -108,8 +108,8 @@ class Load:
         for thread in self._threads:
             thread.join()
 
-    def _send(self, what: str, payload: bytes, pause: float) -> None:
-        headers = {"Authorization": f"Bearer {self._write}", "Content-Type": wire.CONTENT_TYPE}
+    def _send(self, what: str, key: str, payload: bytes, pause: float) -> None:
+        headers = {"Authorization": f"Bearer {key}", "Content-Type": wire.CONTENT_TYPE}
         with contextlib.closing(http.client.HTTPConnection(HOST, self._port)) as connection:
             number = 0
             while not self._stop.wait(pause):
@@ -179,7 +179,7 @@ def measure(store: str, seconds: float) -> dict[str, Any]:
     sizes: list[int] = []
     try:
         _await(server)
-        load = Load(port, tokens.write, tokens.read, clock)
+        load = Load(port, tokens, clock)
         load.start()
         end = time.monotonic() + seconds
         while time.monotonic() < end:

@@ -38,7 +38,7 @@ def run(
         devices: the true values of each.
         directory: the folder in which every client gets its own.
         endpoint: the aggregator's address.
-        key: the application's write key.
+        key: that the simulated devices of the same build are sent with, too.
     """
     registry = load(REGISTRY)
 

@@ -75,8 +75,8 @@ class ClockedServer:
         endpoint: the server's base URL.
         store: the store's SQLite file.
         clock: what the server takes for the time.
-        keys: tokens of the write keys, by name; and of `READ` and `ADMIN`.
-        key_ids: the ids of the write keys, by name.
+        keys: tokens of the batch keys, by name; and of `READ` and `ADMIN`.
+        key_ids: the ids of the batch keys, by name.
         pid: the server's process id.
 
     Raises:
@@ -103,7 +103,7 @@ class ClockedServer:
             store = ("--store", str(self.store), "--application", deployment.application)
             self.keys[ADMIN] = self.command("keys", "create", *store, "--scope", ADMIN).strip()
             for label in (READ, *deployment.keys):
-                scope = READ if label == READ else "write"
+                scope = READ if label == READ else "batch"
                 made = self.administer("POST", "/v1/keys", json={"scope": scope, "label": label})
                 self.keys[label], self.key_ids[label] = made["token"], made["key"]["id"]
         except BaseException:

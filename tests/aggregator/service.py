@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from flask import request
 
 from deniable_aggregator import Settings, Store, create_app
+from deniable_aggregator.answers.words import SCOPES
 from deniable_aggregator.counting.tallies import tally_for
 from deniable_aggregator.doors.app import EXTENSION
 from deniable_aggregator.keeping.keys import create_key
@@ -83,7 +84,7 @@ class Service:
 
     target: str | Path
     settings: Settings
-    clock: Clock = field(default_factory=Clock)
+    clock: Any = field(default_factory=Clock)
     passing: Callable[[], float] | None = None
 
     def __post_init__(self) -> None:
@@ -98,7 +99,7 @@ class Service:
         self.app.before_request(self._count_first)
         self.http = self.app.test_client()
         self.running = self.app.extensions[EXTENSION]
-        self.write, self.read, self.admin = (self.key(s) for s in ("write", "read", "admin"))
+        self.write, self.batch, self.read, self.admin = map(self.key, SCOPES)
 
     def _count_first(self) -> None:
         """Before a question all that waits is counted, as a server does by itself."""
@@ -124,7 +125,7 @@ class Service:
             "/v1/reports",
             data=body,
             content_type=content_type,
-            headers={**bearer(self.write if key is None else key), **(headers or {})},
+            headers={**bearer(self.batch if key is None else key), **(headers or {})},
         )
 
     def ask(self, path: str, **options: Any) -> TestResponse:
@@ -160,7 +161,8 @@ class Service:
 def serving(target: str | Path, **settings: Any) -> Iterator[Service]:
     """A service without metrics, which starts no process that writes the table of estimates."""
     defaults = {"fold_seconds": NEVER_SECONDS, "estimate_periods": "", "batch_reports": 1}
-    service = Service(target, Settings(**{**defaults, **settings}))
+    clock = settings.pop("clock", None) or Clock()
+    service = Service(target, Settings(**{**defaults, **settings}), clock)
     try:
         yield service
     finally:

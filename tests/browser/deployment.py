@@ -84,7 +84,7 @@ def build(folder: Path) -> Deployment:
         tokens = {"read": service.read, "admin": service.admin}
         tokens["empty"] = service.key("read", "empty")
         forger = create_key(
-            service.store, scope="write", application=APPLICATION, label=FORGER, today=FIRST
+            service.store, scope="batch", application=APPLICATION, label=FORGER, today=FIRST
         )
         _let_days_pass(service, clock, forger)
         service.running.inbox_fold.fold(seconds=60)

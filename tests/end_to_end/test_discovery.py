@@ -80,7 +80,7 @@ def server(tmp_path):
         store.metrics.register(registry.parse(REGISTRY).metrics.values(), today)
         tokens = {
             scope: create_key(store, scope=scope, application="flightdeck", label="", today=today)
-            for scope in ("write", "read")
+            for scope in ("batch", "read")
         }
     with running(path) as server:
         yield server, tokens
@@ -127,7 +127,7 @@ def test_what_20_000_clients_hold_is_found_although_nobody_listed_it(server, tru
     values = list(truth.elements())
     np.random.default_rng(SEED).shuffle(values)
     with asking.client(base_url=running_server.url) as sender:
-        headers = {"Authorization": f"Bearer {tokens['write']}", "Content-Type": wire.CONTENT_TYPE}
+        headers = {"Authorization": f"Bearer {tokens['batch']}", "Content-Type": wire.CONTENT_TYPE}
         for body in uploads(values, noise):
             assert sender.post("/v1/reports", content=body, headers=headers).status_code == 204
     running_server.show()

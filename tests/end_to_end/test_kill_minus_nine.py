@@ -137,7 +137,7 @@ def kill_again_and_again(target, output, database=None, number=1):
     ports, epoch = [free_port() for _ in range(number)], epoch_at(time.time())
     with contextlib.closing(Store(target)) as store:
         store.metrics.register(METRICS.values(), epoch)
-        token = create_key(store, scope="write", application="flightdeck", label="", today=epoch)
+        token = create_key(store, scope="batch", application="flightdeck", label="", today=epoch)
     stop = threading.Event()
     relays = [
         Relay(ports[each % number :] + ports[: each % number], token, epoch, stop)

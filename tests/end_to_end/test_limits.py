@@ -54,7 +54,7 @@ def tokens(path):
         store.metrics.register(registry.parse(REGISTRY).metrics.values(), today)
         return {
             scope: create_key(store, scope=scope, application="flightdeck", label="", today=today)
-            for scope in ("write", "read")
+            for scope in ("batch", "read")
         }
 
 
@@ -95,11 +95,11 @@ def test_a_body_that_does_not_come_is_given_up(path, tokens):
             ("Content-Length: 1000000", whole[:100]),
             ("Transfer-Encoding: chunked", b"64\r\n" + whole[:100] + b"\r\n"),
         ):
-            answer = exchange(server.port, head(tokens["write"], announced), sent)
+            answer = exchange(server.port, head(tokens["batch"], announced), sent)
             assert told(answer) == (408, "body_too_slow")
 
         def answered():
-            url, known = f"{server.url}/v1/reports", headers(tokens["write"])
+            url, known = f"{server.url}/v1/reports", headers(tokens["batch"])
             return asking.post(url, content=whole, headers=known).status_code
 
         wait_until(lambda: answered() == 204)  # on a busy machine even these may be too slow
@@ -108,7 +108,7 @@ def test_a_body_that_does_not_come_is_given_up(path, tokens):
 
 def test_headers_that_do_not_come_and_idle_connections_are_given_up(path, tokens):
     with running(path, "--header-seconds", "1") as server:
-        assert exchange(server.port, head(tokens["write"])[:-2]) == b""
+        assert exchange(server.port, head(tokens["batch"])[:-2]) == b""
         assert exchange(server.port) == b""
 
 
@@ -116,7 +116,7 @@ def test_what_is_refused_by_its_headers_is_not_read(path, tokens):
     """The rest of the body never comes, and the answer comes all the same."""
     with running(path) as server:
         huge = "Content-Length: 99999999"
-        answer = exchange(server.port, head(tokens["write"], huge), b"x")
+        answer = exchange(server.port, head(tokens["batch"], huge), b"x")
         assert told(answer) == (413, "upload_too_large")
         answer = exchange(server.port, head("nobody", huge), b"x")
         assert told(answer) == (401, "unknown_key")
@@ -137,7 +137,7 @@ def test_a_body_that_is_cut_off_is_not_counted(path, tokens):
             ("Transfer-Encoding: chunked", b"zz\r\n" + body()),
             ("Transfer-Encoding: chunked", b"10\r\n" + body()),
         ):
-            answer = exchange(server.port, head(tokens["write"], announced), sent, end=True)
+            answer = exchange(server.port, head(tokens["batch"], announced), sent, end=True)
             assert told(answer) == (408, "body_cut_off")  # which no client takes for final
         assert counted(server, tokens["read"]) == 0
 
@@ -150,11 +150,11 @@ def test_memory_for_bodies_is_shared_and_given_back(path, tokens):
 
         def post():
             url, content = f"{server.url}/v1/reports", body(b"\x01" * 100_000)
-            return asking.post(url, content=content, headers=headers(tokens["write"]))
+            return asking.post(url, content=content, headers=headers(tokens["batch"]))
 
         def half(stack):
             connection = stack.enter_context(connected(server))
-            connection.sendall(head(tokens["write"], f"Content-Length: {len(whole)}"))
+            connection.sendall(head(tokens["batch"], f"Content-Length: {len(whole)}"))
             connection.sendall(whole[:60_000])
             return connection
 
@@ -179,7 +179,7 @@ def test_what_a_server_has_no_room_for_is_refused_and_not_counted(path, tokens):
         answers = []
 
         def upload(_):
-            with client_of(server, tokens["write"]) as client:
+            with client_of(server, tokens["batch"]) as client:
                 answers.append(client.post("/v1/reports", content=body()))
 
         with (
@@ -213,7 +213,7 @@ def test_health_is_answered_while_every_upload_waits_for_the_store(path, tokens)
 
         def upload(content):
             url = f"{server.url}/v1/reports"
-            return asking.post(url, content=content, headers=headers(tokens["write"])).status_code
+            return asking.post(url, content=content, headers=headers(tokens["batch"])).status_code
 
         def waiting_bytes():
             text = asking.get(f"http://{HOST}:{metrics_port}/metrics").text
@@ -234,7 +234,7 @@ def test_health_is_answered_while_every_upload_waits_for_the_store(path, tokens)
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["headers", "body"])
 def test_slow_clients_do_not_make_others_wait(path, tokens, where):
-    drip = head(tokens["write"], "X: " + "x" * 100, "Content-Length: 256")
+    drip = head(tokens["batch"], "X: " + "x" * 100, "Content-Length: 256")
     if where == "body":
         # A first piece with all headers, and then byte by byte.
         drip = body()
@@ -245,9 +245,9 @@ def test_slow_clients_do_not_make_others_wait(path, tokens, where):
             for _ in range(SLOW_CLIENTS):
                 connection = connected(server)
                 stack.enter_context(connection)
-                connection.sendall(head(tokens["write"], "Content-Length: 256") + drip[:1])
+                connection.sendall(head(tokens["batch"], "Content-Length: 256") + drip[:1])
         waited = []
-        with client_of(server, tokens["write"]) as client:
+        with client_of(server, tokens["batch"]) as client:
             for _ in range(REQUESTS):
                 start = time.monotonic()
                 assert client.post("/v1/reports", content=body()).status_code == 204
@@ -266,7 +266,7 @@ def test_an_end_under_load_turns_readiness_first_and_loses_nothing(path, tokens)
             acknowledged = 0
             with (
                 contextlib.suppress(httpx.TransportError),
-                client_of(server, tokens["write"]) as client,
+                client_of(server, tokens["batch"]) as client,
             ):
                 while True:
                     status = client.post("/v1/reports", content=body()).status_code
@@ -278,7 +278,7 @@ def test_an_end_under_load_turns_readiness_first_and_loses_nothing(path, tokens)
         with ThreadPoolExecutor(8) as pool, connected(server) as begun:
             sending = [pool.submit(uploads, each) for each in range(8)]
             whole = body()
-            begun.sendall(head(tokens["write"], "Content-Length: 256") + whole[:100])
+            begun.sendall(head(tokens["batch"], "Content-Length: 256") + whole[:100])
             assert uploaded.wait(asking.PATIENCE_SECONDS)
             server.process.terminate()
             wait_until(lambda: asking.get(f"{server.url}/readyz").status_code == 503)
@@ -306,6 +306,6 @@ def test_an_end_does_not_wait_for_clients_that_hang(path, tokens):
         connected(server) as body_missing,
         connected(server) as head_missing,
     ):
-        body_missing.sendall(head(tokens["write"], "Content-Length: 256"))
+        body_missing.sendall(head(tokens["batch"], "Content-Length: 256"))
         head_missing.sendall(b"POST ")
         assert server.stop() == 0

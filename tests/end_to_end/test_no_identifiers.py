@@ -65,7 +65,7 @@ def keys(target):
         store.metrics.register(registry.parse(REGISTRY).metrics.values(), today)
         return {
             scope: create_key(store, scope=scope, application="flightdeck", label="", today=today)
-            for scope in ("write", "read", "admin")
+            for scope in ("write", "batch", "read", "admin")
         }
 
 

@@ -35,7 +35,7 @@ def test_every_answer_is_one_that_the_document_promises(tmp_path):
         for metric, payload in (("theme", b"\x00\x01\x02" * 40), ("late", b"\x00\x01" * 30)):
             part = wire.Part(METRICS[metric].spec.digest, epoch_at(time.time()), payload)
             headers = {
-                "Authorization": f"Bearer {tokens['write']}",
+                "Authorization": f"Bearer {tokens['batch']}",
                 "Content-Type": wire.CONTENT_TYPE,
             }
             body = wire.encode(wire.Upload(os.urandom(16), (part,)))

@@ -28,7 +28,7 @@ def test_a_server_in_development_takes_simulated_reports_and_every_answer_says_s
     registry.write_text(HEAD + THEME)
     with running(tmp_path / "d.db", "--development", str(registry)) as server:
         said = dict(re.findall(r"(?m)^  export (\w+)=(\S+)$", server.output.read_text()))
-        keys = {name: said[name] for name in ("DENIABLE_KEY", "DENIABLE_TOKEN")}
+        keys = {name: said[name] for name in ("DENIABLE_BATCH_KEY", "DENIABLE_TOKEN")}
         ask = ("estimate", "theme", "--server", server.url)
         done = deniable("simulate", registry, *FEW, "--server", server.url, **keys)
         assert done.returncode == 0, done.stderr
@@ -51,7 +51,7 @@ def test_any_other_server_refuses_them_and_so_takes_none(tmp_path):
         name: deniable(
             "keys", "create", *store, "--scope", scope, "--application", "editor"
         ).stdout.strip()
-        for name, scope in (("DENIABLE_KEY", "write"), ("DENIABLE_TOKEN", "read"))
+        for name, scope in (("DENIABLE_BATCH_KEY", "batch"), ("DENIABLE_TOKEN", "read"))
     }
     with running(tmp_path / "s.db") as server:
         done = deniable("simulate", registry, *FEW, "--server", server.url, **keys)

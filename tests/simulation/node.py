@@ -12,7 +12,7 @@ from deniable_aggregator.answering.maintenance import Maintenance
 from deniable_aggregator.answering.requests import ProblemError
 from deniable_aggregator.answering.slice_cache import SliceTables
 from deniable_aggregator.counting.tallies import tally_for
-from deniable_aggregator.doors.http.upload_limits import DiskReserve, RateLimiter
+from deniable_aggregator.doors.http.upload_limits import DiskReserve, RateLimiter, UploadLimits
 from deniable_aggregator.doors.http.uploads import UploadReceiver
 from deniable_aggregator.keeping.catalog import MetricCatalog
 from deniable_aggregator.keeping.clock import CONFIRM_SECONDS, GuardedClock
@@ -22,7 +22,9 @@ from deniable_aggregator.keeping.group_commit import (
     OverloadedError,
     PendingUpload,
 )
-from deniable_aggregator.keeping.key_verifier import KeyIntake, KeyVerifier
+from deniable_aggregator.keeping.key_quotas import KeyQuotas
+from deniable_aggregator.keeping.key_verifier import KeyVerifier
+from deniable_aggregator.keeping.keys import Key
 from deniable_aggregator.keeping.store import Outcome
 from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH
@@ -151,9 +153,11 @@ class Node:
             verifier=KeyVerifier(store, clock=self.clock),
             catalogue=catalogue,
             writer=self.writer,
-            rate_limiter=RateLimiter("", "memory://"),
-            disk_reserve=DiskReserve(lambda: None, 0),
-            intake=KeyIntake(store, most_bytes=0, clock=self.clock),
+            limits=UploadLimits(
+                rate_limiter=RateLimiter("", "memory://"),
+                disk_reserve=DiskReserve(lambda: None, 0),
+                quotas=KeyQuotas(store, most_bytes=0, clock=self.clock),
+            ),
             settings=SETTINGS,
             clock=self.clock,
             days_ahead=self.guarded_clock.days_ahead,
@@ -183,7 +187,8 @@ class Node:
         """Checks an upload and adds it to the writer's queue; returns the outcome."""
         try:
             upload = self._receiver.decode(wire.encode(sent.upload))
-            self._receiver.check(sent.sender.application, upload)
+            key = Key(sent.sender.key_id, "batch", sent.sender.application)
+            self._receiver.check(key, upload)
             self.writer.submit(PendingUpload(upload, sent.sender, self._on_done, sent))
         except ProblemError as problem:
             if problem.code == "epoch_closed":

@@ -175,7 +175,7 @@ def deployed(target: Path) -> Iterator[Service]:
     settings = {"accept_days": ACCEPT_DAYS, "estimate_periods": PERIODS}
     with patch.object(runs, "_Run", CalledRun), serving(target, **settings) as service:
         partner = key_administrator(service.store).create(
-            scope="write", application=APPLICATION, label="partner"
+            scope="batch", application=APPLICATION, label="partner"
         )
         drawn = random.Random(2026)
         for number in range((LAST - FIRST).days + 1):

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.words import LongPeriod
     from deniable_aggregator.keeping.catalog import MetricCatalog
     from deniable_aggregator.keeping.clock import GuardedClock
-    from deniable_aggregator.keeping.key_verifier import KeyIntake, KeyVerifier
+    from deniable_aggregator.keeping.key_quotas import KeyQuotas
+    from deniable_aggregator.keeping.key_verifier import KeyVerifier
     from deniable_aggregator.keeping.parts import Parts
 
 
@@ -118,7 +119,7 @@ class Maintenance:
         clock: the current day.
         catalogue: the registered metrics.
         verifier: knows the last use of keys; None if nobody verifies keys here.
-        intake: knows what keys have brought; None if nobody brings anything here.
+        quotas: know what keys have brought; None if nobody brings anything here.
         roll_up_days: days become one so many days after them; None for never.
         write_estimates: looks after the SQL table of estimates, without waiting; called with the
             current day.
@@ -139,7 +140,7 @@ class Maintenance:
         clock: GuardedClock,
         catalogue: MetricCatalog,
         verifier: KeyVerifier | None = None,
-        intake: KeyIntake | None = None,
+        quotas: KeyQuotas | None = None,
         roll_up: RollUp | None = None,
         roll_up_days: int | None = None,
         write_estimates: Callable[[int], None] = lambda _: None,
@@ -151,7 +152,7 @@ class Maintenance:
         self._archive_days = archive_days
         self._clock = clock
         self._verifier = verifier
-        self._intake = intake
+        self._quotas = quotas
         self._catalogue = catalogue
         self._roll_up = roll_up
         self._roll_up_days = roll_up_days
@@ -233,8 +234,8 @@ class Maintenance:
     def _renew_keys(self) -> None:
         if self._verifier is not None:
             self._verifier.write_last_used()
-        if self._intake is not None:
-            self._intake.synchronize()
+        if self._quotas is not None:
+            self._quotas.synchronize()
         self._store.sessions.delete_past(self._today)
 
     def _oldest_open(self) -> int:
@@ -320,7 +321,7 @@ class BackgroundWork:
 def build(
     parts: Parts,
     clock: GuardedClock,
-    intake: KeyIntake,
+    quotas: KeyQuotas,
     write_estimates: Callable[[int], None],
     look: Callable[[int], None],
 ) -> BackgroundWork:
@@ -329,7 +330,7 @@ def build(
     Args:
         parts: the store, and what is made over it.
         clock: says which day it is, and whether that is plausible.
-        intake: how much each key has brought today.
+        quotas: how much each key may bring.
         write_estimates: looks whether the SQL table of estimates must be written.
         look: goes on with the daily look whether the store is whole.
     """
@@ -350,7 +351,7 @@ def build(
         clock=clock,
         catalogue=catalogue,
         verifier=parts.verifier,
-        intake=intake,
+        quotas=quotas,
         roll_up=RollUp(store, catalogue, cast("LongPeriod", settings.roll_up_by)),
         roll_up_days=settings.roll_up_days or None,
         write_estimates=write_estimates,

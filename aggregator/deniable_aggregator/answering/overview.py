@@ -97,8 +97,11 @@ def health_overview(
 
 
 def _of_all(found: Sequence[MetricHealth]) -> list[Notice]:
-    """What is said of each metric, and is true of the store."""
-    return [SIMULATED] if any(SIMULATED in each.notices for each in found) else []
+    """What is said of each metric, and is true of the store or of a key."""
+    notices = [notice for each in found for notice in each.notices]
+    simulated = [SIMULATED] if SIMULATED in notices else []
+    spent = {notice.message: notice for notice in notices if notice.code == "quota_spent"}
+    return [*simulated, *spent.values()]
 
 
 def _notices(found: Sequence[MetricHealth]) -> list[Notice]:

@@ -197,7 +197,7 @@ def validity_of(
             for each in (entry.registration for entry in asked.entries)
         ],
         [
-            (key.id, key.label, key.excluded)
+            (key.id, key.label, key.excluded, key.refused_since, key.refused_until)
             for key in store.keys.all()
             if key.application == asked.application
         ],

@@ -28,7 +28,7 @@ from deniable_aggregator.answers.common import (
     runs,
 )
 from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, day_of
-from deniable_aggregator.answers.words import VERSION_LETTERS
+from deniable_aggregator.answers.words import REPORTING_SCOPES, VERSION_LETTERS
 from deniable_aggregator.counting.yield_points import yield_point
 from deniable_aggregator.keeping.renaming import RenamedSpec
 from deniable_aggregator.telling.wording import key_in_words, renamed_in_words
@@ -303,11 +303,22 @@ class Reviewer:
                 report.of_checks(name, examination, keys),
                 report.of_contrasts(contrasts, keys),
                 report.of_surges(volumes.notable, keys),
+                report.of_spent_quotas(
+                    [key for key in keys.values() if _asked_about(reported, key)],
+                    reported.days,
+                    accept_days=self._accept_days,
+                ),
                 report.of_mixed_keys(reported.mixed, keys),
             ),
             kept,
             [each.past for each in stored],
         )
+
+
+def _asked_about(reported: MetricReports, key: StoredKey) -> bool:
+    """Whether reports with a key could be among some, if there are any."""
+    is_own = key.application == reported.entries[0].spec.application
+    return is_own and key.excluded is None and key.id not in reported.without
 
 
 def _of_new_names(specs: Iterable[Spec]) -> list[Notice]:
@@ -337,9 +348,9 @@ def keys_named(
         option: of the question.
 
     Raises:
-        ProblemError: if a name fits no write key of the application, or several.
+        ProblemError: if a name fits no key of the application that brings reports, or several.
     """
-    own = [key for key in keys if key.application == application and key.scope == "write"]
+    own = [key for key in keys if key.application == application and key.scope in REPORTING_SCOPES]
     return frozenset(_named(own, name, option).id for name in names)
 
 
@@ -358,8 +369,8 @@ def _named(keys: Sequence[StoredKey], name: str, option: str) -> StoredKey:
     more = f" and {len(keys) - MOST_NAMED} more" if keys[MOST_NAMED:] else ""
     raise ProblemError(
         "malformed_question",
-        f"{option} must be the id of a write key, the first letters of its id, or its label, "
-        f"got {quoted}.{meant} There are {listed or 'none'}{more}.",
+        f"{option} must be the id of a key that brings reports, the first letters of its id, or "
+        f"its label, got {quoted}.{meant} There are {listed or 'none'}{more}.",
     )
 
 

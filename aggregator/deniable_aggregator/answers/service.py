@@ -115,10 +115,17 @@ class KeyUse(Struct, kw_only=True):
         key: without its token.
         bytes_today: what its uploads of today take, as far as the store knows; 0 if that is not
             counted.
+        bytes_released: how much that may be by now; 0 for no limit, or a key that brings none.
+        refused_since: the first of the last days in a row on which uploads were refused as it had
+            brought all that it may, or null.
+        refused_until: the last of these days.
     """
 
     key: Key
     bytes_today: Count
+    bytes_released: Count
+    refused_since: date | None
+    refused_until: date | None
 
 
 class QuestionProcesses(Struct, kw_only=True):

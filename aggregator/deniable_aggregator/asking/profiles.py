@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 PROFILE: Final = "DENIABLE_PROFILE"
 SERVER: Final = "DENIABLE_SERVER"
 TOKEN: Final = "DENIABLE_TOKEN"  # noqa: S105  the variable's name
+BATCH_KEY: Final = "DENIABLE_BATCH_KEY"
+"""The variable with the key that simulated reports are sent with."""
+
 TOKEN_FILE: Final = "DENIABLE_TOKEN_FILE"  # noqa: S105  the variable's name
 DEFAULT_PROFILE: Final = "default"
 

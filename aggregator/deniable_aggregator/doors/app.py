@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.doors.pages.visit import PageParts
     from deniable_aggregator.keeping.fold import InboxFold
     from deniable_aggregator.keeping.group_commit import GroupCommitWriter
+    from deniable_aggregator.keeping.key_quotas import KeyQuotas
     from deniable_aggregator.keeping.key_verifier import KeyVerifier
 
 EXTENSION: Final = "deniable"
@@ -54,6 +55,7 @@ class Aggregator:
         key_verifier: verifies tokens.
         pages: what pages are made with; None if they are not served.
         receiver: checks and counts uploads.
+        quotas: how much each key may bring.
         readiness: whether the server should be given work.
         operations: how it is doing.
         discovery_runs: looks for strings that nobody listed.
@@ -69,6 +71,7 @@ class Aggregator:
     key_verifier: KeyVerifier
     pages: PageParts | None
     receiver: UploadReceiver
+    quotas: KeyQuotas
     readiness: Readiness
     operations: OperationsReader
     discovery_runs: DiscoveryRuns
@@ -118,7 +121,7 @@ def create_app(
     takes = ingest.build(parts, guarded_clock.days_ahead, watch)
     estimate_runs = EstimateTableRuns(opened, parts.settings)
     background = operations.build(
-        parts, guarded_clock, takes.intake, estimate_runs.look, watch.look
+        parts, guarded_clock, takes.quotas, estimate_runs.look, watch.look
     )
     discovery_runs = DiscoveryRuns(opened, parts.settings, clock)
     discovery_runs.resume()
@@ -147,6 +150,7 @@ def create_app(
         key_verifier=parts.verifier,
         pages=made_with,
         receiver=takes.receiver,
+        quotas=takes.quotas,
         readiness=monitoring.readiness,
         operations=monitoring.operations,
         discovery_runs=discovery_runs,

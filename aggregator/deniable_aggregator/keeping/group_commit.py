@@ -56,9 +56,6 @@ MAX_AWAITED_UPLOADS: Final = 64
 UPLOAD_OVERHEAD_BYTES: Final = 1_024
 """Roughly what an upload takes in memory beside its payload."""
 
-PART_OVERHEAD_BYTES: Final = 64
-"""Roughly what a part of an upload takes in the store beside its reports."""
-
 CLOSE_SECONDS: Final = 5.0
 
 log = logging.getLogger("deniable_aggregator")
@@ -92,7 +89,6 @@ class PendingUpload:
 
     Attributes:
         abandoned: set by a caller who waits no longer; it is not written, if that is not too late.
-        stored_bytes: roughly what it takes in the store.
     """
 
     __slots__ = (
@@ -102,7 +98,6 @@ class PendingUpload:
         "on_done",
         "sender",
         "size",
-        "stored_bytes",
         "upload",
     )
 
@@ -117,9 +112,7 @@ class PendingUpload:
         self.sender = sender
         self.on_done = on_done
         self.context = context
-        payloads = sum(len(part.payload) for part in upload.parts)
-        self.size = UPLOAD_OVERHEAD_BYTES + payloads
-        self.stored_bytes = PART_OVERHEAD_BYTES * len(upload.parts) + payloads
+        self.size = UPLOAD_OVERHEAD_BYTES + sum(len(part.payload) for part in upload.parts)
         self.abandoned = False
         self._outcome: Outcome | None = None
 
@@ -154,8 +147,6 @@ class GroupCommitWriter:
         queue_uploads: the most uploads that may wait.
         queue_bytes: the most memory that they may take. One upload may always wait, of any size.
         queue_seconds: how long `write` waits.
-        on_stored: called in the writer's thread with each upload that was stored and is no
-            duplicate.
 
     Attributes:
         commit_seconds: how long commits took.
@@ -170,13 +161,11 @@ class GroupCommitWriter:
         queue_uploads: int,
         queue_bytes: int,
         queue_seconds: float,
-        on_stored: Callable[[PendingUpload], object] = lambda _: None,
     ) -> None:
         self._store = store
         self._max_uploads = queue_uploads
         self._max_bytes = queue_bytes
         self._wait_seconds = queue_seconds
-        self._on_stored = on_stored
         self._changed = threading.Condition(threading.Lock())
         self._queue: list[PendingUpload] = []
         self._queued_bytes = 0
@@ -289,7 +278,5 @@ class GroupCommitWriter:
             return
         for pending, outcome in zip(group, outcomes, strict=True):
             pending.set_outcome(outcome)
-            if outcome is Outcome.STORED:
-                self._on_stored(pending)
         self.commit_seconds.observe(time.monotonic() - start)
         self.commit_uploads.observe(len(group))

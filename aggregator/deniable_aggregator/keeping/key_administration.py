@@ -13,6 +13,7 @@ from deniable_aggregator.answers.administration import (
     Key,
 )
 from deniable_aggregator.answers.dates import day_of, format_day
+from deniable_aggregator.answers.words import REPORTING_SCOPES
 from deniable_aggregator.keeping.audit import AuditAction, AuditRecord
 from deniable_aggregator.keeping.keys import IssuedKey, audit_details, issue_key
 from deniable_aggregator.keeping.store.keys import KeyChange, StoredKey
@@ -158,20 +159,21 @@ class KeyAdministrator:
         return self._store.rolled.last_mixed_day()
 
     def exclude(self, key_id: str) -> StoredKey:
-        """Leaves the reports of a write key out of every estimate, and keeps them.
+        """Leaves the reports of a key out of every estimate, and keeps them.
 
         Reports that come with the key later are left out too; revoke it to refuse them.
 
         Raises:
             NoSuchKeyError: if there is no such key.
-            KeyStateError: if it is no write key, or is excluded already.
+            KeyStateError: if it brings no reports, or is excluded already.
             StoreUnavailableError: if the store cannot be written.
         """
 
         def decide(key: StoredKey) -> KeyChange:
-            if key.scope != "write":
+            if key.scope not in REPORTING_SCOPES:
                 raise KeyStateError(
-                    f"key {key.id} has scope {key.scope}, and only write keys bring reports"
+                    f"key {key.id} has scope {key.scope}, and only keys of scope write or batch "
+                    "bring reports"
                 )
             if key.excluded is not None:
                 raise KeyStateError(f"key {key.id} is excluded already")

@@ -156,7 +156,7 @@ class Settings:
     )
     rate_limit: str = _setting(
         "",
-        "How many uploads one write key may send, such as 10000/minute; empty for no limit. Note "
+        "How many uploads one key may send, such as 10000/minute; empty for no limit. Note "
         "that all devices with one build of an application share a key.",
         _LIMITS,
         optional=True,
@@ -174,10 +174,11 @@ class Settings:
     )
     key_bytes_per_day: int = _setting(
         4 << 30,
-        "How many bytes of reports one write key may bring a day (UTC), each part of an upload "
-        "with 64 more, to all servers of a store together; 0 for no limit. Anybody can read the "
-        "write key of a released application, so this bounds what a forger can store. Beyond it "
-        "the server answers 429 until the next day, and devices keep their reports.",
+        "How many bytes of reports one key may bring a day (UTC), each part of an upload with 64 "
+        "more, to all servers of a store together; 0 for no limit. Anybody can read the write key "
+        "of a released application, so this bounds what a forger can store: a twenty-fourth of it "
+        "is released each hour, half of that for uploads of one report. A batch key may bring all "
+        "at once. Beyond it the server answers 429, and devices keep their reports.",
         _LIMITS,
         minimum=0,
         maximum=MAX_BYTES,

@@ -67,7 +67,7 @@ class NewStore:
         self._senders = {
             label: Sender(
                 application,
-                keys.create(scope="write", application=application, label=label).key.id,
+                keys.create(scope="batch", application=application, label=label).key.id,
             )
             for label in deployment.keys
         }
@@ -151,7 +151,7 @@ class DevelopmentServer:
 
     Args:
         server: its address.
-        key: a write key of the application.
+        key: a batch key of the application.
         token: a read key of it.
 
     Attributes:

@@ -74,7 +74,7 @@ class Simulated:
             count = self.truth.recorded.forged(forgery.metric)
             lines.append(
                 f"{count:,} reports of {scenario.forged} are forged, {_MANNERS[scenario.forger]}, "
-                f"with the write key {forgery.key}."
+                f"with the key {forgery.key}."
             )
         return lines
 

@@ -23,9 +23,13 @@ REFUSALS: Final = {
     "storage_full": Refusal(
         "less space is free than min_free_bytes", "free space, or lower the setting for a while"
     ),
-    "daily_limit": Refusal(
-        "a key has brought key_bytes_per_day",
+    "quota_spent": Refusal(
+        "a key has brought all that it may by now of key_bytes_per_day",
         "raise it if devices did; replace the key if it is an attack",
+    ),
+    "batch_key_needed": Refusal(
+        "a write key brought more reports in an upload than devices do",
+        "give importers a batch key; nothing, if it is an attack",
     ),
     "rate_limited": Refusal(
         "a key sends more than rate_limit", "revoke and exclude the key if it is an attack"
@@ -63,7 +67,7 @@ REFUSALS: Final = {
         "a body is of an unsupported type", "find whose client this is", True
     ),
     "upload_too_large": Refusal(
-        "a body is larger than max_body_bytes", "raise it for relays that send larger ones"
+        "a body is larger than max_body_bytes", "raise it for batches that are larger"
     ),
     "body_too_slow": Refusal("a body did not arrive in time", "let the proxy read bodies whole"),
     "body_cut_off": Refusal("a body did not arrive whole", "let the proxy read bodies whole"),

@@ -81,7 +81,7 @@ def test_no_answer_and_no_tag_tells_a_single_report_of_today(target, batch):
     with serving(target, batch_reports=batch) as service:
         service.register()
         key_administrator(service.store).create(
-            scope="write", application="flightdeck", label="second"
+            scope="batch", application="flightdeck", label="second"
         )
         analyst = Analyst(service)
         analyst.look()
@@ -104,7 +104,7 @@ def test_a_batch_is_shown_when_the_next_is_full(batched):
 
 def test_what_waits_is_shown_in_one_step_when_the_next_day_begins(batched):
     administrator = key_administrator(batched.store)
-    other = administrator.create(scope="write", application="flightdeck", label="second").token
+    other = administrator.create(scope="batch", application="flightdeck", label="second").token
     analyst = Analyst(batched)
     analyst.look()
     send(analyst, 7)
@@ -149,7 +149,7 @@ def test_two_servers_show_batches_of_the_reports_of_both(fresh_target):
             shown = set()
             for number in range(2 * BATCH):
                 service = (one, two)[number % 2]
-                assert service.send(upload(b"\x00"), key=one.write).status_code == 204
+                assert service.send(upload(b"\x00"), key=one.batch).status_code == 204
                 shown.add(sum((one, two)[number // 3 % 2].counts()))
             assert shown == {0, BATCH}
 
@@ -165,9 +165,9 @@ def test_open_cells_of_few_reports_are_shown_by_no_question_by_themselves(target
     with serving(target, batch_reports=BATCH, part_reports=1, accept_days=3) as service:
         service.register()
         few = key_administrator(service.store).create(
-            scope="write", application="flightdeck", label="second"
+            scope="batch", application="flightdeck", label="second"
         )
-        for key, number in ((service.write, 3 * BATCH), (few.token, BATCH - 1)):
+        for key, number in ((service.batch, 3 * BATCH), (few.token, BATCH - 1)):
             for _ in range(number):
                 assert service.send(upload(b"\x01"), key=key).status_code == 204
         service.clock.epoch += 1
@@ -175,7 +175,7 @@ def test_open_cells_of_few_reports_are_shown_by_no_question_by_themselves(target
         def reports(question):
             return service.ask(f"/v1/metrics/theme/{question}").get_json()["head"]["reports"]
 
-        alone = f"compare?key={few.key.id}&key={service.write.split('_')[2]}"
+        alone = f"compare?key={few.key.id}&key={service.batch.split('_')[2]}"
         assert reports("estimate") == 4 * BATCH - 1
         assert reports("estimate?without_key=second") == 4 * BATCH - 1
         assert service.ask(f"/v1/metrics/theme/{alone}").status_code == 404

@@ -51,7 +51,7 @@ class History:
     def key(self, label):
         """A write key with a label."""
         issued = key_administrator(self.service.store).create(
-            scope="write", application="flightdeck", label=label
+            scope="batch", application="flightdeck", label=label
         )
         return issued.token
 

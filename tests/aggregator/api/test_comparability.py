@@ -253,7 +253,7 @@ def test_a_value_that_is_only_added_was_zero_before(devices):
 @pytest.mark.one_store
 def test_a_key_that_brought_reports_of_one_period_only_is_named(devices):
     devices.send(CATEGORY, ["few", "many"] * 100, *range(-14, 0))
-    devices.key = devices.service.key("write")
+    devices.key = devices.service.key("batch")
     devices.send(CATEGORY, ["few"] * 200, *range(-7, 0))
     found = compared(devices.service).get_json()
     (notice,) = [each for each in found["notices"] if each["code"] == "key_on_one_side"]

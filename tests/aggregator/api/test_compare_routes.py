@@ -20,7 +20,7 @@ COMPARE = "/v1/metrics/theme/compare"
 
 def labelled(service, label):
     return create_key(
-        service.store, scope="write", application=APPLICATION, label=label, today=TODAY
+        service.store, scope="batch", application=APPLICATION, label=label, today=TODAY
     )
 
 

@@ -37,9 +37,9 @@ def partner(service):
 
     for epoch in (TODAY - 1, TODAY):
         bits = bits_of_oue(SPEC, generator.choice(8, 3_000), generator)
-        send(service.write, np.packbits(bits, axis=1).tobytes(), epoch)
+        send(service.batch, np.packbits(bits, axis=1).tobytes(), epoch)
     forger = create_key(
-        service.store, scope="write", application=APPLICATION, label="partner", today=TODAY
+        service.store, scope="batch", application=APPLICATION, label="partner", today=TODAY
     )
     send(forger, b"\xff" * 500, TODAY)
     return service

@@ -223,7 +223,7 @@ def test_checks_that_are_remembered_take_bounded_memory(target, monkeypatch):
 
 def test_every_answer_says_how_many_reports_an_exclusion_leaves_out(service):
     days = [date(2024, 10, 4) + timedelta(each) for each in (-7, 0)]
-    poisoned = service.key("write")
+    poisoned = service.key("batch")
     for offset in (-7, 0):
         service.send(upload(b"\x01" * 5, epoch=TODAY + offset))
         service.send(upload(b"\x02" * 3, epoch=TODAY + offset), key=poisoned)

@@ -55,7 +55,7 @@ def test_a_page_shows_new_reports_and_leaves_out_those_of_a_key_that_is_excluded
         service.send(upload(bytes(range(3)) * 100, epoch=TODAY))
         service.running.inbox_fold.fold(seconds=60)
         assert [reports(), reports()] == [f"{already:,}"] * 2
-    (key,) = [each for each in service.store.keys.all() if each.scope == "write"]
+    (key,) = [each for each in service.store.keys.all() if each.scope == "batch"]
     service.http.post(
         f"/v1/keys/{key.id}/exclude", headers={"Authorization": f"Bearer {service.admin}"}
     )

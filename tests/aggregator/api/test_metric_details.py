@@ -113,7 +113,7 @@ def test_the_list_says_from_when_to_when_there_are_reports(service):
 
 def test_reports_of_an_excluded_key_have_no_days(service):
     service.send(upload(b"\x01" * 30))
-    (key,) = [key for key in service.store.keys.all() if key.scope == "write"]
+    (key,) = [key for key in service.store.keys.all() if key.scope == "batch"]
     service.http.post(
         f"/v1/keys/{key.id}/exclude", headers={"Authorization": f"Bearer {service.admin}"}
     )

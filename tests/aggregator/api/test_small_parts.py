@@ -27,7 +27,7 @@ def refused(devices, path):
 @pytest.mark.parametrize("form", ["estimate", "series", "health"])
 def test_a_key_with_few_reports_is_not_left_out_so_that_nobody_can_subtract(devices, form):
     devices.send(CATEGORY, ["few", "many"] * 300, *range(-7, 0))
-    devices.key = devices.service.key("write")
+    devices.key = devices.service.key("batch")
     key = devices.key.split("_")[2]
     devices.send(CATEGORY, ["few"] * 12, -1)
     detail = refused(devices, f"{form}?without_key={key}")
@@ -42,7 +42,7 @@ def test_a_key_with_few_reports_is_not_left_out_so_that_nobody_can_subtract(devi
 @pytest.mark.one_store
 def test_nor_is_what_is_left_without_a_key_if_that_is_little(devices):
     devices.send(CATEGORY, ["few"] * 12, -1)
-    devices.key = devices.service.key("write")
+    devices.key = devices.service.key("batch")
     devices.send(CATEGORY, ["few", "many"] * 300, -1)
     detail = refused(devices, f"estimate?without_key={devices.key.split('_')[2]}")
     assert "m without key" in detail
@@ -51,7 +51,7 @@ def test_nor_is_what_is_left_without_a_key_if_that_is_little(devices):
 @pytest.mark.one_store
 def test_a_change_looks_at_either_period(devices):
     devices.send(CATEGORY, ["few", "many"] * 300, *range(-14, 0))
-    devices.key = devices.service.key("write")
+    devices.key = devices.service.key("batch")
     devices.send(CATEGORY, ["few"] * 200, -9)
     devices.send(CATEGORY, ["few"] * 12, -1)
     days = f"before={day(-14)}..{day(-8)}&after={day(-7)}..{day(-1)}"

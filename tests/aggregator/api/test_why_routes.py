@@ -121,7 +121,7 @@ def test_a_change_of_a_mean_is_split_in_its_own_unit(service, fields, why):
     report = randomizer_for(spec, Randomness(drawn.randbytes)).report
     keys = {
         label: create_key(
-            service.store, scope="write", application=APPLICATION, label=label, today=TODAY
+            service.store, scope="batch", application=APPLICATION, label=label, today=TODAY
         )
         for label in ("slow", "fast")
     }

@@ -28,7 +28,7 @@ def send_two_weeks(
     """Sends, on each day of two weeks, what each key brings; keys are named by their labels."""
     keys = {
         label: create_key(
-            service.store, scope="write", application=APPLICATION, label=label, today=TODAY
+            service.store, scope="batch", application=APPLICATION, label=label, today=TODAY
         )
         for label in before
     }

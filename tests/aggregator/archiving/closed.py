@@ -47,7 +47,7 @@ def report(metric: str, generator: np.random.Generator) -> bytes:
 def send(service: Service, uploads: int, *, seed: int = 1, days: int = 2) -> Reports:
     """Sends uploads with a report of every metric and day; returns what was sent."""
     generator = np.random.default_rng(seed)
-    key = service.key("write")
+    key = service.key("batch")
     sent: Reports = Counter()
     for _ in range(uploads):
         parts = []

@@ -86,7 +86,7 @@ def test_a_file_holds_reports_and_ids_of_keys_and_nothing_else(target, tmp_path)
     with archiving(target) as service:
         upload_id = secrets.token_bytes(wire.ID_BYTES)
         part = wire.Part(SPECS["theme"].digest, TODAY, b"\0\1")
-        key = service.key("write")
+        key = service.key("batch")
         assert (
             service.send(wire.encode(wire.Upload(upload_id, (part,))), key=key).status_code == 204
         )

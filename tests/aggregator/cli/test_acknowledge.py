@@ -13,7 +13,7 @@ pytestmark = pytest.mark.one_store
 def test_a_difference_is_acknowledged_told_with_the_health_and_withdrawn(run, url):  # noqa: F811
     base, service = url
     service.register()
-    other = service.key("write")
+    other = service.key("batch")
     for epoch in range(TODAY - 5, TODAY):
         service.send(upload(b"\x01" * 60, epoch=epoch))
         service.send(upload(b"\x02" * 60, epoch=epoch), key=other)

@@ -216,7 +216,7 @@ def test_what_the_server_knows_is_completed(completed, service):
     (version,) = completed("estimate", "theme", "--since", "-7d", "--version", "")
     assert len(version) == 12
     (key,) = completed("estimate", "theme", "--without-key", "")
-    assert key in service.write
+    assert key in service.batch
     assert completed("estimate", "theme", "--since", "y") == ["yesterday"]
 
 

@@ -114,6 +114,16 @@ def test_a_key_is_made_listed_and_revoked(run, tmp_path):
     assert "revoked already" in again.stderr
 
 
+def test_whoever_makes_a_key_for_devices_is_told_that_one_person_must_not_have_it_alone(run):
+    def told(scope):
+        return run("keys", "create", "--scope", scope, "--application", "flightdeck").stderr
+
+    assert "identifies that person" in told("write")
+    assert not any("identifies" in told(scope) for scope in ("batch", "read", "admin"))
+    help_text = " ".join(run("keys", "--help").stdout.split())
+    assert "a key which one person uses identifies that person" in help_text
+
+
 def test_a_label_is_shown_as_it_is(run):
     label = "[/b] [red]:smile:"
     assert run("keys", "create", "--scope", "read", "--application", "a", "--label", label)

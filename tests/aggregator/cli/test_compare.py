@@ -48,7 +48,7 @@ def asked(run, url):  # noqa: F811  the fixture
     metrics = registry.parse(HEAD + recipes).metrics
     releases = {
         label: create_key(
-            service.store, scope="write", application=APPLICATION, label=label, today=TODAY
+            service.store, scope="batch", application=APPLICATION, label=label, today=TODAY
         )
         for label in ("release-41", "release-42")
     }

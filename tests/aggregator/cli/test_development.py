@@ -38,11 +38,12 @@ def test_metrics_are_registered_and_keys_made_that_end_after_a_month(tmp_path, r
     today = epoch_at(time.time())
     with closing(Store(settings.store)) as store:
         keys = {key.scope: key for key in store.keys.all()}
-        assert keys.keys() == {"write", "read"}
+        assert keys.keys() == {"write", "batch", "read"}
         assert {key.expires for key in keys.values()} <= {today + KEY_DAYS, today + KEY_DAYS - 1}
         assert {key.label for key in keys.values()} == {"development"}
         verifier = KeyVerifier(store)
         assert verifier.verify(said["DENIABLE_KEY"]).scope == "write"
+        assert verifier.verify(said["DENIABLE_BATCH_KEY"]).scope == "batch"
         assert verifier.verify(said["DENIABLE_TOKEN"]).application == "flightdeck"
         assert len(store.metrics.all().readable) == 3
 

@@ -125,7 +125,7 @@ def test_reports_that_were_left_out_are_said_in_every_format_and_their_key_in_no
 ):
     _, service = url
     partner = create_key(
-        service.store, scope="write", application=APPLICATION, label="partner build", today=TODAY
+        service.store, scope="batch", application=APPLICATION, label="partner build", today=TODAY
     )
     sent = service.send(upload(b"\x02" * 1_500, epoch=TODAY - 1), key=partner)
     assert sent.status_code == 204

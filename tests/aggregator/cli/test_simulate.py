@@ -124,14 +124,14 @@ def test_a_picture_shows_true_shares(registry, tmp_path):
         (("--forger", "clever"), 2, "'clever' is not one of 'naive', 'patient', 'upload'"),
         (("--forge", "theem=dark"), 1, "Did you mean 'theme'?"),
         (("--outage", "2025-01-01"), 1, "outage must be one of the days 2026-01-27 to 2026-02-01"),
-        (("--server", "http://127.0.0.1:1"), 2, "DENIABLE_KEY must be set"),
+        (("--server", "http://127.0.0.1:1"), 2, "DENIABLE_BATCH_KEY must be set"),
         (("--server", "http://a", "--store", "b"), 2, "give --store or --server, not both"),
     ],
 )
 def test_what_cannot_be_simulated_is_refused_with_a_reason(
     registry, monkeypatch, options, status, words
 ):
-    monkeypatch.delenv("DENIABLE_KEY", raising=False)
+    monkeypatch.delenv("DENIABLE_BATCH_KEY", raising=False)
     result = run(registry, *FEW, *options, columns=200)
     assert result.exit_code == status
     assert words in result.output

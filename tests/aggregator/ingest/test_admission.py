@@ -18,8 +18,9 @@ GIB = 1 << 30
 class Device:
     """A client that reports two metrics, and what the server answers it."""
 
-    def __init__(self, service, directory):
+    def __init__(self, service, directory, key=None):
         self._service = service
+        self._key = key or service.key("write")
         self.answers = []
         self._client = Client(
             registry.parse(REGISTRY),
@@ -35,7 +36,7 @@ class Device:
 
     def send(self, body, timeout_seconds):
         assert timeout_seconds > 0
-        answer = self._service.send(body)
+        answer = self._service.send(body, key=self._key)
         asked = answer.headers.get("Retry-After")
         self.answers.append(Response(answer.status_code, None if asked is None else float(asked)))
         return self.answers[-1]
@@ -117,20 +118,20 @@ def test_a_database_server_has_a_disk_of_its_own(postgresql, disk):
 
 
 @pytest.mark.one_store
-def test_a_key_that_brought_its_bytes_comes_again_tomorrow_and_loses_nothing(tmp_path):
+def test_a_device_whose_key_is_spent_comes_again_in_an_hour_and_loses_nothing(tmp_path):
     with serving(tmp_path / "store.db", key_bytes_per_day=1) as service:
         service.register()
         device = Device(service, tmp_path / "device")
         assert device.flush() == (1, 1, 0)
         status, retry_after = device.answers[-1]
         assert status == 429
-        assert 43_200 <= retry_after < 45_000  # it is noon
+        assert 3_600 <= retry_after < 5_400  # it is noon
         assert device.flush() == (0, 1, 0)
         service.clock.epoch += 1
         assert device.flush() == (1, 0, 0)
         device.end()
         assert sum(service.counts()) + sum(service.counts("late")) == 2
-        assert service.status()["since_start"]["refused"] == {"daily_limit": 2}
+        assert service.status()["since_start"]["refused"] == {"quota_spent": 2}
 
 
 @pytest.mark.one_store
@@ -142,9 +143,9 @@ def test_only_what_is_stored_counts_towards_the_bytes_of_a_key(tmp_path):
             assert service.send(body).status_code == 204  # duplicates, but for the first
         problem(service.send(upload(b"\x07")), 422, "malformed_report")
         assert service.send(upload(b"\x01" * 36)).status_code == 204
-        detail = problem(service.send(upload()), 429, "daily_limit")["detail"]
+        detail = problem(service.send(upload()), 429, "quota_spent")["detail"]
         assert "200 bytes a day" in detail
-        assert service.send(upload(), key=service.key("write")).status_code == 204
+        assert service.send(upload(), key=service.key("batch")).status_code == 204
 
 
 def test_all_servers_of_a_store_count_together_and_remember_over_a_restart(target):
@@ -155,16 +156,16 @@ def test_all_servers_of_a_store_count_together_and_remember_over_a_restart(targe
     with serving(target, **limit) as one, serving(target, **limit) as other:
         for service in (one, other):
             service.register()
-            assert service.send(upload(b"\x01" * 36), key=one.write).status_code == 204
-        assert other.send(upload(), key=one.write).status_code == 204  # of one it does not know yet
+            assert service.send(upload(b"\x01" * 36), key=one.batch).status_code == 204
+        assert other.send(upload(), key=one.batch).status_code == 204  # of one it does not know yet
         for service in (one, other, one):
             service.running.maintenance.run()
         for service in (one, other):
-            problem(service.send(upload(), key=one.write), 429, "daily_limit")
-        key, (id_of_key,) = one.write, [id_ for id_, size in sizes(one).items() if size[1]]
+            problem(service.send(upload(), key=one.batch), 429, "quota_spent")
+        key, (id_of_key,) = one.batch, [id_ for id_, size in sizes(one).items() if size[1]]
         assert sizes(one)[id_of_key] == (TODAY, 265)
     with serving(target, **limit) as again:
-        problem(again.send(upload(), key=key), 429, "daily_limit")
+        problem(again.send(upload(), key=key), 429, "quota_spent")
         again.clock.epoch += 1
         assert again.send(upload(), key=key).status_code == 204
         again.running.maintenance.run()

@@ -78,7 +78,7 @@ def fleet(service: Service):
     """Three keys: 10,000 honest devices each, of the third 900 instead are fakes."""
     assert service.register(REGISTRY).status_code == 200
     generator = np.random.default_rng(53)
-    tokens = [service.key("write") for _ in range(3)]
+    tokens = [service.key("batch") for _ in range(3)]
     for place, token in enumerate(tokens):
         fakes = 900 if place == 2 else 0
         held = generator.choice(16, 10_000 - fakes, p=SHARES)
@@ -260,7 +260,7 @@ def test_the_median_of_slices_withstands_two_poisoned_keys_of_five(service):
         honest = generator.choice(3, 20_000, p=law).astype(np.uint8)
         if place < 2:
             honest[:4_000] = 0  # a fifth of the key's reports
-        send(service, service.key("write"), "mode", honest.tobytes())
+        send(service, service.key("batch"), "mode", honest.tobytes())
     answer = service.ask("/v1/metrics/mode/estimate").get_json()
     row = number(answer, "share", value="one")
     assert row["robust_slices"] == 5

@@ -60,7 +60,7 @@ def forged(service: Service):
         ("partner", FORGED, 2_500),
     ):
         made = key_administrator(service.store).create(
-            scope="write", application="flightdeck", label=label
+            scope="batch", application="flightdeck", label=label
         )
         send(service, made.token, held, reports)
     return service
@@ -103,7 +103,7 @@ def test_a_question_leaves_out_a_key_by_its_label_its_id_or_the_first_letters(fo
 
 
 def test_a_series_and_a_change_leave_keys_out_too(forged):
-    for token in (forged.write, forged.key("write")):
+    for token in (forged.batch, forged.key("batch")):
         send(forged, token, HONEST, 4_000, TODAY - 7)
     without = {"without_key": ["partner", "ios"]}
     series = forged.ask(f"{PATH}/series", query_string=without).get_json()
@@ -127,7 +127,7 @@ def test_what_names_no_key_or_several_is_refused_with_what_there_is(forged):
     assert "got 'nobody'" in detail
     assert "partner (" in detail
     problem(forged.ask(f"{PATH}/estimate?without_key="), 400, "malformed_question")
-    key_administrator(forged.store).create(scope="write", application="flightdeck", label="partner")
+    key_administrator(forged.store).create(scope="batch", application="flightdeck", label="partner")
     asked = forged.ask(f"{PATH}/estimate", query_string={"without_key": "partner"})
     assert "names 2: " in problem(asked, 400, "malformed_question")["detail"]
     estimate = forged.ask(f"{PATH}/estimate").get_json()
@@ -171,7 +171,7 @@ def test_the_command_line_warns_first_and_leaves_a_key_out(forged):
 
 def test_keys_of_other_applications_cannot_be_named(forged):
     other = key_administrator(forged.store).create(
-        scope="write", application="another", label="secret partner"
+        scope="batch", application="another", label="secret partner"
     )
     asked = forged.ask(f"{PATH}/estimate", query_string={"without_key": other.key.id})
     assert "secret" not in problem(asked, 400, "malformed_question")["detail"]

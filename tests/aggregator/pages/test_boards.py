@@ -22,7 +22,7 @@ def service(tmp_path_factory):
     with serving(tmp_path_factory.mktemp("boards") / "store.db") as running:
         running.register()
         forger = create_key(
-            running.store, scope="write", application=APPLICATION, label=LABEL, today=TODAY - 9
+            running.store, scope="batch", application=APPLICATION, label=LABEL, today=TODAY - 9
         )
         for epoch in range(TODAY - 7, TODAY):
             running.clock.epoch = epoch
@@ -136,7 +136,7 @@ def test_a_day_that_an_excluded_key_alone_brought_is_left_out_in_the_grid(tmp_pa
     with serving(tmp_path / "store.db") as running:
         running.register()
         alone = create_key(
-            running.store, scope="write", application=APPLICATION, label="alone", today=TODAY - 9
+            running.store, scope="batch", application=APPLICATION, label="alone", today=TODAY - 9
         )
         for epoch in range(TODAY - 7, TODAY):
             running.clock.epoch = epoch

@@ -52,12 +52,12 @@ def asked(tmp_path_factory):
 
         for days_ago in (9, 8, 2, 1):
             bits = bits_of_oue(SPEC, generator.choice(8, 1_500), generator)
-            send(service.write, np.packbits(bits, axis=1).tobytes(), TODAY - days_ago)
+            send(service.batch, np.packbits(bits, axis=1).tobytes(), TODAY - days_ago)
             dark = 900 if days_ago < 3 else 300
             payload = b"\x01" * dark + b"\x00" * 700 + b"\x02" * 400
             assert service.send(upload(payload, epoch=TODAY - days_ago)).status_code == 204
         forger = create_key(
-            service.store, scope="write", application=APPLICATION, label=LABEL, today=TODAY
+            service.store, scope="batch", application=APPLICATION, label=LABEL, today=TODAY
         )
         send(forger, b"\xff" * 500, TODAY - 1)
         service.running.inbox_fold.fold(seconds=60)

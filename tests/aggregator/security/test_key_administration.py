@@ -120,7 +120,7 @@ def test_what_is_done_already_is_refused_and_not_recorded(store):
 @pytest.mark.parametrize("scope", ["read", "admin"])
 def test_only_keys_that_bring_reports_are_excluded(store, scope):
     key = create(store, scope).key
-    with pytest.raises(KeyStateError, match="only write keys bring reports"):
+    with pytest.raises(KeyStateError, match="only keys of scope write or batch bring reports"):
         key_administrator(store).exclude(key.id)
 
 

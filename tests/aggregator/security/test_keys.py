@@ -6,6 +6,7 @@ import pytest
 
 from deniable_aggregator import Store
 from deniable_aggregator.answers.dates import format_day
+from deniable_aggregator.answers.words import SCOPES
 from deniable_aggregator.keeping.key_verifier import CACHE_SECONDS, KeyVerifier
 from deniable_aggregator.keeping.keys import READ_BURST, ExpiredKeyError, create_key
 from deniable_aggregator.keeping.store import StoreUnavailableError
@@ -66,7 +67,7 @@ def test_a_scope_cannot_be_claimed_by_rewriting_the_token(store):
 
 def test_tokens_are_not_stored(tmp_path):
     with contextlib.closing(Store(tmp_path / "store.db")) as store:
-        tokens = [make(store, scope) for scope in ("write", "read", "admin")]
+        tokens = [make(store, scope) for scope in SCOPES]
         for path in tmp_path.iterdir():
             assert not any(token[-43:].encode() in path.read_bytes() for token in tokens)
 

@@ -11,6 +11,7 @@ import pytest
 
 from deniable_aggregator.answering.requests import CODES
 from deniable_aggregator.doors.http.status import OK
+from deniable_aggregator.doors.server.granian_adapter import CONNECTIONS
 from deniable_aggregator.doors.server.prometheus import PrometheusCollector
 from deniable_aggregator.doors.server.questions import QuestionProcesses
 from deniable_aggregator.keeping.settings import CONSTRAINTS, Settings
@@ -29,7 +30,8 @@ def told(tmp_path_factory):
     """What Prometheus is told, and the checks of readiness."""
     with serving(tmp_path_factory.mktemp("operations") / "store.db") as service:
         service.register()
-        service.send(upload())
+        for key in (None, service.key("write")):
+            service.send(upload(), key=key)
         checks = service.http.get("/readyz").get_json()["checks"]
         questions = QuestionProcesses(Settings())  # none is started
         text = PrometheusCollector(service.running, questions=questions).text()
@@ -56,17 +58,50 @@ def test_operators_are_told_what_to_do_about_every_alert():
     assert set(told) == set(re.findall(r"alert: (\w+)", ALERTS))
 
 
+def test_the_unit_leaves_the_server_and_its_processes_what_they_may_take():
+    unit = (DOCS / "deploy" / "deniable.service").read_text(encoding="utf-8")
+    settings = Settings()
+    questions = settings.question_processes * settings.question_memory_bytes
+    estimates, discovery = settings.question_memory_bytes, settings.discovery_memory_bytes
+    server = 5 * settings.in_flight_bytes + settings.queue_bytes + (512 << 20)
+    (most,) = re.findall(r"(?m)^MemoryMax=(\d+)G$", unit)
+    assert server + questions + estimates + discovery <= int(most) << 30
+    assert "MemoryHigh" not in unit  # it would slow the processes before they meet their own limits
+    (ending,) = re.findall(r"(?m)^TimeoutStopSec=(\d+)$", unit)
+    assert settings.drain_seconds + settings.body_seconds + settings.queue_seconds < int(ending)
+    (files,) = re.findall(r"(?m)^LimitNOFILE=(\d+)$", unit)
+    assert int(files) > 4 * CONNECTIONS
+
+
+@pytest.mark.service
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
+def test_promtool_has_no_complaint_about_any_figure(tmp_path):
+    with serving(tmp_path / "store.db") as service:
+        service.register()
+        for key in (None, service.key("write"), "nonsense"):
+            service.send(upload(), key=key)
+        text = PrometheusCollector(service.running, questions=QuestionProcesses(Settings())).text()
+    command = ["promtool", "check", "metrics"]
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    wrong = text.replace("clock_ahead_seconds", "clock_ahead_days")
+    done = subprocess.run(command, input=wrong, capture_output=True, text=True, check=False)
+    assert "base unit" in done.stdout + done.stderr
+
+
 @pytest.mark.service
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
 def test_every_alert_fires_where_everything_is_wrong(tmp_path):
-    wrong = Path(__file__).with_name("alerts_test.yml").read_text(encoding="utf-8")
-    file = tmp_path / "alerts_test.yml"
-    file.write_text(wrong.replace("RULES", str(DOCS / "deploy" / "alerts.yml")))
-    command = ["promtool", "test", "rules", str(file)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    names = set(re.findall(r"alert: (\w+)", ALERTS))
-    assert names == set(re.findall(r"alertname=.(\w+)", wrong))
+    fired = set()
+    for name in ("alerts_test.yml", "alerts_of_weeks_test.yml"):
+        wrong = Path(__file__).with_name(name).read_text(encoding="utf-8")
+        fired |= set(re.findall(r"alertname(?:=.|: )(\w+)", wrong))
+        file = tmp_path / name
+        file.write_text(wrong.replace("RULES", str(DOCS / "deploy" / "alerts.yml")))
+        command = ["promtool", "test", "rules", str(file)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert fired == set(re.findall(r"alert: (\w+)", ALERTS))
 
 
 def test_every_check_of_readiness_is_explained(told):
@@ -85,5 +120,5 @@ def test_settings_and_codes_that_are_named_exist():
 def test_every_problem_of_uploads_has_an_entry():
     entries = MONITORING.partition("## Logs")[2]
     codes = ("overloaded", "body_too_slow", "body_cut_off", "rate_limited", "unknown_digest")
-    for code in (*codes, "unknown_key", "storage_full", "daily_limit"):
+    for code in (*codes, "unknown_key", "storage_full", "quota_spent"):
         assert f"`{code}`" in entries

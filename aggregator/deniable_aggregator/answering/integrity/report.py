@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from deniable_aggregator.answering.integrity.day_checks import DayChecks, KeyChecks, smallest_p
 from deniable_aggregator.answers.answer import Check, CheckName
 from deniable_aggregator.answers.common import IntegritySummary, NamedKey, Notice
-from deniable_aggregator.answers.dates import day_of
+from deniable_aggregator.answers.dates import day_of, epoch_of
 from deniable_aggregator.answers.measured import Measure, Measured
 from deniable_aggregator.telling.wording import days_shortly, key_in_words
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answering.integrity.examiner import Examination
     from deniable_aggregator.answering.integrity.kept_verdicts import KeptDay
     from deniable_aggregator.answering.integrity.volumes import Kind, LargestUpload, Surge, Volumes
+    from deniable_aggregator.answers.dates import DayRange
     from deniable_aggregator.answers.words import Verdict
     from deniable_aggregator.keeping.store import StoredKey, StoredPast
 
@@ -327,6 +328,33 @@ def of_surges(surges: Sequence[Surge], keys: Mapping[str, StoredKey]) -> Iterato
             f"{who} brought far more reports than usual on {days}: up to {worst.reports:,}"
             f"{_IN_ONE[worst.kind]}, usually {worst.usual:,.0f}. Its devices may be more, or its "
             f"reports may be forged: {advice}.",
+        )
+
+
+def of_spent_quotas(
+    keys: Sequence[StoredKey], asked: DayRange, *, accept_days: int
+) -> Iterator[Notice]:
+    """A warning for each key of which uploads were refused, as it had brought all that it may.
+
+    Args:
+        keys: whose reports an answer is about.
+        asked: its days.
+        accept_days: for how many days devices may send such reports again.
+    """
+    first, last = epoch_of(asked.since), epoch_of(asked.until)
+    for key in keys:
+        since, until = key.refused_since, key.refused_until
+        # What was refused early on a day is of the day before.
+        if since is None or until is None or since - 1 > last or until < first:
+            continue
+        days = days_shortly([day_of(epoch) for epoch in range(since, until + 1)])
+        yield Notice(
+            "quota_spent",
+            "warning",
+            f"Key {key_in_words(key.id, key.label)} brought on {days} all that it may, and uploads "
+            f"with it were refused for hours. Devices send theirs again for {accept_days} days, so "
+            "none are lost if that has ended; what took their place may be forged: ask again "
+            "without the key, and compare.",
         )
 
 

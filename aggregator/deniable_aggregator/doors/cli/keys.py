@@ -178,6 +178,10 @@ def _parse_head(text: str) -> bytes:
     return head
 
 
+_FOR_MANY = (
+    "Give this key to many devices: analysts can ask about each key, so one that a single person "
+    "uses identifies that person."
+)
 _SHOWN_ONCE = "This token is shown once and kept nowhere:"
 
 
@@ -200,10 +204,13 @@ _key_id = click.argument("key_id", metavar="ID")
 def keys_group() -> None:
     """Creates, lists, rotates, revokes and excludes keys.
 
-    A key belongs to one application and has one scope: write (devices and relays send reports),
-    read (analysts ask for estimates) or admin (registers metrics, looks after the application's
-    keys, and reads). Its token is shown once; the store keeps a hash. Every change is in the audit
-    log, see deniable log.
+    A key belongs to one application and has one scope: write (devices send reports), batch (who
+    imports or simulates sends many at once), read (analysts ask for estimates) or admin (registers
+    metrics, looks after the application's keys, and reads). Its token is shown once; the store
+    keeps a hash. Every change is in the audit log, see deniable log.
+
+    Reports are kept and shown by key. So a key which one person uses identifies that person: give
+    a write key to all devices of a build or channel, never to one.
     """
 
 
@@ -229,6 +236,8 @@ def create_key(
     if as_json:
         print_json(CreatedKey(_public(issued.key), issued.token))
         return
+    if scope == "write":
+        click.echo(_FOR_MANY, err=True)
     click.echo(_SHOWN_ONCE, err=True)
     click.echo(issued.token)
 
@@ -312,7 +321,7 @@ def revoke_key(store: str, key_id: str, as_json: bool) -> None:
 @_key_id
 @json_option
 def exclude_key(store: str, key_id: str, as_json: bool) -> None:
-    """Leaves all reports of the write key with this ID out of every estimate.
+    """Leaves all reports of the key with this ID out of every estimate.
 
     For a key that brings poisoned reports. They are kept, and deniable keys include takes them
     back. The key goes on being accepted, and what it brings is left out too, until it is revoked.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from deniable_aggregator.answers.dates import format_day
-from deniable_aggregator.asking.profiles import TOKEN
+from deniable_aggregator.asking.profiles import BATCH_KEY, TOKEN
 from deniable_aggregator.doors.cli.config import settings_options
 from deniable_aggregator.doors.cli.parameters import READABLE_FILE, IntegerIn
 from deniable_aggregator.doors.cli.store_option import open_store, today
@@ -35,7 +35,7 @@ FOLD_SECONDS: Final = 0.1
 
 
 def prepare_development(settings: Settings, file: Path) -> str:
-    """Registers the metrics of a file, makes a write and a read key, and says how to use them.
+    """Registers the metrics of a file, makes keys of them, and says how to use them.
 
     Args:
         settings: the server's; with a store.
@@ -56,18 +56,19 @@ def prepare_development(settings: Settings, file: Path) -> str:
     with open_store(settings.store, create=True) as store:
         store.metrics.register(registry.metrics.values(), day, COMMAND_LINE)
         keys = KeyAdministrator(store, actor=COMMAND_LINE, today=day)
-        write, read = (
+        write, batch, read = (
             keys.create(
                 scope=scope,
                 application=registry.application,
                 label=LABEL,
                 expires=day + KEY_DAYS,
             )
-            for scope in ("write", "read")
+            for scope in ("write", "batch", "read")
         )
     variables = {
         "DENIABLE_ENDPOINT": settings.origin,
         "DENIABLE_KEY": write.token,
+        BATCH_KEY: batch.token,
         TOKEN: read.token,
     }
     if settings.origin != DEFAULT_SERVER:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from deniable_aggregator.asking.dates import utc_today
-from deniable_aggregator.asking.profiles import TOKEN
+from deniable_aggregator.asking.profiles import BATCH_KEY, TOKEN
 from deniable_aggregator.doors.cli.output import json_option, picture_option, print_json
 from deniable_aggregator.doors.cli.parameters import (
     READABLE_FILE,
@@ -39,7 +39,6 @@ MOST_DEVICES: Final = 100_000_000
 MOST_DAYS: Final = 400
 CHART_ROWS: Final = 12
 PERCENT: Final = 100.0
-WRITE_KEY: Final = "DENIABLE_KEY"
 
 
 def _percent(_context: click.Context, _parameter: click.Parameter, percent: float) -> float:
@@ -107,7 +106,7 @@ def _percent_option(
     "--server",
     metavar="ADDRESS",
     help="Send everything to a server that deniable serve --development has started, and ask it; "
-    "with the keys that it has printed, in DENIABLE_KEY and DENIABLE_TOKEN.",
+    "with the keys that it has printed, in DENIABLE_BATCH_KEY and DENIABLE_TOKEN.",
 )
 @_percent_option("--growth", -50, 100, 0.0, "By how much the number of devices grows in a week.")
 @_percent_option(
@@ -129,7 +128,7 @@ def _percent_option(
 @click.option(
     "--forge",
     metavar="METRIC=VALUE",
-    help="Somebody forges reports of this value, with the write key of 2% of the devices.",
+    help="Somebody forges reports of this value, with the key of 2% of the devices.",
 )
 @click.option(
     "--forger",
@@ -244,12 +243,12 @@ def _server(address: str) -> DevelopmentServer:
     """
     from deniable_aggregator.simulating.destinations import DevelopmentServer
 
-    for name in (WRITE_KEY, TOKEN):
+    for name in (BATCH_KEY, TOKEN):
         if not os.environ.get(name):
             raise click.UsageError(
                 f"with --server, {name} must be set as deniable serve --development prints it"
             )
-    return DevelopmentServer(address, os.environ[WRITE_KEY], os.environ[TOKEN])
+    return DevelopmentServer(address, os.environ[BATCH_KEY], os.environ[TOKEN])
 
 
 def _print(found: Simulated, scenario: Scenario, *, drawn: Path | None) -> None:

@@ -40,7 +40,7 @@ from deniable_aggregator.answers.administration import (
     Simulation,
 )
 from deniable_aggregator.answers.dates import day_of, epoch_of
-from deniable_aggregator.answers.words import KEY_ACTIONS, SCOPES
+from deniable_aggregator.answers.words import KEY_ACTIONS
 from deniable_aggregator.doors.http.operation import ADMIN, READ, Body, Operations, operation
 from deniable_aggregator.keeping.audit import AuditAction, AuditRecord
 from deniable_aggregator.keeping.catalog import registered
@@ -341,7 +341,7 @@ def _day(text: str) -> date:
     return found
 
 
-@operation("GET", PATH, SignedDocument, scopes=SCOPES, problems=("not_found",))
+@operation("GET", PATH, SignedDocument, scopes=("write", *READ), problems=("not_found",))
 def remote_configuration(parts: Parts, key: Key) -> Response:
     """The signed remote configuration of the application."""
     document = parts.store.remote.find(key.application)
@@ -402,7 +402,7 @@ def _configuration(document: bytes) -> RemoteConfiguration:
 
 
 @operation(
-    "POST", "/v1/simulation", Simulation, scopes=("write",), problems=("not_in_development",)
+    "POST", "/v1/simulation", Simulation, scopes=("batch",), problems=("not_in_development",)
 )
 def begin_simulation(parts: Parts, key: Key) -> Response:
     """Says that reports of simulated devices come; every answer says so from now on."""

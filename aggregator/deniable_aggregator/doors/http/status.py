@@ -29,10 +29,12 @@ from deniable_aggregator.answers.service import (
 from deniable_aggregator.answers.service import (
     Operations as ServiceOperations,
 )
+from deniable_aggregator.answers.words import REPORTING_SCOPES
 from deniable_aggregator.doors.http.operation import ADMIN, Operations, operation
 from deniable_aggregator.doors.http.uploads import NO_APPLICATION, UploadReceiver
 from deniable_aggregator.keeping.clock import ProbeTimeoutError, SharedProbe
 from deniable_aggregator.keeping.key_administration import public_key
+from deniable_aggregator.keeping.key_quotas import brought_today, released_bytes
 from deniable_aggregator.keeping.store import (
     Store,
     StoreMovedError,
@@ -324,11 +326,17 @@ class OperationsReader:
         )
 
     def _keys(self, application: str) -> list[KeyUse]:
-        today = self._parts.today
+        today, now = self._parts.today, self._parts.clock()
+        most = self._settings.key_bytes_per_day
         return [
             KeyUse(
                 key=public_key(key, today),
-                bytes_today=key.intake_bytes if key.intake_day == today else 0,
+                bytes_today=brought_today(key, today),
+                bytes_released=int(released_bytes(most, key.scope, now))
+                if key.scope in REPORTING_SCOPES
+                else 0,
+                refused_since=None if key.refused_since is None else day_of(key.refused_since),
+                refused_until=None if key.refused_until is None else day_of(key.refused_until),
             )
             for key in self._parts.store.keys.all()
             if key.application == application

@@ -1,9 +1,13 @@
-"""How much is taken in: at which pace, and as long as the disk has room."""
+"""How much is taken in: at which pace, how much of a key, and as long as the disk has room.
+
+`UploadLimits` asks all of them: before the body of an upload is read, and again with what is in it.
+"""
 
 from __future__ import annotations
 
 import logging
 import math
+import secrets
 import time
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +18,110 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from limits import RateLimitItem
+
+    from deniable_aggregator.keeping.key_quotas import Charge, KeyQuotas
+    from deniable_aggregator.keeping.keys import Key
+
+
+MOST_WRITE_REPORTS: Final = 64
+"""So many reports a write key may bring in an upload; a device sends one."""
+
+RETRY_SPREAD_SECONDS: Final = 1_800
+"""Devices that were refused come back within so long, not all in the first second."""
+
+
+class UploadLimits:
+    """All that bounds uploads beside the memory of this process.
+
+    Args:
+        rate_limiter: limits the uploads of each key.
+        disk_reserve: refuses uploads while the disk is nearly full.
+        quotas: how many bytes each key may bring.
+        wrong_pages: what damage keeps the store from keeping uploads; empty for none.
+    """
+
+    def __init__(
+        self,
+        *,
+        rate_limiter: RateLimiter,
+        disk_reserve: DiskReserve,
+        quotas: KeyQuotas,
+        wrong_pages: Callable[[], str] = lambda: "",
+    ) -> None:
+        self._rate_limiter = rate_limiter
+        self._disk_reserve = disk_reserve
+        self._quotas = quotas
+        self._wrong_pages = wrong_pages
+
+    @property
+    def waits(self) -> bool:
+        """Whether counting the uploads of a key asks another server."""
+        return self._rate_limiter.is_remote
+
+    def check_key(self, key: Key) -> None:
+        """Checks whether any upload of a key may be taken now.
+
+        Raises:
+            ProblemError: if none may.
+        """
+        self._rate_limiter.hit(key.id)
+        self._disk_reserve.check()
+        if self._wrong_pages():
+            raise ProblemError(
+                "store_unavailable",
+                "The store is damaged and might lose it. Send the same bytes again later: the "
+                "operator mends the store; /readyz says when it is whole.",
+                headers={"Retry-After": str(RETRY_SECONDS)},
+            )
+        if self._quotas.is_spent(key):
+            raise self._quota_spent(key)
+
+    def check_reports(self, key: Key, reports: int) -> None:
+        """Checks whether a key may bring so many reports in one upload.
+
+        Raises:
+            ProblemError: ``batch_key_needed``.
+        """
+        if key.scope == "write" and reports > MOST_WRITE_REPORTS:
+            raise ProblemError(
+                "batch_key_needed",
+                f"A write key brings at most {MOST_WRITE_REPORTS} reports an upload, as anybody "
+                "can read it out of an application. Whoever imports or simulates reports has a key "
+                f"of its own: deniable keys create --scope batch --application {key.application}",
+            )
+
+    def take(self, key: Key, *, size: int, reports: int) -> Charge:
+        """Counts an upload that is about to be stored.
+
+        Args:
+            key: that it came with.
+            size: what it will take in the store, in bytes.
+            reports: how many it has.
+
+        Returns:
+            What `give_back` needs if it is not stored.
+
+        Raises:
+            ProblemError: ``quota_spent``, if it may not be taken now; it is not counted then.
+        """
+        charge = self._quotas.take(key, size=size, reports=reports)
+        if charge is None:
+            raise self._quota_spent(key)
+        return charge
+
+    def give_back(self, charge: Charge) -> None:
+        """Takes back what was counted of an upload that was not stored."""
+        self._quotas.give_back(charge)
+
+    def _quota_spent(self, key: Key) -> ProblemError:
+        seconds = math.ceil(self._quotas.seconds_to_more(key))
+        when = "in the next hour" if key.scope == "write" else "tomorrow (UTC)"
+        return ProblemError(
+            "quota_spent",
+            f"This key may bring {self._quotas.most_bytes:,} bytes a day, and has brought all that "
+            f"it may by now. Send the same bytes again {when}.",
+            headers={"Retry-After": str(seconds + secrets.randbelow(RETRY_SPREAD_SECONDS))},
+        )
 
 
 CACHE_SECONDS: Final = 1.0

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from flask import Flask, Response, request
 
 from deniable_aggregator.answering.requests import ProblemError, body_cut_off, unknown_key
+from deniable_aggregator.answers.words import REPORTING_SCOPES
 from deniable_aggregator.doors.http.operation import Body, Operation, describe
 from deniable_aggregator.doors.http.uploads import (
     NO_APPLICATION,
@@ -27,6 +28,7 @@ from deniable_aggregator.doors.http.uploads import (
     PATH,
     UploadReceiver,
 )
+from deniable_aggregator.keeping.store import Outcome
 from deniable_shared import wire
 
 if TYPE_CHECKING:
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.doors.http.browsers import UploadOrigins
     from deniable_aggregator.keeping.keys import Key
-    from deniable_aggregator.keeping.store import Outcome
     from deniable_shared.wire import Upload
 
 
@@ -120,29 +121,42 @@ async def admit(door: Door) -> None:
         body = await door.read()
         if body is None:
             raise receiver.too_large()
-        upload = await _checked(door, application, body)
-        outcome = await door.store(upload, key)
+        upload, reports = await _checked(door, key, body)
+        outcome = await _stored(door, key, upload, reports)
     except ProblemError as problem:
         receiver.record_outcome(application, problem.code)
         raise
     receiver.record_outcome(application, OUTCOME_NAMES[outcome])
 
 
-async def _checked(door: Door, application: str, body: bytes) -> Upload:
+async def _stored(door: Door, key: Key, upload: Upload, reports: int) -> Outcome:
+    """Counts an upload in what its key may bring, and stores it."""
+    charge = door.receiver.take(key, upload, reports)
+    try:
+        outcome = await door.store(upload, key)
+    except ProblemError:
+        door.receiver.give_back(charge)
+        raise
+    if outcome is not Outcome.STORED:
+        door.receiver.give_back(charge)
+    return outcome
+
+
+async def _checked(door: Door, key: Key, body: bytes) -> tuple[Upload, int]:
     receiver = door.receiver
     try:
         if len(body) > MAX_QUICK_BYTES:
-            return await door.aside(receiver.decode_and_check, application, body)
+            return await door.aside(receiver.decode_and_check, key, body)
         upload = receiver.decode(body)
         if receiver.metrics_are_cached(upload):
-            receiver.check(application, upload)
+            reports = receiver.check(key, upload)
         else:
-            await door.aside(receiver.check, application, upload)
+            reports = await door.aside(receiver.check, key, upload)
     except ProblemError as problem:
         if door.length is None and not door.whole and problem.code == "malformed_upload":
             raise body_cut_off() from None
         raise
-    return upload
+    return upload, reports
 
 
 def at_once(steps: Coroutine[Any, Any, Result]) -> Result:
@@ -164,7 +178,7 @@ _SEND: Final = Operation(
     PATH,
     "sendReports",
     "Stores an upload once; it is durable when this is answered.",
-    scopes=("write",),
+    scopes=REPORTING_SCOPES,
     body=Body(bytes, wire.CONTENT_TYPE),
     status=204,
     problems=(
@@ -177,8 +191,9 @@ _SEND: Final = Operation(
         "server_outdated",
         "unsupported_media_type",
         "malformed_report",
+        "batch_key_needed",
         "rate_limited",
-        "daily_limit",
+        "quota_spent",
         "storage_full",
     ),
 )

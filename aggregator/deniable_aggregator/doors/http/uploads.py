@@ -1,6 +1,6 @@
 """Uploads: checked, counted in the limits, and handed over to be kept.
 
-``POST /v1/reports``: uploads of devices and relays, each accepted whole or refused whole.
+``POST /v1/reports``: uploads of devices, and batches, each accepted whole or refused whole.
 
 This module decides what becomes of an upload, in the steps of `admission`. Its bytes are read by
 `doors.server.rsgi`, or by `upload_route`.
@@ -8,8 +8,6 @@ This module decides what becomes of an upload, in the steps of `admission`. Its 
 
 from __future__ import annotations
 
-import math
-import secrets
 import threading
 from collections import Counter
 from dataclasses import dataclass
@@ -22,23 +20,26 @@ from deniable_aggregator.answering.requests import (
     server_outdated,
     store_unavailable,
 )
-from deniable_aggregator.doors.http.upload_limits import RETRY_SECONDS, DiskReserve, RateLimiter
+from deniable_aggregator.answers.words import REPORTING_SCOPES
+from deniable_aggregator.doors.http.upload_limits import DiskReserve, RateLimiter, UploadLimits
 from deniable_aggregator.keeping.group_commit import (
     SECONDS,
     GroupCommitWriter,
     Histogram,
     OverloadedError,
 )
-from deniable_aggregator.keeping.key_verifier import KeyIntake, KeyVerifier
+from deniable_aggregator.keeping.key_quotas import KeyQuotas
 from deniable_aggregator.keeping.store import Outcome, Sender, StoreUnavailableError
 from deniable_shared import wire
 from deniable_shared.errors import TooManyPartsError, WireError
-from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at
+from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from deniable_aggregator.keeping.catalog import MetricCatalog
+    from deniable_aggregator.keeping.key_quotas import Charge
+    from deniable_aggregator.keeping.key_verifier import KeyVerifier
     from deniable_aggregator.keeping.keys import Key
     from deniable_aggregator.keeping.parts import Parts
     from deniable_aggregator.keeping.settings import Settings
@@ -50,7 +51,9 @@ FUTURE_DAYS: Final = 1
 """A report may be of a day that is so far ahead of this server's clock."""
 
 CLOCK_RETRY_SECONDS: Final = 600
-TOMORROW_SPREAD_SECONDS: Final = 1_800
+PART_OVERHEAD_BYTES: Final = 64
+"""Roughly what a part of an upload takes in the store beside its reports."""
+
 
 OUTCOME_NAMES: Final = {Outcome.STORED: "accepted", Outcome.DUPLICATE: "duplicate"}
 
@@ -67,13 +70,10 @@ class UploadReceiver:
         verifier: verifies write keys.
         catalogue: the registered metrics.
         writer: commits uploads.
-        rate_limiter: limits the uploads of each key.
-        disk_reserve: refuses uploads while the disk is nearly full.
-        intake: how much each key has brought today.
-        settings: limits.
+        limits: how much is taken of a key.
+        settings: limits of one upload.
         clock: seconds since 1970.
         days_ahead: by how many days the clock is implausibly ahead; 0 if it is plausible.
-        wrong_pages: what damage keeps the store from keeping uploads; empty for none.
 
     Attributes:
         seconds: how long uploads took, from their headers to the answer.
@@ -85,24 +85,18 @@ class UploadReceiver:
         verifier: KeyVerifier,
         catalogue: MetricCatalog,
         writer: GroupCommitWriter,
-        rate_limiter: RateLimiter,
-        disk_reserve: DiskReserve,
-        intake: KeyIntake,
+        limits: UploadLimits,
         settings: Settings,
         clock: Callable[[], float],
         days_ahead: Callable[[], int] = lambda: 0,
-        wrong_pages: Callable[[], str] = lambda: "",
     ) -> None:
         self._verifier = verifier
         self._catalogue = catalogue
         self._writer = writer
-        self._rate_limiter = rate_limiter
-        self._disk_reserve = disk_reserve
-        self._intake = intake
+        self._limits = limits
         self._settings = settings
         self._clock = clock
         self._days_ahead = days_ahead
-        self._wrong_pages = wrong_pages
         self._lock = threading.Lock()
         self._counts: Counter[tuple[str, str]] = Counter()
         self.seconds = Histogram(SECONDS)
@@ -110,7 +104,7 @@ class UploadReceiver:
     @property
     def limiter_waits(self) -> bool:
         """Whether counting the uploads of a key asks another server."""
-        return self._rate_limiter.is_remote
+        return self._limits.waits
 
     def outcome_counts(self, application: str) -> Mapping[str, int]:
         """How many uploads of an application had each outcome; see `record_outcome`."""
@@ -127,10 +121,10 @@ class UploadReceiver:
             return dict(self._counts)
 
     def cached_key(self, authorization: str) -> Key | None:
-        """The write key of a request, if it was verified a moment ago; never asks the store."""
+        """The key of a request, if it was verified a moment ago; never asks the store."""
         kind, _, token = authorization.partition(" ")
         key = self._verifier.cached(token.strip()) if kind.lower() == "bearer" else None
-        return key if key is not None and key.scope == "write" else None
+        return key if key is not None and key.scope in REPORTING_SCOPES else None
 
     def lacks_valid_key(self, authorization: str) -> bool:
         """Whether a request surely has no valid key; never asks the store."""
@@ -138,13 +132,13 @@ class UploadReceiver:
         return kind.lower() != "bearer" or self._verifier.is_surely_unknown(token.strip())
 
     def authenticate(self, authorization: str) -> Key:
-        """The write key of a request.
+        """The key of a request.
 
         Raises:
             ProblemError: ``unknown_key`` or ``wrong_scope``.
             StoreUnavailableError: if the key is not cached and the store cannot be read.
         """
-        return authenticate(self._verifier, authorization, "write")
+        return authenticate(self._verifier, authorization, *REPORTING_SCOPES)
 
     def check_headers(
         self, key: Key, *, content_type: str, content_encoding: str, length: int | None
@@ -160,17 +154,7 @@ class UploadReceiver:
         Raises:
             ProblemError: if the upload is refused whatever its body is.
         """
-        self._rate_limiter.hit(key.id)
-        self._disk_reserve.check()
-        if self._wrong_pages():
-            raise ProblemError(
-                "store_unavailable",
-                "The store is damaged and might lose it. Send the same bytes again later: the "
-                "operator mends the store; /readyz says when it is whole.",
-                headers={"Retry-After": str(RETRY_SECONDS)},
-            )
-        if self._intake.is_spent(key.id):
-            raise self._daily_limit()
+        self._limits.check_key(key)
         if content_encoding:
             raise ProblemError(
                 "unsupported_media_type",
@@ -203,24 +187,34 @@ class UploadReceiver:
         """Whether `check` will not need the store for this upload."""
         return all(self._catalogue.is_cached(part.digest) for part in upload.parts)
 
-    def decode_and_check(self, application: str, body: bytes) -> wire.Upload:
+    def decode_and_check(self, key: Key, body: bytes) -> tuple[wire.Upload, int]:
         """Decodes the body of an upload and checks every part of it.
+
+        Returns:
+            The upload, and how many reports it has.
 
         Raises:
             ProblemError: if the body is malformed, or a part cannot be accepted.
             StoreUnavailableError: if a metric is not cached and the store cannot be read.
         """
         upload = self.decode(body)
-        self.check(application, upload)
-        return upload
+        return upload, self.check(key, upload)
 
-    def check(self, application: str, upload: wire.Upload) -> None:
+    def check(self, key: Key, upload: wire.Upload) -> int:
         """Checks every part of an upload.
+
+        Args:
+            key: that it came with.
+            upload: whole.
+
+        Returns:
+            How many reports it has.
 
         Raises:
             ProblemError: if a part cannot be accepted.
             StoreUnavailableError: if a metric is not cached and the store cannot be read.
         """
+        application, reports = key.application, 0
         today = epoch_at(self._clock())
         for digest, epoch, payload in upload.parts:
             entry = self._catalogue.find(digest)
@@ -241,6 +235,8 @@ class UploadReceiver:
                     "metrics register FILE. Then send this again.",
                     version=digest.hex(),
                 )
+            reports += -(-len(payload) // entry.tally.report_bytes)
+            self._limits.check_reports(key, reports)
             try:
                 entry.tally.check(payload)
             except WireError as error:
@@ -255,6 +251,29 @@ class UploadReceiver:
                 )
             if epoch < today - self._settings.accept_days:
                 raise _clock_in_doubt() if self._days_ahead() else self._closed()
+        return reports
+
+    def take(self, key: Key, upload: wire.Upload, reports: int) -> Charge:
+        """Counts an upload that was checked in what its key may bring.
+
+        Args:
+            key: that it came with.
+            upload: whole.
+            reports: how many it has.
+
+        Returns:
+            What `give_back` needs if it is not stored.
+
+        Raises:
+            ProblemError: ``quota_spent``.
+        """
+        payloads = sum(len(part.payload) for part in upload.parts)
+        size = PART_OVERHEAD_BYTES * len(upload.parts) + payloads
+        return self._limits.take(key, size=size, reports=reports)
+
+    def give_back(self, charge: Charge) -> None:
+        """Takes back what was counted of an upload that was not stored."""
+        self._limits.give_back(charge)
 
     def store(self, upload: wire.Upload, key: Key) -> Outcome:
         """Stores an upload that was checked, and waits until it is durable.
@@ -292,17 +311,6 @@ class UploadReceiver:
         limit = self._settings.max_body_bytes
         return ProblemError(
             "upload_too_large", f"Split the upload: at most {limit} bytes.", max_bytes=limit
-        )
-
-    def _daily_limit(self) -> ProblemError:
-        until_tomorrow = SECONDS_PER_EPOCH - self._clock() % SECONDS_PER_EPOCH
-        # Spread, so that not all devices come back in the first second of the day.
-        seconds = math.ceil(until_tomorrow) + secrets.randbelow(TOMORROW_SPREAD_SECONDS)
-        return ProblemError(
-            "daily_limit",
-            f"This key may bring {self._intake.most_bytes:,} bytes a day. Send the same bytes "
-            "again tomorrow (UTC).",
-            headers={"Retry-After": str(seconds)},
         )
 
     def _closed(self) -> ProblemError:
@@ -346,12 +354,12 @@ class Ingest:
     Attributes:
         receiver: checks and counts them.
         writer: commits them.
-        intake: how much each key has brought today.
+        quotas: how much each key may bring.
     """
 
     receiver: UploadReceiver
     writer: GroupCommitWriter
-    intake: KeyIntake
+    quotas: KeyQuotas
 
 
 def build(parts: Parts, days_ahead: Callable[[], int], watch: StoreWatch) -> Ingest:
@@ -363,24 +371,25 @@ def build(parts: Parts, days_ahead: Callable[[], int], watch: StoreWatch) -> Ing
         watch: looks whether the store is whole.
     """
     store, settings = parts.store, parts.settings
-    intake = KeyIntake(store, most_bytes=settings.key_bytes_per_day, clock=parts.clock)
+    quotas = KeyQuotas(store, most_bytes=settings.key_bytes_per_day, clock=parts.clock)
     writer = GroupCommitWriter(
         store,
         queue_uploads=settings.queue_uploads,
         queue_bytes=settings.queue_bytes,
         queue_seconds=settings.queue_seconds,
-        on_stored=lambda upload: intake.add(upload.sender.key_id, upload.stored_bytes),
     )
     receiver = UploadReceiver(
         verifier=parts.verifier,
         catalogue=parts.catalogue,
         writer=writer,
-        rate_limiter=RateLimiter(settings.rate_limit, settings.rate_limit_store),
-        disk_reserve=DiskReserve(store.free_bytes, settings.min_free_bytes),
-        intake=intake,
+        limits=UploadLimits(
+            rate_limiter=RateLimiter(settings.rate_limit, settings.rate_limit_store),
+            disk_reserve=DiskReserve(store.free_bytes, settings.min_free_bytes),
+            quotas=quotas,
+            wrong_pages=watch.wrong_pages,
+        ),
         settings=settings,
         clock=parts.clock,
         days_ahead=days_ahead,
-        wrong_pages=watch.wrong_pages,
     )
-    return Ingest(receiver, writer, intake)
+    return Ingest(receiver, writer, quotas)

@@ -9,6 +9,7 @@ from flask import Blueprint, Response, request
 
 from deniable_aggregator.answering.requests import ProblemError
 from deniable_aggregator.answers.dates import format_day
+from deniable_aggregator.answers.words import REPORTING_SCOPES
 from deniable_aggregator.doors.pages.rendering import address, go_to, here, page
 from deniable_aggregator.doors.pages.visit import Visit, require_administrator
 from deniable_aggregator.keeping.key_administration import (
@@ -143,8 +144,8 @@ class _Keys:
         """Says what would change, or what has changed."""
         visit, administrator = self._administrator()
         key = next((each for each in administrator.all() if each.id == key_id), None)
-        if key is None or key.scope != "write":
-            raise ProblemError("no_such_key", "Only write keys of this application bring reports.")
+        if key is None or key.scope not in REPORTING_SCOPES:
+            raise ProblemError("no_such_key", "No key with this id brings reports here.")
         view = key_act_view(
             key,
             act,

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.answering.requests import store_unavailable
+from deniable_aggregator.answers.words import REPORTING_SCOPES
 from deniable_aggregator.doors.pages.rendering import address, page
 from deniable_aggregator.doors.pages.visit import current_visit
 from deniable_aggregator.keeping.clock import ProbeTimeoutError
@@ -16,6 +17,7 @@ from deniable_aggregator.telling.wording import counted, key_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from datetime import date
 
     from flask import Blueprint, Response
 
@@ -117,7 +119,7 @@ def operations_view(found: Operations) -> OperationsView:
         waiting=waiting,
         days=f"Reports of {first} to {status.today} are taken; those of earlier days are refused.",
         machine=machine,
-        keys=None if found.machine is None else _keys(found.keys, found.key_bytes_per_day),
+        keys=None if found.machine is None else _keys(found.keys, status.today),
     )
 
 
@@ -246,7 +248,7 @@ def _refused(refused: dict[str, int]) -> Table | None:
     )
 
 
-def _keys(keys: Sequence[KeyUse], most: int) -> Table:
+def _keys(keys: Sequence[KeyUse], day: date) -> Table:
     rows: list[Sequence[str]] = []
     for use in sorted(keys, key=lambda each: (not each.key.valid, each.key.scope, each.key.label)):
         key = use.key
@@ -256,18 +258,21 @@ def _keys(keys: Sequence[KeyUse], most: int) -> Table:
             badge = Badge(f"revoked {key.revoked}", "unknown")
         elif not key.valid:
             badge = Badge(f"ended {key.expires}", "unknown")
-        elif most and use.bytes_today >= most:
-            badge = Badge("has brought all that it may today", "suspicious")
+        elif use.refused_until == day:
+            badge = Badge("has brought all that it may, for some hours", "suspicious")
+        elif use.refused_until is not None:
+            badge = Badge(f"valid, uploads refused until {use.refused_until}", "ok")
         else:
             badge = Badge(f"valid until {key.expires}" if key.expires else "valid", "ok")
-        today = in_bytes(use.bytes_today) if key.scope == "write" else ""
+        today = in_bytes(use.bytes_today) if key.scope in REPORTING_SCOPES else ""
+        if use.bytes_released:
+            today += f" of {in_bytes(use.bytes_released)}"
         act = ""
-        if key.scope == "write":
+        if key.scope in REPORTING_SCOPES:
             name = "exclude" if key.excluded is None else "include"
             act = Link(f"{name}…", address("keys", key.id, name))
         used = "" if key.last_used is None else str(key.last_used)
         rows.append((key_in_words(key.id, key.label), key.scope, badge, used, today, act))
-    limit = f" of at most {in_bytes(most)}" if most else ""
     return text_table(
         name="keys",
         caption="Keys of this application, without their tokens",
@@ -276,7 +281,7 @@ def _keys(keys: Sequence[KeyUse], most: int) -> Table:
             Column(heading="for", words=True),
             Column(heading="state", words=True),
             Column(heading="last used"),
-            Column(heading=f"brought today{limit}"),
+            Column(heading="brought today, of what it may by now"),
             Column(heading="change", words=True),
         ),
         rows=rows,

@@ -1,8 +1,8 @@
 """Figures for Prometheus: counts and sizes of this process and its store.
 
 They are served without a key, on a port of their own that listens on this machine only by default,
-so that neither devices nor the reverse proxy can reach it. Labels are applications, which
-administrators register, and fixed codes, checks and tasks: no sender can make one up. No figure is
+so that neither devices nor the reverse proxy can reach it. Labels are applications and keys, which
+administrators make, and fixed codes, checks and tasks: no sender can make one up. No figure is
 a time of day, not even of the start.
 """
 
@@ -31,6 +31,7 @@ from deniable_aggregator.doors.server.log_format import OURS
 from deniable_aggregator.keeping.clock import ProbeTimeoutError, SharedProbe
 from deniable_aggregator.keeping.store import StoreUnavailableError
 from deniable_shared import __version__
+from deniable_shared.periods import SECONDS_PER_EPOCH
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -183,6 +184,21 @@ class PrometheusCollector:
             receiver.seconds,
         )
         yield _gauge("in_flight_bytes", "Bodies of uploads in memory now.", self._in_flight_bytes())
+        yield from self._quotas()
+
+    def _quotas(self) -> Iterator[Metric]:
+        quotas = GaugeMetricFamily(
+            f"{PREFIX}_key_quota_used_ratio",
+            "What a key has brought today, of what it may by now: of all uploads, and of larger "
+            "ones, which have several reports and may take half of it. From 1 on they are refused.",
+            labels=("application", "key", "uploads"),
+        )
+        for use in self._aggregator.quotas.uses():
+            labels = use.key.application, use.key.id
+            quotas.add_metric((*labels, "all"), use.used)
+            if use.key.scope == "write":
+                quotas.add_metric((*labels, "larger"), use.used_by_larger)
+        yield quotas
 
     def _writer(self) -> Iterator[Metric]:
         writer = self._aggregator.writer
@@ -226,9 +242,9 @@ class PrometheusCollector:
             failed.add_metric((work,), number)
         yield failed
         yield _gauge(
-            "clock_ahead_days",
-            "By how many days the clock is implausibly ahead of the newest report; else 0.",
-            aggregator.readiness.days_ahead(),
+            "clock_ahead_seconds",
+            "By how much the clock is implausibly ahead of the newest report; else 0.",
+            aggregator.readiness.days_ahead() * SECONDS_PER_EPOCH,
         )
 
     def _health(self) -> Iterator[Metric]:

@@ -48,6 +48,7 @@ from deniable_aggregator.keeping.store.inbox import Inbox, Outcome, Sender
 from deniable_aggregator.keeping.store.key_pasts import KeyPasts, StoredPast
 from deniable_aggregator.keeping.store.keys import (
     AuditLog,
+    Intake,
     Keys,
     Sessions,
     StoredKey,
@@ -233,6 +234,7 @@ __all__ = [
     "InUseError",
     "Inbox",
     "InboxRow",
+    "Intake",
     "KeyPasts",
     "Keys",
     "Loaded",

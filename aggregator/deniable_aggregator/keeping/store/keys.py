@@ -141,7 +141,7 @@ class StoredKey(NamedTuple):
     Attributes:
         id: the part of the token that lists show.
         hash: SHA-256 of the whole token.
-        scope: what it allows: write, read or admin.
+        scope: what it allows: write, batch, read or admin.
         application: the only application that it is valid for.
         label: a note of its owner.
         created: the day it was made, in days since 1970-01-01.
@@ -151,6 +151,10 @@ class StoredKey(NamedTuple):
         excluded: the day since which its reports are left out of estimates, or None.
         intake_day: the last day on which it brought reports, or None if that is not counted.
         intake_bytes: how many bytes it brought on that day.
+        intake_larger: how many of them in uploads of several reports.
+        refused_since: the first of the last days in a row on which uploads were refused as it had
+            brought all that it may, or None.
+        refused_until: the last of these days.
     """
 
     id: str
@@ -165,6 +169,21 @@ class StoredKey(NamedTuple):
     excluded: int | None = None
     intake_day: int | None = None
     intake_bytes: int = 0
+    intake_larger: int = 0
+    refused_since: int | None = None
+    refused_until: int | None = None
+
+
+class Intake(NamedTuple):
+    """What a key has brought.
+
+    Attributes:
+        size: in bytes.
+        larger: how many of them in uploads of several reports.
+    """
+
+    size: int
+    larger: int
 
 
 class KeyChange(NamedTuple):
@@ -248,35 +267,55 @@ class Keys:
                 update(keys).where(keys.c.id.in_(key_ids), earlier).values(last_used=today)
             )
 
-    def add_intake(self, day: int, added: Mapping[str, int]) -> dict[str, int]:
+    def add_intake(
+        self, day: int, added: Mapping[str, Intake], refused: Collection[str]
+    ) -> dict[str, Intake]:
         """Adds to what keys have brought on a day.
 
         Args:
             day: in days since 1970-01-01; what a key brought on another day is forgotten.
-            added: bytes by id of the key.
+            added: by id of the key.
+            refused: ids of keys of which uploads were refused on that day, as they had brought all
+                that they may.
 
         Returns:
-            What every key has brought on that day, in bytes.
+            What every key has brought on that day.
         """
-        bytes_before = case((keys.c.intake_day == day, keys.c.intake_bytes), else_=0)
+        if not added and not refused:
+            with self._database.look_up() as connection:
+                return _intake(connection, day)
+        same_day = keys.c.intake_day == day
         adding = (
             update(keys)
             .where(keys.c.id == bindparam("key_id"))
-            .values(intake_day=day, intake_bytes=bytes_before + bindparam("size"))
+            .values(
+                intake_day=day,
+                intake_bytes=case((same_day, keys.c.intake_bytes), else_=0) + bindparam("size"),
+                intake_larger=case((same_day, keys.c.intake_larger), else_=0) + bindparam("larger"),
+            )
+        )
+        in_a_row = keys.c.refused_until.in_((day - 1, day))
+        refusing = (
+            update(keys)
+            .where(keys.c.id == bindparam("key_id"))
+            .values(
+                refused_since=case((in_a_row, keys.c.refused_since), else_=day), refused_until=day
+            )
         )
         # In order, so that two servers never wait for each other's rows.
-        rows = [{"key_id": key_id, "size": size} for key_id, size in sorted(added.items())]
-        if not rows:
-            with self._database.look_up() as connection:
-                return _intake(connection, day)
+        rows = [{"key_id": key_id, **added[key_id]._asdict()} for key_id in sorted(added)]
         with self._database.write() as connection:
-            connection.execute(adding, rows)
+            if rows:
+                connection.execute(adding, rows)
+            if refused:
+                connection.execute(refusing, [{"key_id": key_id} for key_id in sorted(refused)])
             return _intake(connection, day)
 
 
-def _intake(connection: Connection, day: int) -> dict[str, int]:
-    query = select(keys.c.id, keys.c.intake_bytes).where(keys.c.intake_day == day)
-    return {row.id: row.intake_bytes for row in connection.execute(query)}
+def _intake(connection: Connection, day: int) -> dict[str, Intake]:
+    columns = keys.c.id, keys.c.intake_bytes, keys.c.intake_larger
+    query = select(*columns).where(keys.c.intake_day == day)
+    return {key_id: Intake(size, larger) for key_id, size, larger in connection.execute(query)}
 
 
 def insert_key(connection: Connection, key: StoredKey) -> None:

@@ -259,6 +259,7 @@ def _add_lost_keys(writing: Connection) -> None:
                 created=today,
                 revoked=today,
                 intake_bytes=0,
+                intake_larger=0,
             )
         )
 

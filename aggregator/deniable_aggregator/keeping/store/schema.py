@@ -128,9 +128,14 @@ keys: Final = Table(
     Column("expires", Integer),  # the last day on which it is valid
     Column("last_used", Integer),
     Column("excluded", Integer),  # the day since which its reports are left out of estimates
-    # How many bytes a write key brought, and on which day; of no other day is it kept.
+    # How many bytes a key brought, how many of them in uploads of several reports, and on which
+    # day; of no other day is it kept.
     Column("intake_day", Integer),
     Column("intake_bytes", BigInteger, nullable=False),
+    Column("intake_larger", BigInteger, nullable=False),
+    # The last days in a row on which uploads were refused as the key had brought all that it may.
+    Column("refused_since", Integer),
+    Column("refused_until", Integer),
 )
 
 # Who is signed in to pages. What a browser holds cannot be made from this.

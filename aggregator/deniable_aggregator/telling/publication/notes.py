@@ -43,6 +43,8 @@ SAID: Final[Mapping[NoticeCode, str]] = {
     "have made them up.",
     "new_names": MESSAGE,
     "other_version_left_out": FACT,
+    "quota_spent": "Some reports of these days were refused at first, as more came than one source "
+    "may bring; devices send them again.",
     "reports_left_out": MESSAGE,
     "robust_check_differs": "The share of a value differs much between days or sources of reports: "
     "few of them may have moved it.",

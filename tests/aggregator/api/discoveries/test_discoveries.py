@@ -58,7 +58,7 @@ def test_strings_are_found_kept_compared_with_the_last_window_and_hidden(tmp_pat
 
         # Asking again is free: the same reports may be counted meanwhile, and keys created.
         service.running.inbox_fold.fold(seconds=60)
-        service.key("write")
+        service.key("batch")
         again = ask(service, SECOND)
         assert (again.status_code, again.get_json()["current"]) == (200, True)
         listed = service.ask(PATH).get_json()["discoveries"]
@@ -92,7 +92,7 @@ def test_strings_are_found_kept_compared_with_the_last_window_and_hidden(tmp_pat
 
 def test_a_result_is_not_current_once_a_key_is_excluded(tmp_path):
     with discovering(tmp_path / "store.db") as service:
-        forger = service.key("write")
+        forger = service.key("batch")
         send(service, FIRST_WINDOW, {"666": 1.0}, devices=400, key=forger)
         assert "666" in texts(strings(found(service, FIRST)))
         (key,) = (each for each in service.store.keys.all() if each.id in forger)

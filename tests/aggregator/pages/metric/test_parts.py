@@ -22,7 +22,7 @@ def service(tmp_path_factory):
         assert running.register().status_code == 200
         keys = {
             label: create_key(
-                running.store, scope="write", application=APPLICATION, label=label, today=TODAY
+                running.store, scope="batch", application=APPLICATION, label=label, today=TODAY
             )
             for label in ("store", "web")
         }

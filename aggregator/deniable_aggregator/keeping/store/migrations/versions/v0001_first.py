@@ -84,6 +84,9 @@ def upgrade() -> None:
         sa.Column("excluded", sa.Integer),
         sa.Column("intake_day", sa.Integer),
         sa.Column("intake_bytes", sa.BigInteger, nullable=False),
+        sa.Column("intake_larger", sa.BigInteger, nullable=False),
+        sa.Column("refused_since", sa.Integer),
+        sa.Column("refused_until", sa.Integer),
     )
     op.create_table(
         "sessions",
