@@ -9,6 +9,7 @@ import signal
 import socket
 import ssl
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -163,15 +164,19 @@ def test_devices_reach_two_paths_with_whole_bodies_and_leave_nothing_behind(kind
         ) as http,
     ):
 
-        def send(payload, method="POST", path="/v1/reports", *, chunked=False):
+        def send(payload, method="POST", path="/v1/reports", *, chunked=False, key="batch"):
             part = wire.Part(METRICS["theme"].spec.digest, epoch_at(time.time()), payload)
             body = wire.encode(wire.Upload(os.urandom(16), (part,)))
             body = pieces_of(body) if chunked else body
             headers = {
-                "Authorization": f"Bearer {tokens['write']}",
+                "Authorization": f"Bearer {tokens[key]}",
                 "Content-Type": wire.CONTENT_TYPE,
             }
-            return http.request(method, url + path, content=body, headers=headers).status_code
+            answer = http.request(method, url + path, content=body, headers=headers)
+            if answer.status_code == 413:
+                assert answer.headers["Content-Type"] == "application/problem+json"
+                assert answer.json()["code"] == "upload_too_large"
+            return answer.status_code
 
         assert send(b"\x01") == 204
         # As much as the aggregator itself takes, and more, which both proxies refuse for good.
@@ -179,7 +184,7 @@ def test_devices_reach_two_paths_with_whole_bodies_and_leave_nothing_behind(kind
         for size in (LARGEST + OVERHEAD, 9 << 20, 20 << 20):
             assert send(bytes(size)) == 413
             assert send(bytes(size), chunked=True) == 413
-        assert send(b"\x01", "GET", "/v1/remote") == 404  # the aggregator's: none is published
+        assert send(b"\x01", "GET", "/v1/remote", key="write") == 404  # none is published
         reading = {"Authorization": f"Bearer {tokens['admin']}"}
         for path in ("/v1/status", "/v1/keys", "/v1/metrics", "/readyz", "/metrics", "/"):
             answer = http.get(url + path, headers=reading)
@@ -198,3 +203,70 @@ def test_devices_reach_two_paths_with_whole_bodies_and_leave_nothing_behind(kind
     sought = traces.of_text(ADDRESS) | set().union(*map(traces.of_text, MARKS))
     for file in (path for path in tmp_path.rglob("*") if path.is_file()):
         assert not traces.left_in(file.read_bytes(), sought), file
+
+
+def test_nginx_bounds_the_connections_of_an_address_and_of_no_other(tmp_path):
+    folder, store = tmp_path / "proxy", tmp_path / "store.db"
+    folder.mkdir()
+    token = keys(store)["write"]
+
+    def few(*given):
+        command = nginx(*given)
+        site = folder / "nginx.conf"
+        site.write_text(adapted(site.read_text(), {"addresses 256": f"addresses {STALLED}"}))
+        return command
+
+    few.__name__ = "nginx"
+    with running(store) as server, proxy(few, folder, server.port) as (url, context):
+
+        def send(address):
+            part = wire.Part(METRICS["theme"].spec.digest, epoch_at(time.time()), b"\x01")
+            body = wire.encode(wire.Upload(os.urandom(16), (part,)))
+            headers = {"Authorization": f"Bearer {token}", "Content-Type": wire.CONTENT_TYPE}
+            transport = httpx.HTTPTransport(verify=context, local_address=address)
+            with httpx.Client(transport=transport, timeout=asking.PATIENCE_SECONDS) as http:
+                return http.post(f"{url}/v1/reports", content=body, headers=headers).status_code
+
+        assert send(HOST) == 204
+        with stalled_bodies(url, context, token):
+            deadline = time.monotonic() + START_SECONDS
+            while (status := send(HOST)) != 429:  # until it has read all of their heads
+                assert (status, time.monotonic() < deadline) == (204, True)
+            assert send(ADDRESS) == 204
+        assert not server.stop()
+    sought = traces.of_text(HOST)
+    assert not traces.left_in((folder / "output").read_bytes(), sought)
+
+
+BOUNDED = """
+import socket, subprocess, sys
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+rules = open(sys.argv[1], encoding="utf-8").read()
+assert rules.count("count over 256") == 2
+subprocess.run(["nft", "-f", "-"], input=rules.replace("256", "8"), text=True, check=True)
+for address, sources in (("127.0.0.1", ("127.0.0.2", "127.0.0.3")), ("::1", ("::1",))):
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    server = socket.create_server((address, 443), family=family, backlog=100)
+    for source in sources:
+        made = []
+        for _ in range(12):
+            try:
+                made.append(socket.create_connection((address, 443), 5, (source, 0)))
+            except OSError:
+                pass
+        print(address, source, len(made))
+"""
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or None in map(shutil.which, ("nft", "ip", "unshare")),
+    reason="needs root and nftables",
+)
+def test_the_kernel_bounds_the_connections_of_an_address_in_front_of_caddy():
+    command = ["unshare", "--net", sys.executable, "-c", BOUNDED, str(DEPLOY / "connections.nft")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stdout.split("\n")[:-1] == [
+        "127.0.0.1 127.0.0.2 8",
+        "127.0.0.1 127.0.0.3 8",
+        "::1 ::1 8",
+    ], done.stderr
