@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 HOST = "127.0.0.1"
 SERVER_CORE, LOAD_CORE = 0, 1
-START_SECONDS = 30.0
+START_SECONDS = 120.0
 PAUSE_SECONDS = 0.01
 APPLICATION = "benchmark"
 MARK = b"<the upload's id"
@@ -134,7 +134,11 @@ class Served:
 
     def question_cpu_seconds(self) -> float:
         """The same of the processes that answer questions."""
-        return sum(map(_cpu_seconds, _children(self.worker())))
+        return sum(map(_cpu_seconds, self.question_processes()))
+
+    def question_processes(self) -> list[int]:
+        """The processes that answer questions, and others that the worker has started."""
+        return _children(self.worker())
 
     def memory_mib(self, what: str = "VmRSS") -> float:
         """Memory of the worker: VmRSS for now, VmHWM for the most so far."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from deniable_aggregator.answering.discoveries.service import DiscoveryService
 from deniable_aggregator.answering.integrity.slice_medians import SliceMedians
+from deniable_aggregator.answering.question_size import require_affordable
 from deniable_aggregator.answering.reader import MetricReader, read_steadily
 from deniable_aggregator.answering.responses import Validity, validity_of
 from deniable_aggregator.answering.review import Reviewer
@@ -112,6 +113,7 @@ class Answerer:
     Args:
         parts: the store, and what is made over it.
         runs: works on questions about unlisted strings; None where nobody does.
+        bounded: whether questions are refused that ask for more than `question_seconds`.
 
     Attributes:
         parts: the store, and what is made over it.
@@ -121,8 +123,11 @@ class Answerer:
         discoveries: questions about unlisted strings.
     """
 
-    def __init__(self, parts: Parts, runs: DiscoveryRuns | None = None) -> None:
+    def __init__(
+        self, parts: Parts, runs: DiscoveryRuns | None = None, *, bounded: bool = False
+    ) -> None:
         self.parts = parts
+        self._bounded = bounded
         self.reader = MetricReader(
             parts.store,
             parts.catalogue,
@@ -174,6 +179,8 @@ class Answerer:
         """
         function = _ANSWERS[question.name]
         found: Answer
+        if self._bounded and question.lists is ValueLists:
+            self._require_affordable(asked)
         if question.tagged:
             found = read_steadily(
                 lambda: self.reader.rolled_stamp(asked.application, asked.name),
@@ -182,6 +189,18 @@ class Answerer:
         else:
             found = function(self, asked)
         return found
+
+    def _require_affordable(self, asked: Asked[Any]) -> None:
+        query = asked.query
+        version = query.version if isinstance(query.version, str) else None  # or two to compare
+        require_affordable(
+            self.parts.store,
+            self.reader.asked_metric(asked.application, asked.name, query.without_key, version),
+            asked.days,
+            query,
+            asked.lists,
+            self.parts.settings.question_seconds,
+        )
 
     def rows(self, question: Question[Query, Any], asked: Asked[Query]) -> Iterable[Row]:
         """The answer to a question, as rows of the long table.

@@ -51,7 +51,7 @@ name."""
 LARGEST_NUMBER: Final = (1 << 63) - 1
 """No store can look for a larger number."""
 
-_LIMITED: Final = ("rate_limited", "question_unanswered")
+_LIMITED: Final = ("rate_limited", "question_unanswered", "question_too_large")
 _ABOUT_DAYS: Final = (
     "malformed_question",
     "unknown_metric",

@@ -91,9 +91,10 @@ class Settings:
     )
     question_processes: int = _setting(
         1,
-        "How many processes answer questions beside the one that takes uploads, each up to four at "
-        "a time and at a lower priority. With 0 questions are answered in threads of that one, and "
-        "uploads wait while they are.",
+        "How many processes answer questions beside the one that takes uploads, at a lower "
+        "priority. In each, applications have equal shares of a processor, and so have the keys of "
+        "an application. With 0 questions are answered in threads of the one that takes uploads, "
+        "without shares, and uploads wait while they are.",
         _SERVER,
         minimum=0,
         maximum=64,
@@ -202,8 +203,9 @@ class Settings:
     )
     question_seconds: float = _setting(
         90.0,
-        "How long the answer to a question may take. After that the server answers 503, and the "
-        "process with the question is replaced.",
+        "How many seconds of a processor the answer to a question may use; waiting for others does "
+        "not count. A question that would use more by what it asks for is refused before it "
+        "begins, one that has used more as it has.",
         _LIMITS,
         exclusive_minimum=0,
         maximum=MAX_SECONDS,

@@ -158,7 +158,7 @@ def add_questions(
         parts: the store, and what is made over it.
         runs: works on questions about unlisted strings; None where nobody does.
     """
-    answerer = Answerer(parts, runs)
+    answerer = Answerer(parts, runs, bounded=True)
     app.register_blueprint(blueprint(answerer))
     return partial(LocalSource, answerer, kept=KeptAnswers())
 
