@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from deniable_aggregator.answering.discoveries.service import DiscoveryService
 from deniable_aggregator.answering.integrity.slice_medians import SliceMedians
+from deniable_aggregator.answering.kept_periods import KeptPeriods
 from deniable_aggregator.answering.question_size import require_affordable
 from deniable_aggregator.answering.reader import MetricReader, read_steadily
 from deniable_aggregator.answering.responses import Validity, validity_of
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from msgspec import Struct
 
     from deniable_aggregator.answering.discoveries.runs import DiscoveryRuns
+    from deniable_aggregator.answering.series import FoundPeriod
     from deniable_aggregator.answers.row import Row
     from deniable_aggregator.keeping.parts import Parts
 
@@ -120,6 +122,7 @@ class Answerer:
         reader: reads metrics.
         reviewer: checks their reports.
         medians: a second opinion on shares.
+        kept_periods: what was estimated of the periods of series.
         discoveries: questions about unlisted strings.
     """
 
@@ -144,6 +147,7 @@ class Answerer:
             parts.clock,
         )
         self.medians = SliceMedians()
+        self.kept_periods: KeptPeriods[FoundPeriod] = KeptPeriods()
         self.discoveries = DiscoveryService(parts, runs)
 
     def asked(

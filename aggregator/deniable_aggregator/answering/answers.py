@@ -46,7 +46,12 @@ from deniable_aggregator.answering.review import (
     SIMULATED,
     Review,
 )
-from deniable_aggregator.answering.series import MAX_PERIODS, calendar_periods, series
+from deniable_aggregator.answering.series import (
+    MAX_PERIODS,
+    KeptSeries,
+    calendar_periods,
+    series,
+)
 from deniable_aggregator.answering.splitting import (
     Split,
     estimate_parts,
@@ -215,6 +220,7 @@ def _series(of: Answerer, asked: Asked[SeriesQuery]) -> Answer:
             asked.query,
             asked.lists,
             newest_first=read.newest_first,
+            kept=KeptSeries(of.kept_periods, everything.fingerprint),
         )
         if asked.query.split is not None:
             split = series_parts(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
 from deniable_aggregator.answering.change import (
@@ -45,9 +46,10 @@ from deniable_aggregator.counting.yield_points import yield_point
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 
     from deniable_aggregator.answering.estimation.means import MeanEstimate
+    from deniable_aggregator.answering.kept_periods import KeptPeriods
     from deniable_aggregator.answers.answer import Kind
     from deniable_aggregator.answers.measured import Measured
     from deniable_aggregator.answers.words import IntervalKind, PeriodLength
@@ -219,6 +221,62 @@ def _period(point: Point, covered: Days) -> Period:
     )
 
 
+class FoundPeriod(NamedTuple):
+    """What was found of one period of a series.
+
+    Attributes:
+        result: its estimate; None where there is no report that fits.
+        left_out: how many reports came that do not fit.
+        basis: what its numbers are about.
+    """
+
+    result: Result | None
+    left_out: int
+    basis: Basis | None
+
+
+class KeptSeries(NamedTuple):
+    """Where periods of series are kept.
+
+    Attributes:
+        periods: those that are.
+        fingerprint: the same for two ranges of days only if the same was counted in them.
+    """
+
+    periods: KeptPeriods[FoundPeriod]
+    fingerprint: Callable[[DayRange], Hashable]
+
+    def finding(
+        self,
+        find: Callable[[DayRange], FoundPeriod],
+        asked: tuple[EstimateRequest, EstimateRequest, tuple[Spec, ...], tuple[Spec, ...]],
+    ) -> Callable[[DayRange], FoundPeriod]:
+        """Finds what is not kept, and keeps it.
+
+        Args:
+            find: finds it.
+            asked: all else that decides what is found of a period.
+        """
+        requests = [
+            (msgspec.json.encode((each.query, each.lists)), each.level, tuple(each.versions))
+            for each in asked[:2]
+        ]
+        question = *requests, *asked[2:]
+
+        def find_or_recall(days: DayRange) -> FoundPeriod:
+            fingerprint = self.fingerprint(days)
+            found = self.periods.find(question, days, fingerprint)
+            if found is None:
+                found = find(days)
+                result = found.result
+                if not isinstance(result, DistributionEstimate):  # whose histograms are large
+                    items = getattr(result, "items", ())
+                    self.periods.keep(question, days, fingerprint, found, len(items))
+            return found
+
+        return find_or_recall
+
+
 MAX_PERIODS: Final = 400
 MAX_HISTOGRAMS: Final = 100
 """Of a distribution: a histogram with its intervals takes long."""
@@ -252,6 +310,7 @@ def series(
     *,
     newest_first: Sequence[Spec] = (),
     level: float = DEFAULT_LEVEL,
+    kept: KeptSeries | None = None,
 ) -> Series:
     """Estimates a metric in one period after the other.
 
@@ -264,6 +323,7 @@ def series(
         newest_first: all versions.
         query: how to answer. Its days and values do not matter here.
         level: of the intervals, in (0, 1).
+        kept: what was found of periods before; None to keep nothing.
 
     Raises:
         ParameterError: if there is no report, no period knows a value, an option does not fit the
@@ -311,24 +371,30 @@ def series(
     request = EstimateRequest(options, lists, level=1 - alpha / at_once, versions=versions)
     of_means = EstimateRequest(EstimateQuery(postprocess="none"), level=request.level)
     unknown = set(items or ())
-    for days in periods:
+
+    def find(days: DayRange) -> FoundPeriod:
         tallies = collect(days)
         fitting = choose_of_period(tallies, followed, newest_first)
         if fitting is None:
-            points.append(Point(days, None, tallies.reports))
-            continue
+            return FoundPeriod(None, tallies.reports, None)
         counted, basis = fitting
         if shapes is not None:
             shapes.add(days, counted)
         result = estimate(counted, request if basis.type == kind else of_means)
+        return FoundPeriod(result, tallies.reports - result.reports, basis)
+
+    if shapes is None and kept is not None:
+        find = kept.finding(find, (request, of_means, tuple(followed), tuple(newest_first)))
+    for days in periods:
+        result, left_out, basis = find(days)
         if isinstance(result, ShareEstimate | SegmentEstimate):
             unknown -= set(result.items)
             if len(result.items) * len(periods) > MAX_ROWS:
                 limit = f"so few that there are at most {MAX_ROWS:,} of them times periods"
                 raise ParameterError("values", limit, len(result.items))
-        unlike = before is not None and basis != before
-        points.append(Point(days, result, tallies.reports - result.reports, unlike))
-        before = basis
+        unlike = before is not None and basis is not None and basis != before
+        points.append(Point(days, result, left_out, unlike))
+        before = before if basis is None else basis
     _check_points(points, unknown, query)
     if shapes is not None and not shapes.tests:
         constraint = (

@@ -153,6 +153,7 @@ def _merge(
         table.read_slices,
         table.kept_totals,
         largest=largest[order],
+        newest=int(epochs.max(initial=0)),
     )
 
 

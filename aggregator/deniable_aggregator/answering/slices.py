@@ -6,6 +6,7 @@ import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -31,8 +32,10 @@ BLOCK_DAYS: Final = 32
 """The sum of so many days is kept, instead of those of days."""
 
 RECENT_DAYS: Final = 8
-"""The sums of so many days, the newest ones, are kept each by itself: most reports come late, if
-they do, by a few days."""
+"""The sums of so many days, the newest ones of a version, are kept each by itself: most reports
+come late, if they do, by a few days."""
+
+_NARROW: Final = 1 << 15
 
 _FEW: Final = ""
 """Stands for the keys of slices that are too few, which no key has as its id."""
@@ -65,15 +68,17 @@ class BlockTotals:
         table = replace(table, rolled=())  # days that became one have a sum
         blocks: dict[tuple[int, int], list[int]] = {}
         for day in table.days.tolist():
-            recent = day > int(table.epochs[-1]) - RECENT_DAYS
+            recent = day > table.newest - RECENT_DAYS
             blocks.setdefault((day, 1) if recent else (day // BLOCK_DAYS, 0), []).append(day)
-        for (_, recent), days in blocks.items():
+        kept = {name for name, days in blocks.items() if name[1] or len(days) >= _WORTH_KEEPING}
+        parts = {name: table.between(days[0], days[-1]) for name, days in blocks.items()}
+        alone = (parts[name].read_stored() for name in parts if name not in kept)
+        # All of them at once: an array of all counters for each would cost more than they do.
+        add_slices(total, table.entry.tally, (part for _, part in chain.from_iterable(alone)))
+        for name in parts:
             yield_point()
-            block = table.between(days[0], days[-1])
-            if recent or len(days) >= _WORTH_KEEPING:
-                total.add_sum(self._block(block, cells))
-            else:
-                _add(total, block)
+            if name in kept:
+                total.add_sum(self._block(parts[name], cells))
         return total
 
     def _block(self, block: SliceTable, cells: int) -> CounterSum:
@@ -83,7 +88,8 @@ class BlockTotals:
                 self._held.move_to_end(name)
                 return self._held[name]
         total = CounterSum(cells)
-        _add(total, block)
+        add_slices(total, block.entry.tally, (part for _, part in block.read_stored()))
+        total.shrink()  # it is added to others, and nothing is added to it
         with self._lock:
             if name not in self._held:
                 self._bytes += total.nbytes
@@ -91,10 +97,6 @@ class BlockTotals:
             while self._bytes > self._most_bytes and len(self._held) > 1:
                 self._bytes -= self._held.popitem(last=False)[1].nbytes
         return total
-
-
-def _add(total: CounterSum, block: SliceTable) -> None:
-    add_slices(total, block.entry.tally, (part for _, part in block.read_stored()))
 
 
 if TYPE_CHECKING:
@@ -157,7 +159,7 @@ class SliceTable:
         key_ids: the ids of the keys, ascending; some may have no slice in this table.
         reports: int64, (slices,): how many reports each slice has.
         stamps: what changes whenever something of a day changes, for each day of the table.
-        counters: int32 or int64, (slices, stored cells); None if they are not in memory.
+        counters: integers, (slices, stored cells); None if they are not in memory.
         read_slices: reads those that are not.
         kept_totals: sums of those that are not.
         largest: int64, (slices,): the most reports of each that one upload brought; 0 if that is
@@ -165,6 +167,7 @@ class SliceTable:
         left_out: ids of the keys whose slices are not in this table, though there may be some.
         rolled: the days that became one, whose slices are gone; no other attribute has them.
         few: which slices were left out as they are few, or kept so; None for neither.
+        newest: the last day of all that the version has slices of, also of other tables.
     """
 
     entry: CatalogEntry
@@ -173,13 +176,14 @@ class SliceTable:
     key_ids: tuple[str, ...]
     reports: NDArray[np.int64]
     stamps: Mapping[int, DayStamp]
-    counters: NDArray[np.int32] | NDArray[np.int64] | None
+    counters: NDArray[Any] | None
     read_slices: ReadSlices = field(repr=False)
     kept_totals: BlockTotals = field(repr=False)
     largest: NDArray[np.int64]
     left_out: frozenset[str] = frozenset()
     rolled: tuple[RolledSums, ...] = ()
     few: FewReports | None = None
+    newest: int = 0
 
     def __len__(self) -> int:
         return len(self.epochs)
@@ -315,6 +319,26 @@ class SliceTable:
             yield SliceChunk(
                 np.arange(selection.start, selection.stop), self.reports[selection], counters
             )
+
+    def held(self, cells: int) -> SliceTable:
+        """The same slices with their counters in memory, in integers as narrow as they can be.
+
+        Args:
+            cells: how many of the stored integers of each slice are wanted, the first ones.
+        """
+        if self.counters is not None or self.entry.tally.is_sparse:
+            return self
+        rows: list[int] = []
+        counters = []
+        for row, part in self.read_stored():
+            counted = count_slice(self.entry.tally, part)[:cells]
+            rows.append(row)
+            least, most = int(counted.min(initial=0)), int(counted.max(initial=0))
+            fits = least >= -_NARROW and most < _NARROW
+            counters.append(counted.astype(np.int16) if fits else counted)
+        return replace(
+            self._rows(np.array(rows, np.int64)), counters=np.array(counters).reshape(-1, cells)
+        )
 
     def _read_chunks(self, cells: int) -> Iterator[SliceChunk]:
         tally = self.entry.tally

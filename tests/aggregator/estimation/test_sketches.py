@@ -10,7 +10,6 @@ import pytest
 from benchmarks.sketch_detection import Setting, collect, measure, metric, shares_of
 from deniable_aggregator.answering.estimation.selection import estimate_shares
 from deniable_aggregator.answers.questions import EstimateOptions
-from deniable_aggregator.counting.tallies.strings import _Places
 from deniable_shared.errors import ParameterError
 from tests.privacy.specs import sketch, string
 
@@ -92,9 +91,3 @@ def test_two_spellings_of_one_string_are_not_found_twice():
     spellings = [unicodedata.normalize(form, "café") for form in ("NFC", "NFD")]
     with pytest.raises(ParameterError, match="all different, also in Unicode's form NFC"):
         estimate_shares([(spec, counts)], spellings)
-
-
-def test_buckets_that_all_hold_the_same_can_be_packed():
-    table = np.full((2, 4), 7)
-    sums = _Places(np.arange(3, dtype=np.uint64), np.arange(2), 4).sums([table, table])
-    assert [each.tolist() for each in sums] == [[14] * 3] * 2

@@ -77,10 +77,11 @@ def test_leaving_out_rows_as_for_strings_would_be_biased(runs):
         rows = SketchRows(cells.sum(axis=1), cells, MECHANISM.bucket_support)
         words = hash_cells.words([*HELD, *ABSENT], spec.salt)
         places = StringPlaces(words, np.arange(MECHANISM.rows), MECHANISM.buckets)
-        left_out = np.where(rows.kept, 0, rows.reports[:, None])
-        sums = places.sums([rows.supporting, rows.capped, rows.centred, left_out])
+        cells = (np.stack([*rows.packed.of_row(row)]) for row in range(MECHANISM.rows))
+        everywhere = places.buckets(np.arange(words.size)).T
+        sums = sum(each[:, buckets] for each, buckets in zip(cells, everywhere, strict=True))
         found = shares_of_strings(
-            rows, StringSums(*sums), MECHANISM.support, places.buckets, (1, 1)
+            rows, StringSums(*rows.packed.unpack(sums)), MECHANISM.support, places.buckets, (1, 1)
         )
         errors.append(found.share - runs.truth)
         stated.append(found.variance)

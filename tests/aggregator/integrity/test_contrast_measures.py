@@ -19,8 +19,11 @@ class Rows:
 
     spec = SimpleNamespace(mechanism=SimpleNamespace(support=SUPPORT))
 
-    def supported_by_group(self, counts):
-        return counts[:, 0], counts[:, 1:]
+    def reports_by_group(self, counts):
+        return counts[:, 0]
+
+    def supporting_of_groups(self, counts, groups):
+        return counts[groups, 1:]
 
 
 def counts(generator, held, reports):

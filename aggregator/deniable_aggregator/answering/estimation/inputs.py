@@ -31,7 +31,7 @@ from deniable_shared.nearest import did_you_mean
 from deniable_shared.periods import EVERY, period
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -259,6 +259,15 @@ class MetricReports:
                 tables[digest] = kept
         left_out = [each for each in self.left_out if each.key in chosen]
         return replace(self, tables=tables, left_out=left_out, mixed={})
+
+    def fingerprint(self, days: DayRange) -> Hashable:
+        """The same for two ranges of days only if the same was counted in them.
+
+        Raises:
+            DaysRolledUpError: if only some of the days that became one are among these.
+        """
+        since, until = epoch_of(days.since), epoch_of(days.until)
+        return tuple(table.between(since, until).fingerprint for table in self.tables.values())
 
     @cached_property
     def of_days(self) -> MetricReports:

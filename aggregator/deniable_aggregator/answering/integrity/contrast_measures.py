@@ -26,6 +26,9 @@ LEAST_WITHIN: Final = 100.0
 
 PARTS: Final = 256
 
+_BLOCK_CELLS: Final = 1 << 17
+"""Groups are compared so many counters at a time."""
+
 LEAST_CONTRAST: Final = 0.2
 """Keys without a past that differ by less than 20 percentage points, or a fifth of a number's
 range, are even: platforms differ."""
@@ -293,27 +296,35 @@ def _of_groups(
     Of each row the squared difference of every bucket, less what noise makes it, estimates without
     bias the sum over all strings of their squared differences.
     """
-    reports, ones = tally.supported_by_group(own)
-    other_reports, other_ones = tally.supported_by_group(rest_counts)
-    used = np.minimum(reports, other_reports) >= PARTS
-    if not used.any():
+    reports, other_reports = tally.reports_by_group(own), tally.reports_by_group(rest_counts)
+    used = np.flatnonzero(np.minimum(reports, other_reports) >= PARTS)
+    if not used.size:
         return None
     # Of each group there may be more or fewer reports than its part.
     weight = (1 / PARTS) / (
         noise_of_own / reports[used, None] + (1 - noise_of_own) / other_reports[used, None]
     )
-    first = ones[used] / reports[used, None]
-    second = other_ones[used] / other_reports[used, None]
-    pooled = (1 - noise_of_own) * first + noise_of_own * second
     # The pooled share is itself uncertain.
     own_part = noise_of_own * (1 - noise_of_own)
-    noise = np.maximum(pooled * (1 - pooled) / (1 - own_part / weight), 1 / weight) / weight
-    squares = (first - second) ** 2
+    distances, variances = np.empty((2, used.size))
+    step = max(1, _BLOCK_CELLS * reports.size // own.size)
+    for start in range(0, used.size, step):
+        block = slice(start, start + step)
+        some, weights = used[block], weight[block]
+        first, second = (
+            tally.supporting_of_groups(counts, some) / of_group[some, None]
+            for counts, of_group in ((own, reports), (rest_counts, other_reports))
+        )
+        pooled = (1 - noise_of_own) * first + noise_of_own * second
+        noise = np.maximum(pooled * (1 - pooled) / (1 - own_part / weights), 1 / weights) / weights
+        squares = (first - second) ** 2
+        distances[block] = (squares - noise).sum(axis=1)
+        variances[block] = (2 * noise**2 + 4 * noise * squares).sum(axis=1)
     support = tally.spec.mechanism.support  # type: ignore[attr-defined]
     scale = (support.p - support.q) ** 2 * getattr(tally.spec.mechanism, "hashes", 1)
     shape = weight[:, 0] ** 2 / (weight**2).sum()
-    squared = float(shape @ (squares - noise).sum(axis=1)) / scale
-    variance = float(shape**2 @ (2 * noise**2 + 4 * noise * squares).sum(axis=1)) / scale**2
+    squared = float(shape @ distances) / scale
+    variance = float(shape**2 @ variances) / scale**2
     return Apart("distance", [None], None, None, np.array([squared]), np.array([variance]))
 
 

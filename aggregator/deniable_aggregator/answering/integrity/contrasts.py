@@ -49,6 +49,9 @@ FAMILY_P: Final = 1e-3
 MOST_CELLS: Final = 1 << 24
 """At most so many counters of one version are read; the earlier days are left out then."""
 
+MOST_SUMS: Final = 1 << 21
+"""So many counters are added up at once, for some of the keys after the other."""
+
 MOST_UNEVEN: Final = 5
 REMEMBERED: Final = 512
 PART_REPORTS: Final = 100
@@ -256,10 +259,15 @@ class _Beside:
 
 def _apart(table: SliceTable, keys: Sequence[str]) -> dict[str, Apart]:
     """How far some keys are from all others of a table, of those that have enough reports."""
-    if not keys:
-        return {}
-    sums = compared_sums(table, keys)
-    found = {key: _measure(table.entry.tally, sums, row) for row, key in enumerate(keys)}
+    tally = table.entry.tally
+    at_once = max(1, MOST_SUMS // tally.cells)
+    if len(keys) > at_once:
+        table = table.held(tally.cells)  # it is read once for each part of the keys
+    found: dict[str, Apart | None] = {}
+    for first in range(0, len(keys), at_once):
+        some = keys[first : first + at_once]
+        sums = compared_sums(table, some)
+        found |= {key: _measure(tally, sums, row) for row, key in enumerate(some)}
     return {key: apart for key, apart in found.items() if apart is not None}
 
 

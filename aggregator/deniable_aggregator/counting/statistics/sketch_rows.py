@@ -15,6 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from deniable_aggregator.counting.statistics.row_counts import (
+    PackedCells,
+    RowCounts,
+    distinct_counts,
+    weighted_median,
+    weighted_quantile,
+)
 from deniable_aggregator.counting.yield_points import yield_point
 
 if TYPE_CHECKING:
@@ -237,12 +244,13 @@ class SketchRows:
 
     Args:
         reports: int64, (rows,): each at least 1.
-        supporting: int64, (rows, buckets): how many reports of a row support a bucket.
+        supporting: integers of any width, (rows, buckets): how many reports of a row support a
+            bucket.
         support: of the oracle inside: with which probabilities a report supports a bucket.
     """
 
     def __init__(
-        self, reports: NDArray[np.int64], supporting: NDArray[np.int64], support: Support
+        self, reports: NDArray[np.int64], supporting: NDArray[Any], support: Support
     ) -> None:
         self.reports, self.supporting, self.support = reports, supporting, support
         self.total = int(reports.sum())
@@ -250,12 +258,14 @@ class SketchRows:
         self.gap = support.p - support.q
         # Most cells hold little beside noise, but how much depends on the number of buckets. Some
         # of the rows tell it as well as all.
-        sample = slice(None, None, max(1, self.rows // _ENOUGH_ROWS))
-        usual = float(np.median(self.share(supporting[sample], reports[sample, None])))
+        sample = np.arange(0, self.rows, max(1, self.rows // _ENOUGH_ROWS))
+        row, counts, number = distinct_counts(supporting[sample])
+        row = sample[row]
+        usual = weighted_median(self.share(counts, reports[row]), number)
         self.usual = min(max(usual, 0.0), 1.0)
-        expected, deviation = (moment[0, sample, None] for moment in self._law(np.zeros(1)))
-        lower = np.quantile((supporting[sample] - expected) / deviation, _LOWER_DEVIATION)
-        self._spread = max(1.0, -float(lower))
+        expected, deviation = (moment[0, row] for moment in self._law(np.zeros(1)))
+        lower = weighted_quantile((counts - expected) / deviation, number, _LOWER_DEVIATION)
+        self._spread = max(1.0, -lower)
 
     def share(self, supporting: Any, reports: Any) -> Any:
         """The share that some reports say of a bucket, by the support lemma.
@@ -282,34 +292,58 @@ class SketchRows:
         return np.asarray(expected + deviations * self._spread * deviation + skew)
 
     @cached_property
+    def _cells(self) -> RowCounts:
+        """What the cells count, those that nothing tells apart as one."""
+        absent = np.zeros(1)
+        caps = self.caps(absent, ROW_CAP)[0], self.caps(absent, TEST_CAP)[0] + 1, self._most
+        return RowCounts(self.supporting, np.floor(np.max(caps, axis=0)).astype(np.int64) + 1)
+
+    @cached_property
+    def _capped(self) -> NDArray[np.int64]:
+        """What a cell of each count counts for the test: int64, (rows, values), from 0 on."""
+        cap = np.ceil(self.caps(np.zeros(1), TEST_CAP)).astype(np.int64).T
+        return self._coarse(np.minimum(self._cells.counts, cap))
+
+    @cached_property
     def capped(self) -> NDArray[np.int64]:
         """What each cell counts for the test: int64, (rows, buckets), from 0 on."""
         cap = np.ceil(self.caps(np.zeros(1), TEST_CAP)).astype(np.int64).T
         return self.coarse(np.minimum(self.supporting, cap))
 
-    @cached_property
-    def law(self) -> SumLaw:
-        """The law of the sum of `capped` over the rows, for a string that nobody holds."""
-        return SumLaw.of_frequencies(frequencies(self.capped))
+    def coarse(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Counts from 0 on, in steps that are small beside their noise.
+
+        Args:
+            cells: int64, (rows, buckets).
+        """
+        return self._in_steps(cells - cells.min(axis=1, keepdims=True))
 
     @cached_property
-    def kept(self) -> NDArray[np.bool_]:
-        """Which cells are kept for an item that nobody holds: bool, (rows, buckets)."""
-        return np.asarray(self.supporting <= self.caps(np.zeros(1), ROW_CAP).T)
+    def law(self) -> SumLaw:
+        """The law of the sum of `_capped` over the rows, for a string that nobody holds."""
+        return SumLaw.of_frequencies(self._cells.frequencies(self._capped))
+
+    @cached_property
+    def _kept(self) -> NDArray[np.bool_]:
+        """Which counts are kept for an item that nobody holds: bool, (rows, values)."""
+        cells = self._cells
+        return np.asarray((cells.counts <= self.caps(np.zeros(1), ROW_CAP).T) & (cells.number > 0))
 
     @cached_property
     def kept_law(self) -> SumLaw:
-        """The law of the sum of `centred` over the rows, for a string that nobody holds."""
-        return SumLaw.of_frequencies(frequencies(self.coarse(self.centred)))
+        """The law of the sum of `_centred` over the rows, for a string that nobody holds."""
+        return SumLaw.of_frequencies(self._cells.frequencies(self._coarse(self._centred)))
 
     @cached_property
     def kept_cells(self) -> KeptCells:
         """What is kept for an item that nobody holds."""
-        number = self.kept.sum(axis=1)
+        cells = self._cells
+        kept = np.where(self._kept, cells.number, 0)
+        number = kept.sum(axis=1)
         divisor = np.maximum(number, 1)
-        mean = np.where(self.kept, self.supporting, 0).sum(axis=1) / divisor
-        deviations = np.where(self.kept, self.supporting - mean[:, None], 0.0)
-        spread = (deviations**2).sum(axis=1) / divisor
+        mean = (kept * cells.counts).sum(axis=1) / divisor
+        deviations = np.where(self._kept, cells.counts - mean[:, None], 0.0)
+        spread = cells.sums(deviations**2) / divisor
         return KeptCells(
             mean=mean,
             variance=float(spread.sum()) / (self.total * self.gap) ** 2,
@@ -317,14 +351,24 @@ class SketchRows:
         )
 
     @cached_property
-    def centred(self) -> NDArray[np.int64]:
-        """By how much kept cells exceed their row's mean, rounded; 0 elsewhere: (rows, buckets)."""
+    def _centred(self) -> NDArray[np.int64]:
+        """By how much kept counts exceed their row's mean, rounded; 0 elsewhere: (rows, values)."""
         usual = np.rint(self.kept_cells.mean).astype(np.int64)
-        return np.where(self.kept, self.supporting - usual[:, None], 0)
+        return np.where(self._kept, self._cells.counts - usual[:, None], 0)
+
+    @cached_property
+    def packed(self) -> PackedCells:
+        """What is added up over a string's cells.
+
+        Their counts; what these count for the test; by how much they exceed their row's mean, where
+        they are kept; and where they are not, how many reports their row has.
+        """
+        left_out = np.where(self._kept, 0, self.reports[:, None])
+        return PackedCells(self._cells, (self._capped, self._centred, left_out))
 
     @cached_property
     def rounded(self) -> float:
-        """By how much the sum of `centred` over all rows is too high, as row means were rounded."""
+        """By how much sums of what exceeds row means are too high, as these were rounded."""
         mean = self.kept_cells.mean
         return float((mean - np.rint(mean)).sum())
 
@@ -359,16 +403,11 @@ class SketchRows:
         mean = first / np.maximum(number, 1)
         return OtherCells(number, mean + least, np.maximum(second - number * mean**2, 0.0))
 
-    def coarse(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Counts from 0 on, in steps that are small beside their noise.
-
-        Args:
-            cells: int64, (rows, buckets).
-        """
-        _, deviation = self._law(np.zeros(1))
-        step = max(1, int(np.median(deviation)) // _LEVELS)
-        above = cells - cells.min(axis=1, keepdims=True)
-        return np.asarray(above if step == 1 else above // step)
+    @cached_property
+    def _most(self) -> NDArray[np.float64]:
+        """The highest count of a cell beside its own that any item keeps: float64, (rows,)."""
+        most = self.caps(_GRID, ROW_CAP) - _GRID[:, None] * self.reports * self.gap
+        return np.asarray(most.max(axis=0))
 
     @cached_property
     def _cumulated_counts(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
@@ -376,14 +415,23 @@ class SketchRows:
 
         Counts are above the least, so that sums of squares keep their digits: (3, rows, values).
         """
-        least = self.supporting.min(axis=1)
-        most = self.caps(_GRID, ROW_CAP) - _GRID[:, None] * self.reports * self.gap
+        cells = self._cells
         # Cells above the highest cap of all items count as that cap plus one.
-        beyond = np.floor(most.max(axis=0)).astype(np.int64) - least + 1
-        cells = frequencies(np.minimum(self.supporting - least[:, None], beyond[:, None]))
-        values = np.arange(cells.shape[1], dtype=np.float64)
-        sums = np.stack([np.cumsum(cells * values**power, axis=1) for power in range(3)])
-        return least, np.pad(sums, ((0, 0), (0, 0), (1, 0)))
+        beyond = np.floor(self._most).astype(np.int64)[:, None] - cells.least + 1
+        above = cells.frequencies(np.minimum(cells.counts - cells.least, beyond))
+        values = np.arange(above.shape[1], dtype=np.float64)
+        sums = np.stack([np.cumsum(above * values**power, axis=1) for power in range(3)])
+        return cells.least[:, 0], np.pad(sums, ((0, 0), (0, 0), (1, 0)))
+
+    def _coarse(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Numbers of counts, see `coarse`."""
+        known = np.where(self._cells.number > 0, numbers, np.iinfo(np.int64).max)
+        return self._in_steps(numbers - known.min(axis=1, keepdims=True))
+
+    def _in_steps(self, above: NDArray[np.int64]) -> NDArray[np.int64]:
+        _, deviation = self._law(np.zeros(1))
+        step = max(1, int(np.median(deviation)) // _LEVELS)
+        return np.asarray(above if step == 1 else above // step)
 
     def _law(self, share: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean and standard deviation of an item's cells: float64, (items, rows), each."""

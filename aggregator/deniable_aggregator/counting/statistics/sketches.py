@@ -98,7 +98,8 @@ _LEAST_KEPT: Final = 0.5
 FOUND: Final = 4.0
 """The z-score above which a candidate is taken to explain its cells."""
 
-_CHUNK_CELLS: Final = 1 << 20
+_CHUNK_CELLS: Final = 1 << 16
+"""So many cells of items are judged at once: they stay in the processor's cache."""
 
 
 class StringSums(NamedTuple):
@@ -106,8 +107,8 @@ class StringSums(NamedTuple):
 
     Attributes:
         supporting: int64, (items,): how many reports support each.
-        capped: int64, (items,): of `SketchRows.capped`.
-        centred: int64, (items,): of `SketchRows.centred`.
+        capped: int64, (items,): what they count for the test.
+        centred: int64, (items,): by how much those that are kept exceed their row's mean.
         left_out: int64, (items,): how many reports are in the other rows.
     """
 
@@ -297,7 +298,7 @@ def shares_of_strings(
     for start in range(0, own.size, step):
         yield_point()
         chosen = own[start : start + step]
-        cells = rows.supporting[np.arange(rows.rows), buckets(chosen)]
+        cells = rows.supporting[np.arange(rows.rows), buckets(chosen)].astype(np.int64)
         first = lemma.share(sums.supporting[chosen], total)
         share[chosen], variance[chosen], kept_reports[chosen] = _judge_rows(rows, cells, first)
     scores = rows.law.scores(sums.capped)

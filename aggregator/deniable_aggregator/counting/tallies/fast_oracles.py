@@ -262,10 +262,16 @@ def _shares(
     return share, np.clip((naming - 2 * q) / (p - q), 0.0, 1.0)
 
 
-_CHUNK_CELLS: Final = 1 << 20
+_CHUNK_CELLS: Final = 1 << 17
+"""So many counts are transformed at once: what comes of them stays in the processor's cache."""
+
 _PART_BITS: Final = 24
 """Counts up to this many bits are transformed at once: in float64 the sums of the largest space
 then come out within a few hundredths of the integers that they are (tested)."""
+
+_EXACT_BITS: Final = 32
+"""Reports that are transformed as one have at most so many bits together, which is less than the
+counts that `_PART_BITS` allows add up to."""
 
 _REMEMBERED_SPACES: Final = 8
 
@@ -295,14 +301,23 @@ class ProjectiveGeometryResponseTally(IndexTally):
     """One counter per point; an item's support is the sum over its hyperplane."""
 
     def supporting(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The sums over the items' hyperplanes, exact."""
+        """The sums over the items' hyperplanes, exact.
+
+        No sum of a group exceeds its reports, so several groups with few reports are transformed as
+        one: the sums of each have bits of their own.
+        """
         mechanism = cast("ProjectiveGeometryResponse", self.oracle)
         space = _space(mechanism.q, mechanism.t, mechanism.size)
         sums = np.empty((len(counts), mechanism.size), np.int64)
-        rows = max(1, _CHUNK_CELLS // self.cells)
+        bits = max(int(counts.sum(axis=1).max(initial=0)).bit_length(), 1)
+        together = _EXACT_BITS // bits if int(counts.min(initial=0)) >= 0 else 1
+        rows = max(1, _CHUNK_CELLS // self.cells) * max(together, 1)
         for start in range(0, len(counts), rows):
             chunk = slice(start, start + rows)
-            sums[chunk] = _sums(counts[chunk][:, space.numbers], space)
+            if together > 1:
+                _add_together(counts[chunk], sums[chunk], space, together, bits)
+            else:
+                sums[chunk] = _sums(counts[chunk][:, space.numbers], space)
         return sums
 
     def support_range(self, chosen: NDArray[np.int64]) -> tuple[int, int]:
@@ -347,16 +362,45 @@ class ProjectiveGeometryResponseTally(IndexTally):
         return np.asarray(everything.supporting(present)[0])
 
 
+def _add_together(
+    counts: NDArray[np.int64],
+    sums: NDArray[np.int64],
+    space: _Space,
+    together: int,
+    bits: int,
+) -> None:
+    """The sums of groups whose reports have so many bits, as many groups at once as are named.
+
+    Args:
+        counts: int64, (groups, points).
+        sums: int64, (groups, size): where the sums are put.
+    """
+    size = -(-len(counts) // together)
+    parts = [slice(first, first + size) for first in range(0, len(counts), size)]
+    packed = counts[parts[0]].copy()
+    for place, part in enumerate(parts[1:], 1):
+        above = counts[part]
+        packed[: len(above)] += above << place * bits
+    added = _rounded_sums(packed.take(space.numbers, axis=1), space)
+    for place, part in enumerate(parts):
+        own = sums[part]
+        np.bitwise_and(added[: len(own)] >> place * bits, (1 << bits) - 1, out=own)
+
+
 def _sums(counts: NDArray[np.int64], space: _Space) -> NDArray[np.int64]:
     """The same for counts along the cycle, split where they are too large for float64."""
     if int(counts.max()) >> _PART_BITS:
         low = counts & (1 << _PART_BITS) - 1
         return (_sums(counts >> _PART_BITS, space) << _PART_BITS) + _sums(low, space)
+    return _rounded_sums(counts, space)
+
+
+def _rounded_sums(counts: NDArray[np.int64], space: _Space) -> NDArray[np.int64]:
     transformed = fft.rfft(counts.astype(np.float64), space.length)
     np.conjugate(transformed, out=transformed)
     transformed *= space.spectrum
-    sums = fft.irfft(transformed, space.length, overwrite_x=True)[:, space.places]
-    return np.asarray(np.rint(sums), np.int64)
+    sums = fft.irfft(transformed, space.length, overwrite_x=True).take(space.places, axis=1)
+    return np.asarray(np.rint(sums, out=sums), np.int64)
 
 
 @lru_cache(_REMEMBERED_SPACES)

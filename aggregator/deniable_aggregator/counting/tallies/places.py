@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -74,18 +74,6 @@ class StringPlaces:
         """The bucket of one string in each row; word and key are exchangeable."""
         return hash_cells.buckets(self._keys, word, self._size)
 
-    def all_buckets(self, dtype: Any) -> NDArray[Any]:
-        """The buckets of all strings: (rows, items).
-
-        Args:
-            dtype: of unsigned integers that hold every bucket.
-        """
-        found = np.empty((len(self._keys), self._words.size), dtype)
-        for row, row_key in enumerate(self._keys):
-            yield_point()
-            found[row] = hash_cells.buckets(self._words, row_key, self._size)
-        return found
-
     def buckets(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
         """The buckets of some strings: int64, (chosen, rows).
 
@@ -100,39 +88,6 @@ class StringPlaces:
         for row, row_key in enumerate(self._keys):
             buckets[:, row] = hash_cells.buckets(self._words[chosen], row_key, self._size)
         return buckets
-
-
-class RememberedPlaces:
-    """Where strings are in rows of at most 256 buckets, hashed once.
-
-    Args:
-        places: hashes the strings.
-    """
-
-    def __init__(self, places: StringPlaces) -> None:
-        self._buckets = places.all_buckets(np.uint8)
-
-    def sums(self, tables: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-        """Sums over the cells of each string, float64, (items,), of each table.
-
-        Args:
-            tables: float64, (rows, buckets), each.
-        """
-        return [
-            sum(
-                (row.take(buckets) for row, buckets in zip(table, self._buckets, strict=True)),
-                np.zeros(self._buckets.shape[1]),
-            )
-            for table in tables
-        ]
-
-    def buckets(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The buckets of some strings: int64, (chosen, rows).
-
-        Args:
-            chosen: int64, (chosen,): the strings' places in the list.
-        """
-        return self._buckets[:, chosen].T.astype(np.int64)
 
 
 def _pack_tables(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
@@ -24,7 +24,7 @@ from deniable_aggregator.counting.statistics.sketches import (
 from deniable_aggregator.counting.tallies.base import ShareTally, chunks, oracle_tally_for, tallies
 from deniable_aggregator.counting.tallies.diagnostics import GROUP_BYTES, OnesHistogram
 from deniable_aggregator.counting.tallies.oracle import BitsTally, OracleTally
-from deniable_aggregator.counting.tallies.places import RememberedPlaces, StringPlaces
+from deniable_aggregator.counting.yield_points import yield_point
 from deniable_shared.device_classes import CLASSES, classes_by_group
 from deniable_shared.errors import ParameterError, WireError
 from deniable_shared.exact_bounds import SCALE
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.counting.statistics.outcomes import OutcomeCounts
+    from deniable_aggregator.counting.statistics.row_counts import PackedCells
     from deniable_aggregator.counting.statistics.shares import ItemShares
     from deniable_shared.spec import Spec
 
@@ -66,11 +67,13 @@ class GroupedTally(ShareTally):
     def count(self, payload: bytes) -> NDArray[np.int64]:
         """Counts by group."""
         reports = self._read_payload(payload)
-        counts = np.zeros((self._groups, self._oracle.cells), np.int64)
-        for part in chunks(reports):
-            groups = part["group"].astype(np.uint16)
-            counts += self._oracle.count(groups, part["report"], self._groups)
-        return counts.ravel()
+        first, *others = (
+            self._oracle.count(part["group"].astype(np.uint16), part["report"], self._groups)
+            for part in chunks(reports)
+        )
+        for counts in others:
+            first += counts
+        return first.ravel()
 
     @cached_property
     def _group_shares(self) -> NDArray[np.float64] | None:
@@ -107,19 +110,24 @@ class GroupedTally(ShareTally):
         """The oracle's, for each group."""
         return self._oracle.outcomes(self._counts_by_group(counts))._replace(kind="bits")
 
-    def supported_by_group(
-        self, counts: NDArray[np.int64]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How many reports each group has, and how many of them support each item or bit.
+    def reports_by_group(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many reports each group has: int64, (groups,).
 
         Args:
             counts: int64, (cells,).
-
-        Returns:
-            int64, (groups,) and (groups, items).
         """
-        grouped = self._counts_by_group(counts)
-        return self._oracle.reports(grouped), self._oracle.supporting(grouped)
+        return self._oracle.reports(self._counts_by_group(counts))
+
+    def supporting_of_groups(
+        self, counts: NDArray[np.int64], groups: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """How many reports of some groups support each item or bit: int64, (groups, items).
+
+        Args:
+            counts: int64, (cells,).
+            groups: int64, (groups,): their numbers.
+        """
+        return self._oracle.supporting(self._counts_by_group(counts)[groups])
 
     def _counts_by_group(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         return counts.reshape(self._groups, self._oracle.cells)
@@ -139,6 +147,16 @@ class GroupedTally(ShareTally):
         except WireError as error:
             raise WireError(f"a report of {self.spec.name} {error}") from None
         return reports
+
+
+_BLOCK_CELLS: Final = 1 << 18
+"""Rows are read so many cells at a time."""
+
+_CHUNK_ITEMS: Final = 1 << 14
+"""Strings are hashed so many at a time: their words stay in the processor's cache."""
+
+_MOST_KEPT_BYTES: Final = 8 << 20
+"""The buckets of some strings are kept up to this size."""
 
 
 @tallies(Sketch)
@@ -170,31 +188,167 @@ class SketchTally(GroupedTally):
         rows = self._counts_by_group(counts)
         reports = self._oracle.reports(rows)
         filled = np.flatnonzero(reports)
-        counted = (
-            reports[filled],
-            self._oracle.supporting(rows[filled]),
-            self._mechanism.inner.support,
+        supporting = self._supporting(rows[filled] if filled.size < len(rows) else rows, reports)
+        support = self._mechanism.inner.support
+        strings = _hashed_strings(
+            tuple(items), self.spec.salt, self._mechanism.rows, self._mechanism.buckets
         )
-        words = hash_cells.words(items, self.spec.salt)
-        places = StringPlaces(words, filled, self._mechanism.buckets)
-        supported = self._oracle.support_range(np.arange(self._mechanism.buckets))
+        places = _Places(strings, filled)
         enough = reports.sum() >= FITTED_REPORTS * self._mechanism.rows
         if enough and self._mechanism.is_fitted:
-            cells = RememberedPlaces(places)
-            (supporting,) = places.sums([counted[1]])
+            cells = _RememberedPlaces(places)
+            (whole,) = cells.sums([supporting.astype(np.float64)])
             return fitted_shares(
-                FittedRows(*counted), supporting, self._mechanism.support, cells, supported
+                FittedRows(reports[filled], supporting, support),
+                whole.astype(np.int64),
+                self._mechanism.support,
+                cells,
+                self._support_range,
             )
-        sketch = SketchRows(*counted)
-        left_out = np.where(sketch.kept, 0, sketch.reports[:, None])
-        tables = sketch.supporting, sketch.capped, sketch.centred, left_out
+        sketch = SketchRows(reports[filled], supporting, support)
         return shares_of_strings(
             sketch,
-            StringSums(*places.sums(tables)),
+            StringSums(*places.sums(sketch.packed)),
             self._mechanism.support,
             places.buckets,
-            supported,
+            self._support_range,
         )
+
+    @cached_property
+    def _support_range(self) -> tuple[int, int]:
+        """How many buckets a report supports, at least and at most."""
+        return self._oracle.support_range(np.arange(self._mechanism.buckets))
+
+    def _supporting(self, rows: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[Any]:
+        """How many reports of a row support each bucket, in integers as narrow as they can be."""
+        found = np.empty((len(rows), self._mechanism.buckets), np.min_scalar_type(reports.max()))
+        step = max(1, _BLOCK_CELLS // self._mechanism.buckets)
+        for start in range(0, len(rows), step):
+            found[start : start + step] = self._oracle.supporting(rows[start : start + step])
+        return found
+
+
+class _HashedStrings:
+    """The buckets of strings in the rows of a sketch; each row is hashed when it is asked for.
+
+    Args:
+        items: the strings.
+        salt: the metric's.
+        rows: how many rows there are.
+        size: how many buckets a row has.
+    """
+
+    def __init__(self, items: Sequence[str], salt: int, rows: int, size: int) -> None:
+        self.words = hash_cells.words(items, salt)
+        self.size = size
+        self._narrow = np.min_scalar_type(size - 1)
+        # Many strings are in few periods: to hash them again costs less than to keep them.
+        self._keeps = rows * len(items) * self._narrow.itemsize <= _MOST_KEPT_BYTES
+        self._kept: dict[int, NDArray[Any]] = {}
+
+    def buckets(self, row: int, chosen: NDArray[np.int64] | None = None) -> NDArray[Any]:
+        """The bucket of each string in one row: integers, (items,).
+
+        Args:
+            row: its number.
+            chosen: int64, (chosen,): the places of the strings that are wanted; None for all.
+        """
+        found = self._kept.get(row)
+        if chosen is not None:
+            if found is None:
+                return hash_cells.buckets(self.words[chosen], key(row), self.size)
+            return found[chosen]
+        if found is None:
+            found = np.empty(self.words.size, self._narrow if self._keeps else np.int64)
+            for start in range(0, found.size, _CHUNK_ITEMS):
+                yield_point()
+                chunk = slice(start, start + _CHUNK_ITEMS)
+                found[chunk] = hash_cells.buckets(self.words[chunk], key(row), self.size)
+            if self._keeps:
+                self._kept[row] = found
+        return found
+
+
+_hashed_strings: Final = lru_cache(maxsize=16)(_HashedStrings)
+"""The periods of a series, and the versions of a metric, are asked about the same strings."""
+
+
+class _Places:
+    """Where strings are in the rows of a sketch.
+
+    Args:
+        strings: hashes them.
+        rows: int64, (rows,): the numbers of the rows.
+    """
+
+    def __init__(self, strings: _HashedStrings, rows: NDArray[np.int64]) -> None:
+        self._strings = strings
+        self._rows = rows.tolist()
+
+    def sums(self, packed: PackedCells) -> list[NDArray[np.int64]]:
+        """Sums over the cells of each string, one in each row: int64, (items,), each."""
+        sums = [np.zeros(self._strings.words.size, np.int64) for _ in range(packed.size)]
+        for place, row in enumerate(self._rows):
+            yield_point()
+            buckets = self._strings.buckets(row)
+            for total, cells in zip(sums, packed.of_row(place), strict=True):
+                total += cells.take(buckets)
+        return packed.unpack(sums)
+
+    def all_buckets(self, dtype: Any) -> NDArray[Any]:
+        """The buckets of all strings: (rows, items).
+
+        Args:
+            dtype: of unsigned integers that hold every bucket.
+        """
+        found = np.empty((len(self._rows), self._strings.words.size), dtype)
+        for place, row in enumerate(self._rows):
+            found[place] = self._strings.buckets(row)
+        return found
+
+    def buckets(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The buckets of some strings: int64, (chosen, rows).
+
+        Args:
+            chosen: int64, (chosen,): the strings' places in the list.
+        """
+        buckets = np.empty((chosen.size, len(self._rows)), np.int64)
+        for place, row in enumerate(self._rows):
+            buckets[:, place] = self._strings.buckets(row, chosen)
+        return buckets
+
+
+class _RememberedPlaces:
+    """Where strings are in rows of at most 256 buckets, hashed once.
+
+    Args:
+        places: hashes the strings.
+    """
+
+    def __init__(self, places: _Places) -> None:
+        self._buckets = places.all_buckets(np.uint8)
+
+    def sums(self, tables: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
+        """Sums over the cells of each string, float64, (items,), of each table.
+
+        Args:
+            tables: float64, (rows, buckets), each.
+        """
+        return [
+            sum(
+                (row.take(buckets) for row, buckets in zip(table, self._buckets, strict=True)),
+                np.zeros(self._buckets.shape[1]),
+            )
+            for table in tables
+        ]
+
+    def buckets(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The buckets of some strings: int64, (chosen, rows).
+
+        Args:
+            chosen: int64, (chosen,): the strings' places in the list.
+        """
+        return self._buckets[:, chosen].T.astype(np.int64)
 
 
 MAX_CANDIDATES: Final = 4_096

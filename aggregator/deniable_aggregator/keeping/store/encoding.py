@@ -163,12 +163,18 @@ class CounterSum:
         self.cells = cells
         self._places: list[NDArray[np.int64]] = []
         self._few = 0
-        self._array: NDArray[np.int64] | None = None
+        self._array: NDArray[Any] | None = None
 
     @property
     def nbytes(self) -> int:
         """How much memory it takes."""
         return 8 * self._few if self._array is None else self._array.nbytes
+
+    def shrink(self) -> None:
+        """Holds its counters in integers as narrow as they can be: what is added may not fit."""
+        if self._array is not None:
+            ends = int(self._array.min(initial=0)), int(self._array.max(initial=0))
+            self._array = self._array.astype(np.result_type(*map(np.min_scalar_type, ends)))
 
     def add_places(self, places: NDArray[np.int64]) -> None:
         """Adds 1 to counters.
@@ -189,7 +195,10 @@ class CounterSum:
             counters: int64, of one dimension.
         """
         shortened = counters[: self.cells]
-        self._whole()[: shortened.size] += shortened
+        if self._array is None and not self._few and shortened.size == self.cells:
+            self._array = shortened.astype(np.int64)
+        else:
+            self._whole()[: shortened.size] += shortened
 
     def add_part(self, body: bytes) -> None:
         """Adds the counters of a part; those that it lacks are 0, and those beyond are left out.

@@ -1,0 +1,78 @@
+"""Keeps what was estimated of the periods of series, until something of their days changes."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from deniable_aggregator.answers.dates import DayRange
+
+MOST_KEPT_BYTES: Final = 64 << 20
+"""All periods together; the series that was asked for longest ago is forgotten."""
+
+PERIOD_BYTES: Final = 4 << 10
+ITEM_BYTES: Final = 300
+"""About so much memory the estimates of a period and of one of its values take."""
+
+Found = TypeVar("Found")
+
+
+class KeptPeriods(Generic[Found]):
+    """What was found of periods, by the question that it answers.
+
+    Most periods have not changed when the same question is asked again: each is found anew when the
+    fingerprint of its days changes.
+
+    Args:
+        most_bytes: how much memory they take at most.
+    """
+
+    def __init__(self, most_bytes: int = MOST_KEPT_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._lock = threading.Lock()
+        self._held: OrderedDict[Hashable, dict[DayRange, tuple[Hashable, Found, int]]] = (
+            OrderedDict()
+        )
+        self._bytes = 0
+
+    def find(self, question: Hashable, days: DayRange, fingerprint: Hashable) -> Found | None:
+        """What was found of a period; None if that is not kept, or the period has changed.
+
+        Args:
+            question: the same for two questions only if they have the same answer of the same days.
+            days: of the period.
+            fingerprint: the same for two periods only if the same was counted in them.
+        """
+        with self._lock:
+            held = self._held.get(question)
+            if held is None:
+                return None
+            self._held.move_to_end(question)
+            before, found, _ = held.get(days, (None, None, 0))
+            return found if before == fingerprint else None
+
+    def keep(
+        self, question: Hashable, days: DayRange, fingerprint: Hashable, found: Found, items: int
+    ) -> None:
+        """Keeps what was found of a period.
+
+        Args:
+            question: as of `find`.
+            days: as of `find`.
+            fingerprint: as of `find`.
+            found: what is kept; never changed.
+            items: of how many values there are estimates.
+        """
+        size = PERIOD_BYTES + ITEM_BYTES * items
+        with self._lock:
+            periods = self._held.setdefault(question, {})
+            self._held.move_to_end(question)
+            self._bytes += size - periods.get(days, (None, None, 0))[2]
+            periods[days] = fingerprint, found, size
+            while self._bytes > self._most_bytes and self._held:
+                _, gone = self._held.popitem(last=False)
+                self._bytes -= sum(size for _, _, size in gone.values())

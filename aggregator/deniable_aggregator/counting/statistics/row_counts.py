@@ -1,0 +1,207 @@
+"""The cells of rows by what they count: what depends on a count alone is worked out once for each.
+
+A row has thousands of cells and tens of different counts. Numbers that follow from a cell's row and
+count stand in a table of these, and a cell's are looked up where they are needed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+_BLOCK_CELLS: Final = 1 << 17
+"""Cells are looked up so many at a time, which stay in the processor's cache."""
+
+_SUM_BITS: Final = 62
+
+_SPARSE: Final = 4
+"""Counts that are spread over more than so many times as many values as cells are sorted."""
+
+
+class RowCounts:
+    """What the cells of rows count.
+
+    Attributes:
+        least: int64, (rows, 1): the least count of each row.
+        counts: int64, (rows, values): the counts that the cells of a row may have, ascending by 1
+            from its least; a row's highest stands for all higher ones, too.
+        number: int64, (rows, values): how many cells of a row have each; 0 beyond its highest.
+
+    Args:
+        cells: integers from 0 on, (rows, cells).
+        alike: int64, (rows,): from which count on the cells of a row are taken to be alike.
+    """
+
+    def __init__(self, cells: NDArray[Any], alike: NDArray[np.int64]) -> None:
+        self._cells = cells
+        least, highest = (end.astype(np.int64) for end in (cells.min(axis=1), cells.max(axis=1)))
+        self.least, self._above = least[:, None], highest - least
+        highest = np.minimum(highest, alike)
+        least = np.minimum(least, highest)
+        # In integers as narrow as the cells are.
+        narrow = [end.astype(cells.dtype)[:, None] for end in (least, highest)]
+        self._values = np.minimum(cells, narrow[1]) - narrow[0]
+        self._width = int((highest - least).max(initial=0)) + 1
+        self.counts = least[:, None] + np.arange(self._width)
+        self.number = np.empty(self.counts.shape, np.int64)
+        for rows, places in self._blocks():
+            shape = rows.stop - rows.start, self._width
+            self.number[rows] = np.bincount(places.ravel(), minlength=shape[0] * shape[1]).reshape(
+                shape
+            )
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes, without the cells that it was made of."""
+        return int(self._values.nbytes + self.counts.nbytes + self.number.nbytes)
+
+    def sums(self, table: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The sum over the cells of each row of what a table has for their count.
+
+        Args:
+            table: float64, (rows, values).
+
+        Returns:
+            float64, (rows,): added up cell by cell, in their order.
+        """
+        sums = np.empty(len(table))
+        for rows, places in self._blocks():
+            sums[rows] = table[rows].ravel().take(places).sum(axis=1)
+        return sums
+
+    def frequencies(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many cells of each row have 0, 1, 2, ... in a table.
+
+        Args:
+            table: int64, (rows, values), from 0 on where there are cells.
+
+        Returns:
+            int64, (rows, different numbers).
+        """
+        known = np.where(self.number > 0, table, 0)
+        width = int(known.max(initial=0)) + 1
+        places = known + np.arange(len(known))[:, None] * width
+        size = len(known) * width
+        found = np.bincount(places.ravel(), self.number.ravel(), size)
+        return found.astype(np.int64).reshape(len(known), width)
+
+    def _blocks(self) -> Iterator[tuple[slice, NDArray[np.int64]]]:
+        """Blocks of rows, and where their cells are in the same rows of a table of counts."""
+        size, cells = self._values.shape
+        step = max(1, _BLOCK_CELLS // max(cells, 1))
+        for start in range(0, size, step):
+            rows = slice(start, min(start + step, size))
+            first = np.arange(rows.stop - start)[:, None] * self._width
+            yield rows, np.add(self._values[rows], first, dtype=np.int64)
+
+
+class PackedCells:
+    """Counts, and tables of them, in the bits of few integers, so that each cell is read once.
+
+    Args:
+        rows: the cells.
+        tables: int64, (rows, values), each.
+    """
+
+    def __init__(self, rows: RowCounts, tables: Sequence[NDArray[np.int64]]) -> None:
+        self._rows = rows
+        known = rows.number > 0
+        lowest = [
+            np.where(known, table, np.iinfo(np.int64).max).min(axis=1, keepdims=True)
+            for table in tables
+        ]
+        above = [np.where(known, table - low, 0) for table, low in zip(tables, lowest, strict=True)]
+        most = [int(rows._above.sum()), *(int(table.max(axis=1).sum()) for table in above)]
+        self._places: list[tuple[int, int, int]] = []
+        self._tables: list[NDArray[np.int64]] = [np.zeros(rows.counts.shape, np.int64)]
+        used = 0
+        for place, largest in enumerate(most):
+            bits = largest.bit_length()
+            if used + bits > _SUM_BITS:
+                self._tables.append(np.zeros(rows.counts.shape, np.int64))
+                used = 0
+            self._places.append((len(self._tables) - 1, used, bits))
+            if place:
+                self._tables[-1] |= above[place - 1] << used
+            used += bits
+        self._lowest = [int(low.sum()) for low in (rows.least, *lowest)]
+
+    @property
+    def size(self) -> int:
+        """How many integers a cell has."""
+        return len(self._tables)
+
+    def of_row(self, row: int) -> Iterator[NDArray[np.int64]]:
+        """The integers of the cells of a row: int64, (cells,), each."""
+        values = self._rows._values[row]
+        for place, table in enumerate(self._tables):
+            packed = table[row].take(values)
+            if not place:
+                packed += self._rows._cells[row]
+                packed -= self._rows.least[row, 0]
+            yield packed
+
+    def unpack(self, sums: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+        """The sums of the counts, and of what each table has for them.
+
+        Args:
+            sums: of each integer, over one cell of every row.
+        """
+        return [
+            (sums[at] >> shift & (1 << bits) - 1) + lowest
+            for (at, shift, bits), lowest in zip(self._places, self._lowest, strict=True)
+        ]
+
+
+def distinct_counts(
+    cells: NDArray[Any],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The different counts of each row: int64, (different,), the row, the count and how many.
+
+    Args:
+        cells: integers from 0 on, (rows, cells).
+    """
+    least = cells.min(axis=1).astype(np.int64)[:, None]
+    width = int((cells.max(axis=1) - least[:, 0]).max()) + 1
+    places = cells - least + np.arange(len(cells))[:, None] * width
+    if width > _SPARSE * cells.shape[1]:
+        found, number = np.unique(places, return_counts=True)
+    else:
+        every = np.bincount(places.ravel())
+        found = np.flatnonzero(every)
+        number = every[found]
+    row, above = np.divmod(found, width)
+    return row, above + least[row, 0], number
+
+
+def weighted_median(values: NDArray[np.float64], number: NDArray[np.int64]) -> float:
+    """The median of values that come several times each, as `np.median` of all of them."""
+    ordered, ends = _in_order(values, number)
+    middle = np.array([(int(ends[-1]) - 1) // 2, int(ends[-1]) // 2])
+    return float(ordered[np.searchsorted(ends, middle, "right")].mean())
+
+
+def weighted_quantile(values: NDArray[np.float64], number: NDArray[np.int64], q: float) -> float:
+    """A quantile of values that come several times each, as `np.quantile` of all of them.
+
+    Args:
+        q: in [0, 1].
+    """
+    ordered, ends = _in_order(values, number)
+    place = (int(ends[-1]) - 1) * q
+    first = int(place)
+    both = np.searchsorted(ends, [first, min(first + 1, int(ends[-1]) - 1)], "right")
+    return float(np.quantile(ordered[both], place - first))
+
+
+def _in_order(
+    values: NDArray[np.float64], number: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    order = np.argsort(values, kind="stable")
+    return values[order], np.cumsum(number[order])
