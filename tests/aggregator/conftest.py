@@ -5,11 +5,27 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.aggregator import sorters
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.aggregator.service import Service
+
+
+@pytest.fixture(autouse=True)
+def no_sorter_carries_large_columns() -> Iterator[None]:
+    """Fails a test that is the first to run a statement whose sorter does."""
+    yield
+    statements = sorters.found[:]
+    sorters.found.clear()
+    assert statements == []
+
+
+def pytest_configure() -> None:
+    """Watches all statements of stores in SQLite."""
+    sorters.watch()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

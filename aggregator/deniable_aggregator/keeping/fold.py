@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import secrets
 import threading
 import time
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.keeping.store.batch import Gathering
 from deniable_aggregator.keeping.store.encoding import join_reports
-from deniable_aggregator.keeping.store.inbox import ROW_ID_BITS
+from deniable_aggregator.keeping.store.inbox import new_row_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -189,7 +188,7 @@ class InboxFold:
         payload = join_reports((row.payload for row in open_rows), tally.report_bytes)
         is_full = len(payload) >= self._batch_reports * tally.report_bytes
         first = open_rows[0]._replace(
-            id=secrets.randbits(ROW_ID_BITS),
+            id=new_row_id(open_rows[0].digest, open_rows[0].epoch),
             payload=payload,
             largest=max(row.largest for row in open_rows),
             gathered=shown_day,

@@ -211,6 +211,7 @@ class Store:
 
     def close(self) -> None:
         """Closes the store. Acknowledged uploads are in it already."""
+        self.id_order.close()
         self._database.close()
 
 

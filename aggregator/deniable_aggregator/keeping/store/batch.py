@@ -308,23 +308,25 @@ class SetAsideRows:
 
     def groups(self) -> list[SetAsideGroup]:
         """The rows that were set aside, grouped by spec, in the order of digests."""
+        # Grouped here, as the database's sorter would write all payloads into a file.
+        size = func.length(set_aside.c.payload)
         query = (
-            select(
-                set_aside.c.digest,
-                metrics.c.application,
-                metrics.c.name,
-                func.count().label("rows"),
-                func.sum(func.length(set_aside.c.payload)).label("payload_bytes"),
-                func.min(set_aside.c.epoch).label("first"),
-                func.max(set_aside.c.epoch).label("last"),
-            )
+            select(set_aside.c.digest, metrics.c.application, metrics.c.name)
+            .add_columns(set_aside.c.epoch, size)
             .join_from(set_aside, metrics, metrics.c.digest == set_aside.c.digest, isouter=True)
-            .group_by(set_aside.c.digest, metrics.c.application, metrics.c.name)
-            .order_by(set_aside.c.digest)
         )
+        groups: dict[bytes, SetAsideGroup] = {}
         with self._database.read() as connection:
-            groups = [SetAsideGroup(**row._mapping) for row in connection.execute(query)]
-        return [group._replace(payload_bytes=int(group.payload_bytes)) for group in groups]
+            for digest, application, name, day, payload_bytes in connection.execute(query):
+                new = SetAsideGroup(bytes(digest), application, name, 0, 0, day, day)
+                known = groups.get(new.digest, new)
+                groups[new.digest] = known._replace(
+                    rows=known.rows + 1,
+                    payload_bytes=known.payload_bytes + payload_bytes,
+                    first=min(known.first, day),
+                    last=max(known.last, day),
+                )
+        return [groups[digest] for digest in sorted(groups)]
 
     def retry(self, digest: bytes, *, day: int, actor: str) -> int:
         """Puts the rows of a spec back into the inbox, each of them once.

@@ -15,7 +15,9 @@ from deniable_aggregator.keeping.store.base import InUseError
 from deniable_aggregator.keeping.store.schema import epochs, seen, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
+
+    Work = Generator[None, None, None]
 
     from deniable_aggregator.keeping.store.base import Database
 
@@ -67,7 +69,7 @@ class IdOrder:
         self._database = database
         self._monotonic = monotonic
         self._begun_on = 0
-        self._work: Iterator[None] = iter(())
+        self._work: Work = self._nothing()
 
     def go_on(self, today: int) -> None:
         """Goes on with the ids that came before a day, or begins with them.
@@ -91,7 +93,15 @@ class IdOrder:
             self._begun_on = 0
             raise
 
-    def _steps(self, today: int) -> Iterator[None]:
+    def close(self) -> None:
+        """Leaves what is not done, and lets others do it."""
+        self._work.close()
+
+    @staticmethod
+    def _nothing() -> Work:
+        yield from ()
+
+    def _steps(self, today: int) -> Work:
         with self._database.alone(PURPOSE):
             with self._database.look_up() as connection:
                 columns = shown.c.ids_ordered, shown.c.ids_transaction
@@ -113,7 +123,7 @@ class IdOrder:
                 ordered = {"ids_ordered": today, "ids_transaction": number}
                 connection.execute(update(shown).values(ordered))
 
-    def _rewrite(self, day: int) -> Iterator[None]:
+    def _rewrite(self, day: int) -> Work:
         last = b""
         while True:
             mine = seen.c.epoch == day, seen.c.hash > last
@@ -127,7 +137,7 @@ class IdOrder:
                 connection.execute(insert(seen), [{"epoch": day, "hash": each} for each in hashes])
             yield
 
-    def _move_late(self, before: _Ordered, days: list[int]) -> Iterator[None]:
+    def _move_late(self, before: _Ordered, days: list[int]) -> Work:
         with self._database.write() as connection:
             age = _transaction(connection) - before.transaction
         is_known = before.transaction > 0 and 0 <= age < MOST_AGE  # not of another database

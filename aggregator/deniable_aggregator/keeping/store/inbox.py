@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from deniable_shared.wire import Upload
 
 HASH_BYTES: Final = 16
-ROW_ID_BITS: Final = 63
+DIGEST_BITS, DAY_BITS, RANDOM_BITS = 11, 4, 48
+"""Of the id of a row: 63 in all."""
 FETCHED_ROWS: Final = 64
 NEVER: Final = 2**31 - 1
 """After every day."""
@@ -256,6 +257,13 @@ def _append(
     return outcomes
 
 
+def new_row_id(digest: bytes, epoch: int) -> int:
+    """A random id, near those of the same metric and day: the parts of an upload share pages."""
+    of_metric = int.from_bytes(digest[:2]) >> 16 - DIGEST_BITS
+    of_day = epoch & (1 << DAY_BITS) - 1
+    return (of_metric << DAY_BITS | of_day) << RANDOM_BITS | secrets.randbits(RANDOM_BITS)
+
+
 @contextmanager
 def _savepoint(connection: Connection) -> Iterator[Connection]:
     """A part of a transaction that can be rolled back alone."""
@@ -322,4 +330,5 @@ def _upload_name(
 
 
 def _inbox_row(group: tuple[bytes, int, str], payloads: list[bytes], largest: int) -> InboxRow:
-    return InboxRow(secrets.randbits(ROW_ID_BITS), *group, b"".join(sorted(payloads)), largest)
+    digest, epoch, _ = group
+    return InboxRow(new_row_id(digest, epoch), *group, b"".join(sorted(payloads)), largest)

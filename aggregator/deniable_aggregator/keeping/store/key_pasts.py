@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, delete, insert, select
 
 from deniable_aggregator.keeping.store.keys import append, lock_audit_log
 from deniable_aggregator.keeping.store.schema import key_pasts, metrics
@@ -60,12 +60,9 @@ class KeyPasts:
             select(metrics.c.digest, *columns)
             .join_from(key_pasts, metrics, key_pasts.c.metric == metrics.c.number)
             .where(metrics.c.digest.in_(digests))
-            .order_by(
-                func.coalesce(key_pasts.c.acknowledged, 0), key_pasts.c.metric, key_pasts.c.since
-            )
         )
         with self._database.look_up() as connection:
-            return [
+            found = [
                 StoredPast(
                     bytes(row.digest),
                     row.key,
@@ -77,6 +74,8 @@ class KeyPasts:
                 )
                 for row in connection.execute(query)
             ]
+        # Not by the database, whose sorter would write all bodies into a file.
+        return sorted(found, key=lambda past: (past.acknowledged or 0, past.digest, past.since))
 
     def keep(self, pasts: Iterable[StoredPast]) -> None:
         """Keeps the first weeks of keys of which nothing is kept yet.

@@ -253,14 +253,14 @@ class Metrics:
             StoreUnavailableError: if the store cannot be read.
         """
         with self._database.look_up() as connection:
-            listed = select(metrics).order_by(metrics.c.name, metrics.c.number)
-            rows = connection.execute(listed).all()
+            rows = connection.execute(select(metrics)).all()
             gone = select(removed_metrics.c.digest, removed_metrics.c.application)
             removed = {bytes(digest): removed_at for digest, removed_at in connection.execute(gone)}
         for row in rows:
             removed.pop(row.digest, None)
         metrics_found = RegisteredMetrics([], [], removed)
-        for row in rows:
+        # Not by the database, whose sorter would write all specs into a file.
+        for row in sorted(rows, key=lambda row: (row.name, row.number)):
             registration = _registration(row, specs.get(row.digest))
             if registration is None:
                 metrics_found.unreadable.append(
