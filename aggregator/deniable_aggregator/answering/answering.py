@@ -144,6 +144,7 @@ class Answerer:
             self.reader.tables,
             parts.settings.accept_days,
             parts.settings.part_reports,
+            parts.settings.batch_reports,
             parts.clock,
         )
         self.medians = SliceMedians()

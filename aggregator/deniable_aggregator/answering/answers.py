@@ -134,7 +134,7 @@ def _metrics(of: Answerer, asked: Asked[None]) -> Metrics:
 @answers(questions.METRIC)
 def _metric(of: Answerer, asked: Asked[None]) -> MetricDetails:
     entries = of.reader.asked_metric(asked.application, asked.name).entries
-    return metric_details(of.parts.store, entries)
+    return metric_details(of.parts.store, entries, of.reader.hidden_by_key(entries))
 
 
 @answers(questions.ESTIMATE)

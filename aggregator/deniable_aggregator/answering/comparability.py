@@ -423,7 +423,7 @@ def keys_on_one_side(before: MetricReports, after: MetricReports) -> Iterator[No
 
 def _reports_by_key(reported: MetricReports) -> Counter[str]:
     reports: Counter[str] = Counter()
-    for table in reported.tables.values():
+    for table in reported.apart.tables.values():
         reports.update(table.reports_by_key)
     return reports
 

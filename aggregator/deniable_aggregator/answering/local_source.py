@@ -85,6 +85,7 @@ class LocalSource:
             memory_bytes=parts.settings.discovery_memory_bytes,
             accept_days=parts.settings.accept_days,
             part_reports=parts.settings.part_reports,
+            batch_reports=parts.settings.batch_reports,
             today=parts.today,
             application=self.application,
             metric=metric,

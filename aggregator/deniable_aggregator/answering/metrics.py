@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from msgspec import UNSET, UnsetType
@@ -21,7 +22,7 @@ from deniable_shared.mechanisms import GroupedBins, SetMechanism, SquareWave
 from deniable_shared.planning.detection import devices_to_detect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from deniable_aggregator.keeping.catalog import CatalogEntry
     from deniable_aggregator.keeping.store import Registration, ReportedDays, Store
@@ -110,12 +111,15 @@ def _metric(
     return metric
 
 
-def metric_details(store: Store, entries: Sequence[CatalogEntry]) -> MetricDetails:
+def metric_details(
+    store: Store, entries: Sequence[CatalogEntry], hidden: Mapping[str, int]
+) -> MetricDetails:
     """A metric with all of its versions.
 
     Args:
         store: has the tallies.
         entries: the versions; at least one.
+        hidden: how many reports of each key no question shows by themselves.
     """
     versions = newest_first(entries)
     listed = list_metrics(store, versions)
@@ -131,14 +135,17 @@ def metric_details(store: Store, entries: Sequence[CatalogEntry]) -> MetricDetai
         candidates=all(each.spec.is_open for each in versions),
         discovers=any(each.discovers for each in listed),
         excluded_reports=sum(each.excluded_reports for each in listed),
-        keys=_keys(store, entries),
+        keys=_keys(store, entries, hidden),
         versions=[_version(*each) for each in zip(versions, listed, strict=True)],
     )
 
 
-def _keys(store: Store, entries: Sequence[CatalogEntry]) -> list[KeyReports]:
+def _keys(
+    store: Store, entries: Sequence[CatalogEntry], hidden: Mapping[str, int]
+) -> list[KeyReports]:
     stored = {key.id: key for key in store.keys.all()}
-    brought = store.tallies.reports_by_key([entry.tally for entry in entries])
+    brought = Counter(store.tallies.reports_by_key([entry.tally for entry in entries]))
+    brought -= Counter(hidden)
     return [
         KeyReports(
             key=key,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -15,15 +16,14 @@ from deniable_aggregator.answering.requests import ProblemError, server_outdated
 from deniable_aggregator.answering.review import keys_named, version_named
 from deniable_aggregator.answering.rolled_slices import ChangedError, DaysRolledUpError
 from deniable_aggregator.answering.slice_cache import SliceTables
-from deniable_aggregator.answers.dates import epoch_of
+from deniable_aggregator.answers.dates import LAST_DAY, DayRange, day_of, epoch_of
 from deniable_aggregator.answers.questions import ValueLists
 from deniable_shared.nearest import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from deniable_aggregator.answering.slices import FewReports
-    from deniable_aggregator.answers.dates import DayRange
     from deniable_aggregator.keeping.catalog import CatalogEntry, MetricCatalog
     from deniable_aggregator.keeping.store import Store
     from deniable_shared.spec import Spec
@@ -168,6 +168,21 @@ class MetricReader:
         """
         reported = read_reports(self._store, self.tables, asked.entries, days, without)
         return reported.reports
+
+    def hidden_by_key(self, entries: Sequence[CatalogEntry]) -> Mapping[str, int]:
+        """How many reports of each key no question shows by themselves.
+
+        Args:
+            entries: the versions of a metric.
+        """
+        few, hidden = self._few(), Counter[str]()
+        if few is not None:
+            days = DayRange(day_of(few.since), LAST_DAY)
+            reported = read_reports(self._store, self.tables, entries, days, few=few)
+            for table in reported.tables.values():
+                hidden.update(table.reports_by_key)
+                hidden.subtract(table.apart.reports_by_key)
+        return hidden
 
     def collect(self, reported: MetricReports, days: DayRange) -> CollectedTallies:
         """The tallies of some of the days.

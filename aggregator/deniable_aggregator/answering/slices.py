@@ -18,7 +18,15 @@ from deniable_aggregator.keeping.store import DayStamp, StoredSlice, add_slices,
 from deniable_aggregator.keeping.store.encoding import CounterSum
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+    from collections.abc import (
+        Callable,
+        Collection,
+        Hashable,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
     from numpy.typing import NDArray
 
@@ -131,6 +139,41 @@ def few_reports(today: int, accept_days: int, batch_reports: int) -> FewReports 
     return FewReports(today - accept_days, batch_reports) if batch_reports > 1 else None
 
 
+def hidden_slices(tables: Sequence[SliceTable], few: FewReports) -> list[NDArray[np.bool_]]:
+    """Which slices no question shows by themselves, nor as what is left of a day without others.
+
+    Those are the few ones; and where all of a day are fewer than may be asked about, the smallest
+    others until they are enough.
+
+    Args:
+        tables: of all versions that are asked about together.
+        few: which slices are few.
+
+    Returns:
+        Of each table, bool, (slices,).
+    """
+    hidden = [(table.epochs >= few.since) & (table.reports < few.least) for table in tables]
+    for day in sorted({day for table in tables for day in table.days.tolist() if day >= few.since}):
+        own = [np.flatnonzero(table.epochs == day) for table in tables]
+        missing = few.least - sum(
+            int(table.reports[rows][mask[rows]].sum())
+            for table, rows, mask in zip(tables, own, hidden, strict=True)
+        )
+        if missing in (few.least, 0) or missing < 0:  # none is few, or together they are enough
+            continue
+        others = sorted(
+            (int(table.reports[row]), number, row)
+            for number, (table, rows) in enumerate(zip(tables, own, strict=True))
+            for row in rows[~hidden[number][rows]].tolist()
+        )
+        for reports, number, row in others:
+            hidden[number][row] = True
+            missing -= reports
+            if missing <= 0:
+                break
+    return hidden
+
+
 class SliceChunk(NamedTuple):
     """The counters of some slices of a table.
 
@@ -166,7 +209,9 @@ class SliceTable:
             not known.
         left_out: ids of the keys whose slices are not in this table, though there may be some.
         rolled: the days that became one, whose slices are gone; no other attribute has them.
-        few: which slices were left out as they are few, or kept so; None for neither.
+        hidden: bool, (slices,): those that no question shows by themselves, see `hidden_slices`;
+            None for none.
+        gone: the day and key of those that were left out as hidden.
         newest: the last day of all that the version has slices of, also of other tables.
     """
 
@@ -182,7 +227,8 @@ class SliceTable:
     largest: NDArray[np.int64]
     left_out: frozenset[str] = frozenset()
     rolled: tuple[RolledSums, ...] = ()
-    few: FewReports | None = None
+    hidden: NDArray[np.bool_] | None = None
+    gone: frozenset[tuple[int, str]] = frozenset()
     newest: int = 0
 
     def __len__(self) -> int:
@@ -234,7 +280,17 @@ class SliceTable:
         """The same for two tables only if the same was counted in them, by the same names."""
         rolled = frozenset(period.stored.id for period in self.rolled)
         stamps = frozenset(self.stamps.items())
-        return self.entry.spec, self.left_out, stamps, rolled, self.few
+        return self.entry.spec, self.left_out, stamps, rolled, self.gone, self.hidden_cells
+
+    @cached_property
+    def hidden_cells(self) -> frozenset[tuple[int, str]]:
+        """The day and key of each hidden slice."""
+        rows = [] if self.hidden is None else np.flatnonzero(self.hidden).tolist()
+        return frozenset((int(self.epochs[row]), self.key_ids[self.keys[row]]) for row in rows)
+
+    def hidden_keys(self, epoch: int) -> frozenset[str]:
+        """The ids of the keys whose slices of a day are hidden."""
+        return frozenset(key for day, key in self.hidden_cells if day == epoch)
 
     def between(self, since: int, until: int) -> SliceTable:
         """The slices of some days.
@@ -253,40 +309,44 @@ class SliceTable:
         stamps = {day: stamp for day, stamp in self.stamps.items() if since <= day <= until}
         return replace(self._rows(slice(first, end)), stamps=stamps, rolled=rolled)
 
-    def without(self, keys: Collection[str], keeping: FewReports | None = None) -> SliceTable:
-        """The slices of all other keys.
+    def without(self, keys: Collection[str]) -> SliceTable:
+        """The slices of all other keys, and hidden ones, which the difference would show.
 
         Args:
             keys: ids; those that this table has not are ignored.
-            keeping: which slices of these keys stay, as the difference would show them.
         """
         rolled = without_keys(self.rolled, keys).periods
         codes = [code for code, key in enumerate(self.key_ids) if key in keys]
         if not codes:
             return self if len(rolled) == len(self.rolled) else replace(self, rolled=rolled)
         stay = ~np.isin(self.keys, codes)
-        if keeping is not None:
-            few = self._are_few(keeping)
-            stay |= few
-            keeping = keeping if few.any() else None
-        rows = np.flatnonzero(stay)
+        if self.hidden is not None:
+            stay |= self.hidden
         left_out = self.left_out.union(self.key_ids[code] for code in codes)
-        return replace(self._rows(rows), left_out=left_out, rolled=rolled, few=keeping or self.few)
+        return replace(self._rows(np.flatnonzero(stay)), left_out=left_out, rolled=rolled)
 
-    def without_few(self, few: FewReports) -> SliceTable:
-        """The slices that may be asked about by themselves.
+    @cached_property
+    def apart(self) -> SliceTable:
+        """The slices that may be asked about by themselves."""
+        return self if self.hidden is None else self._without_rows(self.hidden)
+
+    def with_least(self, least: int) -> SliceTable:
+        """The slices without hidden ones of fewer reports.
 
         Args:
-            few: which may not.
+            least: how many those that stay have.
         """
-        left = self._are_few(few)
-        if not left.any():
+        if self.hidden is None:
             return self
-        hidden = frozenset({*self.left_out, _FEW})
-        return replace(self._rows(np.flatnonzero(~left)), left_out=hidden, few=few)
+        return self._without_rows(self.hidden & (self.reports < least))
 
-    def _are_few(self, few: FewReports) -> NDArray[np.bool_]:
-        return (self.epochs >= few.since) & (self.reports < few.least)
+    def _without_rows(self, gone: NDArray[np.bool_]) -> SliceTable:
+        if not gone.any():
+            return self
+        left = self._rows(np.flatnonzero(~gone))
+        cells = self.hidden_cells - left.hidden_cells
+        left_out = frozenset({*self.left_out, _FEW})
+        return replace(left, left_out=left_out, hidden=None, gone=cells)
 
     def _rows(self, rows: slice | NDArray[np.int64]) -> SliceTable:
         return replace(
@@ -296,6 +356,7 @@ class SliceTable:
             reports=self.reports[rows],
             largest=self.largest[rows],
             counters=None if self.counters is None else self.counters[rows],
+            hidden=None if self.hidden is None else self.hidden[rows],
         )
 
     def chunks(self, cells: int) -> Iterator[SliceChunk]:

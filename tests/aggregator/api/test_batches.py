@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from deniable_shared import registry, wire
@@ -183,6 +185,70 @@ def test_open_cells_of_few_reports_are_shown_by_no_question_by_themselves(target
         assert reports("estimate") == 4 * BATCH - 1
         assert reports("estimate?without_key=second") == 3 * BATCH
         assert service.ask(f"/v1/metrics/theme/{alone}").status_code == 200
+
+
+ABOUT_KEYS = [
+    "/v1/metrics/theme",
+    "/v1/metrics/theme/health",
+    f"/v1/metrics/theme/health?since={DAY}&until={DAY}",
+    "/v1/metrics/theme/health.csv",
+    "/v1/metrics/theme/health?without_key=few",
+    "/v1/health",
+    "/v1/metrics/theme/estimate?split=key",
+    "/v1/metrics/theme/series?by=day&split=key",
+    "/v1/metrics/theme/series?by=day&without_key=few",
+    "/v1/metrics/theme/series?by=day&without_key=many",
+    "/v1/metrics/theme/estimate?without_key=many",
+    "/v1/metrics/theme/compare?key=few&key=many",
+    f"/v1/metrics/theme/change?before=2024-09-25..2024-10-03&after={DAY}..{DAY}",
+    "/metric/theme",
+    "/health",
+]
+OF_OTHER_KEYS = "/v1/metrics/theme/series?by=day&without_key=many"
+
+
+def told_of_keys(target, few):
+    """All that is told about two keys that brought 3 batches on an open day, the one a few."""
+    with serving(target, batch_reports=BATCH, part_reports=1, accept_days=3) as service:
+        service.register()
+        administrator, names, keys = key_administrator(service.store), {}, []
+        for label in ("few", "many"):
+            made = administrator.create(scope="write", application="flightdeck", label=label)
+            names[made.key.id] = label
+            keys.append(made.token)
+        past, now = [(keys[0], 2 * BATCH), (keys[1], 3 * BATCH)], [(keys[0], few)]
+        now.append((keys[1], 3 * BATCH - few))
+        for day, sent in ((TODAY - 9, past), (TODAY, now)):
+            service.clock.epoch = day
+            service.count()
+            number = 0
+            for key, reports in sent:
+                for _ in range(reports):
+                    body = upload(bytes([number % 2]), epoch=day)
+                    assert service.send(body, key=key).status_code == 204
+                    number += 1
+        service.clock.epoch += 1
+        service.count()
+        service.sign_in()
+        told = {}
+        for path in ABOUT_KEYS:
+            text = service.http.get(path, headers=bearer(service.read)).text
+            for key, label in names.items():
+                text = text.replace(key, label).replace(f"{key[:4]}..", label)
+            # Keys have random ids, by which they are listed, and as wide as their letters.
+            text = re.sub(r'value="[0-9a-f]{32,}"|x="[0-9.]+"', "", text)
+            told[path] = sorted(re.findall(r"[A-Za-z]+|[0-9.]+", text))
+        return told
+
+
+def test_how_many_of_the_few_reports_of_an_open_day_are_a_keys_is_told_by_nothing(fresh_target):
+    """Neither by itself nor by what is left without the other key, in 15 answers and pages."""
+    one, three, enough = (told_of_keys(fresh_target(), few) for few in (1, 3, BATCH))
+    assert [path for path in ABOUT_KEYS if one[path] != three[path]] == []
+    # The comparison notices keys with enough reports.
+    assert one["/v1/metrics/theme"] != enough["/v1/metrics/theme"]
+    assert one["/v1/metrics/theme/health"] != enough["/v1/metrics/theme/health"]
+    assert one[OF_OTHER_KEYS] != enough[OF_OTHER_KEYS]
 
 
 def test_a_version_with_few_reports_on_an_open_day_is_not_shown_alone(target):

@@ -31,6 +31,7 @@ class Job(msgspec.Struct, frozen=True):
         memory_bytes: how much memory it may take.
         accept_days: for how many days a day stays open for reports.
         part_reports: how many reports a part of them needs.
+        batch_reports: how many reports of an open day are shown together.
         today: the server's day, in days since 1970-01-01.
         application: whose metric it is.
         metric: the metric's name.
@@ -44,6 +45,7 @@ class Job(msgspec.Struct, frozen=True):
     memory_bytes: Count
     accept_days: Count
     part_reports: Count
+    batch_reports: Count
     today: int
     application: str
     metric: str
@@ -244,6 +246,7 @@ class DiscoveryRuns:
             self._settings.discovery_memory_bytes,
             self._settings.accept_days,
             self._settings.part_reports,
+            self._settings.batch_reports,
             epoch_at(self._clock()),
             asked.application,
             asked.metric,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from deniable_aggregator.answering.discoveries.found import Earlier, found_strings
 from deniable_aggregator.answering.discoveries.questions import DenyList, require_discoverable
 from deniable_aggregator.answering.discovery.discover import discover
 from deniable_aggregator.answering.metrics import newest_first
-from deniable_aggregator.answering.reader import AskedMetric, MetricReader, read_steadily
+from deniable_aggregator.answering.reader import MetricReader, read_steadily
 from deniable_aggregator.answering.requests import estimate_refused
 from deniable_aggregator.answering.review import HEALTH_CELLS, Reviewer
+from deniable_aggregator.answering.slices import few_reports
 from deniable_aggregator.answering.small_parts import require_parts
 from deniable_aggregator.answers.answer import Answer, AskedQuestion
 from deniable_aggregator.answers.common import Notice, ordered_notices
@@ -65,7 +67,8 @@ class DiscoveryWork:
         self._store = store
         self._job = job
         self._on_progress = on_progress
-        self._reader = MetricReader(store, catalogue)
+        few = few_reports(job.today, job.accept_days, job.batch_reports)
+        self._reader = MetricReader(store, catalogue, lambda: few)
         # Only the day of this clock matters: it is noon.
         noon = (job.today + 0.5) * SECONDS_PER_EPOCH
         self._reviewer = Reviewer(
@@ -74,6 +77,7 @@ class DiscoveryWork:
             self._reader.tables,
             job.accept_days,
             job.part_reports,
+            job.batch_reports,
             lambda: noon,
         )
 
@@ -89,7 +93,7 @@ class DiscoveryWork:
     def _find(self, application: str, name: str) -> Answer:
         query = self._job.query
         asked = self._reader.asked_metric(application, name, query.without_key, query.version)
-        asked = AskedMetric(application, name, require_discoverable(asked), asked.without)
+        asked = replace(asked, entries=require_discoverable(asked))
         days = DayRange(query.since or FIRST_DAY, query.until or LAST_DAY)
         self._on_progress("read reports", 0.0)
         reported = self._reader.read(asked, days)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from deniable_aggregator.answering.rolled_slices import DaysRolledUpError, without_keys
+from deniable_aggregator.answering.slices import hidden_slices
 from deniable_aggregator.answers.common import PeriodCounts
 from deniable_aggregator.answers.dates import DayRange, day_of, epoch_of
 from deniable_aggregator.answers.questions import (
@@ -176,7 +177,6 @@ class MetricReports:
         mixed: how many reports of excluded keys are counted all the same, by key: they were added
             up with those of other keys before the key was excluded.
         set_aside: how many reports each day has of versions that do not add up with these.
-        few: which slices no question shows by themselves; None where all may be.
     """
 
     entries: Sequence[CatalogEntry]
@@ -187,18 +187,24 @@ class MetricReports:
     without: frozenset[str]
     mixed: Mapping[str, int] = field(default_factory=dict)
     set_aside: Mapping[int, int] = field(default_factory=dict)
-    few: FewReports | None = None
 
     @cached_property
     def apart(self) -> MetricReports:
         """The same reports without slices that no question shows by themselves."""
-        if self.few is None:
-            return self
-        tables = {digest: table.without_few(self.few) for digest, table in self.tables.items()}
+        tables = {digest: table.apart for digest, table in self.tables.items()}
         return replace(
-            self,
-            tables={digest: table for digest, table in tables.items() if not table.is_empty},
-            few=None,
+            self, tables={digest: table for digest, table in tables.items() if not table.is_empty}
+        )
+
+    def with_least(self, least: int) -> MetricReports:
+        """The same reports without hidden slices of fewer.
+
+        Args:
+            least: how many reports those that stay have.
+        """
+        tables = {digest: table.with_least(least) for digest, table in self.tables.items()}
+        return replace(
+            self, tables={digest: table for digest, table in tables.items() if not table.is_empty}
         )
 
     @cached_property
@@ -308,7 +314,8 @@ def read_reports(
 
     Args:
         without: ids of keys to leave out.
-        few: which slices no question shows by themselves: these are left out with no key.
+        few: which slices are few: no question shows them by themselves, and they are left out
+            with no key.
 
     Raises:
         DaysRolledUpError: if days that became one are asked about in part, or without a key whose
@@ -321,18 +328,22 @@ def read_reports(
     counted: dict[bytes, SliceTable] = {}
     mixed: Counter[str] = Counter()
     left_out: list[LeftOut] = []
+    read: list[SliceTable] = []
     for entry in entries:
         yield_point()
         table = tables.table(entry, epoch_of(days.since), epoch_of(days.until))
         mixed.update(_require_apart(table, without, left_out_keys))
         left_out.extend(_left_out(table, excluded))
-        table = table.without(excluded)
-        apart = table if few is None else table.without_few(few)
-        left_out.extend(_left_out(apart, without - excluded))
-        table = table.without(without, keeping=few)
-        if not table.is_empty:
-            counted[entry.spec.digest] = table
-    return MetricReports(entries, days, counted, left_out, keys, without, mixed, few=few)
+        read.append(table.without(excluded))
+    if few is not None:
+        masks = hidden_slices(read, few)
+        read = [replace(table, hidden=mask) for table, mask in zip(read, masks, strict=True)]
+    for table in read:
+        left_out.extend(_left_out(table.apart, without - excluded))
+        kept = table.without(without)
+        if not kept.is_empty:
+            counted[table.entry.spec.digest] = kept
+    return MetricReports(entries, days, counted, left_out, keys, without, mixed)
 
 
 def _left_out(table: SliceTable, keys: frozenset[str]) -> Iterator[LeftOut]:

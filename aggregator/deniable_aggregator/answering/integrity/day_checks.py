@@ -8,7 +8,7 @@ both sides are about as many reports of the same days.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
@@ -21,7 +21,7 @@ from deniable_aggregator.counting.yield_points import yield_point
 from deniable_shared.periods import period
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -60,7 +60,7 @@ class DayChecks:
         epoch: the day, in days since 1970-01-01.
         reports: how many reports there are, without those of excluded keys.
         checks: the checks of all these reports together: each of one slice.
-        keys: the checks of each key's reports; None if one key uploaded all.
+        keys: the checks of each key's reports; None if one key uploaded all, or none is shown.
         smallest_p: the smallest p-value of any of them; 1 if none could be made.
     """
 
@@ -76,6 +76,26 @@ class DayChecks:
     def slices(self) -> int:
         """Of how many sets of reports these are the checks."""
         return 1 + (0 if self.keys is None else len(self.keys.ids))
+
+    def without_keys(self, hidden: Collection[str]) -> DayChecks:
+        """The same checks without those of some keys by themselves, unless they fail.
+
+        Args:
+            hidden: their ids.
+        """
+        if self.keys is None:
+            return self
+        failing = smallest_p(self.keys.checks) < ALARM_P
+        rows = failing | [key not in hidden for key in self.keys.ids]
+        checks = [check.take(rows) for check in self.keys.checks]
+        ids = tuple(np.array(self.keys.ids)[rows].tolist())
+        least = smallest_p(self.checks)[0]
+        made = sum(np.count_nonzero(~np.isnan(check.p)) for check in (*self.checks, *checks))
+        keys = None
+        if ids:
+            keys = KeyChecks(ids, self.keys.reports[rows], checks)
+            least = min(least, smallest_p(checks).min())
+        return replace(self, keys=keys, checks_made=int(made), smallest_p=float(least))
 
     def joint_checks(self) -> list[Check]:
         """The checks of all reports together."""

@@ -103,13 +103,17 @@ class Examiner:
             for day in check_days(table, sorted(epochs)):
                 checks_of_day[digest, day.epoch] = day
                 self._remember(table, day)
+        for (digest, epoch), day in checks_of_day.items():
+            hidden = reported.tables[digest].hidden_keys(epoch)
+            if hidden:
+                checks_of_day[digest, epoch] = day.without_keys(hidden)
         names = ((digest, epoch) for epoch, digest, _ in candidates[:checked])
         # A day whose reports were deleted since they were listed has no checks.
         days = [checks_of_day[name] for name in names if name in checks_of_day]
         return Examination((*days, *_kept_days(reported, kept or {})), len(candidates) - checked)
 
     def _recall(self, table: SliceTable, epoch: int) -> DayChecks | None:
-        name = table.entry.spec.digest, epoch, table.left_out
+        name = _name(table, epoch)
         with self._lock:
             stamp, day = self._known.get(name, (None, None))
             if stamp != table.stamps[epoch]:
@@ -118,7 +122,7 @@ class Examiner:
             return day
 
     def _remember(self, table: SliceTable, day: DayChecks) -> None:
-        name = table.entry.spec.digest, day.epoch, table.left_out
+        name = _name(table, day.epoch)
         with self._lock:
             self._forget(name)
             self._known[name] = table.stamps[day.epoch], day
@@ -129,6 +133,10 @@ class Examiner:
     def _forget(self, name: _Name) -> None:
         if name in self._known:
             self._remembered_slices -= self._known.pop(name)[1].slices
+
+
+def _name(table: SliceTable, epoch: int) -> _Name:
+    return table.entry.spec.digest, epoch, table.left_out - table.hidden_keys(epoch)
 
 
 def _kept_days(
