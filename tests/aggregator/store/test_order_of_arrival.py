@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import random
 import shutil
 import sqlite3
 import struct
@@ -11,7 +12,7 @@ from collections import Counter
 import pytest
 
 from deniable_aggregator import Store
-from deniable_aggregator.keeping.store import BeingReadError, sqlite
+from deniable_aggregator.keeping.store import BeingReadError, inbox, sqlite
 from tests.aggregator.stored import append, decoded, fold, register
 
 MOST = sqlite.LOG_COMMITS
@@ -118,3 +119,35 @@ def test_a_fold_leaves_neither_rows_of_commits_nor_their_bytes(store, path):
         assert connection.execute("SELECT count(*) FROM inbox").fetchone() == (0,)
         hashes = [row[0] for row in connection.execute("SELECT hash FROM seen")]
     assert hashes == sorted(hashes)  # the table is in the order of hashes, which are random
+
+
+def longest_run(path, payloads):
+    """The most reports in a row in the file, each of which came before the one in front of it.
+
+    SQLite fills a page from its end, so that what came later lies before what came earlier.
+    """
+    data = path.read_bytes()
+    places = {data.rfind(payload): number for number, payload in enumerate(payloads)}
+    assert -1 not in places
+    longest = run = 0
+    before = -1
+    for _, number in sorted(places.items()):
+        run = run + 1 if number < before else 1
+        longest, before = max(longest, run), number
+    return longest
+
+
+@pytest.mark.parametrize("is_forgotten", [True, False])
+def test_nor_does_the_place_of_a_report_in_its_page_tell_when_it_came(
+    path, monkeypatch, is_forgotten
+):
+    """In no order a run of eight happens once in 200 times; here ids are always the same."""
+    monkeypatch.setattr(inbox.secrets, "randbits", random.Random(1).getrandbits)
+    if not is_forgotten:  # the attack works
+        monkeypatch.setattr(sqlite, "MOST_REWRITTEN", 0)
+    payloads = [bytes([number]) * 40 for number in range(1, 3 * MOST)]
+    with contextlib.closing(Store(path)) as store:
+        register(store)
+        for payload in payloads:
+            append(store, [decoded(payload)])
+    assert (longest_run(path, payloads) < 8) == is_forgotten

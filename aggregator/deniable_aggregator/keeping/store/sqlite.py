@@ -42,6 +42,10 @@ LOG_SECONDS: Final = 45.0
 """The log shows in which order commits came, so it is emptied after so many, or so long: with the
 pause between two looks, 60 seconds. That costs a sync of each of the two files."""
 
+MOST_REWRITTEN: Final = 4_000
+"""Before the log is emptied, so many waiting rows are written anew, as a page has its rows in the
+order in which they came. Where more wait, a fold is due, and each commit has many uploads."""
+
 BUSY_LOG_SECONDS: Final = 1.0
 """If somebody reads what the log holds, emptying it is tried again after so long."""
 
@@ -153,6 +157,12 @@ _FIND: Final = "SELECT 1 FROM seen WHERE epoch = ? AND hash = ?"
 _APPEND: Final = (
     "INSERT INTO inbox (id, digest, epoch, key, payload, largest) VALUES (?, ?, ?, ?, ?, ?)"
 )
+
+_WAITING: Final = (
+    "SELECT id, digest, epoch, key, payload, largest FROM inbox WHERE gathered IS NULL "
+    "ORDER BY id LIMIT ?"
+)
+_TAKE: Final = "DELETE FROM inbox WHERE gathered IS NULL"
 
 
 class SqliteIngest(IngestTransaction):
@@ -360,8 +370,32 @@ class SqliteDatabase(Database):
                 if not self._truncate_log():
                     self._try_log_at = now + BUSY_LOG_SECONDS
 
+    def _forget_order(self) -> None:
+        """Writes the rows of the inbox anew, in the order of their random ids.
+
+        A page of SQLite's file has its rows in the order in which they came, whatever their ids
+        are, so the file would tell in which order reports came.
+        """
+        rows = self._driver.execute(_WAITING, (MOST_REWRITTEN + 1,)).fetchall()
+        if not 1 < len(rows) <= MOST_REWRITTEN:
+            return
+        # Pages that become free have the old order: they are overwritten, too.
+        self._driver.execute("PRAGMA secure_delete = ON")
+        try:
+            self._driver.execute(BEGIN_WRITING)
+            try:
+                self._driver.execute(_TAKE)
+                self._driver.executemany(_APPEND, rows)
+                self._driver.commit()
+            except BaseException:
+                self._driver.rollback()
+                raise
+        finally:
+            self._driver.execute("PRAGMA secure_delete = FAST")
+
     def _truncate_log(self) -> bool:
         """Copies the log into the file and truncates it. Returns False if somebody reads it."""
+        self._forget_order()
         # Not through SQLAlchemy, which would begin a transaction, in which SQLite refuses this.
         # It does not wait for readers either, as ingest waits for it.
         self._driver.execute("PRAGMA busy_timeout = 0")
@@ -385,6 +419,8 @@ class SqliteDatabase(Database):
                 self._readers.dispose()
                 self._lookups.dispose()
                 self._writer.dispose()
+                with suppress(sqlite3.Error):  # it may be no store, or be open elsewhere
+                    self._forget_order()
                 self._driver.close()  # the engine never used it if opening failed early
                 if refused:
                     self._files.discard()
