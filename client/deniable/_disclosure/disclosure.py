@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 
 _UNKNOWN_REPORT: Final = "Something that cannot be shown: what describes it is missing or damaged."
 
+_MAY_CHANGE: Final = (
+    " Until that is over another value may take its place; who reads this directory all the time "
+    "sees each of them, which no budget counts."
+)
+
 NO_DIRECTORY: Final = "there is no such directory"
 UNREADABLE: Final = "the directory cannot be read"
 NOTHING: Final = "nothing was ever recorded in this directory"
@@ -232,4 +237,6 @@ def _explain_row(
         sentence, likelihoods = explain(known.spec, report)
     except (LookupError, ValueError):
         sentence, likelihoods = _UNKNOWN_REPORT, ()
+    if waits and known.spec.picks:
+        sentence += _MAY_CHANGE
     return DisclosedReport(known.spec.name, day, sentence, waits, likelihoods, known.epsilon)

@@ -69,8 +69,11 @@ def explain(spec: Spec, report: bytes) -> Explanation:
     width = spec.mechanism.report_bytes
     if len(report) != width:
         raise ValueError(f"a report must be {width} bytes long, got {len(report)}")
-    sentence, likelihoods = explanation_for(spec.mechanism)(spec, report)
-    return Explanation(sentence[0].upper() + sentence[1:] + ".", likelihoods)
+    said, likelihoods = explanation_for(spec.mechanism)(spec, report)
+    sentence = said[0].upper() + said[1:] + "."
+    if spec.picks:
+        sentence += f" This is of one random value of all that its {spec.every} had."
+    return Explanation(sentence, likelihoods)
 
 
 def explain_not_kept(mechanism: Mechanism) -> str:

@@ -45,6 +45,7 @@ def registry_of(draw):
         "epsilon_permanent = 4.0",
         'type = "boolean"',
         'type = "category"\nvalues = ["a", "b"]\ncomplete = true',
+        'type = "category"\nvalues = ["a", "b"]\nabsent = "none"\npick = "random"',
     ]
     metrics = []
     for number in range(draw.randint(3, 6)):
@@ -96,7 +97,8 @@ def coupled(monkeypatch, make_client, clock):
             for name, metric in registry.metrics.items():
                 if metric.spec.reports_absence:
                     if (value := values.get((name, day))) is not None:
-                        client.record(name, value)
+                        for _ in range(3 if metric.spec.picks else 1):
+                            client.record(name, value)
                 else:
                     told.append(client.record(name, _value_of(metric)))
             client.flush()

@@ -379,7 +379,18 @@ def test_after_a_kill_there_is_one_report_and_one_debit(command, plenty, directo
     assert found.ledger.spending(0)[1] == pytest.approx(10**8, rel=1e-6)
 
 
-# What is left out.
+# What is said.
+
+
+def test_the_device_says_that_a_report_is_of_one_of_several_values(picking, clock):
+    client = picking("week", transport=Accepting())
+    client.record("command", "a")
+    sentences = [each.sentence for each in client.disclosure().reports]
+    clock.forward(days=7)
+    client.flush()
+    sentences += [each.sentence for each in client.disclosure().reports]
+    assert all("of one random value of all that its week had." in each for each in sentences)
+    assert ["may take its place" in each for each in sentences] == [True, False]
 
 
 def test_a_client_says_how_many_values_the_first_one_has_kept_out(picking):
