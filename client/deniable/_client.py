@@ -355,7 +355,7 @@ class Client:
             repeated={
                 name: count
                 for name, count in self._events.repeated().items()
-                if (metric := self._registry.metrics.get(name)) and metric.spec.may_pick
+                if (spec := self._registry.metrics[name].spec).may_pick and not spec.picks
             },
         )
 

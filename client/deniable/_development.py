@@ -50,7 +50,6 @@ class DevelopmentEvents(EventLog):
     def __init__(self, registry: Registry) -> None:
         super().__init__()
         self._registry = registry
-        self._told: set[str] = set()
 
     def count_outcome(self, outcome: Outcome, metric: object = None) -> None:
         """Counts one call of `record`, and says what came of it."""
@@ -68,7 +67,9 @@ class DevelopmentEvents(EventLog):
 
     def _why(self, outcome: Outcome, metric: Metric | None) -> str:
         if outcome is Outcome.ALREADY_REPORTED and metric is not None:
-            return f" {_ALREADY[metric.spec.every]}; a new run is a new device{self._first(metric)}"
+            is_first = metric.spec.may_pick and not metric.spec.picks
+            first = ': only the first value counts, unless pick = "random"' if is_first else ""
+            return f" {_ALREADY[metric.spec.every]}{first}; a new run is a new device"
         if outcome is Outcome.RECORDED and metric is not None and metric.spec.picks:
             return "; every value counts, so its report waits for the end of its period"
         if outcome is Outcome.RECORDED and metric is not None and metric.spec.reports_absence:
@@ -83,17 +84,6 @@ class DevelopmentEvents(EventLog):
             return "; the client has no consent"
         last = self.last_error or ""
         return last.removeprefix(outcome) if last.startswith(outcome) else ""
-
-    def _first(self, metric: Metric) -> str:
-        """What becomes of further values, said once of each metric for which there is a choice."""
-        name, every = metric.spec.name, metric.spec.every
-        if not metric.spec.may_pick or name in self._told:
-            return ""
-        self._told.add(name)
-        return (
-            f". Only the first value of a {every} counts, and this one was left out. If the value "
-            'changes within it, pick = "random" in the registry has each count alike'
-        )
 
 
 class DevelopmentTransport:

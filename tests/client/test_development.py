@@ -59,9 +59,8 @@ def test_every_call_and_every_report_is_said(make, collector, capsys):
     *calls, one, two = said(capsys)
     assert calls == [
         "theme: recorded",
-        "theme: already_reported today; a new run is a new device. Only the first value of a day "
-        "counts, and this one was left out. If the value changes within it, "
-        'pick = "random" in the registry has each count alike',
+        'theme: already_reported today: only the first value counts, unless pick = "random"; '
+        "a new run is a new device",
         "late: recorded",
         "heavy: over_budget; a new run is a new device, with a new budget",
     ]

@@ -194,6 +194,16 @@ def test_an_epsilon_that_is_no_double_is_kept_to():
     assert audited(spec, epsilon=tenth).declared.epsilon == tenth
 
 
+def test_a_pick_of_which_the_file_says_something_else_is_refused(tmp_path):
+    head, path = TEXT.partition("[metrics")[0], tmp_path / "metrics.toml"
+    fields = '[metrics.m]\ntype = "category"\nvalues = ["a", "b"]\ncomplete = true\nepsilon = 1\n'
+    path.write_text(head + fields + 'pick = "random"\n', encoding="utf-8")
+    metric = load(path).metrics["m"]
+    audit_metric(metric, declared_in(path.read_text("utf-8"))["m"])
+    with pytest.raises(AuditFailure, match="it has pick = 'random', and the file 'first'"):
+        audit_metric(metric, declared_in(head + fields)["m"])
+
+
 ABSENT = """
 [metrics.{}]
 type = "{}"
