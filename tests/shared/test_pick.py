@@ -8,6 +8,7 @@ import pytest
 
 from deniable_shared.commands.metric_text import metric_text
 from deniable_shared.commands.plan_text import plan_text
+from deniable_shared.commands.typed.module import module_text
 from deniable_shared.errors import ParameterError, RegistryError
 from deniable_shared.planning.plan import plan
 from deniable_shared.registry import parse
@@ -102,3 +103,9 @@ def test_check_and_plan_say_which_value_counts_and_what_follows(monkeypatch):
     number = metric_of(DESCRIBED["number"] + RANDOM)
     assert "A mean is that of a device's values, averaged over devices" in metric_text(number)
     assert "which value" not in metric_text(metric_of('type = "boolean"\n'))
+
+
+def test_an_editor_shows_that_every_value_counts():
+    said = "Every value of a week has the same chance to be the one that is reported."
+    texts = [parse(HEAD + CATEGORY + 'every = "week"\n' + pick) for pick in ("", RANDOM)]
+    assert [said in module_text(each, "deniable typed") for each in texts] == [False, True]

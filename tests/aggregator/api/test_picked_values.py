@@ -7,9 +7,13 @@ import pytest
 from msgspec import convert
 
 from deniable_aggregator.answers.answer import Answer
+from deniable_aggregator.answers.metrics import MetricDetails
 from deniable_aggregator.counting.account import account_of
 from deniable_aggregator.doors.cli.account_text import account_lines
+from deniable_aggregator.doors.cli.metrics import _domain_lines
+from deniable_aggregator.doors.pages.privacy import _collected
 from deniable_aggregator.telling.meaning import meaning
+from deniable_aggregator.telling.method import given_away
 from deniable_aggregator.telling.publication.publish import publish
 from deniable_aggregator.telling.publication.selection import Policy
 from deniable_shared import registry
@@ -46,6 +50,16 @@ def test_what_a_device_reports_is_said_of_the_metric(devices):
     devices.send(PICKED, VALUES, -1)
     found = devices.service.ask(PATH).get_json()
     assert [each["pick"] for each in found["versions"]] == ["random", "first"]
+    details = convert(found, MetricDetails)
+    random, first = details.versions
+    assert ("which value", f"a random one of a day; a share or mean is {AVERAGED}") in (
+        list(_domain_lines(random, [first]))
+    )
+    assert "which value" not in dict(_domain_lines(first, []))
+    assert f"Of several values in a day a random one is reported, so a share is {AVERAGED}." in (
+        _collected(random)
+    )
+    assert given_away(details)[0].endswith(", of one random value of that time.")
 
 
 @pytest.mark.one_store
