@@ -58,4 +58,13 @@ repeat = "memoize"
 epsilon_permanent = 6.0
 """
 
-EVERYTHING = HEAD + THEME + STARTUP + MODE + SETTINGS + PRINTER
+PLUGINS = """
+[metrics.plugins]
+type = "set"
+description = "Plug-ins that are installed"
+values = ["git", "latex", "vim", "spelling", "tree"]
+most = 3
+epsilon = 3.0
+"""
+
+EVERYTHING = HEAD + THEME + STARTUP + MODE + SETTINGS + PRINTER + PLUGINS

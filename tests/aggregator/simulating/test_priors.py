@@ -59,6 +59,12 @@ def test_whole_records_are_held_as_they_are_stated(read):
     assert law(spec, changed(prior, 5), generator) == {together: 0.7, apart: 0.3}
 
 
+def test_whole_sets_are_held_as_they_are_stated(read):
+    prior = read("plugins,git & vim,3", "plugins,no items,1")["plugins"]
+    spec = parse(EVERYTHING).metrics["plugins"].spec
+    assert law(spec, prior, np.random.default_rng(1)) == {("git", "vim"): 0.75, (): 0.25}
+
+
 def test_strings_that_nobody_holds_are_asked_for_too(read):
     prior = read("printer,office,2", "printer,home,1")["printer"]
     assert set(prior.shares) == {"office", "home"}
@@ -71,6 +77,7 @@ def test_strings_that_nobody_holds_are_asked_for_too(read):
         ("theem,dark,1", "no metric is called 'theem'. Did you mean 'theme'?"),
         ("startup,fast,1", "startup: its items must be numbers, got 'fast'"),
         ("startup,nan,1", "startup: its items must be numbers, got 'nan'"),
+        ("plugins,git & vmi,1", "plugins: must have listed items, got 'vmi'. Did you mean 'vim'?"),
         ("theme,dark,0.4", "theme: its shares must add up to 1, got 0.4"),
         ("startup,1,0.4", "startup: its shares must add up to 1, got 0.4"),
         ("mode,visual,1", "mode: must have items such as 'mode=visual & channel=stable'"),
