@@ -53,8 +53,9 @@ pick = "first"                    # later starts of a month are left out; "rando
 # epsilon = 2.0
 # every = "month"
 
-# Several facts of a device for the price of one report: type = "attributes". The documentation has
-# this and every other field: docs/reference/metrics-toml.md
+# Several items of a device at one moment, such as its plug-ins: type = "set", with values. Several
+# facts for the price of one report: type = "attributes". The documentation has these and every
+# other field: docs/reference/metrics-toml.md
 """
 _COMMENT_COLUMN: Final = 34
 
