@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_aggregator.answers.measured import NO_ITEMS
 from deniable_aggregator.simulating.draws import ALL
@@ -12,7 +12,6 @@ from deniable_aggregator.telling.document import Column, Table
 from deniable_aggregator.telling.numbers import beside as written_beside
 from deniable_aggregator.telling.numbers import limits_of
 from deniable_aggregator.telling.tables import numbers_table
-from deniable_shared.fields import MAX_VALUES
 from deniable_shared.planning.discovery import example_of
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.measured import Measured
     from deniable_aggregator.simulating.draws import Selection
     from deniable_aggregator.simulating.truth import Truth
-    from deniable_shared.mechanisms import SetMechanism
     from deniable_shared.registry import Metric
 
 NOBODY: Final = "nobody"
@@ -88,12 +86,12 @@ def beside(
 
 def _size_of_sets(number: Measured, metric: str, truth: Truth, selection: Selection) -> float:
     """The true share of empty or of too large sets, or the mean number of items."""
-    most = cast("SetMechanism", truth.spec(metric, selection).mechanism).most
-    sizes = truth.set_sizes(metric, selection)
+    sizes = truth.set_sizes(metric, selection).items()
     if number.measure == "items per device":
-        return sum(min(size, most) * share for size, share in sizes)
-    wanted = range(1) if number.value == NO_ITEMS else range(most + 1, MAX_VALUES + 1)
-    return sum(share for size, share in sizes if size in wanted)
+        return sum(min(size) * share for size, share in sizes)
+    if number.value == NO_ITEMS:
+        return sum(share for (size, _), share in sizes if not size)
+    return sum(share for (size, most), share in sizes if size > most)
 
 
 def shares_of_strings(truth: Truth, metric: str, selection: Selection = ALL) -> dict[str, float]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.simulating.draws import Recorded, Selection
     from deniable_aggregator.simulating.population import Deployment, Value
+    from deniable_shared.mechanisms import SetMechanism
     from deniable_shared.spec import Spec
 
     Held = Mapping[str, str]
@@ -111,15 +112,19 @@ class Truth:
                 known.append(version)
         return selection._replace(versions=tuple(known))
 
-    def set_sizes(
-        self, metric: str, selection: Selection, asked: Selection | None = None
-    ) -> list[tuple[int, float]]:
-        """How many listed items sets have, and how many of the reports have that many."""
-        held = self._held(metric, selection, asked or selection)
-        sizes = Counter[int]()
-        for items, number in held.items():
-            sizes[len(items)] += number
-        return [(size, number / held.total()) for size, number in sorted(sizes.items())]
+    def set_sizes(self, metric: str, selection: Selection) -> dict[tuple[int, int], float]:
+        """The share of the reports by how many items they are of, and how many one covers.
+
+        An item is one that the version of the device lists, or its catch-all.
+        """
+        sizes: Counter[tuple[int, int]] = Counter()
+        for version in self.recorded.versions(metric, selection):
+            spec = self._version(metric, version)
+            most = cast("SetMechanism", spec.mechanism).most
+            of_version = selection._replace(versions=(version,))
+            for value, count in self.recorded.values(metric, of_version).items():
+                sizes[len(items_of(spec, value, frozenset(spec.values))), most] += count
+        return {size: count / sizes.total() for size, count in sizes.items()}
 
     def _tells(self, metric: str, spec: Spec, name: str, value: str, asked: Selection) -> bool:
         listed, other = domain(spec, name)
@@ -218,10 +223,7 @@ class Truth:
         found: Counter[tuple[str, ...]] = Counter()
         for value, count in self.recorded.values(metric, selection).items():
             if spec.type == "set":
-                other = {domain(spec, WHOLE)[1]} - {None}
-                items = {normalize(_text(item)) for item in cast("tuple[str, ...]", value)}
-                unlisted = other if items - listed[WHOLE] else set()
-                found[tuple(sorted(map(str, items & listed[WHOLE] | unlisted)))] += count
+                found[items_of(spec, value, listed[WHOLE])] += count
                 continue
             held = dict(texts(spec, value))
             for name in names:
@@ -246,6 +248,13 @@ def texts(spec: Spec, value: Value) -> Held:
             parts = dict(value).values()  # type: ignore[arg-type]  # records are pairs
         return {name: _text(part) for name, part in zip(names_of(spec), parts, strict=True)}
     return {WHOLE: normalize(_text(value))}
+
+
+def items_of(spec: Spec, value: Value, listed: frozenset[str]) -> tuple[str, ...]:
+    """The items of a recorded set, as answers name them, in their order."""
+    items = {normalize(_text(item)) for item in cast("tuple[str, ...]", value)}
+    other = set() if spec.other is None or items <= listed else {spec.other}
+    return tuple(sorted(items & listed | other))
 
 
 def _text(value: object) -> str:
