@@ -169,23 +169,27 @@ def made_up(metric: Metric, generator: Generator) -> Prior:
         return Prior(pairs=pairs, made_up="falling by Zipf's law, the same in every segment")
     if spec.type == "boolean":
         return Prior(shares=_flag(), made_up=f"set on {SET:.0%} of devices")
-    if spec.type == "string":
+    if spec.is_open:
         name = _list_for(metric)
         strings = list(lists.load(name))
         generator.shuffle(strings)
-        held, absent = strings[:MOST_STRINGS], strings[MOST_STRINGS:]
+        held, absent = strings[:MOST_STRINGS], tuple(strings[MOST_STRINGS:])
         words = f"strings of list:{name}, falling by Zipf's law"
-        return Prior(shares=_zipf(held), absent=tuple(absent), made_up=words)
+        if spec.type == "set":
+            sets = _sets(spec, held, generator)
+            return Prior(records=sets, absent=absent, made_up=words)
+        return Prior(shares=_zipf(held), absent=absent, made_up=words)
     if spec.type == "set":
-        return Prior(records=_sets(spec, generator), made_up="items falling by Zipf's law")
+        listed = [value for value in spec.values if value != spec.other]
+        sets = _sets(spec, listed, generator)
+        return Prior(records=sets, made_up="items falling by Zipf's law")
     shares = _falling(spec.values, spec.other, _absent_category(spec))
     return Prior(shares=shares, made_up="falling by Zipf's law, in the order of the file")
 
 
-def _sets(spec: Spec, generator: Generator) -> dict[tuple[str, ...], float]:
+def _sets(spec: Spec, names: Sequence[str], generator: Generator) -> dict[tuple[str, ...], float]:
     """Whole sets, whose items are independent of each other."""
     mechanism = cast("SetMechanism", spec.mechanism)
-    names = [value for value in spec.values if value != spec.other]
     mean = min(MEAN_ITEMS, mechanism.most / 3, len(names) / 2)
     shares = np.array(list(_zipf(names, mean).values())).clip(0.0, COMMONEST)
     kinds: dict[tuple[str, ...], float] = {}

@@ -190,8 +190,9 @@ class _Asking:
     def shown(self, prior: Prior) -> Shown:
         """What there is to show; why there is nothing, if there is nothing."""
         spec, selection = self._metric.spec, Selection()
-        if spec.type == "string" and spec.letters is None:
-            candidates = [*prior.shares, *prior.absent]
+        if spec.is_open and spec.letters is None:
+            items = (item for record in prior.records for item in record)
+            candidates = dict.fromkeys([*prior.shares, *map(str, items), *prior.absent])
             self._lists = ValueLists(candidates=tuple(candidates))
         clipped = self._truth.clipped(self._name) if spec.range is not None else 0.0
         held = shares_of_strings(self._truth, self._name, selection) if spec.letters else {}

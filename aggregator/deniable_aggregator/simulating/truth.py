@@ -100,7 +100,7 @@ class Truth:
         another version lists, if the row is the catch-all. Where there is no catch-all, nobody
         holds what is not listed.
         """
-        if self.spec(metric, selection).type == "string":
+        if self.spec(metric, selection).is_open:
             return selection
         known = []
         for version in self.recorded.versions(metric, selection):
@@ -218,7 +218,7 @@ class Truth:
         self, metric: str, selection: Selection, asked: Selection
     ) -> Counter[tuple[str, ...]]:
         spec = self.spec(metric, asked)
-        names = () if spec.type == "string" else names_of(spec)
+        names = () if spec.is_open else names_of(spec)
         listed = {name: self._listed(metric, name, asked) for name in names}
         found: Counter[tuple[str, ...]] = Counter()
         for value, count in self.recorded.values(metric, selection).items():
@@ -253,6 +253,8 @@ def texts(spec: Spec, value: Value) -> Held:
 def items_of(spec: Spec, value: Value, listed: frozenset[str]) -> tuple[str, ...]:
     """The items of a recorded set, as answers name them, in their order."""
     items = {normalize(_text(item)) for item in cast("tuple[str, ...]", value)}
+    if spec.is_open:
+        return tuple(sorted(items))
     other = set() if spec.other is None or items <= listed else {spec.other}
     return tuple(sorted(items & listed | other))
 
