@@ -94,6 +94,7 @@ def _metric(
         delta=spec.mechanism.delta,
         version=spec.digest.hex(),
         registered=day_of(registration.registered),
+        candidates=spec.is_open,
         discovers=spec.letters is not None,
         first_day=None if days is None else day_of(days.first),
         last_day=None if days is None else day_of(days.last),

@@ -51,6 +51,7 @@ class Metric(Struct, kw_only=True):
         registered: the day on which it was registered.
         segments: those of the metric, where it has any.
         range: of a number or distribution, the lowest and the highest value.
+        candidates: whether a question needs values to look for, as any text may be one.
         discovers: whether popular strings can be found that nobody listed.
         reports_for_one_percent: with so many reports a value that 1% of devices have is told from
             zero four times out of five; null of numbers and strings.
@@ -76,6 +77,7 @@ class Metric(Struct, kw_only=True):
     registered: date
     segments: Segments | UnsetType = UNSET
     range: tuple[float, float] | UnsetType = UNSET
+    candidates: bool
     discovers: bool
     first_day: date | None
     last_day: date | None

@@ -181,7 +181,7 @@ def _metrics_notes(metrics: Sequence[Metric]) -> Iterator[str]:
 
 def _type(metric: Metric, versions: int) -> str:
     text = str(metric.type)
-    if metric.type == "string":
+    if metric.candidates:
         text += ", discovers" if metric.discovers else ", needs values"
     if metric.segments:
         text += f" by {metric.segments.name}"

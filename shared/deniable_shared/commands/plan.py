@@ -241,7 +241,7 @@ def _of_file(options: argparse.Namespace, registry: Registry) -> tuple[list[Plan
         plan(
             metric,
             devices=options.devices,
-            values_asked=options.candidates if metric.spec.type == "string" else None,
+            values_asked=options.candidates if metric.spec.is_open else None,
             days=options.days,
             width=options.width,
             share=options.share,

@@ -105,7 +105,7 @@ def plan_one_metric(question: AskedMetric) -> PlannedMetric:
     planned = plan(
         metric,
         devices=devices,
-        values_asked=question.candidates if question.kind == "string" else None,
+        values_asked=question.candidates if metric.spec.is_open else None,
         days=question.days,
         width=question.width,
         share=question.share,

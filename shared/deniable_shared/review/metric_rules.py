@@ -151,7 +151,7 @@ def _events_only(metric: Metric, _: int) -> tuple[str, str] | None:
 
 def _free_text(metric: Metric, _: int) -> tuple[str, str] | None:
     spec = metric.spec
-    if spec.type != "string":
+    if not spec.is_open:
         return None
     word = words.found_in(words.FREE_TEXT, spec.name, metric.description)
     if word is None:

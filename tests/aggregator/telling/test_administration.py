@@ -27,6 +27,7 @@ def listed(reports):
         delta=0.0,
         version="0" * 64,
         registered=date(2026, 1, 1),
+        candidates=False,
         discovers=False,
         first_day=date(2026, 1, 1),
         last_day=date(2026, 3, 15),

@@ -36,7 +36,7 @@ from deniable_aggregator.media.rows import rows_of
 from deniable_shared.characters import visible, visible_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.row import Row
@@ -114,16 +114,16 @@ def export(
     if by:
         asked = SeriesQuery(by=by, split=split, **days)
     lists = ValueLists(candidates=tuple(candidates) or UNSET)
-    types = {each.name: each.type for each in source.ask(METRICS).metrics}
+    needs_list = {each.name: each.candidates for each in source.ask(METRICS).metrics}
     left_out: dict[str, str] = {}
     failed: list[str] = []
 
     def rows(show: ShowProgress) -> Iterator[Row]:
-        names = metrics or tuple(types)
+        names = metrics or tuple(needs_list)
         for done, name in enumerate(names):
             show(done, len(names), visible(name))
             try:
-                answer = _answer(source, name, types, asked, lists)
+                answer = _answer(source, name, asked, lists, needs_list=needs_list.get(name, False))
             except AskingError as error:
                 left_out[name] = str(error)
                 if error.code != "no_reports":
@@ -148,17 +148,18 @@ def export(
 def _answer(
     source: HttpSource,
     name: str,
-    types: Mapping[str, str],
     asked: EstimateQuery | SeriesQuery,
     lists: ValueLists,
+    *,
+    needs_list: bool,
 ) -> Answer | None:
     """The answer about one metric; None if it needs a list of values."""
-    if types.get(name) == "string" and not lists.candidates:
+    if needs_list and not lists.candidates:
         if not source.ask(METRIC.of(name)).discovers:
             return None
         days = DiscoveryQuery(since=asked.since, until=asked.until, without_key=asked.without_key)
         return source.discover(name, days)
-    given = lists if types.get(name) == "string" else ValueLists()
+    given = lists if needs_list else ValueLists()
     question: Question[Any, Answer] = SERIES if isinstance(asked, SeriesQuery) else ESTIMATE
     try:
         return source.ask(question.of(name), asked, given)

@@ -314,7 +314,7 @@ def _of_all() -> Response:
     missing = not_in_table(metrics, rows, days)
     looked_at = _looked_at(source, missing[:MOST_CHECKED], days)
     found = metric_days(metrics, rows, looked_at, days, visit.today)
-    strings = {each.name for each in metrics if each.type == "string"} - looked_at.keys()
+    strings = {each.name for each in metrics if each.candidates} - looked_at.keys()
     suspicious = [each.metric for each in found if each.worst == "suspicious"]
     odd = [name for name in suspicious if name not in strings][:MOST_LOOKS]
     looked_at |= _looked_at(source, (name for name in odd if name not in looked_at), days)

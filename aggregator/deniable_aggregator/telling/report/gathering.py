@@ -206,7 +206,7 @@ class _Asking:
         self._without_key, self._on_progress = without_key, on_progress
         self._done = 0
         self._total = 1 + sum(
-            (1 if each.discovers else 0 if each.type == "string" else 2 + (before is not None))
+            (1 if each.discovers else 0 if each.candidates else 2 + (before is not None))
             for each in metrics
         )
 
@@ -220,7 +220,7 @@ class _Asking:
             )
             answers.found = self._try(answers, "discover", lambda: source.discover(name, query))
             return answers
-        if metric.type == "string":
+        if metric.candidates:
             answers.not_asked = NOT_LISTED
             return answers
         estimate = EstimateQuery(since=days.since, until=days.until, without_key=self._without_key)

@@ -36,6 +36,7 @@ def metric(name, *, first=TODAY - timedelta(60), last=TODAY, every="day", **more
         "delta": 0.0,
         "version": "0" * 64,
         "registered": date(2026, 1, 1),
+        "candidates": False,
         "discovers": False,
         "first_day": first,
         "last_day": last,

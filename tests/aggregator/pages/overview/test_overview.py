@@ -52,8 +52,8 @@ def metric(name: str, **fields: Any) -> Metric:
         "type": "category", "description": f"About {name}", "owners": [], "expires": None,
         "retention_days": None, "every": "day", "mechanism": "grr", "epsilon": 1.0,
         "epsilon_permanent": None, "epsilon_total": None, "delta": 0.0, "version": "00" * 32,
-        "registered": LONG_AGO, "discovers": False, "first_day": LONG_AGO, "last_day": TODAY,
-        "reports": 1_000_000, "excluded_reports": 0,
+        "registered": LONG_AGO, "candidates": False, "discovers": False, "first_day": LONG_AGO,
+        "last_day": TODAY, "reports": 1_000_000, "excluded_reports": 0,
     }  # fmt: skip
     return Metric(name=name, **{**given, **fields})
 
@@ -271,8 +271,8 @@ def test_metrics_without_numbers_say_what_comes_next() -> None:
             metric("new", **NONE, reports_for_one_percent=56_922),
             metric("excluded", **NONE, excluded_reports=70),
             metric("today", first_day=TODAY),
-            metric("emoji", type="string"),
-            metric("search", type="string", discovers=True),
+            metric("emoji", type="string", candidates=True),
+            metric("search", type="string", candidates=True, discovers=True),
         ],
         [
             made(
@@ -306,7 +306,9 @@ def test_strings_that_were_looked_for_are_said_to_be_found_only_if_there_are_any
         def discovery(self, _metric: str, number: int) -> Discovery:
             return structs.replace(run(number), result=found(texts))
 
-    weeks = read_weeks(Searched([metric("search", type="string", discovers=True)], []), TODAY)  # type: ignore[arg-type]
+    weeks = read_weeks(
+        Searched([metric("search", type="string", candidates=True, discovers=True)], []), TODAY
+    )  # type: ignore[arg-type]
     assert said in words(overview_view(weeks, Choice(), TODAY, weekly=True), "search")
 
 

@@ -163,7 +163,7 @@ def _asides(of: MetricWeek, weeks: Weeks, today: date) -> Iterator[str]:
             yield f"Found in reports of {days}; nobody had listed it."
     elif metric.discovers:
         yield "Nobody has looked for popular strings yet: its page does."
-    elif metric.type == "string":
+    elif metric.candidates:
         yield "Choose the values to look for on its page."
     elif of.glance is None:
         yield _not_in_a_week(metric.first_day, weeks, today)
