@@ -94,6 +94,7 @@ const FORMULAS = {
   oue: (m) => [unary(m)],
   sue: (m) => [unary(m)],
   privset: ({ size, most, inside }) => [[inside * (size + (size > most ? 1n : 0n)), (S - inside) * most]],
+  wheel: ({ buckets, most, own }) => [[own * (buckets - most), S - most * own]],
   ss: ({ size, subset, own }) => [[own * (size - subset), (S - own) * subset]],
   pgr: ({ q, t, inside }) =>
     [[inside * q ** (t - 1n), (S - inside) * ((q ** (t - 1n) - 1n) / (q - 1n))]],

@@ -22,6 +22,7 @@ SIZES += (1_024, 1_025)
 DEVICES = (1, 10_000, 1_000_000, 100_000_000, 10_000_000_000)
 BINS = (2, 10, 32, 100, 1_024)
 PERMANENT = ("2", "8")
+SETS = ((2, 1), (30, 8), (60, 8), (100, 8), (200, 8), (600, 8), (1_024, 32), (50, 3))
 
 QUESTIONS = [
     *({"type": "boolean"},),
@@ -29,6 +30,8 @@ QUESTIONS = [
     *({"type": "string", "devices": devices} for devices in DEVICES),
     *({"type": "number"},),
     *({"type": "distribution", "size": bins} for bins in BINS),
+    *({"type": "set", "size": size, "most": most} for size, most in SETS),
+    *({"type": "set", "most": 8, "devices": devices} for devices in DEVICES),
 ]
 
 
@@ -41,6 +44,7 @@ def answer(question: dict, epsilon: str, permanent: str | None = None) -> dict:
         repeat="memoize" if permanent else "fresh",
         devices=question.get("devices", 1),
         choice=None,
+        most=question.get("most", 0),
     )
     return mechanism.description()
 
@@ -62,6 +66,7 @@ def choices() -> list[dict]:
         for epsilon in EPSILONS
         for permanent in PERMANENT
         if Fraction(epsilon) < Fraction(permanent)
+        and question["type"] != "set"
         and not (question["type"] == "distribution" and question["size"] > CLASSES)
     ]
     return fresh + memoized
