@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 from html import unescape
 
 import pytest
@@ -11,9 +12,10 @@ from click.testing import CliRunner
 
 from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
 from deniable_aggregator.doors.cli.estimate import change, estimate, series
-from deniable_aggregator.doors.pages.metric.files import command_line
+from deniable_aggregator.doors.pages.metric.files import command_line, shell_line
 from deniable_aggregator.doors.pages.metric.strings import ChosenValues, Strings
 from deniable_aggregator.telling.ranges import range_in_words, share_in_words
+from deniable_shared.characters import visible_lines
 from tests.aggregator.service import REGISTRY, TODAY, serving, upload
 
 pytestmark = pytest.mark.one_store
@@ -125,6 +127,16 @@ def test_the_command_about_strings_names_their_lists_and_pipes_typed_values():
         "deniable estimate emoji --top 5 --candidates list:emoji --candidates saved:mine "
         "--candidates -"
     )
+
+
+@pytest.mark.service
+def test_a_copied_command_acts_on_no_terminal_and_names_the_very_values():
+    hostile = ["\x1b[201~rm -rf ~", "a\u202eb'\\", "tab\t7", "it's", "café", "\x9b2J\x7f1"]
+    line = shell_line(["printf", r"%s\n", *hostile])
+    assert visible_lines(line) == line
+    assert "\n" not in shell_line(["a\nb"])
+    done = subprocess.run(["bash", "-c", line], capture_output=True, check=True)
+    assert done.stdout.decode() == "".join(f"{each}\n" for each in hostile)
 
 
 def test_a_wrong_choice_is_answered_with_a_whole_page(service):

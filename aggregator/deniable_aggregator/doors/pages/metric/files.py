@@ -36,9 +36,10 @@ from deniable_aggregator.telling.document import Link
 from deniable_aggregator.telling.figures import figure_of
 from deniable_aggregator.telling.report.composing import section_of
 from deniable_aggregator.telling.report.gathering import MetricAnswers
+from deniable_shared.characters import visible_constraint
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import msgspec
 
@@ -104,14 +105,36 @@ def command_line(
         option = f"--{name.replace('_', '-')}"
         words += [value] if name in pairs and words[-2] == option else [option, value]
     if strings is None:
-        return shlex.join(words)
+        return shell_line(words)
     lists, values = _looked_for(strings)
     for name in lists:
         words += ["--candidates", name]
     if not values:
-        return shlex.join(words)
-    piped = shlex.join(["printf", r"%s\n", *values])
-    return f"{piped} | {shlex.join([*words, '--candidates', '-'])}"
+        return shell_line(words)
+    piped = shell_line(["printf", r"%s\n", *values])
+    return f"{piped} | {shell_line([*words, '--candidates', '-'])}"
+
+
+def shell_line(words: Iterable[str]) -> str:
+    """Words as a shell reads them, to be copied: whatever a value holds, it acts on no terminal.
+
+    Args:
+        words: of a command. Characters that cannot be seen are written in octal, as bash, zsh and
+            POSIX.1-2024 have it.
+    """
+    return " ".join(map(_shell_word, words))
+
+
+def _shell_word(word: str) -> str:
+    if visible_constraint(word) is None:
+        return shlex.quote(word)
+    characters = (
+        "".join(f"\\{byte:03o}" for byte in each.encode("utf-8", "surrogateescape"))
+        if each in "\\'" or visible_constraint(each)
+        else each
+        for each in word
+    )
+    return f"$'{''.join(characters)}'"
 
 
 def _looked_for(strings: Strings) -> tuple[list[str], list[str]]:
