@@ -20,6 +20,7 @@ from deniable_aggregator.doors.http.compression import compress_answers
 from deniable_aggregator.doors.http.upload_route import add_upload_route
 from deniable_aggregator.doors.pages import routes as pages
 from deniable_aggregator.doors.pages.errors import install_error_pages
+from deniable_aggregator.doors.pages.rendering import place_answers
 from deniable_aggregator.keeping.clock import GuardedClock
 from deniable_aggregator.keeping.parts import Parts
 from deniable_aggregator.keeping.settings import Settings
@@ -189,6 +190,7 @@ def _flask(settings: Settings) -> Flask:
         requests.register_error_handlers(app)
     forbid_sniffing(app)
     compress_answers(app)
+    place_answers(app)  # before they are compressed: what is added last comes first
     return app
 
 

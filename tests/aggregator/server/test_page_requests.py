@@ -120,6 +120,8 @@ def test_a_page_costs_no_question_process_before_somebody_signs_in(server, targe
         assert answer.headers["location"].startswith("/sign-in")
         assert answer.headers["x-content-type-options"] == "nosniff"
         assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+    below = server.ask("GET", target, **{"x-forwarded-prefix": "/below"})
+    assert below.headers["location"].startswith("/below/sign-in")
     server.cookie = "deniable-8787=" + "A" * 43 + ".99999999999"
     assert server.ask("GET", target).status == 303
     assert server.processes.asked == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +15,7 @@ from deniable_aggregator.answering.review import SIMULATED
 from deniable_aggregator.media.html import environment, stylesheet
 
 if TYPE_CHECKING:
+    from flask import Flask
     from jinja2 import Environment
 
     from deniable_aggregator.doors.pages.visit import Visit
@@ -203,6 +205,44 @@ def go_to(place: str) -> Response:
         place: a path with a query.
     """
     return Response(status=303, headers={**HEADERS, "Location": place})
+
+
+PREFIX_HEADER: Final = "X-Forwarded-Prefix"
+"""The path below which a proxy serves all of this, and which it takes away from requests."""
+
+_PREFIX: Final = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._~-]*){1,8}")
+_PLACE: Final = re.compile(rb'( (?:href|action|src)=")(?=/[^/])|( (?:href|action)=")(?=/")')
+
+
+def placed_below(answer: Response, prefix: str) -> Response:
+    """An answer whose links lead to this server below a path.
+
+    Args:
+        answer: with links such as ``/health``; changed in place.
+        prefix: the path, such as ``/telemetry``; anything else changes nothing.
+    """
+    if not _PREFIX.fullmatch(prefix):
+        return answer
+    if answer.location is not None and answer.location.startswith("/"):
+        answer.location = prefix + answer.location
+    if answer.mimetype == "text/html":
+        start = prefix.encode()
+        text = _PLACE.sub(lambda found: found[0] + start, answer.get_data())
+        answer.set_data(text)
+    return answer
+
+
+def place_answers(app: Flask) -> None:
+    """Makes an application's links lead to where a proxy serves it.
+
+    Args:
+        app: the application.
+    """
+
+    def place(answer: Response) -> Response:
+        return placed_below(answer, request.headers.get(PREFIX_HEADER, ""))
+
+    app.after_request(place)
 
 
 def _visit() -> Visit | None:

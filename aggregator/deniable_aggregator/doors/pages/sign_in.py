@@ -117,8 +117,8 @@ def write_token(application: str) -> Refusal:
     """
     return Refusal(
         title="This token can only send reports",
-        text="It belongs to a write key, as applications have. To look at results, sign in with "
-        "the token of a read key. This command makes one:",
+        text="It belongs to a key that brings reports, as applications have. To look at results, "
+        "sign in with the token of a read key. This command makes one:",
         command=create_command(application),
     )
 

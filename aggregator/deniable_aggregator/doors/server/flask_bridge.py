@@ -25,10 +25,12 @@ from deniable_aggregator.doors.http.status import PATHS as HEALTH_PATHS
 from deniable_aggregator.doors.http.upload_limits import RateLimiter
 from deniable_aggregator.doors.pages.errors import Asked, SignedOutError, error_page
 from deniable_aggregator.doors.pages.rendering import (
+    PREFIX_HEADER,
     SIGN_IN,
     is_answer_page,
     is_page,
     needs_session,
+    placed_below,
     takes_forms,
 )
 from deniable_aggregator.doors.pages.visit import PageParts, form_limit, require_form_type
@@ -205,7 +207,8 @@ class FlaskBridge:
             query=scope.query_string,
             fetch_site=scope.headers.get("sec-fetch-site", ""),
         )
-        respond(protocol, error_page(error, asked))
+        prefix = scope.headers.get(PREFIX_HEADER.lower(), "")
+        respond(protocol, placed_below(error_page(error, asked), prefix))
 
     def _admit_visitor(self, pages: PageParts, scope: Scope) -> Asker:
         """Refuses a request for a page by somebody who has not signed in, or asks too often."""
