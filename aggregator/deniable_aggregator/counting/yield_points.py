@@ -52,7 +52,8 @@ def in_pieces(items: Iterable[Item]) -> Iterator[Item]:
 def without_yielding() -> Iterator[None]:
     """Until the block ends, this thread may be told to end, but never waits for others.
 
-    For whoever holds what others need to get on: a lock, or a connection to a database.
+    For whoever holds what others need to get on: a lock, or a connection to a database. Up to
+    Python 3.11 `functools.cached_property` holds a lock, so what it works out has no yield point.
     """
     _thread.held += 1
     try:

@@ -231,6 +231,27 @@ def test_a_question_with_less_use_begins_beside_a_piece_that_has_not_ended(monke
     assert room.finish() == "a" * 10 + "bbbb" + "a" * 10
 
 
+def test_a_question_that_waits_for_a_lock_of_another_lets_it_get_on():
+    room, lock = Room(), threading.Lock()
+
+    class Locked(Piecework):
+        def run(self):
+            with lock:
+                super().run()
+
+    def other_comes():
+        work = Locked(room, "b", 3)
+        room.works.append(work)
+        room.turns.add(Asker("b", "key"), work)
+
+    work = Locked(room, "a", 20, {10: other_comes})
+    room.works.append(work)
+    room.turns.add(Asker("a", "key"), work)
+    while not all(each.ended.is_set() for each in room.works):
+        room.turns.look(lambda _: 0.0)
+    assert room.finish() == "a" * 20 + "bbb"
+
+
 def test_outside_of_questions_a_yield_point_does_nothing():
     yield_point()
     with without_yielding():

@@ -27,7 +27,6 @@ import numpy as np
 from scipy import linalg
 
 from deniable_aggregator.counting.statistics.intervals import z_for_level
-from deniable_aggregator.counting.yield_points import yield_point
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,7 +90,6 @@ class RawHistogram:
 
     def _merge_bins(self, first: int, last: int, others: int = MOST_OTHERS) -> _Merged:
         """The histogram in which these bins are one, with its raw shares."""
-        yield_point()
         size = self.share.size
         width = max(1, -(-(first + size - last) // others))
         edges = np.array([*range(0, first, width), first, *range(last, size, width), size])

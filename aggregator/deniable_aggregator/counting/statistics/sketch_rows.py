@@ -22,7 +22,6 @@ from deniable_aggregator.counting.statistics.row_counts import (
     weighted_median,
     weighted_quantile,
 )
-from deniable_aggregator.counting.yield_points import yield_point
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -171,7 +170,6 @@ def _saddlepoints(
     Returns:
         float64, (2, tilts).
     """
-    yield_point()
     exponent = tilts[:, None] * centred
     highest = np.maximum.reduceat(exponent, starts, axis=1)
     tilted = weights * np.exp(exponent - highest[:, draws])

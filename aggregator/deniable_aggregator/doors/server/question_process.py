@@ -188,6 +188,7 @@ class Answering:
         """Ends the process when a piece of work overruns."""
         while True:
             time.sleep(LOOK_SECONDS)
+            self._turns.look(_cpu_seconds)
             with self._turns.lock:
                 for turn in self._turns.questions:
                     if turn.running and _cpu_seconds(turn.thread) - turn.clock > MOST_PIECE_SECONDS:

@@ -137,6 +137,7 @@ class Turns(Generic[SomeWork]):
         self._on_use = on_use
         self._cpu_clock = cpu_clock
         self._holder: Turn[SomeWork] | None = None
+        self._seen: tuple[Turn[SomeWork], float] | None = None
         self._number = self._begun = 0
         self._shares: dict[tuple[str, ...], _Share] = {}
 
@@ -162,6 +163,29 @@ class Turns(Generic[SomeWork]):
                 and turn.precedes(self._holder, SLICE_SECONDS)
             ):
                 self._give(turn)
+
+    def look(self, clock_of: Callable[[int], float]) -> None:
+        """Gives the turn to the next if whoever has it has used nothing since the last look.
+
+        It waits for the store, or for a lock; should another question that waits hold that, this
+        lets it get on. Called from time to time.
+
+        Args:
+            clock_of: what a thread has used of a processor, in seconds.
+        """
+        with self.lock:
+            holder = self._holder
+            if holder is None:
+                return
+            seen, self._seen = self._seen, (holder, clock_of(holder.thread))
+            if seen != self._seen:
+                return
+            waiting = [turn for turn in self.questions if not turn.running]
+            begun = [turn for turn in waiting if turn.begun]
+            if not begun and len(self.questions) - len(waiting) < MOST_RUNNING:
+                begun = [turn for turn in waiting if self._may_begin(turn)]
+            if begun:
+                self._give(min(begun, key=_order))
 
     def _begin_shares(self, turn: Turn[SomeWork]) -> None:
         """Keeps shares that have been without questions from catching up."""
