@@ -383,10 +383,12 @@ def series(
         result = estimate(counted, request if basis.type == kind else of_means)
         return FoundPeriod(result, tallies.reports - result.reports, basis)
 
+    find_or_recall: Callable[[DayRange], FoundPeriod] = find
     if shapes is None and kept is not None:
-        find = kept.finding(find, (request, of_means, tuple(followed), tuple(newest_first)))
+        asked = request, of_means, tuple(followed), tuple(newest_first)
+        find_or_recall = kept.finding(find, asked)
     for days in periods:
-        result, left_out, basis = find(days)
+        result, left_out, basis = find_or_recall(days)
         if isinstance(result, ShareEstimate | SegmentEstimate):
             unknown -= set(result.items)
             if len(result.items) * len(periods) > MAX_ROWS:

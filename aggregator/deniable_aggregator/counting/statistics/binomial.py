@@ -45,6 +45,14 @@ MIN_EXPECTED_SUPPORTERS: Final = 20.0
 """With fewer expected supporters of an absent item, 95% intervals have to be exact."""
 
 _FORGOTTEN: Final = 1e-14
+
+_FEW_SUPPORTERS: Final = 200
+_MOST_PROBABLE: Final = 0.95
+_SMALLEST: Final = 600.0
+"""Terms are worked out from that of no supporter. Of holders it may be too small for a number: then
+that of so few supporters is nothing, too, unless nearly every holder supports. Of all others it is
+at least e to the power of minus this."""
+
 _HIGHEST_SCORE: Final = 37.0
 _LOWEST_SCORE: Final = -5.0
 
@@ -137,12 +145,21 @@ def finite_population_limits(
     width = int(special.bdtrik(1 - _FORGOTTEN, reports, support.q)) + 2
     background = np.arange(min(width, reports) + 1)
 
+    # Counts of a few are added up term by term, which costs a tenth of their distributions.
+    few = different <= _FEW_SUPPORTERS
+    if support.p > _MOST_PROBABLE or reports * -math.log1p(-support.q) > _SMALLEST:
+        few[:] = False
+
     def at_most(count: NDArray[np.int64], holders: NDArray[np.int64]) -> NDArray[np.float64]:
         """P(supporters <= count), summed over the number of supporters that are not holders."""
-        cumulated = _cdf(background, (reports - holders)[:, None], support.q)
-        weights = np.diff(cumulated, axis=1, prepend=0.0)
-        own = _cdf(count[:, None] - background, holders[:, None], support.p)
-        return np.asarray((weights * own).sum(axis=1))
+        found = np.empty(count.size)
+        if few.any():
+            found[few] = _few_at_most(count[few], holders[few], reports, support, background.size)
+        others = (reports - holders[~few])[:, None]
+        weights = np.diff(_cdf(background, others, support.q), axis=1, prepend=0.0)
+        own = _cdf(count[~few, None] - background, holders[~few, None], support.p)
+        found[~few] = (weights * own).sum(axis=1)
+        return found
 
     below, above = np.full(different.size, -1), np.full(different.size, reports + 1)
     while (above - below > 1).any():
@@ -188,6 +205,40 @@ def null_scores(counted: SupportCounts, repeated: float = 0.0) -> NDArray[np.flo
     return np.asarray(
         (scores * np.sqrt(noise / (noise + counted.family_variance + repeated)))[where]
     )
+
+
+def _few_at_most(
+    count: NDArray[np.int64],
+    holders: NDArray[np.int64],
+    reports: int,
+    support: Support,
+    width: int,
+) -> NDArray[np.float64]:
+    """P(Bin(holders, p) + Bin(reports - holders, q) <= count), for small counts.
+
+    Args:
+        count: int64, (counts,), from -1 on.
+        holders: int64, (counts,).
+        width: of how many supporters that are not holders the probability is more than nothing.
+    """
+    most = int(count.max(initial=0))
+    own = np.cumsum(_probabilities(holders, support.p, most + 1), axis=1)
+    others = _probabilities(reports - holders, support.q, min(width, most + 1))
+    remaining = count[:, None] - np.arange(others.shape[1])
+    own = np.take_along_axis(own, np.maximum(remaining, 0), axis=1)
+    return np.asarray(np.where(remaining >= 0, others * own, 0.0).sum(axis=1))
+
+
+def _probabilities(
+    trials: NDArray[np.int64], probability: float, size: int
+) -> NDArray[np.float64]:
+    """P(Bin(trials, probability) = 0, 1, ...): float64, (trials, size), each from the one before."""
+    factors = np.empty((trials.size, size))
+    factors[:, 0] = np.exp(trials * math.log1p(-probability))
+    number = np.arange(1, size)
+    odds = probability / (1 - probability)
+    factors[:, 1:] = np.maximum(trials[:, None] + 1 - number, 0) / number * odds
+    return np.cumprod(factors, axis=1)
 
 
 def _cdf(count: Any, trials: Any, probability: float) -> NDArray[np.float64]:
