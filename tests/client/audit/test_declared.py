@@ -210,7 +210,7 @@ type = "{}"
 absent = {}
 {}epsilon = 1
 """
-RANGE = "range = [0, 10]\n"
+RANGE = 'range = [0, 10]\nmechanism = "duchi"\n'
 LISTED = 'values = ["a", "b"]\n'
 
 
