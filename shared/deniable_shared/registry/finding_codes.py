@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 METRIC_CODES: Final = (
     "changing-memoized",
     "events-only",
+    "first-value",
     "free-text",
     "identifier",
     "large-epsilon",

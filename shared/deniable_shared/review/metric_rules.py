@@ -149,6 +149,19 @@ def _events_only(metric: Metric, _: int) -> tuple[str, str] | None:
     )
 
 
+def _first_value(metric: Metric, _: int) -> tuple[str, str] | None:
+    spec = metric.spec
+    word = words.found_in(words.SEVERAL, spec.name, metric.description)
+    # A number may count them, and is one value then.
+    if word is None or spec.range is not None or spec.picks or not spec.may_pick:
+        return None
+    return (
+        f"{word!r} in its name or description: a device may have several in a {spec.every}, of "
+        "which the first alone is reported, so what comes at a start has too large a share",
+        'give pick = "random", or ignore this if there is one',
+    )
+
+
 def _free_text(metric: Metric, _: int) -> tuple[str, str] | None:
     spec = metric.spec
     if not spec.is_open:
@@ -277,6 +290,7 @@ METRIC_RULES: Final[dict[str, Rule]] = {
     "large-epsilon": _large_epsilon,
     "linkable-reports": _linkable_reports,
     "events-only": _events_only,
+    "first-value": _first_value,
     "changing-memoized": _changing_memoized,
     "segments-too-fine": _segments_too_fine,
     "small-segments": _small_segments,

@@ -166,6 +166,12 @@ EVENTS: Final = _any_of(
 )
 """Words by which something is told that happens now and then."""
 
+SEVERAL: Final = _any_of(
+    r"actions? commands? errors? exceptions? quer(?:y|ies) searches (?:each|every).time",
+    "命令|错误|コマンド|エラー|명령|오류",
+)
+"""Words for what a device has several of in a period, one after another."""
+
 DIMENSIONS: Final = {
     word: dimension
     for dimension, words in (

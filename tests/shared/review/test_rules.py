@@ -20,6 +20,7 @@ RAPPOR = f'{WORD}repeat = "memoize"\nmechanism = "rappor"\n'
 RECORD = 'type = "attributes"\nepsilon = 1\n[metrics.m.attributes]\nlate = "boolean"\n'
 ABSENT = 'type = "category"\nvalues = ["a", "b"]\nabsent = "none"\nepsilon = 1\n'
 CRASH = f'{FLAG}description = "Whether the editor crashed"\n'
+COMMAND = f'{WORD}description = "Which command was run"\n'
 FAILURES = 'type = "number"\nrange = [0, 9]\nepsilon = 1\ndescription = "Failures of a save"\n'
 
 SECONDS = 'type = "number"\nrange = [0, 9]\nepsilon = 1\n'
@@ -40,6 +41,12 @@ FOUND_OR_NOT = [
     ("events-only", FAILURES, f"{FAILURES}absent = 0\n"),
     ("events-only", FAILURES, FAILURES.replace("Failures", "Seconds")),
     ("events-only", CRASH, f'{WORD}description = "Why it crashed"\n'),
+    ("first-value", COMMAND, f'{COMMAND}pick = "random"\n'),
+    ("first-value", COMMAND, f'{COMMAND}every = "once"\n'),
+    ("first-value", COMMAND, f"{COMMAND}{MEMOIZED}"),
+    ("first-value", f'{COMMAND}pick = "first"\n', WORD),
+    ("first-value", COMMAND, f'{FLAG}description = "Whether a command was run"\n'),
+    ("first-value", COMMAND, FAILURES.replace("Failures", "Errors")),
     ("free-text", f'{WORD}description = "A comment of the user"\n', WORD),
     ("free-text", f'{WORD}description = "Free text"\n', category(4)),
     ("free-text", f'{WORD}description = "A free-form field"\n', WORD),

@@ -229,9 +229,7 @@ def _few_at_most(
     return np.asarray(np.where(remaining >= 0, others * own, 0.0).sum(axis=1))
 
 
-def _probabilities(
-    trials: NDArray[np.int64], probability: float, size: int
-) -> NDArray[np.float64]:
+def _probabilities(trials: NDArray[np.int64], probability: float, size: int) -> NDArray[np.float64]:
     """P(Bin(trials, probability) = 0, 1, ...): float64, (trials, size), each from the one before."""
     factors = np.empty((trials.size, size))
     factors[:, 0] = np.exp(trials * math.log1p(-probability))
