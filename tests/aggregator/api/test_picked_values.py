@@ -81,6 +81,7 @@ def test_a_publication_says_it_once():
     spec = one_metric.spec_of(PICKED)
     made = publish(TallySource([(spec, np.array([600, 300, 100]))]), "m", policy=Policy(10))
     assert [AVERAGED in note for note in made.notes].count(True) == 1
+    assert "A value is shown if it is picked by at least 10 devices" in " ".join(made.reading)
     plain = one_metric.spec_of(CATEGORY)
     made = publish(TallySource([(plain, np.array([600, 300, 100]))]), "m", policy=Policy(10))
     assert not any(AVERAGED in note for note in made.notes)

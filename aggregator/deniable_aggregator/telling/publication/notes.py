@@ -108,7 +108,7 @@ def reading_of(made: Publication, answer: Answer) -> list[str]:
         "Every report was made random on the device before it was sent, so that none shows for "
         "sure what its device holds; the numbers are estimates from all of them.",
         *_intervals(made, answer),
-        *(_shown(made) if answer.head.kind == "shares" else _numbers(made, answer)),
+        *(_shown(made, answer) if answer.head.kind == "shares" else _numbers(made, answer)),
     ]
 
 
@@ -270,11 +270,12 @@ def _intervals(made: Publication, answer: Answer) -> Iterator[str]:
         )
 
 
-def _shown(made: Publication) -> Iterator[str]:
+def _shown(made: Publication, answer: Answer) -> Iterator[str]:
     """Which values are shown."""
     of_one = "" if made.every == "once" else f" of one {made.every}"
+    held = "picked" if any(each.picked for each in answer.head.versions) else "held"
     yield (
-        f"A value is shown if it is held by at least {counted(made.minimum, 'device')}{of_one}, "
+        f"A value is shown if it is {held} by at least {counted(made.minimum, 'device')}{of_one}, "
         "judged by the lower end of its interval."
     )
     yield (
