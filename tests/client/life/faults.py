@@ -131,10 +131,10 @@ def _time_in_padding(encode):
 
 
 def _keep_value(write):
-    def faulty(self, plan, item, number, epoch, day, since):
+    def faulty(self, plan, item, *rest):
         if isinstance(item, bytes):
             self._storage.directory.joinpath("latest").write_bytes(item)
-        return write(self, plan, item, number, epoch, day, since)
+        return write(self, plan, item, *rest)
 
     return faulty
 
