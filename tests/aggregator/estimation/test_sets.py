@@ -208,5 +208,7 @@ def test_a_version_that_does_not_list_an_item_says_nothing_of_it():
     assert share["item5"] == pytest.approx(0.3, abs=0.12)
     possible = dict(zip(found.items, found.possible[1].tolist(), strict=True))
     assert possible["item5"] > 0.5  # it may be in all sets of the older version
+    (notice,) = found.notices
+    assert "some versions do not list item5. Their shares are of the reports" in notice.message
     names = [each.value for each in found.sizes]
     assert names == [None, "no items", "more than 3 items"]

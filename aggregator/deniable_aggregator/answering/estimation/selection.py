@@ -218,7 +218,9 @@ def select(
         notices=(
             *_unlisted_notices(combined.parts),
             *cut_strings([spec for spec, _ in specs], items),
-            *known_in_part(items, reports, combined.total, _BESIDE),
+            *known_in_part(
+                items, reports, combined.total, _BESIDE, sets=spec.type == "set" and not spec.other
+            ),
         ),
     )
 
@@ -284,23 +286,30 @@ def _estimate_rest(
 
 
 def known_in_part(
-    items: Sequence[str], reports: NDArray[np.int64], total: int, beside: str = ""
+    items: Sequence[str],
+    reports: NDArray[np.int64],
+    total: int,
+    beside: str = "",
+    *,
+    sets: bool = False,
 ) -> tuple[Notice, ...]:
     """A notice about the values that are known over some reports only, if there are any.
 
     Args:
         reports: int64, (items,): over how many reports each is known.
+        sets: whether they are items of sets, which count as nothing where they are not listed.
     """
     partly = [items[at] for at in np.flatnonzero(reports < total).tolist()]
     if not partly:
         return ()
     names = ", ".join(map(shown_value, partly[:_NAMED]))
     more = f" and {len(partly) - _NAMED} more" if len(partly) > _NAMED else ""
+    told = f"list {names}{more}" if sets else f"tell {names}{more} from other values"
     return (
         Notice(
             "known_in_part",
             "note",
-            f"some versions do not tell {names}{more} from other values. "
+            f"some versions do not {told}. "
             f"Their shares are of the reports of the versions that do{beside}.",
         ),
     )
