@@ -537,7 +537,8 @@ def test_the_demos_registry_is_valid():
     assert {metric.spec.type for metric in found.metrics.values()} == {
         "boolean",
         "category",
-        "string",
+        "set",
+            "string",
     }
 
 
