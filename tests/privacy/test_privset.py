@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
+from deniable_aggregator.counting.statistics.checks import falling_check
 from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, exp_lower, log_upper
@@ -188,3 +189,15 @@ def test_what_a_device_records_must_be_a_set_of_texts():
         "tests", "set", "set", items(5), "item4", spec.mechanism, "day", absent="none"
     )
     assert with_other.encode({"unlisted", "another", "item0"}) == (0, 4)
+
+
+def test_fillers_that_are_all_as_common_fail_their_check_as_seldom_as_its_level_says():
+    generator = np.random.default_rng(35)
+    counts = generator.multinomial(3_000, [0.05] * 8 + [0.6], size=4_000)[:, :8]
+    p_value = falling_check("fillers", counts, "sizes").p
+    for level in (0.001, 0.01, 0.1):
+        assert np.mean(p_value < level) <= level + 3 * np.sqrt(level / 4_000)
+    counts[:, 7] += 120
+    assert np.mean(falling_check("fillers", counts, "sizes").p < 0.001) > 0.99
+    falling = np.sort(counts, axis=1)[:, ::-1]
+    assert (falling_check("fillers", falling, "sizes").p == 1).all()

@@ -538,7 +538,7 @@ def test_the_demos_registry_is_valid():
         "boolean",
         "category",
         "set",
-            "string",
+        "string",
     }
 
 

@@ -132,7 +132,7 @@ def read_form(given: Mapping[str, str]) -> Filled:
             texts[name] = DEFAULTS[name]
     filled = Filled(texts, {}, None)
     reader = _Reader(filled)
-    asked = {
+    asked: dict[str, Any] = {
         "epsilon": reader.number("epsilon", LEAST_EPSILON, MAX_EPSILON),
         "values": reader.whole("values", 2, MAX_VALUES),
         "most": reader.whole("most", 1, MAX_MOST),
@@ -145,6 +145,8 @@ def read_form(given: Mapping[str, str]) -> Filled:
     }
     if reader.errors:
         return Filled(texts, reader.errors, None)
+    if asked["most"] is not None and asked["values"] is not None:
+        asked["most"] = min(asked["most"], asked["values"])  # as many as there are, without asking
     found: dict[str, Any] = {
         **asked,
         "kind": filled.kind,

@@ -17,6 +17,8 @@ BUDGET = "[budget]\nepsilon_per_day = 16\nepsilon_lifetime = 400\n"
 FORMS = {
     "category": {"values": "12", "percent": "0.5"},
     "boolean": {"type": "boolean", "epsilon": "0.5"},
+    "set": {"type": "set", "values": "30", "most": "5", "percent": "2"},
+    "small set": {"type": "set", "values": "4"},
     "string": {"type": "string", "epsilon": "2", "candidates": "300"},
     "discovered": {"type": "string", "discover": "yes", "epsilon": "4", "longest": "6"},
     "number": {"type": "number", "low": "-5", "high": "30", "width": "0.4"},
@@ -70,6 +72,7 @@ def test_what_cannot_work_is_refused_with_the_nearest_that_can():
         ({"values": "9" * 5000}, "values"),
         ({"values": "5".zfill(20) + "9" * 30}, "values"),
         ({"devices": "ten"}, "devices"),
+        ({"type": "set", "most": "33"}, "most"),
         ({"percent": "0"}, "percent"),
         ({"type": "number", "low": "5", "high": "5"}, "high"),
         ({"type": "number", "width": "-1"}, "width"),
