@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from deniable_aggregator.simulating.laws import changed, law
-from deniable_aggregator.simulating.priors import NOBODY, stated_priors
+from deniable_aggregator.simulating.priors import NOBODY, UNHELD, stated_priors
 from deniable_shared.errors import PriorsError
 from deniable_shared.registry import parse
 from tests.aggregator.simulating.registries import EVERYTHING

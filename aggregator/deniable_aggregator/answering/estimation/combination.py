@@ -13,6 +13,7 @@ import numpy as np
 from deniable_aggregator.answering.estimation.domains import SpecEstimate, allowance_of, variance_of
 from deniable_aggregator.counting.statistics.influence import FORGED_SHARE, concentrate
 from deniable_aggregator.counting.statistics.intervals import shared_pairs_across_specs, z_for_alpha
+from deniable_aggregator.counting.statistics.set_estimates import SetShares
 from deniable_aggregator.counting.statistics.shares import IntervalBounds
 
 if TYPE_CHECKING:
@@ -212,11 +213,13 @@ class CombinedShares:
             zip(self.parts, self.weights, strict=True),
             zip(later.parts, later.weights, strict=True),
         ):
-            if mine.spec != theirs.spec or not mine.known.size:
+            first, second = mine.shares, theirs.shares
+            if mine.spec != theirs.spec or not isinstance(first, SetShares):
                 continue
+            assert isinstance(second, SetShares)
             own = np.searchsorted(mine.known, chosen).clip(max=mine.known.size - 1)
             is_known = mine.known[own] == chosen
-            shares, others = (part.shares.take(own[is_known]) for part in (mine, theirs))
+            shares, others = first.take(own[is_known]), second.take(own[is_known])
             ends = (np.clip(column[is_known], 0.0, 1.0) for column in (before, after))
             weights = (weight * factor)[chosen[is_known]]
             total[is_known] += weights * shares.common_variance(others, *ends)

@@ -210,7 +210,7 @@ class SetShares(ItemShares):
     variance_at = variance_with
 
     def common_variance(
-        self, other: ItemShares, share: NDArray[np.float64], later: NDArray[np.float64]
+        self, other: SetShares, share: NDArray[np.float64], later: NDArray[np.float64]
     ) -> Floats:
         """The covariance with estimates of another period of the same version.
 
@@ -223,7 +223,6 @@ class SetShares(ItemShares):
             share: float64, (items,): the true shares, in [0, 1].
             later: float64, (items,): those in the other period.
         """
-        assert isinstance(other, SetShares)
         counts = cast("SupportCounts", self.support_counts), other.support_counts
         if any(binomial.is_small_count(cast("SupportCounts", each), 0.05) for each in counts):
             return np.zeros(share.size)  # then intervals are exact ones, and wider

@@ -129,21 +129,6 @@ class ItemShares:
         noise = counted.support.variance(share, counted.reports) + counted.family_variance
         return np.asarray(noise + allowance.variance(share))
 
-    def common_variance(
-        self,
-        other: ItemShares,  # noqa: ARG002
-        share: NDArray[np.float64],  # noqa: ARG002
-        later: NDArray[np.float64],  # noqa: ARG002
-    ) -> Any:
-        """The covariance with the estimates of another period that is no noise, where it is known.
-
-        Args:
-            other: of the same items and version.
-            share: float64, (items,): the true shares, in [0, 1].
-            later: float64, (items,): those in the other period.
-        """
-        return 0.0
-
     def sum_variance(self, repeats: RepeatedReports) -> float | None:  # noqa: ARG002
         """The variance of the sum of all estimates, where it is measured; else None.
 
