@@ -13,14 +13,18 @@ import numpy as np
 import pytest
 
 from benchmarks.sets import collect, metric, population, shares_kept
+from deniable_aggregator.answering.estimation.estimator import estimate
+from deniable_aggregator.answering.estimation.inputs import CollectedTallies, EstimateRequest
 from deniable_aggregator.answering.estimation.items import combine_specs
 from deniable_aggregator.answering.estimation.share_changes import compare_shares
+from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
 from deniable_aggregator.counting import hash_cells
 from deniable_aggregator.counting.statistics.intervals import detect
 from deniable_aggregator.counting.statistics.sketch_rows import SketchRows
 from deniable_aggregator.counting.statistics.sketches import StringSums, shares_of_strings
 from deniable_aggregator.counting.tallies import tally_for
 from deniable_aggregator.counting.tallies.places import StringPlaces
+from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import Wheel
 
 pytestmark = pytest.mark.statistics
@@ -184,3 +188,23 @@ def test_the_share_of_sets_with_more_items_than_a_report_covers_is_told():
     assert abs(sizes.above.share[0] - truth) < 4 * error
     assert error < 0.01
     assert (sizes.most, sizes.items, sizes.empty) == (MOST, None, None)
+
+
+def test_sets_of_texts_are_asked_with_candidates_and_say_what_is_missing():
+    random = np.random.default_rng(39)
+    held = population("sizes", FEWER, MOST, random)
+    spec = metric(Wheel.for_epsilon(MOST, Fraction(4), FEWER, rows=256), 1)
+    counts = collect(spec, HELD, held, random)
+    tallies = CollectedTallies([(spec, counts)], {spec.digest: {20_000: FEWER}})
+    with pytest.raises(ParameterError, match="candidates must be given"):
+        estimate(tallies, EstimateRequest(EstimateQuery(postprocess="none"), ValueLists()))
+    lists = ValueLists(candidates=("held 1", "held 2", "nobody has this"))
+    found = estimate(tallies, EstimateRequest(EstimateQuery(postprocess="none"), lists))
+    truth = shares_kept(held, len(HELD), MOST)
+    for number, share in zip(found.numbers()[-3:], (*truth[1:3], 0.0), strict=True):
+        assert number.low - 0.01 < share < number.high + 0.01
+    larger = next(each for each in found.numbers() if each.measure == "set size")
+    assert larger.value == f"more than {MOST} items"
+    codes = {notice.code: notice.message for notice in found.notices}
+    assert codes["cut_sets"].startswith("about")
+    assert codes["unlisted_string"].startswith("a string that was not looked for is in about")
