@@ -86,7 +86,7 @@ def parser() -> Parser:
         "--values",
         type=integer_in(2, MAX_CANDIDATES),
         metavar="N",
-        help="How many categories, or items of sets.",
+        help="How many categories, or items of sets; of sets of any texts left out.",
     )
     command_parser.add_argument(
         "--most",

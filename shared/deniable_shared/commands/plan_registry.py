@@ -65,8 +65,6 @@ def missing_or_needless(options: argparse.Namespace) -> str | None:
         return "attributes need a FILE: they have names and domains"
     if options.most is not None and kind != "set":
         return "--most belongs to --type set"
-    if kind == "set" and options.values is None:
-        return "--type set needs --values N, the number of its items"
     if kind == "category" and options.values is None:
         return "--type category needs --values N, the number of its values"
     if kind not in ("category", "set") and options.values is not None:

@@ -82,10 +82,19 @@ def test_a_set_is_planned_with_what_fewer_items_of_a_device_would_save():
     assert "with most = 4 about 861,000" in text
 
 
+def test_a_plan_for_sets_of_any_texts_says_the_price_of_each_item_and_of_a_fake():
+    result = run("--type", "set", "--epsilon", "1", "--devices", "1000000", "--share", "0.01")
+    text = " ".join(result.output.split())
+    assert result.exit_code == 0
+    assert "wheel over hashed buckets (wheel); reports of 3 bytes" in text
+    assert "1% value needs about 2,320,000 devices" in text
+    assert "one forged report moves an item by up to 37.6 devices" in text
+    assert "with most = 4 about 1,130,000" in text
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        (("--type", "set", "--epsilon", "1"), "needs --values N, the number of its items"),
         (
             ("--type", "category", "--values", "3", "--epsilon", "1", "--most", "2"),
             "--most belongs",
