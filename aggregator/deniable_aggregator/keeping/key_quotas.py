@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections import defaultdict
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_aggregator.keeping.store import Intake
 from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from deniable_aggregator.keeping.keys import Key
     from deniable_aggregator.keeping.store import Store, StoredKey
@@ -27,12 +28,29 @@ class Charge(NamedTuple):
     Attributes:
         key_id: of the key that it came with.
         day: in days since 1970-01-01.
-        intake: what was added.
+        size: what was added, in bytes.
+        larger: the same, if it has several reports; else 0.
     """
 
     key_id: str
     day: int
-    intake: Intake
+    size: int
+    larger: int
+
+
+class _Brought:
+    """What a key has brought today: all that is known, and what the store does not know yet."""
+
+    __slots__ = ("added", "added_larger", "larger", "size")
+
+    def __init__(self) -> None:
+        self.size = self.larger = self.added = self.added_larger = 0
+
+    def add(self, size: int, larger: int) -> None:
+        self.size += size
+        self.larger += larger
+        self.added += size
+        self.added_larger += larger
 
 
 class QuotaUse(NamedTuple):
@@ -76,9 +94,10 @@ class KeyQuotas:
         self._store = store
         self._clock = clock
         self._lock = threading.Lock()
-        self._day = epoch_at(clock())
-        self._in_store: Mapping[str, Intake] = {}
-        self._added_here: dict[str, Intake] = {}
+        self._hour = -1
+        self._day = -1
+        self._released = 0.0
+        self._brought: defaultdict[str, _Brought] = defaultdict(_Brought)
         self._keys: dict[str, Key] = {}
         self._refused: set[str] = set()
         self._written_refused: set[str] = set()
@@ -89,8 +108,8 @@ class KeyQuotas:
         if not self.most_bytes:
             return False
         with self._lock:
-            self._begin_day()
-            return self._is_refused(key, larger=False)
+            self._turn()
+            return self._is_refused(key, self._brought[key.id], larger=False)
 
     def take(self, key: Key, *, size: int, reports: int) -> Charge | None:
         """Counts an upload that is about to be stored.
@@ -104,22 +123,25 @@ class KeyQuotas:
             What to give back if it is not stored; None if the key may not bring it now.
         """
         if not self.most_bytes:
-            return Charge(key.id, self._day, Intake(0, 0))
+            return Charge(key.id, self._day, 0, 0)
         larger = reports > 1 and key.scope == "write"
         with self._lock:
-            self._begin_day()
-            if self._is_refused(key, larger=larger):
+            self._turn()
+            brought = self._brought[key.id]
+            if self._is_refused(key, brought, larger=larger):
                 return None
-            charge = Charge(key.id, self._day, Intake(size, size if larger else 0))
-            self._add(key.id, charge.intake)
+            charge = Charge(key.id, self._day, size, size if larger else 0)
+            brought.add(size, charge.larger)
             return charge
 
     def give_back(self, charge: Charge) -> None:
         """Takes back what was counted of an upload that was not stored."""
+        if not charge.size:
+            return
         with self._lock:
-            self._begin_day()
+            self._turn()
             if charge.day == self._day:
-                self._add(charge.key_id, Intake(-charge.intake.size, -charge.intake.larger))
+                self._brought[charge.key_id].add(-charge.size, -charge.larger)
 
     def seconds_to_more(self, key: Key) -> float:
         """How long until a key that is refused may bring more, in seconds."""
@@ -131,7 +153,7 @@ class KeyQuotas:
         if not self.most_bytes:
             return []
         with self._lock:
-            self._begin_day()
+            self._turn()
             return [self._use(key) for key in self._keys.values()]
 
     def synchronize(self) -> None:
@@ -143,45 +165,56 @@ class KeyQuotas:
         if not self.most_bytes:
             return
         with self._lock:
-            self._begin_day()
+            self._turn()
             day = self._day
-            added = {key_id: intake for key_id, intake in self._added_here.items() if any(intake)}
+            added = {
+                key_id: Intake(brought.added, brought.added_larger)
+                for key_id, brought in self._brought.items()
+                if brought.added or brought.added_larger
+            }
             refused = self._refused - self._written_refused
         in_store = self._store.keys.add_intake(day, added, refused)
         with self._lock:
-            if day == self._day:
-                self._in_store = in_store
-                self._written_refused |= refused
-                for key_id, intake in added.items():
-                    self._add(key_id, Intake(-intake.size, -intake.larger))
+            if day != self._day:
+                return
+            self._written_refused |= refused
+            for key_id, intake in added.items():
+                self._brought[key_id].added -= intake.size
+                self._brought[key_id].added_larger -= intake.larger
+            for key_id, intake in in_store.items():
+                brought = self._brought[key_id]
+                brought.size = intake.size + brought.added
+                brought.larger = intake.larger + brought.added_larger
 
-    def _is_refused(self, key: Key, *, larger: bool) -> bool:
+    def _is_refused(self, key: Key, brought: _Brought, *, larger: bool) -> bool:
         self._keys[key.id] = key
-        use = self._use(key)
-        is_refused = use.used >= 1 or (larger and use.used_by_larger >= 1)
-        if is_refused:
-            self._refused.add(key.id)
-        return is_refused
+        released = self._released if key.scope == "write" else self.most_bytes
+        if brought.size < released and not (
+            larger and brought.larger >= released * (1 - DEVICE_RESERVE)
+        ):
+            return False
+        self._refused.add(key.id)
+        return True
 
     def _use(self, key: Key) -> QuotaUse:
-        there, here = self._in_store.get(key.id, _NOTHING), self._added_here.get(key.id, _NOTHING)
-        released = released_bytes(self.most_bytes, key.scope, self._clock())
-        larger = (there.larger + here.larger) / (released * (1 - DEVICE_RESERVE))
-        return QuotaUse(key, (there.size + here.size) / released, larger)
+        brought = self._brought[key.id]
+        released = self._released if key.scope == "write" else self.most_bytes
+        larger = brought.larger / (released * (1 - DEVICE_RESERVE))
+        return QuotaUse(key, brought.size / released, larger)
 
-    def _add(self, key_id: str, intake: Intake) -> None:
-        before = self._added_here.get(key_id, _NOTHING)
-        self._added_here[key_id] = Intake(before.size + intake.size, before.larger + intake.larger)
-
-    def _begin_day(self) -> None:
-        today = epoch_at(self._clock())
-        if today != self._day:
-            self._day, self._in_store = today, {}
-            self._added_here, self._keys = {}, {}
+    def _turn(self) -> None:
+        """Begins an hour, or a day, if the last one is over."""
+        now = self._clock()
+        hour = int(now // SECONDS_PER_HOUR)
+        if hour == self._hour:
+            return
+        self._hour = hour
+        self._released = released_bytes(self.most_bytes, "write", now)
+        if self._day != (day := epoch_at(now)):
+            self._day = day
+            self._brought.clear()
+            self._keys = {}
             self._refused, self._written_refused = set(), set()
-
-
-_NOTHING: Final = Intake(0, 0)
 
 
 def released_bytes(most_bytes: int, scope: str, seconds: float) -> float:
