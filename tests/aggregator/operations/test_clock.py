@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 
 import pytest
 
@@ -199,7 +200,8 @@ def test_an_operator_is_told_and_reports_are_not_kept_away(jumped, caplog):
     assert ready.status_code == 200
     assert f"{FAR:,} days ahead" in ready.get_json()["checks"]["clock"]
     told = PrometheusCollector(jumped.running).text()
-    assert f"deniable_clock_ahead_days {FAR}.0" in told
+    (ahead,) = re.findall(r"(?m)^deniable_clock_ahead_seconds (\S+)$", told)
+    assert float(ahead) == FAR * SECONDS_PER_EPOCH
     assert 'deniable_ready{check="clock"} 0.0' in told
     for _ in range(3):
         jumped.running.maintenance.run()
