@@ -133,8 +133,8 @@ class QuestionProcesses(Struct, kw_only=True):
 
     Attributes:
         processes: how many there should be.
-        running: how many questions are being answered.
-        waiting: how many wait for a process.
+        running: how many questions they have not answered yet.
+        waiting: how many wait until a process is ready.
         ended: how many processes have ended and were replaced.
         memory_bytes: what they have in memory together.
         memory_limit: what one of them may have.

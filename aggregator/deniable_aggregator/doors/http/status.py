@@ -263,7 +263,7 @@ class QuestionLoad(Protocol):
 
     @property
     def running(self) -> int:
-        """How many questions are being answered."""
+        """How many questions they have not answered yet."""
 
     def memory_bytes(self) -> int:
         """What they have in memory now."""
