@@ -36,7 +36,7 @@ MOST_RUNNING: Final = 4
 MOST_BEGUN: Final = 16
 """Each that has begun keeps its arrays in memory while others have the turn."""
 
-MOST_BEGUN_OF_KEY: Final = 2
+MOST_BEGUN_OF_KEY: Final = 4
 
 LOOK_SECONDS: Final = 0.1
 """After so much time of a processor, and each second while it waits, a question looks whether
