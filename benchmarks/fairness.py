@@ -15,11 +15,12 @@ import argparse
 import http.client
 import json
 import os
+import socket
 import statistics
 import tempfile
 import threading
 import time
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from itertools import cycle
 from pathlib import Path
@@ -78,7 +79,7 @@ def fill(store: Store, application: str) -> str:
     text += "".join(f"[metrics.{name}]\n{each}" for name, each in METRICS.items())
     metrics = registry.parse(text).metrics
     store.metrics.register(metrics.values(), today)
-    issued = {"application": application, "today": today}
+    issued: dict[str, Any] = {"application": application, "today": today}
     for number in range(KEYS):
         create_key(store, scope="write", label=f"app {number}", **issued)
     generator = np.random.default_rng(1)
@@ -117,6 +118,11 @@ class Client:
         assert self.is_answered(asked), asked
         return time.perf_counter() - start[0], clock() - start[1]
 
+    def leave(self) -> None:
+        """Closes the connection, whatever is being answered."""
+        if self._connection.sock is not None:
+            self._connection.sock.shutdown(socket.SHUT_RDWR)
+
     def is_answered(self, asked: Asked) -> bool:
         """Asks, and returns whether there is an answer."""
         path, body = asked
@@ -130,31 +136,34 @@ class Client:
 
 
 class Askers:
-    """Programs that ask without pause."""
+    """Programs that ask without pause until they leave."""
 
     def __init__(self, url: str, token: str) -> None:
         self._stop = threading.Event()
         self.answered = 0
+        self._clients = [Client(url, token) for _ in range(ASKERS)]
         self._threads = [
-            threading.Thread(target=self._ask, args=(url, token, place)) for place in range(ASKERS)
+            threading.Thread(target=self._ask, args=(client, place))
+            for place, client in enumerate(self._clients)
         ]
         for thread in self._threads:
             thread.start()
 
-    def _ask(self, url: str, token: str, place: int) -> None:
-        client = Client(url, token)
+    def _ask(self, client: Client, place: int) -> None:
         questions: Iterator[Asked] = cycle((*HOG[place % 4 :], *HOG[: place % 4]))
-        while not self._stop.is_set():
-            client.ask(next(questions))
-            self.answered += 1
+        with suppress(OSError, http.client.HTTPException):
+            while not self._stop.is_set():
+                client.ask(next(questions))
+                self.answered += 1
 
-    def stop(self) -> int:
-        """Waits for the last answers; returns how many came until now."""
-        answered = self.answered
+    def leave(self) -> int:
+        """Waits for no answer any longer; returns how many came."""
         self._stop.set()
+        for client in self._clients:
+            client.leave()
         for thread in self._threads:
             thread.join()
-        return answered
+        return self.answered
 
 
 def processor_clock(process: int) -> Callable[[], float]:
@@ -178,6 +187,7 @@ def measure(server: Served, calm: str, hog: str, rounds: int, repeats: int) -> d
     clock = processor_clock(process)
 
     def asked_round() -> list[Taken]:
+        client = Client(server.url, calm)  # the server closes one that is idle for long
         taken = []
         for asked in CALM * repeats:
             taken.append(client.ask(asked, clock))
@@ -196,7 +206,7 @@ def measure(server: Served, calm: str, hog: str, rounds: int, repeats: int) -> d
             beside += asked_round()
         finally:
             used += clock()
-            answered += askers.stop()
+            answered += askers.leave()
     return {
         "questions": len(alone),
         "seconds": compared(*([each[0] for each in side] for side in (alone, beside))),
@@ -209,12 +219,11 @@ def measure(server: Served, calm: str, hog: str, rounds: int, repeats: int) -> d
 
 def compared(alone: list[float], beside: list[float]) -> dict[str, Any]:
     """Median and 99% quantile of either side, in milliseconds, and their ratios."""
-    quantiles = {"p50": statistics.median, "p99": p99}
-    figures: dict[str, Any] = {
-        name: [round(1e3 * of(side), 1) for side in (alone, beside)]
-        for name, of in quantiles.items()
-    }
-    figures |= {f"{name}_ratio": round(of(beside) / of(alone), 2) for name, of in quantiles.items()}
+    figures: dict[str, Any] = {}
+    for name, quantile in (("p50", statistics.median), ("p99", p99)):
+        sides = [float(quantile(side)) for side in (alone, beside)]
+        figures[f"{name}_ms"] = [round(1e3 * side, 1) for side in sides]
+        figures[f"{name}_ratio"] = round(sides[1] / sides[0], 2)
     kinds = len(CALM)
     figures["ratios_of_medians"] = {
         path: round(statistics.median(beside[at::kinds]) / statistics.median(alone[at::kinds]), 2)
