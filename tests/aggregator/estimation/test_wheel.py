@@ -81,9 +81,8 @@ def test_leaving_out_rows_as_for_strings_would_be_biased(runs):
         rows = SketchRows(cells.sum(axis=1), cells, MECHANISM.bucket_support)
         words = hash_cells.words([*HELD, *ABSENT], spec.salt)
         places = StringPlaces(words, np.arange(MECHANISM.rows), MECHANISM.buckets)
-        cells = (np.stack([*rows.packed.of_row(row)]) for row in range(MECHANISM.rows))
-        everywhere = places.buckets(np.arange(words.size)).T
-        sums = sum(each[:, buckets] for each, buckets in zip(cells, everywhere, strict=True))
+        sums = np.zeros((rows.packed.size, words.size), np.int64)
+        rows.packed.add(sums, slice(0, MECHANISM.rows), places.buckets(np.arange(words.size)).T)
         found = shares_of_strings(
             rows, StringSums(*rows.packed.unpack(sums)), MECHANISM.support, places.buckets, (1, 1)
         )

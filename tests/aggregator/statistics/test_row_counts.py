@@ -47,10 +47,9 @@ def test_sums_over_cells_are_those_of_tables_of_all_cells(kind, dtype, alike):
     above = np.where(rows.counts > 1, 3 * rows.counts - 5, -4)
     packed = PackedCells(rows, (known, above))
     places = np.random.default_rng(1).integers(0, CELLS, (50, ROWS))
-    sums = [np.zeros(50, np.int64) for _ in range(packed.size)]
-    for row in range(ROWS):
-        for total, table in zip(sums, packed.of_row(row), strict=True):
-            total += table.take(places[:, row])
+    sums = np.zeros((packed.size, 50), np.int64)
+    for some in (slice(0, 1), slice(1, ROWS)):
+        packed.add(sums, some, places.T[some])
     of_all = cells, capped, np.where(capped > 1, 3 * capped - 5, -4)
     expected = [table[np.arange(ROWS), places].sum(axis=1).tolist() for table in of_all]
     assert [each.tolist() for each in packed.unpack(sums)] == expected
@@ -61,14 +60,10 @@ def test_tables_that_do_not_fit_into_the_bits_of_one_integer_have_several():
     wide = rows.counts << 40
     packed = PackedCells(rows, (wide, wide))
     assert packed.size > 1
-    sums = [sum(row[7] for row in each) for each in _by_integer(packed)]
+    sums = np.zeros((packed.size, 1), np.int64)
+    packed.add(sums, slice(0, ROWS), np.full((ROWS, 1), 7))
     own = int(drawn("many")[:, 7].sum())
     assert packed.unpack(sums) == [own, own << 40, own << 40]
-
-
-def _by_integer(packed):
-    rows = [list(packed.of_row(row)) for row in range(ROWS)]
-    return list(zip(*rows, strict=True))
 
 
 @pytest.mark.parametrize("kind", ["alike", "few", "many", "hot"])

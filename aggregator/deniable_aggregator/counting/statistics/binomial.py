@@ -155,6 +155,8 @@ def finite_population_limits(
         found = np.empty(count.size)
         if few.any():
             found[few] = _few_at_most(count[few], holders[few], reports, support, background.size)
+        if few.all():
+            return found
         others = (reports - holders[~few])[:, None]
         weights = np.diff(_cdf(background, others, support.q), axis=1, prepend=0.0)
         own = _cdf(count[~few, None] - background, holders[~few, None], support.p)

@@ -137,21 +137,29 @@ class PackedCells:
         """How many integers a cell has."""
         return len(self._tables)
 
-    def of_row(self, row: int) -> Iterator[NDArray[np.int64]]:
-        """The integers of the cells of a row: int64, (cells,), each."""
-        values = self._rows._values[row]
-        for place, table in enumerate(self._tables):
-            packed = table[row].take(values)
-            if not place:
-                packed += self._rows._cells[row]
-                packed -= self._rows.least[row, 0]
-            yield packed
+    def add(self, sums: NDArray[np.int64], rows: slice, places: NDArray[Any]) -> None:
+        """Adds the cells of some rows to sums.
 
-    def unpack(self, sums: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+        Args:
+            sums: int64, (integers, items); changed in place.
+            rows: which rows.
+            places: integers, (rows, items): the place of each item's cell in its row.
+        """
+        cells, width = self._rows._cells[rows], self._rows.counts.shape[1]
+        numbers = np.arange(len(cells))[:, None]
+        flat = places + numbers * cells.shape[1]
+        where = self._rows._values[rows].ravel().take(flat) + numbers * width
+        for total, table in zip(sums, self._tables, strict=True):
+            total += table[rows].ravel().take(where).sum(axis=0)
+        # Counts have the lowest bits of the first.
+        sums[0] += cells.ravel().take(flat).sum(axis=0, dtype=np.int64)
+        sums[0] -= int(self._rows.least[rows].sum())
+
+    def unpack(self, sums: NDArray[np.int64]) -> list[NDArray[np.int64]]:
         """The sums of the counts, and of what each table has for them.
 
         Args:
-            sums: of each integer, over one cell of every row.
+            sums: int64, (integers, items), over one cell of every row.
         """
         return [
             (sums[at] >> shift & (1 << bits) - 1) + lowest

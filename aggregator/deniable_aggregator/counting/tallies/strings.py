@@ -229,7 +229,7 @@ class SketchTally(GroupedTally):
 
 
 class _HashedStrings:
-    """The buckets of strings in the rows of a sketch; each row is hashed when it is asked for.
+    """The buckets of strings in the rows of a sketch.
 
     Args:
         items: the strings.
@@ -239,33 +239,52 @@ class _HashedStrings:
     """
 
     def __init__(self, items: Sequence[str], salt: int, rows: int, size: int) -> None:
-        self.words = hash_cells.words(items, salt)
-        self.size = size
-        self._narrow = np.min_scalar_type(size - 1)
+        self.words, self.size = hash_cells.words(items, salt), size
+        narrow = np.min_scalar_type(size - 1)
+        self._kept: NDArray[Any] | None = None
         # Many strings are in few periods: to hash them again costs less than to keep them.
-        self._keeps = rows * len(items) * self._narrow.itemsize <= _MOST_KEPT_BYTES
-        self._kept: dict[int, NDArray[Any]] = {}
+        if rows * len(items) * narrow.itemsize <= _MOST_KEPT_BYTES:
+            self._kept = np.empty((rows, len(items)), narrow)
+            for row in range(rows):
+                yield_point()
+                self._kept[row] = hash_cells.buckets(self.words, key(row), size)
 
-    def buckets(self, row: int, chosen: NDArray[np.int64] | None = None) -> NDArray[Any]:
-        """The bucket of each string in one row: integers, (items,).
+    def blocks(self, rows: NDArray[np.int64]) -> Iterator[tuple[slice, slice, NDArray[Any]]]:
+        """The buckets of some of the strings in some of the rows, block by block.
 
         Args:
-            row: its number.
-            chosen: int64, (chosen,): the places of the strings that are wanted; None for all.
+            rows: int64, (rows,): their numbers.
+
+        Yields:
+            Which of these rows, which of the strings, and the buckets: integers, (rows, items).
         """
-        found = self._kept.get(row)
-        if chosen is not None:
-            if found is None:
-                return hash_cells.buckets(self.words[chosen], key(row), self.size)
-            return found[chosen]
-        if found is None:
-            found = np.empty(self.words.size, self._narrow if self._keeps else np.int64)
-            for start in range(0, found.size, _CHUNK_ITEMS):
+        items = self.words.size
+        if self._kept is not None:
+            step = max(1, _CHUNK_ITEMS // max(items, 1))
+            for start in range(0, rows.size, step):
                 yield_point()
-                chunk = slice(start, start + _CHUNK_ITEMS)
-                found[chunk] = hash_cells.buckets(self.words[chunk], key(row), self.size)
-            if self._keeps:
-                self._kept[row] = found
+                some = slice(start, min(start + step, rows.size))
+                yield some, slice(0, items), self._kept[rows[some]]
+            return
+        for start in range(0, items, _CHUNK_ITEMS):
+            chunk = slice(start, min(start + _CHUNK_ITEMS, items))
+            for place, row in enumerate(rows.tolist()):
+                yield_point()
+                found = hash_cells.buckets(self.words[chunk], key(row), self.size)
+                yield slice(place, place + 1), chunk, found[None]
+
+    def buckets(self, rows: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The buckets of some strings: int64, (rows, chosen).
+
+        Args:
+            rows: int64, (rows,): the numbers of the rows.
+            chosen: int64, (chosen,): the strings' places in the list.
+        """
+        if self._kept is not None:
+            return self._kept[rows[:, None], chosen].astype(np.int64)
+        found = np.empty((rows.size, chosen.size), np.int64)
+        for place, row in enumerate(rows.tolist()):
+            found[place] = hash_cells.buckets(self.words[chosen], key(row), self.size)
         return found
 
 
@@ -283,16 +302,13 @@ class _Places:
 
     def __init__(self, strings: _HashedStrings, rows: NDArray[np.int64]) -> None:
         self._strings = strings
-        self._rows = rows.tolist()
+        self._rows = rows
 
     def sums(self, packed: PackedCells) -> list[NDArray[np.int64]]:
         """Sums over the cells of each string, one in each row: int64, (items,), each."""
-        sums = [np.zeros(self._strings.words.size, np.int64) for _ in range(packed.size)]
-        for place, row in enumerate(self._rows):
-            yield_point()
-            buckets = self._strings.buckets(row)
-            for total, cells in zip(sums, packed.of_row(place), strict=True):
-                total += cells.take(buckets)
+        sums = np.zeros((packed.size, self._strings.words.size), np.int64)
+        for rows, items, buckets in self._strings.blocks(self._rows):
+            packed.add(sums[:, items], rows, buckets)
         return packed.unpack(sums)
 
     def all_buckets(self, dtype: Any) -> NDArray[Any]:
@@ -301,9 +317,9 @@ class _Places:
         Args:
             dtype: of unsigned integers that hold every bucket.
         """
-        found = np.empty((len(self._rows), self._strings.words.size), dtype)
-        for place, row in enumerate(self._rows):
-            found[place] = self._strings.buckets(row)
+        found = np.empty((self._rows.size, self._strings.words.size), dtype)
+        for rows, items, buckets in self._strings.blocks(self._rows):
+            found[rows, items] = buckets
         return found
 
     def buckets(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -312,10 +328,7 @@ class _Places:
         Args:
             chosen: int64, (chosen,): the strings' places in the list.
         """
-        buckets = np.empty((chosen.size, len(self._rows)), np.int64)
-        for place, row in enumerate(self._rows):
-            buckets[:, place] = self._strings.buckets(row, chosen)
-        return buckets
+        return self._strings.buckets(self._rows, chosen).T
 
 
 class _RememberedPlaces:

@@ -268,8 +268,12 @@ class PrometheusCollector:
 
 
 def _question_processes(questions: QuestionProcesses) -> Iterator[Metric]:
-    yield _gauge("questions_running", "Questions that processes have not answered yet.", questions.running)
-    yield _gauge("questions_waiting", "Questions that wait until a process is ready.", questions.waiting)
+    yield _gauge(
+        "questions_running", "Questions that processes have not answered yet.", questions.running
+    )
+    yield _gauge(
+        "questions_waiting", "Questions that wait until a process is ready.", questions.waiting
+    )
     yield CounterMetricFamily(
         f"{PREFIX}_question_processes_ended",
         "Processes that answered questions, ended, and were replaced.",
