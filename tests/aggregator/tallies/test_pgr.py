@@ -9,7 +9,7 @@ import pytest
 from scipy import fft
 
 from deniable_aggregator.counting.kernels import singer_cycle
-from deniable_aggregator.counting.tallies import oracle_tally_for
+from deniable_aggregator.counting.tallies import fast_oracles, oracle_tally_for
 from deniable_shared.mechanisms import ProjectiveGeometryResponse
 from deniable_shared.mechanisms.oracles.pgr import points
 
@@ -49,6 +49,20 @@ def test_support_is_the_sum_over_the_hyperplane_of_each_item(q, t):
     found = oracle_tally_for(mechanism_over(q, t)).supporting(counts)
     assert found.dtype == np.int64
     assert (found == counts @ incident).all()
+
+
+@pytest.mark.parametrize(("q", "t"), SPACES)
+@pytest.mark.parametrize("part", [1.0, 0.6])
+def test_few_reports_are_added_as_many_are(q, t, part, monkeypatch):
+    size = max(2, int(part * points(q, t)))
+    everything = coordinates(q, t)
+    incident = (everything @ everything.T % q == 0)[:, :size]
+    counts = np.random.default_rng(q).poisson(0.05, (40, len(everything)))
+    counts[3, 1] = 70_000
+    for least in (0, 1e9):  # one by one, and by the transform
+        monkeypatch.setattr(fast_oracles, "_FEW_SUPPORTED", least)
+        found = oracle_tally_for(mechanism_over(q, t, size)).supporting(counts)
+        assert (found == counts @ incident).all()
 
 
 @pytest.mark.parametrize(("q", "t"), SPACES)

@@ -273,6 +273,13 @@ _EXACT_BITS: Final = 32
 """Reports that are transformed as one have at most so many bits together, which is less than the
 counts that `_PART_BITS` allows add up to."""
 
+_FEW_SUPPORTED: Final = 4
+"""Where reports support together fewer items than one for so many counts, they are added one by
+one."""
+
+_MOST_LISTED_ITEMS: Final = 1 << 20
+"""In larger spaces it is not listed which items each point supports."""
+
 _REMEMBERED_SPACES: Final = 8
 
 _MAX_SUPPORTED_POINTS: Final = 65_536
@@ -309,6 +316,12 @@ class ProjectiveGeometryResponseTally(IndexTally):
         mechanism = cast("ProjectiveGeometryResponse", self.oracle)
         space = _space(mechanism.q, mechanism.t, mechanism.size)
         sums = np.empty((len(counts), mechanism.size), np.int64)
+        listed = mechanism.outcomes * mechanism.hyperplane
+        supported = np.count_nonzero(counts) * mechanism.hyperplane
+        if listed <= _MOST_LISTED_ITEMS and supported * _FEW_SUPPORTED <= sums.size:
+            items = _items_by_point(mechanism.q, mechanism.t, mechanism.size)
+            _add_points(counts, sums, items)
+            return sums
         bits = max(int(counts.sum(axis=1).max(initial=0)).bit_length(), 1)
         together = _EXACT_BITS // bits if int(counts.min(initial=0)) >= 0 else 1
         rows = max(1, _CHUNK_CELLS // self.cells) * max(together, 1)
@@ -362,6 +375,21 @@ class ProjectiveGeometryResponseTally(IndexTally):
         return np.asarray(everything.supporting(present)[0])
 
 
+def _add_points(
+    counts: NDArray[np.int64], sums: NDArray[np.int64], items: NDArray[np.int32]
+) -> None:
+    """The sums of groups with few reports: each point is added to the items on its hyperplane."""
+    group, point = np.nonzero(counts)
+    size = sums.shape[1] + 1  # behind the items, what is a point and no item
+    places = (items[point] + (group * size)[:, None]).ravel()
+    times = np.repeat(counts[group, point], items.shape[1])
+    if int(times.max(initial=0)) == 1 and int(times.min(initial=1)) == 1:
+        added = np.bincount(places, minlength=len(counts) * size)
+    else:
+        added = np.bincount(places, times, len(counts) * size)  # exact below 2^53
+    sums[:] = added.reshape(len(counts), size)[:, :-1]
+
+
 def _add_together(
     counts: NDArray[np.int64],
     sums: NDArray[np.int64],
@@ -401,6 +429,19 @@ def _rounded_sums(counts: NDArray[np.int64], space: _Space) -> NDArray[np.int64]
     transformed *= space.spectrum
     sums = fft.irfft(transformed, space.length, overwrite_x=True).take(space.places, axis=1)
     return np.asarray(np.rint(sums, out=sums), np.int64)
+
+
+@lru_cache(_REMEMBERED_SPACES)
+def _items_by_point(q: int, t: int, size: int) -> NDArray[np.int32]:
+    """The items on the hyperplane of each point: int32, (points, hyperplane); `size` for none."""
+    numbers, places, zeros = singer_cycle(q, t, size)
+    cycle = np.flatnonzero(zeros)
+    item = np.full(zeros.size, size, np.int32)
+    item[places] = np.arange(size, dtype=np.int32)
+    along = item[(cycle - np.arange(zeros.size)[:, None]) % zeros.size]
+    found = np.empty_like(along)
+    found[numbers] = along
+    return found
 
 
 @lru_cache(_REMEMBERED_SPACES)

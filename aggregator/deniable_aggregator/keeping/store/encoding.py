@@ -188,15 +188,16 @@ class CounterSum:
         else:
             np.add.at(self._whole(), places, 1)
 
-    def add(self, counters: NDArray[np.int64]) -> None:
+    def add(self, counters: NDArray[np.int64], *, fresh: bool = False) -> None:
         """Adds counters; those beyond its own are left out.
 
         Args:
             counters: int64, of one dimension.
+            fresh: whether nobody else has them, so that they may become the sum.
         """
         shortened = counters[: self.cells]
         if self._array is None and not self._few and shortened.size == self.cells:
-            self._array = shortened.astype(np.int64)
+            self._array = shortened.astype(np.int64, copy=not fresh)
         else:
             self._whole()[: shortened.size] += shortened
 

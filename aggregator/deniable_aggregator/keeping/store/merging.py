@@ -200,7 +200,7 @@ def add_reports(total: CounterSum, counter: ReportCounter, payload: bytes) -> in
         total.add_places(places)
         return int(places.size)
     reports, counters = counter.fold(payload)
-    total.add(counters)
+    total.add(counters, fresh=True)
     return reports
 
 
