@@ -61,7 +61,7 @@ SELECT_ := -m "not slow"
 SELECT_slow := -m slow
 SELECT_all :=
 ALONE := accountant audits matrix spark superset
-BENCHMARKS := accuracy discovery sdk soak storage
+BENCHMARKS := accuracy discovery sdk soak storage whole
 
 one_of = $(if $(filter-out $(1),$(PART)),$(error PART must be one of $(sort $(1)), got '$(PART)'))
 
@@ -92,7 +92,7 @@ docs: $(VENV)/.docs ## make the documentation site in site/, which works as file
 serve: $(VENV)/.demo ## run an aggregator on 127.0.0.1, with its data in STORE=deniable.db
 	@$(BIN)/deniable serve --store $(STORE)
 
-bench: ## measure speed, beside the naive way and other projects; PART=accuracy, discovery, sdk, soak or storage
+bench: ## measure speed, beside the naive way and other projects; PART=accuracy, discovery, sdk, soak, storage or whole
 	$(call one_of,$(BENCHMARKS))
 	@$(MAKE) --no-print-directory .bench-$(PART)
 
@@ -165,6 +165,8 @@ $(SHARES:%=.share-%): .share-%: $(VENV)/.test
 	@$(BIN)/python -m benchmarks.discovery --lists
 .bench-soak: $(VENV)/.demo
 	@$(BIN)/python -m benchmarks.soak
+.bench-whole: $(VENV)/.dev
+	@$(BIN)/python -m benchmarks.whole $(if $(QUICK),--seconds 8)
 
 $(UV): | $(BIN)/python
 	@$(BIN)/python $(PIP_INSTALL) --no-deps --target $(@:/bin/uv=) uv==$(UV_VERSION) \
