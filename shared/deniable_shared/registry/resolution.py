@@ -55,6 +55,10 @@ _NOT_MEMOIZED: Final[Mapping[str, str]] = {
 }
 """Why reports of a type are not memoised, where it is not plain."""
 
+MOST_MEMOIZED: Final = 64
+"""Values of a memoised category whose mechanism is planned: the permanent answer of more has so
+many bits that reports are linked. As a string, the same values have a sketch of 32 buckets."""
+
 
 def resolve(
     kind: str,
@@ -138,6 +142,12 @@ def resolve(
         mechanism = _AUTOMATIC[kind, repeat].from_options(request)
     elif epsilon_permanent is None:
         mechanism = mechanism_choice.oracle_for(size, epsilon)
+    elif size > MOST_MEMOIZED:
+        constraint = (
+            f'at most {MOST_MEMOIZED}, segments times values, with repeat = "{MEMOIZE}" and no '
+            f'mechanism, as the reports of more are linked; take type = "string", or name losue'
+        )
+        raise ParameterError("values", constraint, size)
     else:
         mechanism = mechanism_choice.memoized_oracle_for(size, epsilon, epsilon_permanent)
     options.report_unknown()

@@ -114,7 +114,7 @@ QUASI_IDENTIFIERS: Final = _any_of(
     street(?:.names?)? house.numbers?
     home.?(?:towns?|cit(?:y|ies)|cantons?|count(?:y|ies)|districts?)
     latitudes? longitudes? coordinates? gps geo.?locations? exact.locations? grid.cells?
-    where.(?:(?:the|a).)?(?:user|phone|device|person|customer)s?.(?:is|are|lives?|works?|sleeps?)
+    where.(?:(?:the|a).)?(?:user|phone|device|person|customer)s?.(?:is|are|works?|sleeps?)
     employers? job.titles? occupations? professions? schools? salar(?:y|ies) wages? incomes?
     postleitzahl(?:en)? plz geburts(?:datum|tag|jahr|ort) stra[ßs]en? stra[ßs]enname wohnort
     arbeitgeber beruf gehalt
