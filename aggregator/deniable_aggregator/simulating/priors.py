@@ -75,8 +75,9 @@ def _prior(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> Pri
         return None if numbers is None else Prior(numbers=numbers)
     if shares_of(spec, weights, problems) is None:
         return None
+    absent = tuple(numbered(NOBODY, UNHELD)) if spec.is_open else ()
     if spec.type == "set":
-        return Prior(records=_shares(sets_of(weights)))
+        return Prior(records=_shares(sets_of(weights)), absent=absent)
     if spec.segments is not None:
         by, of = spec.segments.by, spec.segments.of
         pairs = {
@@ -101,7 +102,6 @@ def _prior(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> Pri
                 for attribute in spec.attributes
             }
         )
-    absent = tuple(numbered(NOBODY, UNHELD)) if spec.type == "string" else ()
     return Prior(shares=_shares(weights), absent=absent)
 
 

@@ -223,7 +223,7 @@ class Truth:
         found: Counter[tuple[str, ...]] = Counter()
         for value, count in self.recorded.values(metric, selection).items():
             if spec.type == "set":
-                found[items_of(spec, value, listed[WHOLE])] += count
+                found[items_of(spec, value, listed.get(WHOLE, frozenset()))] += count
                 continue
             held = dict(texts(spec, value))
             for name in names:

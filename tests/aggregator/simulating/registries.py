@@ -67,4 +67,12 @@ most = 3
 epsilon = 3.0
 """
 
-EVERYTHING = HEAD + THEME + STARTUP + MODE + SETTINGS + PRINTER + PLUGINS
+EXTENSIONS = """
+[metrics.extensions]
+type = "set"
+description = "Extensions that are installed"
+most = 3
+epsilon = 3.0
+"""
+
+EVERYTHING = HEAD + THEME + STARTUP + MODE + SETTINGS + PRINTER + PLUGINS + EXTENSIONS

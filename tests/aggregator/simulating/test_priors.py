@@ -65,6 +65,13 @@ def test_whole_sets_are_held_as_they_are_stated(read):
     assert law(spec, prior, np.random.default_rng(1)) == {("git", "vim"): 0.75, (): 0.25}
 
 
+def test_items_that_nobody_holds_are_asked_for_where_any_text_is_one(read):
+    prior = read("extensions,git & vim,3", "extensions,no items,1")["extensions"]
+    assert prior.records == {("git", "vim"): 0.75, (): 0.25}
+    assert len(prior.absent) == UNHELD
+    assert not read("plugins,git & vim,3", "plugins,no items,1")["plugins"].absent
+
+
 def test_strings_that_nobody_holds_are_asked_for_too(read):
     prior = read("printer,office,2", "printer,home,1")["printer"]
     assert set(prior.shares) == {"office", "home"}

@@ -326,10 +326,11 @@ def _unlisted_notices(parts: Sequence[SpecEstimate]) -> Iterator[Notice]:
     if estimated:
         reports = sum(count for count, _ in estimated)
         share = sum(count * share_there for count, share_there in estimated) / reports
+        stands = "is in" if parts[0].spec.type == "set" else "holds"
         yield Notice(
             "unlisted_string",
             "warning",
-            f"a string that was not looked for holds about {share:.0%} of the reports. "
+            f"a string that was not looked for {stands} about {share:.0%} of the reports. "
             "Look for more values to find out which",
         )
 
