@@ -46,5 +46,5 @@ def test_the_quick_start_for_operators_goes_as_it_says(tmp_path):
             check=False,
         )
     assert done.returncode == 0, done.stdout
-    assert done.stdout.count("has counted it") == 3
+    assert done.stdout.count("has stored it") == 3
     assert (tmp_path / "backup.db").stat().st_size > 0

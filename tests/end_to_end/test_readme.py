@@ -109,7 +109,7 @@ def test_the_first_hour_goes_as_the_quick_start_says(first_hour, terminal):
     (excerpt,) = blocks("toml", QUICK_START)
     assert excerpt in (directory / "metrics.toml").read_text("utf-8")
     printed = follow(QUICK_START, after[:3], directory, exported, terminal)
-    assert printed["deniable try metrics.toml"].count("has counted it") == 3
+    assert printed["deniable try metrics.toml"].count("has stored it") == 3
     said = printed["DENIABLE_DEVELOPMENT=1 python app.py"]
     assert "theme: recorded" in said
     assert "theme: the server has counted 256 bytes" in said
@@ -126,7 +126,7 @@ def test_what_the_readme_says_to_developers_works(first_hour, terminal, tmp_path
     written = (tmp_path / "metrics.toml").read_text("utf-8")
     assert written == (directory / "metrics.toml").read_text("utf-8")
     printed = follow(README, after, tmp_path, exported, terminal)
-    assert printed["deniable try metrics.toml"].count("has counted it") == 3
+    assert printed["deniable try metrics.toml"].count("has stored it") == 3
     development = {**exported, "DENIABLE_DEVELOPMENT": "1"}
     assert "theme: recorded" in terminal("python app.py", tmp_path, development)
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from deniable_shared.device_classes import CLASSES
-from deniable_shared.registry.resolution import resolve
+from deniable_shared.registry.resolution import MOST_MEMOIZED, resolve
 
 FILE = Path(__file__).parent / "choices.json"
 
@@ -68,6 +68,7 @@ def choices() -> list[dict]:
         if Fraction(epsilon) < Fraction(permanent)
         and question["type"] != "set"
         and not (question["type"] == "distribution" and question["size"] > CLASSES)
+        and not (question["type"] == "category" and question["size"] > MOST_MEMOIZED)
     ]
     return fresh + memoized
 

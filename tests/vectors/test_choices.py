@@ -5,6 +5,7 @@ import json
 import pytest
 
 from deniable_shared.device_classes import CLASSES
+from deniable_shared.registry.resolution import MOST_MEMOIZED
 from tests.vectors import choices
 
 STORED = json.loads(choices.FILE.read_text(encoding="utf-8"))
@@ -29,5 +30,7 @@ def test_the_table_holds_every_type_size_and_epsilon():
     ]
     too_many_bins = sum(bins > CLASSES for bins in choices.BINS)  # for a memoised distribution
     sets = sum(question["type"] == "set" for question in choices.QUESTIONS)
-    memoized = (len(set(asked)) - too_many_bins - sets) * len(pairs)
+    too_many_values = sum(size > MOST_MEMOIZED for size in choices.SIZES)  # of a memoised category
+    left_out = too_many_bins + too_many_values + sets
+    memoized = (len(set(asked)) - left_out) * len(pairs)
     assert len(STORED) == len(set(asked)) * len(choices.EPSILONS) + memoized

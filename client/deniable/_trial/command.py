@@ -174,7 +174,7 @@ def _answer(trial: Trial) -> str:
         return f"not sent before {trial.held_until}"
     if trial.answer is None:
         return "not sent, as the answer before would be given again"
-    return "has counted it" if trial.answer.accepted else f"{trial.answer.problem}"
+    return "has stored it" if trial.answer.accepted else f"{trial.answer.problem}"
 
 
 def _summary(trials: list[Trial], *, sends: bool) -> Iterator[str]:
@@ -192,7 +192,7 @@ def _summary(trials: list[Trial], *, sends: bool) -> Iterator[str]:
     counted = sum(each.answer is not None and each.answer.accepted for each in trials)
     if counted:
         yield (
-            f"The server has counted {counted:,} made-up report{'s' * (counted != 1)}, as those of "
+            f"The server has stored {counted:,} made-up report{'s' * (counted != 1)}, as those of "
             "one more device. For trials use a key of its own: deniable keys exclude leaves its "
             "reports out of every estimate."
         )

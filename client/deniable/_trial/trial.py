@@ -76,7 +76,7 @@ class Answer:
     """What came of an upload.
 
     Attributes:
-        accepted: whether the server has counted the report.
+        accepted: whether the server has stored the report.
         status: of the HTTP answer; None if there was none.
         problem: cause and remedy; None if it was accepted.
     """

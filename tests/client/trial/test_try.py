@@ -91,8 +91,8 @@ def test_with_an_endpoint_the_bytes_that_are_shown_are_those_that_arrive(
     (upload,) = [wire.decode(body) for body in shown if said["theme"]["upload"]["id"] in body.hex()]
     assert upload.parts[0].payload.hex() == said["theme"]["upload"]["report"]
     status, page, _ = run(registry, "--metric", "theme", "--metric", "theme")
-    assert page.count("server       has counted it") == 1
-    assert "The server has counted 1 made-up report, as those of one more device." in page
+    assert page.count("server       has stored it") == 1
+    assert "The server has stored 1 made-up report, as those of one more device." in page
 
 
 def test_what_the_server_refuses_is_said_for_each_metric(run, registry, collector):

@@ -232,7 +232,7 @@ def _few_at_most(
 
 
 def _probabilities(trials: NDArray[np.int64], probability: float, size: int) -> NDArray[np.float64]:
-    """P(Bin(trials, probability) = 0, 1, ...): float64, (trials, size), each from the one before."""
+    """P(Bin(trials, probability) = 0, 1, ...): float64, (trials, size)."""
     factors = np.empty((trials.size, size))
     factors[:, 0] = np.exp(trials * math.log1p(-probability))
     number = np.arange(1, size)
