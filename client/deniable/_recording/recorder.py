@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import time
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -219,20 +220,19 @@ class Recorder:
         Args:
             wait_seconds: how long to wait for others that use the storage.
         """
+        deadline = time.monotonic() + wait_seconds
         with contextlib.suppress(*STORAGE_ERRORS):
             if self._storage.waiting and not self.clock_is_doubted():
                 self._write_waiting(wait_seconds)
         self._storage.discard_waiting(Dropped.NOT_WRITTEN)
         with contextlib.suppress(*STORAGE_ERRORS):
-            if (
-                self._picks
-                and self._storage.exists
-                and self._storage.run_locked(self._is_stale, wait_seconds=wait_seconds)
-            ):
-                self._storage.run_syncing(self._storage.erase_traces, wait_seconds)
+            if self._picks and self._storage.exists:
+                left = max(0.0, deadline - time.monotonic())
+                self._storage.run_syncing(self._erase_replaced, left)
 
-    def _is_stale(self) -> bool:
-        return self._storage.spool.replaced > 1
+    def _erase_replaced(self) -> None:
+        if self._storage.spool.replaced > 1:
+            self._storage.erase_traces()
 
     def _write_waiting(self, wait_seconds: float | None = None) -> None:
         if self._storage.waiting:

@@ -67,8 +67,8 @@ PICKED: Final = (
     Fault(
         "reports that were replaced stay in the journal when a program ends",
         "deniable/_recording/recorder.py",
-        "return self._storage.spool.replaced > 1",
-        "return False",
+        "if self._storage.spool.replaced > 1:",
+        "if False:",
         (PICK + "after_close_at_most_one_report_that_was_replaced_can_be_read",),
     ),
     Fault(
