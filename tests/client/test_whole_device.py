@@ -128,16 +128,19 @@ def test_a_device_sends_what_the_audited_randomizer_draws_from_the_systems_bytes
         noise, delay, upload_id = bytes(drawn[:-20]), bytes(drawn[-20:-16]), bytes(drawn[-16:])
         (stored,) = pending_reports(client)
         assert stored.upload_id == upload_id
-        assert stored.due == clock.now + longest * int.from_bytes(delay, "big") / WORDS
+        day = int(clock.now // DAY)
+        since = (day + 1) * DAY if spec.picks else clock.now
+        assert stored.due == since + longest * int.from_bytes(delay, "big") / WORDS
         replayed = Randomness(lambda _, noise=noise: noise)
         secret = secret_of(place)
         item = spec.encode(value, segment)
         assert stored.payload == randomizer_for(spec, replayed).report(item, secret)
-        assert client.flush().sent == 1
-        part = wire.Part(spec.digest, int(clock.now // DAY), stored.payload)
+        assert client.flush().sent == (not spec.picks)
+        clock.forward(days=1)
+        assert client.flush().sent == spec.picks
+        part = wire.Part(spec.digest, day, stored.payload)
         body = client._engine.settings.transport.bodies[-1]
         assert body == wire.encode(wire.Upload(upload_id, (part,)))
-        clock.forward(days=1)
 
 
 def test_the_same_random_bytes_make_the_same_uploads_and_others_make_others(
@@ -171,7 +174,7 @@ def files(place):
     header, start = records.read_header(content)
     reader = records.RecordReader(header, start)
     for begin, body, tail in reader.read(bytes(content[start:])):
-        heads = {records.DEBIT: 64, records.PAID: 64, records.REPORT: 64, records.SENT: 41}
+        heads = {records.DEBIT: 72, records.PAID: 72, records.REPORT: 72, records.SENT: 41}
         if tail and body[0] in heads:
             content[begin + 10 : begin + 14] = bytes(4)
             length = len(tail) - heads[body[0]]
@@ -182,15 +185,16 @@ def files(place):
 
 @pytest.mark.parametrize("name", METRICS)
 def test_but_for_the_report_a_directory_is_the_same_whatever_was_recorded(
-    make_device, known_stream, name
+    make_device, known_stream, clock, name
 ):
     """Devices of the same random bytes and different values: a thief learns what the report says.
 
     Every byte is compared, while the client is at work and once it is closed, before delivery and
     after it.
     """
-    seen = []
+    seen, noon = [], clock.now
     for value, segment in VALUES[name]:
+        clock.now = noon
         known_stream(0)
         client, place = make_device()
         assert client.record(METRICS[name].name, value, segment=segment) == "recorded"
@@ -198,8 +202,25 @@ def test_but_for_the_report_a_directory_is_the_same_whatever_was_recorded(
         client.close()
         waiting = files(place)
         client, _ = make_device(place)
+        if METRICS[name].picks:
+            clock.forward(days=1)
         assert client.flush().sent == 1
         client.close()
         lengths = [len(body) for body in client._engine.settings.transport.bodies]
         seen.append((at_work, lengths, waiting, files(place)))
+    assert all(each == seen[0] for each in seen)
+
+
+def test_whichever_values_follow_a_picked_one_a_directory_is_the_same(make_device, known_stream):
+    """Whether a report takes the place of another follows from random bytes alone."""
+    seen = []
+    for values in itertools.product(("red", "blue"), repeat=4):
+        known_stream("four values")
+        client, place = make_device()
+        for value in values:
+            assert client.record(METRICS["picked"].name, value) == "recorded"
+        at_work = files(place)
+        client.close()
+        seen.append((at_work, files(place)))
+    assert seen[0][0] != seen[0][1]  # some were replaced, and are erased
     assert all(each == seen[0] for each in seen)
