@@ -158,6 +158,15 @@ def test_the_day_of_a_metric_that_counts_absence_is_explained(run, tmp_path):
     assert "it counts absence, so its report left after the end of its period" in words(page)
 
 
+def test_a_picked_value_is_tried_in_the_period_before_and_its_day_is_explained(run, tmp_path):
+    values = 'values = ["build", "login"]\ncomplete = true\npick = "random"\n'
+    write(tmp_path / "picked.toml", f'[metrics.m]\ntype = "category"\nepsilon = 1\n{values}')
+    status, page, _ = run(tmp_path / "picked.toml")
+    assert status == 0
+    assert "every value of a period counts, so its report left after the end of its" in words(page)
+    assert "This is of one random value of all that its day had." in words(page)
+
+
 def test_a_wrong_name_of_a_metric_is_answered_with_the_nearest(run, registry):
     status, page, error = run(registry, "--metric", "them")
     assert (status, page) == (1, "")
