@@ -58,6 +58,7 @@ def declared_of(spec):
         Fraction(mechanism.delta) or None,
         spec.every,
         spec.absent,
+        spec.pick if spec.picks else None,
     )
 
 
