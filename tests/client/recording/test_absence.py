@@ -86,13 +86,16 @@ def test_after_days_switched_off_the_last_day_at_work_is_reported(attentive, clo
 
 
 @pytest.mark.parametrize(
-    ("fields", "value"),
+    ("fields", "value", "told"),
     [
-        ('type = "boolean"\nabsent = false\n', True),
-        ('type = "number"\nrange = [0, 10]\nabsent = 0\nmechanism = "duchi"\n', 10),
+        ('type = "boolean"\nabsent = false\n', True, 1),
+        ('type = "number"\nrange = [0, 10]\nabsent = 0\nmechanism = "duchi"\n', 10, 1),
+        ('type = "set"\nvalues = ["startup"]\nabsent = "none"\n', {"startup"}, 0),
     ],
 )
-def test_a_flag_and_a_number_report_what_stands_for_absence(attentive, clock, fields, value):
+def test_flags_numbers_and_sets_report_what_stands_for_absence(
+    attentive, clock, fields, value, told
+):
     """With an epsilon of 6 one report in 400 says the opposite: three of ten never do."""
     head, _, _ = TEXT.partition("[metrics")
     text = head.replace("= 4", "= 16").replace("= 40", "= 400")
@@ -106,8 +109,8 @@ def test_a_flag_and_a_number_report_what_stands_for_absence(attentive, clock, fi
     client = attentive(text)
     said = {report.epoch - TODAY: report.payload[-1] for report in pending_reports(client)}
     assert sorted(said) == list(range(20))
-    assert sum(said[day] == 1 for day in range(1, 20, 2)) >= 8
-    assert sum(said[day] == 0 for day in range(0, 20, 2)) >= 8
+    assert sum(said[day] == told for day in range(1, 20, 2)) >= 8
+    assert sum(said[day] == 1 - told for day in range(0, 20, 2)) >= 8
     assert len(client.disclosure().reports) == 20
     assert client.disclosure().problem is None
 
