@@ -134,7 +134,7 @@ def read_form(given: Mapping[str, str]) -> Filled:
     reader = _Reader(filled)
     asked: dict[str, Any] = {
         "epsilon": reader.number("epsilon", LEAST_EPSILON, MAX_EPSILON),
-        "values": reader.whole("values", 2, MAX_VALUES),
+        "values": reader.whole("values", 2, MAX_VALUES, optional=filled.kind == "set"),
         "most": reader.whole("most", 1, MAX_MOST),
         "ends": reader.ends(),
         "devices": reader.whole("devices", 1, MAX_DEVICES, optional=True),

@@ -19,6 +19,7 @@ FORMS = {
     "boolean": {"type": "boolean", "epsilon": "0.5"},
     "set": {"type": "set", "values": "30", "most": "5", "percent": "2"},
     "small set": {"type": "set", "values": "4"},
+    "set of texts": {"type": "set", "values": "", "most": "3"},
     "string": {"type": "string", "epsilon": "2", "candidates": "300"},
     "discovered": {"type": "string", "discover": "yes", "epsilon": "4", "longest": "6"},
     "number": {"type": "number", "low": "-5", "high": "30", "width": "0.4"},
