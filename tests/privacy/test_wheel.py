@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from deniable.randomizers import randomizer_for
+from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared import hashing
 from deniable_shared.errors import ParameterError
 from deniable_shared.exact_bounds import SCALE, exp_lower, log_upper
@@ -14,7 +15,8 @@ from deniable_shared.mechanisms import Wheel, mechanism_from_description
 from deniable_shared.mechanisms.losses import exceedance
 from deniable_shared.mechanisms.sets.wheel import MARKER, best_buckets
 from deniable_shared.spec import Spec
-from tests.privacy.conformance import MechanismConformance, secret_of
+from tests.aggregator.fakes import checks_of
+from tests.privacy.conformance import MechanismConformance, secret_of, seeded
 from tests.privacy.exceedance import Exceedance
 from tests.privacy.specs import set_of
 from tests.privacy.walking import distribution
@@ -214,3 +216,24 @@ def test_spellings_of_one_text_are_one_item_and_listed_items_are_hashed_as_texts
     assert law == distribution(
         lambda walk: randomizer_for(listed, walk).report((b"ant",), secret_of(2))
     )
+
+
+def test_forged_rows_and_buckets_are_suspicious_and_honest_reports_of_one_set_are_not():
+    spec = set_of("", wheel(3, "1", rows=64))
+    randomizer, tally = randomizer_for(spec, seeded("health")), tally_for(spec)
+    held = spec.encode({"ant", "bee"})
+    honest = b"".join(randomizer.report(held, secret_of(1)) for _ in range(20_000))
+    cases = {
+        "": b"",
+        "groups": b"".join(b"\x00\x05" + bytes([each % 14]) for each in range(420)),
+        "bounds": b"".join(each.to_bytes(2, "big") + b"\x07" for each in range(64)) * 60,
+    }
+    for forged, payload in cases.items():
+        counted, stored = tally.fold(honest + payload)
+        p_values = {check.name: check.p for check in checks_of(tally, stored, counted)}
+        assert {name for name, p in p_values.items() if p < 1e-4} == {forged} - {""}
+
+
+def test_a_fake_moves_an_item_by_as_many_devices_as_is_said():
+    for most, devices in ((3, 13.2), (8, 37.6), (16, 76.9)):
+        assert wheel(most, 1).devices_of_a_fake == pytest.approx(devices, rel=0.01)
