@@ -2,7 +2,8 @@
 
 For several populations, numbers of devices, limits of items and epsilons: the squared error of
 absent and of common items over the formula's, how often intervals of each kind cover, how many of
-the items that are found nobody holds, and the largest bias in standard errors. With ``fresh`` every
+the items that are found nobody holds, the largest bias of a common item in standard errors, and the
+mean error of all absent items over the standard error of one. With ``fresh`` every
 run has another hash family, with ``kept`` all runs have the same names and rows, as in reality.
 The heaviest item is a candidate or, with ``--unlisted``, not; errors are then multiples of the
 variance that is stated. ``--beside`` compares with padding and sampling (Qin et al., CCS 2016) by
@@ -123,6 +124,8 @@ def figures(setting: Setting, runs: int, random: np.random.Generator) -> dict[st
         found[f"error, {name}"] = summary(ratios.tolist())
     spread = np.sqrt(formula[strong] / runs)
     found["bias"] = (float(np.abs(errors.mean(axis=0)[strong] / spread).max(initial=0)), math.nan)
+    common = errors[:, truth == 0].mean(axis=1) / np.sqrt(expected[truth == 0].mean())
+    found["bias of all absent"] = summary(common.tolist())
     for name in results[0].figures:
         found[name] = summary([run.figures[name] for run in results])
     return found

@@ -159,6 +159,19 @@ def test_changes_err_as_stated_where_a_heavy_item_stays_in_both_periods(is_liste
         assert separate > 3 * changes.standard_error[-1] ** 2
 
 
+def test_where_rows_have_few_reports_what_is_taken_off_has_mean_zero_too():
+    random = np.random.default_rng(40)
+    held = population("heavy", 20_000, MOST, random)
+    deviations = []
+    for run in range(2):
+        spec = metric(Wheel.for_epsilon(MOST, Fraction(4), 200_000), run)
+        assert spec.mechanism.rows > 3_000
+        counts = collect(spec, HELD, held, random)
+        found = combine_specs([(spec, counts)], [*HELD, *ABSENT], "noise").combined
+        deviations.append((found.share / np.sqrt(found.variance))[-len(ABSENT) :])
+    assert abs(np.mean(deviations)) < 0.1
+
+
 def test_few_reports_have_exact_intervals():
     random = np.random.default_rng(37)
     mechanism = Wheel.for_epsilon(MOST, Fraction(1), 300)
