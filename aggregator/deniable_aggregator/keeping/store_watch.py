@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -49,16 +50,25 @@ class StoreWatch:
         self._begun_on = -1
         self._work: Iterator[Damage | None] = iter(())
         self._found: list[Damage] = []
+        self._looking = threading.Lock()
         self.damage: tuple[Damage, ...] = ()
         for each in store.check_pages(seconds=START_SECONDS) or ():
             self._keep(each)
 
     def look(self, today: int) -> None:
-        """Goes on with the look of today, or begins it.
+        """Goes on with the look of today, or begins it, unless another thread is about it.
 
         Args:
             today: days since 1970-01-01.
         """
+        if not self._looking.acquire(blocking=False):
+            return
+        try:
+            self._go_on(today)
+        finally:
+            self._looking.release()
+
+    def _go_on(self, today: int) -> None:
         if today != self._begun_on:
             self._begun_on, self._found = today, []
             self._work = self._whole()

@@ -12,6 +12,7 @@ from deniable_aggregator import Store
 from deniable_aggregator.doors.http import status
 from deniable_aggregator.keeping.catalog import MetricCatalog
 from deniable_aggregator.keeping.store import StoreError
+from deniable_aggregator.keeping.store_watch import StoreWatch
 from tests.aggregator.service import SPECS, TODAY, serving, upload
 from tests.aggregator.stored import append, decoded, fold, register
 
@@ -148,3 +149,18 @@ def test_a_server_whose_file_is_damaged_refuses_uploads_and_says_so(tmp_path, ca
         assert (refused.status_code, refused.get_json()["code"]) == (503, "store_unavailable")
         assert int(refused.headers["Retry-After"]) >= 60
     assert "the store is damaged: pages:" in caplog.text
+
+
+def test_a_look_that_is_asked_for_during_another_is_left_to_it(copy):
+    with contextlib.closing(Store(copy)) as store:
+        tally_of, asked = MetricCatalog(store).tally, []
+
+        def meanwhile(digest):
+            watch.look(TODAY)
+            asked.append(digest)
+            return tally_of(digest)
+
+        watch = StoreWatch(store, meanwhile)
+        watch.look(TODAY)
+        assert asked
+        assert watch.damage == ()
