@@ -78,9 +78,12 @@ class Room:
 
 
 @pytest.fixture(autouse=True)
-def one_at_a_time(monkeypatch):
+def one_at_a_time(monkeypatch, request):
     """So that the order is that of the turns alone: pieces that overlap have none."""
     monkeypatch.setattr(module, "MOST_RUNNING", 1)
+    monkeypatch.setattr(module, "CREDIT_SECONDS", 8 * PIECE)
+    if "short" not in request.node.name:
+        monkeypatch.setattr(module, "SHORT_PART", 1.0)
     monkeypatch.setattr(module, "LONGEST_WAIT_SECONDS", 0.01)
 
 
@@ -110,6 +113,28 @@ def test_who_asked_nothing_for_long_precedes_by_its_credit_and_shares_from_then_
     assert abs(shared.count("a") - shared.count("b")) <= 1
     assert "bbb" not in shared
     assert "aaa" not in shared
+
+
+def test_who_asked_while_others_did_not_need_not_wait_until_they_have_had_as_much():
+    room = Room()
+    room.ask("b", 80)
+    room.finish()
+    room.ask("a", 40, before={2: lambda: room.ask("b", 10)})
+    order = room.finish()[80:]
+    assert order[: order.rindex("b")].count("a") <= 2 + module.CREDIT_SECONDS / PIECE + 10
+
+
+def test_short_questions_of_one_come_soon_beside_long_ones_of_another():
+    room = Room()
+
+    def again(left):
+        if left:
+            room.ask("s", 4, before={3: lambda: again(left - 1)})
+
+    room.ask("l", 200, before={9: lambda: again(20)})
+    order = room.finish()
+    both = order[order.index("s") : order.rindex("s")]
+    assert 0.4 < both.count("l") / both.count("s") < 0.6
 
 
 def test_two_keys_of_an_application_share_what_it_has():

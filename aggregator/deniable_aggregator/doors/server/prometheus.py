@@ -268,12 +268,8 @@ class PrometheusCollector:
 
 
 def _question_processes(questions: QuestionProcesses) -> Iterator[Metric]:
-    yield _gauge(
-        "questions_running", "Questions that processes have not answered yet.", questions.running
-    )
-    yield _gauge(
-        "questions_waiting", "Questions that wait until a process is ready.", questions.waiting
-    )
+    yield _gauge("questions_running", "Questions that are not answered yet.", questions.running)
+    yield _gauge("questions_waiting", "Questions that no process is ready for.", questions.waiting)
     yield CounterMetricFamily(
         f"{PREFIX}_question_processes_ended",
         "Processes that answered questions, ended, and were replaced.",

@@ -1,10 +1,11 @@
 """Which question is worked on next, so that applications and their keys have equal shares.
 
 One question has the turn; it gives it up at a yield point, see `counting.yield_points`. What counts
-is the time of a processor: of the applications with questions the one that has used least has the
-turn, of its keys again the one that has used least, and so on to the questions of a key. Whoever
-has asked nothing for a while does not catch up: it precedes the others by `CREDIT_SECONDS` at most,
-as start-time fair queueing would have it (Goyal, Vin and Cheng 1996), but for this credit.
+is the time of a processor, half of a question's first half second: of the applications with
+questions the one that has used least has the turn, of its keys again the one that has used least,
+and so on to the questions of a key. Whoever has asked nothing for a while does not catch up: it
+precedes the others by `CREDIT_SECONDS` at most, as start-time fair queueing would have it (Goyal,
+Vin and Cheng 1996), but for this credit.
 
 A question that comes with less use begins at once, beside the one that had the turn, which waits
 from its next yield point on.
@@ -27,8 +28,12 @@ if TYPE_CHECKING:
 SLICE_SECONDS: Final = 0.03
 """Who has the turn keeps it until it has used so much more than the next one."""
 
-CREDIT_SECONDS: Final = 1.0
+CREDIT_SECONDS: Final = 0.25
 """By so much, at most, an application or a key that has asked nothing precedes those that asked."""
+
+SHORT_SECONDS: Final = 0.5
+SHORT_PART: Final = 0.5
+"""Of the beginning of a question such a part counts, so that short ones are answered soon."""
 
 MOST_RUNNING: Final = 4
 """At a time, where pieces overlap: as many as may read an SQLite store."""
@@ -65,10 +70,10 @@ SomeWork = TypeVar("SomeWork", bound=Work)
 class _Share:
     """What an application, a key or a question has used of a processor, and has to do now."""
 
-    __slots__ = ("begun", "questions", "spent")
+    __slots__ = ("begun", "questions", "reached", "spent")
 
     def __init__(self) -> None:
-        self.spent = 0.0
+        self.spent = self.reached = 0.0
         self.questions = self.begun = 0
 
 
@@ -139,6 +144,7 @@ class Turns(Generic[SomeWork]):
         self._holder: Turn[SomeWork] | None = None
         self._seen: tuple[Turn[SomeWork], float] | None = None
         self._number = self._begun = 0
+        self._all = _Share()
         self._shares: dict[tuple[str, ...], _Share] = {}
 
     def add(self, asker: Asker, work: SomeWork) -> None:
@@ -189,18 +195,24 @@ class Turns(Generic[SomeWork]):
 
     def _begin_shares(self, turn: Turn[SomeWork]) -> None:
         """Keeps shares that have been without questions from catching up."""
-        for level, (share, credit) in enumerate(
-            zip(turn.shares, (CREDIT_SECONDS, CREDIT_SECONDS, 0.0), strict=True)
-        ):
+        self._reach(turn)
+        parents = (self._all, *turn.shares)
+        credit_of = (CREDIT_SECONDS, CREDIT_SECONDS, 0.0)
+        for parent, share, credit in zip(parents, turn.shares, credit_of, strict=False):
             if not share.questions:
-                above = turn.shares[:level]
-                beside = [
-                    other.shares[level].spent
-                    for other in self.questions
-                    if other.shares[:level] == above
-                ]
-                share.spent = max(share.spent, min(beside, default=credit) - credit)
+                share.spent = max(share.spent, parent.reached - credit)
             share.questions += 1
+
+    def _reach(self, turn: Turn[SomeWork]) -> None:
+        """Notes how far all shares with questions have come, which a new one may not be behind."""
+        for level, parent in enumerate((self._all, *turn.shares[:2])):
+            above = turn.shares[:level]
+            spent = (
+                other.shares[level].spent
+                for other in self.questions
+                if other.shares[:level] == above
+            )
+            parent.reached = max(parent.reached, min(spent, default=0.0))
 
     def _may_begin(self, turn: Turn[SomeWork]) -> bool:
         application, key, _ = turn.shares
@@ -242,6 +254,7 @@ class Turns(Generic[SomeWork]):
     def _end(self, turn: Turn[SomeWork]) -> None:
         with self.lock:
             self._charge(turn)
+            self._reach(turn)
             self.questions.remove(turn)
             self._begun -= 1
             for share in turn.shares:
@@ -254,9 +267,10 @@ class Turns(Generic[SomeWork]):
         clock = self._cpu_clock()
         piece = clock - turn.clock
         turn.clock = clock
+        counted = piece * (SHORT_PART if turn.used < SHORT_SECONDS else 1.0)
         turn.used += piece
         for share in turn.shares:
-            share.spent += piece
+            share.spent += counted
 
     def _at_point(self, turn: Turn[SomeWork], may_wait: bool) -> None:
         with self.lock:
