@@ -11,10 +11,12 @@ later days, until fewer than a week of unflagged days is left: then the new volu
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy import special
 
 from deniable_aggregator.answering.rolled_slices import read_rolled
@@ -55,6 +57,7 @@ LEAST_PART: Final = 0.1
 """An upload with more than this part of an answer's reports is named before its numbers."""
 
 _WEEK: Final = 7
+_ROUNDING: Final = 1e-9
 _ENOUGH_FREEDOM: Final = 14
 """Degrees of freedom that weekdays need: those of three weeks."""
 
@@ -120,14 +123,15 @@ def volumes_of(reported: MetricReports, store: Store) -> Volumes:
         reported: the reports; at least one.
         store: has those of the days before.
     """
-    largest = _largest_upload(reported)
+    own = list(_of_tables(reported))
+    largest = _largest_upload(own, reported.reports)
     days = reported.reported_days
     first, last = days[0], days[-1]
     since = first - DAYS_BEFORE
     left_out = {key for key in reported.keys if reported.is_excluded(key)} | reported.without
     cells = [
         cell
-        for cell in (*_before(reported, store, since, first - 1), *_of_tables(reported))
+        for cell in (*_before(reported, store, since, first - 1), *own)
         if cell.key not in left_out
     ]
     found = surges(cells, since, first, last)
@@ -169,15 +173,14 @@ def _of_rolled(digest: bytes, rolled: Iterable[RolledSums]) -> Iterator[Cell]:
 
 def _of_tables(reported: MetricReports) -> Iterator[Cell]:
     for digest, table in reported.tables.items():
-        for key, days in table.volumes.items():
-            for epoch, (reports, largest) in days.items():
-                yield Cell(digest, epoch, key, reports, largest)
+        columns = table.epochs, table.keys, table.reports, table.largest
+        for epoch, code, reports, largest in zip(*(c.tolist() for c in columns), strict=True):
+            yield Cell(digest, epoch, table.key_ids[code], reports, largest)
         yield from _of_rolled(digest, table.rolled)
 
 
-def _largest_upload(reported: MetricReports) -> LargestUpload | None:
-    total = reported.reports
-    cell = max(_of_tables(reported), key=lambda each: each.largest, default=None)
+def _largest_upload(cells: Sequence[Cell], total: int) -> LargestUpload | None:
+    cell = max(cells, key=attrgetter("largest"), default=None)
     if cell is None or cell.largest < LEAST_REPORTS or cell.largest <= LEAST_PART * total:
         return None
     return LargestUpload(cell.key, cell.epoch, cell.largest, cell.largest / total)
@@ -198,16 +201,13 @@ def surges(cells: Iterable[Cell], since: int, first: int, last: int) -> list[Sur
     some = list(cells)
     keys = sorted({cell.key for cell in some})
     place = {key: number for number, key in enumerate(keys)}
-    shape = last - since + 1, len(keys) + 1
-    reports, largest = np.zeros(shape), np.zeros(shape)
-    most: dict[tuple[int, str | None], dict[bytes, int]] = defaultdict(lambda: defaultdict(int))
-    for cell in some:
-        row, column = cell.epoch - since, place[cell.key]
-        reports[row, column] += cell.reports
-        reports[row, -1] += cell.reports
-        largest[row, column] = max(largest[row, column], cell.largest)
-        for key in (cell.key, None):
-            most[cell.epoch, key][cell.digest] += cell.reports
+    reports, largest = np.zeros((2, last - since + 1, len(keys) + 1))
+    row = np.array([cell.epoch for cell in some], np.int64) - since
+    column = np.array([place[cell.key] for cell in some], np.int64)
+    counted = np.array([cell.reports for cell in some], np.float64)
+    np.add.at(reports, (row, column), counted)
+    np.add.at(reports, (row, -1), counted)
+    np.maximum.at(largest, (row, column), [cell.largest for cell in some])
     asked = slice(first - since, None)
     tests = int(np.count_nonzero(reports[asked])) + int(np.count_nonzero(largest[asked]))
     limit = FAMILY_P / max(tests, 1)
@@ -221,7 +221,10 @@ def surges(cells: Iterable[Cell], since: int, first: int, last: int) -> list[Sur
             if whole and (p[day, :-1] < limit).any():
                 continue  # a key explains it
             key, epoch = None if whole else keys[column], day + since
-            digests = most[epoch, key]
+            digests: Counter[bytes] = Counter()
+            for cell in some:
+                if cell.epoch == epoch and key in (cell.key, None):
+                    digests[cell.digest] += cell.reports
             found.append(
                 Surge(
                     kind,
@@ -245,12 +248,13 @@ def _unusual(
         counts: (days, columns): numbers of reports; 0 where there are none.
 
     Returns:
-        Both as `counts`; p is 1 where nothing can be told, or no more came than may be growth.
+        Both as `counts`; p is 1 where nothing can be told, or no more came than may be growth. What
+        is usual is worked out for days on which more may have come.
     """
     logs = np.log(np.where(counts > 0, counts, np.nan))
     p_values, usual = np.ones_like(counts), np.full_like(counts, np.nan)
     past = logs.copy()  # without what is flagged
-    for day in range(LEAST_PAST, len(counts)):
+    for day in _may_be_flagged(counts):
         yield_point()
         window = past[max(day - PAST_DAYS, 0) : day]
         missing = np.full((PAST_DAYS - len(window), window.shape[1]), np.nan)
@@ -266,6 +270,19 @@ def _unusual(
         usual[day] = expected
         past[day, flagged] = np.nan
     return p_values, usual
+
+
+def _may_be_flagged(counts: NDArray[np.float64]) -> list[int]:
+    """The days on which some count is large beside the least of the days before.
+
+    What is usual is a mean of these, or of some of them.
+    """
+    known = np.where(counts > 0, counts, np.inf)
+    padded = np.concatenate([np.full((PAST_DAYS, counts.shape[1]), np.inf), known[:-1]])
+    least = sliding_window_view(padded, PAST_DAYS, axis=0).min(axis=2) * (1 - _ROUNDING)
+    large = (counts >= LEAST_FACTOR * least) & (counts >= least + LEAST_REPORTS)
+    days = np.flatnonzero(large.any(axis=1))
+    return list(days[days >= LEAST_PAST].tolist())
 
 
 def _one_day(
