@@ -269,19 +269,21 @@ def read_steadily(stamp: Callable[[], object], answer: Callable[[], Answer]) -> 
     """
     for _ in range(MOST_READS):
         before = stamp()
-        problem: ProblemError | None = None
         try:
             found = answer()
         except ChangedError:
             continue
+        # No problem stays in a variable: with its traceback it would be a cycle that keeps all
+        # that was counted for the answer until the next collection of garbage.
         except DaysRolledUpError as error:
-            problem = days_rolled_up(error)
-        except ProblemError as error:
-            problem = error
-        if stamp() == before:
-            if problem is not None:
-                raise problem
-            return found
+            if stamp() == before:
+                raise days_rolled_up(error) from None
+        except ProblemError:
+            if stamp() == before:
+                raise
+        else:
+            if stamp() == before:
+                return found
     raise store_unavailable()
 
 

@@ -181,32 +181,35 @@ class TableWriter:
     def _answer(self, period: DuePeriod, segment: str | None) -> Iterator[Row]:
         days, name = period.days, period.name
         query = EstimateQuery(since=days.since, until=days.until, segment=segment)
+        answer, problem = self._ask(questions.ESTIMATE, name, query)
+        if answer is not None:
+            yield from rows_of(answer)
+        elif problem == "candidates_needed":
+            yield from self._reports(period)
+
+    def _ask(
+        self, question: Question[Query, Answer], name: PeriodName, query: Query
+    ) -> tuple[Answer | None, str | None]:
+        """An answer, or the code of the problem that it has as long as the tag stays.
+
+        The problem itself has a traceback, in which all that was counted would be kept.
+        """
+        question = question.of(name.metric)
+        asked = self._answerer.asked(name.application, question, query)
         try:
-            answer = self._ask(questions.ESTIMATE, name, query)
+            return self._answerer.answer(question, asked), None
         except ProblemError as error:
             if error.code not in _LASTING:
                 raise
-            if error.code == "candidates_needed":
-                yield from self._reports(period)
-            return
-        yield from rows_of(answer)
-
-    def _ask(self, question: Question[Query, Answer], name: PeriodName, query: Query) -> Answer:
-        question = question.of(name.metric)
-        asked = self._answerer.asked(name.application, question, query)
-        return self._answerer.answer(question, asked)
+            return None, error.code
 
     def _reports(self, period: DuePeriod) -> Iterator[Row]:
         """How many reports a metric has whose values need a list, and whether they look honest."""
         days, name = period.days, period.name
         query = DaysQuery(since=days.since, until=days.until)
-        try:
-            answer = self._ask(questions.HEALTH, name, query)
-        except ProblemError as error:
-            if error.code not in _LASTING:
-                raise
-            return
-        yield reports_row(answer)
+        answer, _ = self._ask(questions.HEALTH, name, query)
+        if answer is not None:
+            yield reports_row(answer)
 
     def _change(self, period: DuePeriod) -> list[Row]:
         """What differs from the period before."""
@@ -216,13 +219,8 @@ class TableWriter:
         query = ChangeQuery(
             before=f"{before.since}..{before.until}", after=f"{days.since}..{days.until}"
         )
-        try:
-            answer = self._ask(questions.CHANGE, name, query)
-        except ProblemError as error:
-            if error.code not in _LASTING:
-                raise
-            return []
-        return _clearest([*rows_of(answer)])
+        answer, _ = self._ask(questions.CHANGE, name, query)
+        return [] if answer is None else _clearest([*rows_of(answer)])
 
 
 def short_versions(ids: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import groupby
+from itertools import chain, groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import Connection, ScalarSelect, select
@@ -98,7 +99,7 @@ def read_slices(
     """
     names = key_ids(connection)
     for (epoch, key), parts in groupby(
-        _parts(connection, counter, since, until), lambda part: part[:2]
+        _parts(connection, counter, since, until), itemgetter(0, 1)
     ):
         packed, counters, reports, largest = [], [], 0, 0
         for _, _, counted, body, most in parts:
@@ -141,7 +142,7 @@ def _parts(
         .execution_options(yield_per=FETCHED_ROWS)
     )
     with connection.execute(query) as rows:
-        for portion in _portions(rows):
+        for portion in _portions(chain.from_iterable(rows.partitions())):
             rests = read_rests(
                 connection, [row.part for row in portion if len(row.body) < row.size]
             )
