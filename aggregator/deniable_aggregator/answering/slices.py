@@ -407,8 +407,12 @@ class SliceTable:
             yield from self._read_sparse_chunks()
             return
         for row, part in self.read_stored():
-            counters = count_slice(tally, part)[None, :cells]
-            yield SliceChunk(np.array([row]), np.array([part.reports], np.int64), counters)
+            # In no variable here, so that one slice is gone before the next is counted.
+            yield SliceChunk(
+                np.array([row]),
+                np.array([part.reports], np.int64),
+                count_slice(tally, part)[None, :cells],
+            )
 
     def _read_sparse_chunks(self) -> Iterator[SliceChunk]:
         tally = self.entry.tally

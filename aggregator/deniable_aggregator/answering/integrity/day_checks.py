@@ -161,6 +161,7 @@ def _check(table: SliceTable) -> Iterator[DayChecks]:
         totals.add(day_of_row[chunk.rows], chunk.counters)
         rows.append(chunk.rows)
         counted.append(chunk.reports)
+        del chunk  # before the next one is counted
     if not rows:  # all were deleted a moment ago
         return
     row, reports = np.concatenate(rows), np.concatenate(counted)
@@ -294,6 +295,7 @@ def compared_sums(table: SliceTable, keys: Sequence[str]) -> KeySums:
             counts, key = chunk.counters[rows], chunk_weights.key[rows]
             add_rows(own, key, counts * chunk_weights.of_own[rows, None])
             add_rows(rest_sums, key, counts * -chunk_weights.of_others[rows, None])
+            del chunk, counts  # before the next one is counted
         # What the others counted is what all did, less the key's own.
         compared = np.flatnonzero(weights.key >= 0)
         by_day = np.zeros((len(keys), len(totals)))
@@ -331,6 +333,7 @@ def compared_days(table: SliceTable, key: str) -> Iterator[tuple[int, KeySums]]:
             days, mine = weights.day[chunk.rows], weights.key[chunk.rows] == 0
             add_rows(totals, days, chunk.counters)
             own[days[mine]] = chunk.counters[mine]
+            del chunk
         for row in np.flatnonzero(weights.key == 0).tolist():
             day, weight = weights.day[row], weights.weight[row : row + 1]
             of_own, of_others = weights.of_own[row], weights.of_others[row]

@@ -98,9 +98,7 @@ def read_slices(
         until: the last day, inclusive.
     """
     names = key_ids(connection)
-    for (epoch, key), parts in groupby(
-        _parts(connection, counter, since, until), itemgetter(0, 1)
-    ):
+    for (epoch, key), parts in groupby(_parts(connection, counter, since, until), itemgetter(0, 1)):
         packed, counters, reports, largest = [], [], 0, 0
         for _, _, counted, body, most in parts:
             reports += counted
