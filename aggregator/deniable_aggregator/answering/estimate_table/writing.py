@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from deniable_aggregator.answering.answers import Answerer
 from deniable_aggregator.answering.estimate_table.due import Due, DuePeriod, what_is_due
@@ -55,6 +56,17 @@ class Written(NamedTuple):
     rows: int
     deleted: int
     left: int
+
+
+@dataclass(frozen=True)
+class _Found(Generic[Answer]):
+    """An answer, or the code of the problem that it has as long as the tag stays.
+
+    The problem itself has a traceback, in which all that was counted would be kept.
+    """
+
+    answer: Answer | None = None
+    problem: str | None = None
 
 
 class TableWriter:
@@ -181,35 +193,31 @@ class TableWriter:
     def _answer(self, period: DuePeriod, segment: str | None) -> Iterator[Row]:
         days, name = period.days, period.name
         query = EstimateQuery(since=days.since, until=days.until, segment=segment)
-        answer, problem = self._ask(questions.ESTIMATE, name, query)
-        if answer is not None:
-            yield from rows_of(answer)
-        elif problem == "candidates_needed":
+        found = self._ask(questions.ESTIMATE, name, query)
+        if found.answer is not None:
+            yield from rows_of(found.answer)
+        elif found.problem == "candidates_needed":
             yield from self._reports(period)
 
     def _ask(
         self, question: Question[Query, Answer], name: PeriodName, query: Query
-    ) -> tuple[Answer | None, str | None]:
-        """An answer, or the code of the problem that it has as long as the tag stays.
-
-        The problem itself has a traceback, in which all that was counted would be kept.
-        """
+    ) -> _Found[Answer]:
         question = question.of(name.metric)
         asked = self._answerer.asked(name.application, question, query)
         try:
-            return self._answerer.answer(question, asked), None
+            return _Found(self._answerer.answer(question, asked))
         except ProblemError as error:
             if error.code not in _LASTING:
                 raise
-            return None, error.code
+            return _Found(problem=error.code)
 
     def _reports(self, period: DuePeriod) -> Iterator[Row]:
         """How many reports a metric has whose values need a list, and whether they look honest."""
         days, name = period.days, period.name
         query = DaysQuery(since=days.since, until=days.until)
-        answer, _ = self._ask(questions.HEALTH, name, query)
-        if answer is not None:
-            yield reports_row(answer)
+        found = self._ask(questions.HEALTH, name, query)
+        if found.answer is not None:
+            yield reports_row(found.answer)
 
     def _change(self, period: DuePeriod) -> list[Row]:
         """What differs from the period before."""
@@ -219,8 +227,8 @@ class TableWriter:
         query = ChangeQuery(
             before=f"{before.since}..{before.until}", after=f"{days.since}..{days.until}"
         )
-        answer, _ = self._ask(questions.CHANGE, name, query)
-        return [] if answer is None else _clearest([*rows_of(answer)])
+        found = self._ask(questions.CHANGE, name, query)
+        return [] if found.answer is None else _clearest([*rows_of(found.answer)])
 
 
 def short_versions(ids: str) -> str:

@@ -202,12 +202,11 @@ def surges(cells: Iterable[Cell], since: int, first: int, last: int) -> list[Sur
     keys = sorted({cell.key for cell in some})
     place = {key: number for number, key in enumerate(keys)}
     reports, largest = np.zeros((2, last - since + 1, len(keys) + 1))
-    row = np.array([cell.epoch for cell in some], np.int64) - since
-    column = np.array([place[cell.key] for cell in some], np.int64)
-    counted = np.array([cell.reports for cell in some], np.float64)
-    np.add.at(reports, (row, column), counted)
-    np.add.at(reports, (row, -1), counted)
-    np.maximum.at(largest, (row, column), [cell.largest for cell in some])
+    days = np.array([cell.epoch for cell in some], np.int64) - since
+    columns = np.array([place[cell.key] for cell in some], np.int64)
+    np.add.at(reports, (days, columns), np.array([cell.reports for cell in some], np.float64))
+    reports[:, -1] = reports[:, :-1].sum(axis=1)
+    np.maximum.at(largest, (days, columns), np.array([cell.largest for cell in some], np.float64))
     asked = slice(first - since, None)
     tests = int(np.count_nonzero(reports[asked])) + int(np.count_nonzero(largest[asked]))
     limit = FAMILY_P / max(tests, 1)

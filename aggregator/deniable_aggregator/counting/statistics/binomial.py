@@ -232,13 +232,13 @@ def _few_at_most(
 
 
 def _probabilities(trials: NDArray[np.int64], probability: float, size: int) -> NDArray[np.float64]:
-    """P(Bin(trials, probability) = 0, 1, ...): float64, (trials, size)."""
+    """P(Bin(trials, probability) = 0, 1, ...), each from the one before: (trials, size)."""
     factors = np.empty((trials.size, size))
     factors[:, 0] = np.exp(trials * math.log1p(-probability))
     number = np.arange(1, size)
     odds = probability / (1 - probability)
     factors[:, 1:] = np.maximum(trials[:, None] + 1 - number, 0) / number * odds
-    return np.cumprod(factors, axis=1)
+    return np.asarray(np.cumprod(factors, axis=1), np.float64)
 
 
 def _cdf(count: Any, trials: Any, probability: float) -> NDArray[np.float64]:

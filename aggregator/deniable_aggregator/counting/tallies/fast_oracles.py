@@ -439,7 +439,7 @@ def _items_by_point(q: int, t: int, size: int) -> NDArray[np.int32]:
     item = np.full(zeros.size, size, np.int32)
     item[places] = np.arange(size, dtype=np.int32)
     along = item[(cycle - np.arange(zeros.size)[:, None]) % zeros.size]
-    found = np.empty_like(along)
+    found: NDArray[np.int32] = np.empty_like(along)
     found[numbers] = along
     return found
 
