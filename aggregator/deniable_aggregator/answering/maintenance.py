@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final, cast
 
 from deniable_aggregator.answering.roll_up import RollUp
@@ -34,6 +35,9 @@ dear, so they wait until there are more."""
 
 FOLD_LIMIT_SECONDS: Final = 5.0
 """After so long in one fold the thread goes on to maintenance."""
+
+MAINTENANCE_SECONDS: Final = 5.0
+"""After so long in one look, maintenance lets reports that wait go first."""
 
 LOOK_SECONDS: Final = 10.0
 """The thread looks so often whether there is something to do."""
@@ -72,8 +76,19 @@ class BackgroundWorker:
             self._fold()
             # Maintenance runs also if the fold failed: days must be closed.
             with suppress(Exception):  # maintenance has logged what failed
-                self._maintenance.run(self._stop.is_set)
+                self._maintenance.run(partial(self._leaves_the_rest, start))
             pause = max(self._pause, (time.monotonic() - start) / MAX_BUSY_SHARE)
+
+    def _leaves_the_rest(self, start: float) -> bool:
+        """Whether maintenance goes on at the next look, since reports wait for a fold."""
+        if self._stop.is_set():
+            return True
+        if time.monotonic() < start + MAINTENANCE_SECONDS:
+            return False
+        try:
+            return self._inbox_fold.is_worth_it()
+        except StoreUnavailableError:
+            return True
 
     def _fold(self) -> None:
         try:
