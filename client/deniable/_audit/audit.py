@@ -13,6 +13,7 @@ from deniable._audit.certificate import AuditedMetric, Certificate
 from deniable._audit.declared import Declared, check_declared
 from deniable._audit.failure import AuditFailure
 from deniable._audit.laws.memory import check_memory
+from deniable._audit.laws.surroundings import check_surroundings
 from deniable._audit.primitives import audit_primitives
 from deniable._audit.sections import section_of
 from deniable._audit.verdict import verdict_on
@@ -50,6 +51,7 @@ def audit_metric(metric: Metric, declared: Declared | None) -> AuditedMetric:
         verdict = verdict_on(section_of(metric.spec))
         check_declared(metric.spec, verdict, declared)
         check_memory(metric.spec)
+        check_surroundings(metric.spec)
     except AuditFailure as failure:
         raise AuditFailure(failure.reason, metric.spec.name) from failure
     assert declared is not None
