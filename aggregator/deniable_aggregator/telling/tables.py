@@ -9,6 +9,8 @@ import itertools
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from msgspec.structs import replace
+
 from deniable_aggregator.telling.cautions import difference_word
 from deniable_aggregator.telling.document import Column, Row, Table, Way
 from deniable_aggregator.telling.effects import effects_table
@@ -67,6 +69,9 @@ _CAPTIONS: Final = {
     "difference in combined": "Change in points",
     "difference in mean": "Change in the metric's own unit",
 }
+_SIZES: Final = ("segment size", "set size", "items per device")
+"""Measures whose intervals hold each by itself, whatever was picked."""
+
 _HEADINGS: Final = {
     "share": ("value", "share"),
     "combined": ("value", "share"),
@@ -422,7 +427,10 @@ def _columns(answer: Answer, rows: Sequence[Measured]) -> list[_Cells]:
     if head.postprocess is not None:
         adjusted = POSTPROCESS_LABELS.get(head.postprocess, head.postprocess)
     told = _ASSOCIATION if first == "lift" else told_words
-    heading = interval_heading(number, head.interval)
+    interval = head.interval
+    if interval is not None and first in _SIZES:
+        interval = replace(interval, kind="one")
+    heading = interval_heading(number, interval)
     columns = [
         _Cells(Column(heading=name, key="value", words=True, folds=True, once=split), name_of),
         _Cells(Column(heading=by, words=True, folds=True), partial(_part_of, split=split)),

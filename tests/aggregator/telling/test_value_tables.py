@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
+from deniable_aggregator.answers.common import IntervalNote
 from deniable_aggregator.answers.measured import Measured
+from deniable_aggregator.telling.tables import tables_of
 from deniable_aggregator.telling.value_tables import LARGEST_MATRIX, lift_matrix, value_tables
 from tests.aggregator.telling.answers import (
     VERSION,
@@ -125,3 +127,14 @@ def test_every_answer_has_each_value_once(answer: Any, moves: Any) -> None:
     shown = [name for table in value_tables(answer, moves) for name in names(table)]
     assert len(shown) == len(answer.of("share", "combined"))
     assert len(set(shown)) == len(shown)
+
+
+def test_intervals_of_sizes_hold_by_themselves_whatever_was_picked() -> None:
+    size = Measured(measure="set size", value="no items", estimate=0.3, low=0.29, high=0.31)
+    answer = shares(share("git", 0.4, 0.5, 0.6), size)
+    answer.head.interval = IntervalNote(kind="picked", level=0.95, meaning="")
+    headings = {
+        table.name: [column.heading for column in table.columns] for table in tables_of(answer)
+    }
+    assert "share, 95% interval, after picking" in headings["values"]
+    assert "share, 95% interval" in headings["sizes"]
