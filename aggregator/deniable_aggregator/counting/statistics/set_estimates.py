@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 ROUNDS: Final = 4
 """How often the shares of found items are estimated again, less what the others add."""
 
-MOST_FOUND_CELLS: Final = 1 << 24
+MOST_FOUND_CELLS: Final = 1 << 22
 """So many cells of found items are kept in memory at most: those of the clearest ones."""
 
 _FINE: Final = 1 << 24
