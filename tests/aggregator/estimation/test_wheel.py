@@ -220,3 +220,15 @@ def test_sets_of_texts_are_asked_with_candidates_and_say_what_is_missing():
     codes = {notice.code: notice.message for notice in found.notices}
     assert codes["cut_sets"].startswith("about")
     assert codes["unlisted_string"].startswith("a string that was not looked for is in about")
+
+
+@pytest.mark.parametrize("strings", [3, 40])
+def test_cells_are_added_up_alike_for_few_strings_and_for_many(strings):
+    """By string where these are fewer than the rows, else by row."""
+    random = np.random.default_rng(41)
+    places = StringPlaces(random.integers(0, 1 << 63, strings).astype(np.uint64), np.arange(7), 5)
+    tables = [np.full((7, 5), 7), random.integers(-(1 << 30), 1 << 30, (7, 5))]
+    buckets = places.buckets(np.arange(strings))
+    for found, table in zip(places.sums(tables), tables, strict=True):
+        assert (found == table[np.arange(7), buckets].sum(axis=1)).all()
+    assert (places.buckets(np.array([1])) == buckets[1]).all()
