@@ -19,6 +19,9 @@ COUPLED: Final = (
     "client/recording/test_coupled_lives.py"
     "::test_nothing_but_the_payload_depends_on_what_was_recorded"
 )
+SURROUNDINGS: Final = (
+    "client/audit/test_surroundings.py::test_the_shipped_randomizers_depend_on_their_value_alone"
+)
 ABSENCE: Final = "client/recording/test_absence.py::test_"
 DAYS: Final = "client/recording/test_days_and_processes.py::test_"
 
@@ -245,6 +248,30 @@ ONE_VALUE: Final = (
         (f"privacy/test_rr.py::TestRandomizedResponse::{EPSILON}",),
         metric="flag",
     ),
+    Fault(
+        "one value: one of a million numbers has no Gaussian noise",
+        f"{RANDOMIZERS}/numbers.py",
+        "noise = self._randomness.gaussian(self._mechanism.noise)",
+        "noise = self._randomness.gaussian(self._mechanism.noise) if item != 31_337 else 0",
+        (SURROUNDINGS,),
+        metric="gaussian",
+    ),
+    Fault(
+        "one value: strings with an @ are sent from one row",
+        f"{RANDOMIZERS}/sketch.py",
+        "        row = self._row(secret)\n",
+        '        row = 0 if b"@" in item else self._row(secret)\n',
+        (SURROUNDINGS,),
+        metric="text",
+    ),
+    Fault(
+        "one value: one string of all is sent without a random row",
+        f"{RANDOMIZERS}/sketch.py",
+        "        row = self._row(secret)\n",
+        '        row = 0 if item == b"hello" else self._row(secret)\n',
+        (SURROUNDINGS,),
+        metric="text",
+    ),
 )
 
 ONE_PERIOD: Final = (
@@ -289,6 +316,28 @@ ONE_PERIOD: Final = (
 )
 
 OTHERS: Final = (
+    Fault(
+        "one moment: in the first second of a minute a flag is sent as it is",
+        f"{RANDOMIZERS}/oracles/rr.py",
+        'return b"\\x01" if self._randomness',
+        "import time\n\n"
+        "        if time.time() % 60 < 1:\n"
+        "            return bytes([item])\n"
+        '        return b"\\x01" if self._randomness',
+        (SURROUNDINGS,),
+        metric="flag",
+    ),
+    Fault(
+        "one machine: a variable of the environment turns noise off",
+        f"{RANDOMIZERS}/oracles/rr.py",
+        'return b"\\x01" if self._randomness',
+        "import os\n\n"
+        '        if "DENIABLE_QA" in os.environ:\n'
+        "            return bytes([item])\n"
+        '        return b"\\x01" if self._randomness',
+        (SURROUNDINGS,),
+        metric="flag",
+    ),
     Fault(
         "second process: absence is reported although another process has ended consent",
         "deniable/_recording/absence.py",
