@@ -9,6 +9,7 @@ upload of today that is not yet counted.
 from __future__ import annotations
 
 import json
+import resource
 import secrets
 import statistics
 import subprocess
@@ -24,6 +25,7 @@ from sqlalchemy import select
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_aggregator import Store, create_app
+from deniable_aggregator.answering.estimate_table.writing import TableWriter
 from deniable_aggregator.counting.tallies import tally_for
 from deniable_aggregator.doors.app import EXTENSION
 from deniable_aggregator.keeping.keys import create_key
@@ -88,6 +90,31 @@ STORES: Final[dict[str, Any]] = {
 }
 """Slices of 1,200 reports have medians; those of 12 are stored as their reports."""
 
+STORES |= {
+    "weeks": {
+        "declarations": {"word": 'type = "string"\nepsilon = 4.0\n'},
+        "days": 365,
+        "keys": 10,
+        "reports": 300,
+        "distinct": 40,
+    },
+    "fifty": {
+        "declarations": {f"m{number}": CATEGORY for number in range(50)},
+        "days": 365,
+        "keys": 10,
+        "reports": 120,
+        "distinct": 60,
+    },
+    "sketch": {
+        "declarations": {"word": 'type = "string"\nepsilon = 4.0\nexpected_devices = 10_000_000\n'},
+        "days": 14,
+        "keys": 3,
+        "reports": 300,
+        "distinct": 6,
+    },
+}
+"""A year of strings, a year of 50 metrics, and a sketch of 2,930 rows of 2,863 buckets."""
+
 QUESTIONS: Final = {
     "estimate": ("/v1/metrics/m0/estimate", None),
     "series by day": ("/v1/metrics/m0/series?by=day", None),
@@ -96,6 +123,13 @@ QUESTIONS: Final = {
     "list of metrics": ("/v1/metrics", None),
     "estimate, few reports": ("/v1/metrics/m0/estimate", None),
     "string estimate": ("/v1/metrics/word/estimate", {"candidates": CANDIDATES}),
+    "strings by week": ("/v1/metrics/word/series?by=week", {"candidates": CANDIDATES}),
+    "270 strings by day": ("/v1/metrics/word/series?by=day", {"candidates": CANDIDATES[:270]}),
+    "100,000 strings": (
+        "/v1/metrics/word/estimate",
+        {"candidates": [f"word {number}" for number in range(100_000)]},
+    ),
+    "health of 50 metrics": ("/v1/health", None),
 }
 
 
@@ -174,7 +208,7 @@ def ask(path: str, read: str, write: str, question: str) -> dict[str, float]:
         return spent
 
     name = where.split("/")[3] if where.count("/") > 2 else "m0"
-    declaration = STRING if name == "word" else CATEGORY
+    declaration = STORES[store_of(question)]["declarations"][name]
     spec = registry.parse(registry_of({name: declaration})).metrics[name].spec
     report = randomizer_for(spec, Randomness()).report
 
@@ -190,9 +224,30 @@ def ask(path: str, read: str, write: str, question: str) -> dict[str, float]:
         "cold": answer(),
         "warm": statistics.median(answer() for _ in range(WARM)),
         "ingest": statistics.median(after_an_upload() for _ in range(WARM)),
+        "peak": peak_megabytes(),
     }
     app.extensions[EXTENSION].close()
     return found
+
+
+def peak_megabytes() -> float:
+    """The most memory that this process has had, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+
+
+def write_table(path: str) -> float:
+    """Writes the SQL table of a store in this process: the most memory that this takes, in MB."""
+    store = Store(path)
+    writer = TableWriter(
+        store,
+        lengths=("week",),
+        accept_days=2,
+        retain_days=None,
+        today=epoch_at(time.time()) + 1,
+    )
+    assert writer.write(anew=True).rows
+    store.close()
+    return peak_megabytes()
 
 
 def register() -> float:
@@ -211,8 +266,12 @@ def register() -> float:
 
 def store_of(question: str) -> str:
     """Which of the stores a question is asked of."""
-    if question.startswith("string"):
+    if question == "string estimate":
         return "strings"
+    if "strings" in question:
+        return "weeks"
+    if "50" in question:
+        return "fifty"
     return "few" if question.endswith("few reports") else "year"
 
 
@@ -230,12 +289,15 @@ def main() -> None:
         for kind, how in STORES.items():
             path = Path(directory) / f"{kind}.db"
             stores[kind] = str(path), *build(path, **how)
-        print(f"{'processor seconds':<20}{'cold':>9}{'warm':>9}{'ingest':>9}")
+        print(f"{'processor seconds':<20}{'cold':>9}{'warm':>9}{'ingest':>9}{'peak, MB':>9}")
         for question in QUESTIONS:
             found = measured("ask", *stores[store_of(question)], question)
-            figures = "".join(f"{each:9.3f}" for each in found.values())
+            figures = "".join(f"{each:9.3f}" for each in list(found.values())[:-1])
+            figures += f"{found['peak']:9.0f}"
             print(f"{question:<20}{figures}", flush=True)
         print(f"{'10,000 registered':<20}{measured('register'):9.3f}")
+        for kind, (path, *_) in stores.items():
+            print(f"{'SQL table, ' + kind:<47}{measured('table', path):9.0f}", flush=True)
 
 
 if __name__ == "__main__":
@@ -244,5 +306,7 @@ if __name__ == "__main__":
             print(json.dumps(ask(path, read, write, question)))
         case ["register"]:
             print(json.dumps(register()))
+        case ["table", path]:
+            print(json.dumps(write_table(path)))
         case _:
             main()

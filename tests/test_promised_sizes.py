@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks import questions
 from benchmarks.filling import FilledStore
 from benchmarks.storage import BOUNDED, honest_reports, registry_of, slice_bytes
 from deniable.randomizers import randomizer_for
@@ -127,3 +128,13 @@ def test_an_answer_about_many_values_is_as_large_as_promised(tmp_path):
             assert answer.status_code == 200, answer.text
             measured = len(answer.data) / VALUES * 100_000 / 1e6
             assert agrees(measured, figure), measured
+
+
+@pytest.mark.service
+def test_writing_the_table_of_the_largest_sketch_takes_no_more_memory_than_promised(tmp_path):
+    """Of a string metric for ten million devices, in a process of its own."""
+    (figure,) = promised(FIGURES, r"a sketch of 2,930 rows of 2,863 buckets: (\d+) MB")
+    questions.build(tmp_path / "store.db", **questions.STORES["sketch"])
+    measured = questions.measured("table", str(tmp_path / "store.db"))
+    assert measured <= 300
+    assert agrees(measured, figure), measured
