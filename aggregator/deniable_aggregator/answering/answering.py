@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
     from msgspec import Struct
 
+    from deniable_aggregator.answering.comparability import Chosen
     from deniable_aggregator.answering.discoveries.runs import DiscoveryRuns
-    from deniable_aggregator.answering.series import FoundPeriod
+    from deniable_aggregator.answering.series import FoundPeriod, Result
     from deniable_aggregator.answers.row import Row
     from deniable_aggregator.keeping.parts import Parts
 
@@ -123,6 +124,7 @@ class Answerer:
         reviewer: checks their reports.
         medians: a second opinion on shares.
         kept_periods: what was estimated of the periods of series.
+        kept_estimates: what was estimated of the days of other questions, and of which versions.
         discoveries: questions about unlisted strings.
     """
 
@@ -149,6 +151,7 @@ class Answerer:
         )
         self.medians = SliceMedians()
         self.kept_periods: KeptPeriods[FoundPeriod] = KeptPeriods()
+        self.kept_estimates: KeptPeriods[tuple[Chosen, Result]] = KeptPeriods()
         self.discoveries = DiscoveryService(parts, runs)
 
     def asked(

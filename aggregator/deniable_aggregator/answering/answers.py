@@ -25,6 +25,7 @@ from deniable_aggregator.answering.comparability import (
     followed_versions,
     left_out_notices,
 )
+from deniable_aggregator.answering.estimation.distributions import DistributionEstimate
 from deniable_aggregator.answering.estimation.estimator import (
     common_kind,
     estimate,
@@ -49,6 +50,7 @@ from deniable_aggregator.answering.review import (
 from deniable_aggregator.answering.series import (
     MAX_PERIODS,
     KeptSeries,
+    asked_key,
     calendar_periods,
     series,
 )
@@ -141,14 +143,23 @@ def _metric(of: Answerer, asked: Asked[None]) -> MetricDetails:
 def _estimate(of: Answerer, asked: Asked[EstimateQuery]) -> Answer:
     query, read = asked.query, Read.by(of, asked)
     (everything,) = read.reported
-    counted = of.reader.collect(everything, *asked.days)
-    chosen = choose_versions(counted, read.newest_first)
+    (days,) = asked.days
+    question = asked_key((query, asked.lists)), tuple(read.newest_first)
+    fingerprint = everything.fingerprint(days)
+    known = of.kept_estimates.find(question, days, fingerprint)
+    if known is None:
+        counted = of.reader.collect(everything, days)
+        chosen = choose_versions(counted, read.newest_first)
+    else:
+        chosen = known[0]
     reported = answered_only(everything, chosen, asked.lists)
-    tallies = counted.only(chosen.kept)
     request = EstimateRequest(query, asked.lists)
     split = Split([], [])
     try:
-        result = estimate(tallies, request)
+        result = estimate(counted.only(chosen.kept), request) if known is None else known[1]
+        if known is None and not isinstance(result, DistributionEstimate):
+            items = len(getattr(result, "items", ()))
+            of.kept_estimates.keep(question, days, fingerprint, (chosen, result), items)
         if query.split is not None:
             split = estimate_parts(
                 of.reader, reported, asked.days[0], request, result, least_reports(of)

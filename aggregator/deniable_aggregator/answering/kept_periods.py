@@ -1,4 +1,4 @@
-"""Keeps what was estimated of the periods of series, until something of their days changes."""
+"""Keeps what was estimated of some days, until something of them changes."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -47,6 +48,8 @@ from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+
+    from msgspec import Struct
 
     from deniable_aggregator.answering.estimation.means import MeanEstimate
     from deniable_aggregator.answering.kept_periods import KeptPeriods
@@ -235,6 +238,15 @@ class FoundPeriod(NamedTuple):
     basis: Basis | None
 
 
+def asked_key(asked: tuple[Struct, Struct]) -> bytes:
+    """A few bytes that are the same for two questions only if they ask the same.
+
+    Args:
+        asked: the options, and the values that they are about.
+    """
+    return hashlib.blake2b(msgspec.json.encode(asked), digest_size=32).digest()
+
+
 class KeptSeries(NamedTuple):
     """Where periods of series are kept.
 
@@ -258,7 +270,7 @@ class KeptSeries(NamedTuple):
             asked: all else that decides what is found of a period.
         """
         requests = [
-            (msgspec.json.encode((each.query, each.lists)), each.level, tuple(each.versions))
+            (asked_key((each.query, each.lists)), each.level, tuple(each.versions))
             for each in asked[:2]
         ]
         question = *requests, *asked[2:]
