@@ -193,6 +193,8 @@ def served(store: str, *, core: int | None = SERVER_CORE, **settings: Any) -> It
                 break
             except httpx.TransportError:
                 time.sleep(0.05)
+        else:
+            raise TimeoutError(url)
         yield Served(url, process)
     finally:
         process.send_signal(signal.SIGTERM)

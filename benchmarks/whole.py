@@ -63,13 +63,15 @@ INGEST: Final = (MAIN, SERVER, DATABASE)
 """What takes uploads, without the processes of questions and estimates."""
 
 BATCH_REPORTS: Final = 8_192
-IDLE_LOOKS: Final = 3
+IDLE_LOOKS: Final = 25
+"""As the server's own work pauses for four times as long as it took."""
+
 LOOK_SECONDS: Final = 1.0
 IDLE_CPU: Final = 0.1
 """A server that uses less of a core than this has nothing to do."""
 
 MOST_SECONDS: Final = 300.0
-REST_SECONDS: Final = 120.0
+REST_SECONDS: Final = 180.0
 MB: Final = 1e6
 VALUES: Final = json.dumps([f"value {number}" for number in range(16)])
 METRICS: Final = f"""

@@ -76,13 +76,11 @@ class BackgroundWorker:
             self._fold()
             # Maintenance runs also if the fold failed: days must be closed.
             with suppress(Exception):  # maintenance has logged what failed
-                self._maintenance.run(partial(self._leaves_the_rest, start))
+                self._maintenance.run(self._stop.is_set, partial(self._reports_wait, start))
             pause = max(self._pause, (time.monotonic() - start) / MAX_BUSY_SHARE)
 
-    def _leaves_the_rest(self, start: float) -> bool:
-        """Whether maintenance goes on at the next look, since reports wait for a fold."""
-        if self._stop.is_set():
-            return True
+    def _reports_wait(self, start: float) -> bool:
+        """Whether maintenance has taken long, and reports wait for a fold."""
         if time.monotonic() < start + MAINTENANCE_SECONDS:
             return False
         try:
@@ -183,11 +181,16 @@ class Maintenance:
         self.failures = Counter(dict.fromkeys(TASKS, 0))
         self._busy: Counter[str] = Counter()
 
-    def run(self, stopped: Callable[[], bool] = lambda: False) -> None:
+    def run(
+        self,
+        stopped: Callable[[], bool] = lambda: False,
+        leaves: Callable[[], bool] = lambda: False,
+    ) -> None:
         """Runs all tasks, also if some of them fail.
 
         Args:
-            stopped: tells between two steps whether to leave the rest to the next call.
+            stopped: tells between two steps whether to leave all the rest to the next call.
+            leaves: tells whether to leave the rest of a long task to it.
 
         Raises:
             Exception: the first failure, or what kept a task, once every task was tried.
@@ -195,6 +198,10 @@ class Maintenance:
         failures: list[Exception] = []
         if not self._attempt("clock", self._read_clock, failures):
             raise failures[0]  # every other task needs the day
+
+        def ends() -> bool:
+            return stopped() or leaves()
+
         tasks: Mapping[str, Callable[[], None]] = {
             "metrics": self._catalogue.renew,
             "retention": self._record_retention,
@@ -202,10 +209,10 @@ class Maintenance:
             "log": self._store.empty_log,
             "close": self._close_days,
             "order": lambda: self._store.id_order.go_on(self._today),
-            "compact": lambda: self._compact(stopped),
-            "roll-up": lambda: self._roll_up_days_that_are_due(stopped),
-            "delete": lambda: self._delete_expired(stopped),
-            "shrink": lambda: self._shrink(stopped),
+            "compact": lambda: self._compact(ends),
+            "roll-up": lambda: self._roll_up_days_that_are_due(ends),
+            "delete": lambda: self._delete_expired(ends),
+            "shrink": lambda: self._shrink(ends),
             "estimates": lambda: self._write_estimates(self._today),
             "check": lambda: self._look(self._today),
         }

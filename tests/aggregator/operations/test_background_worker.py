@@ -38,9 +38,9 @@ class LongWork:
         self.inbox = inbox
         self.steps = []
 
-    def run(self, stopped):
+    def run(self, stopped, leaves):
         self.steps.append(0)
-        while self.steps[-1] < STEPS and not stopped():
+        while self.steps[-1] < STEPS and not (stopped() or leaves()):
             self.steps[-1] += 1
             self.inbox.waits = self.steps[-1] > 2
 
@@ -79,7 +79,7 @@ def test_maintenance_ends_where_the_store_does_not_tell_what_waits(inbox, work, 
     done = threading.Event()
     monkeypatch.setattr(inbox, "is_worth_it", failing)
     run = work.run
-    monkeypatch.setattr(work, "run", lambda stopped: (run(stopped), done.set()))
+    monkeypatch.setattr(work, "run", lambda *asked: (run(*asked), done.set()))
     with contextlib.closing(BackgroundWorker(inbox, work, look_seconds=0.001)):
         assert done.wait(30)
     assert work.steps[0] == 0
