@@ -277,6 +277,31 @@ def test_a_question_that_waits_for_a_lock_of_another_lets_it_get_on():
     assert room.finish() == "a" * 20 + "bbb"
 
 
+def test_questions_that_use_little_do_not_keep_the_turn_to_themselves():
+    room = Room()
+    room.processor.use = lambda seconds=PIECE: setattr(
+        room.processor.of_thread, "used", room.processor() + seconds / 64
+    )
+
+    def look():
+        for _ in range(2):
+            room.turns.look(lambda _: 0.0)
+
+    def another_comes():
+        room.ask("c", 1)
+        look()
+
+    looking = dict.fromkeys(range(400), look)
+
+    def other_comes():
+        room.ask("a", 400, name="b", before={**looking, 3: another_comes})
+        look()
+
+    room.ask("a", 400, before={**looking, 0: other_comes})
+    order = room.finish()
+    assert order.index("c") < order.index("b") + 100
+
+
 def test_outside_of_questions_a_yield_point_does_nothing():
     yield_point()
     with without_yielding():

@@ -90,7 +90,6 @@ class Turn(Generic[SomeWork]):
         clock: what its thread had used by its last yield point.
         begun: whether it has ever had the turn.
         running: whether it has begun and does not wait.
-        had: what it had used when it got the turn last.
         looked: what it had used when it looked last whether somebody waits.
         wake: set when a question that waits gets the turn.
     """
@@ -103,7 +102,6 @@ class Turn(Generic[SomeWork]):
     clock: float = 0.0
     begun: bool = False
     running: bool = False
-    had: float = 0.0
     looked: float = 0.0
     wake: threading.Event = field(default_factory=threading.Event)
 
@@ -144,6 +142,7 @@ class Turns(Generic[SomeWork]):
         self._holder: Turn[SomeWork] | None = None
         self._seen: tuple[Turn[SomeWork], float] | None = None
         self._number = self._begun = 0
+        self._used = 0.0  # by all, since somebody looked whose turn it is
         self._all = _Share()
         self._shares: dict[tuple[str, ...], _Share] = {}
 
@@ -227,7 +226,6 @@ class Turns(Generic[SomeWork]):
         self._holder = turn
         if turn is None:
             return
-        turn.had = turn.used
         if turn.running:
             return
         turn.running = True
@@ -269,6 +267,7 @@ class Turns(Generic[SomeWork]):
         turn.clock = clock
         counted = piece * (SHORT_PART if turn.used < SHORT_SECONDS else 1.0)
         turn.used += piece
+        self._used += piece
         for share in turn.shares:
             share.spent += counted
 
@@ -287,13 +286,14 @@ class Turns(Generic[SomeWork]):
 
     def _gives_up(self, turn: Turn[SomeWork]) -> bool:
         """Whether a question waits from now on, and gives its turn to another."""
+        holder = self._holder
+        if self._used >= SLICE_SECONDS:
+            self._used = 0.0
+            first = self._next()
+            if holder and first and first is not holder and chosen.precedes(holder, SLICE_SECONDS):
+                self._give(chosen)
         if self._holder is turn:
-            if turn.used - turn.had < SLICE_SECONDS:
-                return False
-            chosen = self._next()
-            if chosen is None or chosen is turn or not chosen.precedes(turn, SLICE_SECONDS):
-                return False
-            self._give(chosen)
+            return False
         turn.running = False
         return True
 
