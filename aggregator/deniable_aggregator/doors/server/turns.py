@@ -290,8 +290,8 @@ class Turns(Generic[SomeWork]):
         if self._used >= SLICE_SECONDS:
             self._used = 0.0
             first = self._next()
-            if holder and first and first is not holder and chosen.precedes(holder, SLICE_SECONDS):
-                self._give(chosen)
+            if holder and first and first is not holder and first.precedes(holder, SLICE_SECONDS):
+                self._give(first)
         if self._holder is turn:
             return False
         turn.running = False
