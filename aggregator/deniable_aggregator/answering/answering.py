@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answering.comparability import Chosen
     from deniable_aggregator.answering.discoveries.runs import DiscoveryRuns
-    from deniable_aggregator.answering.series import FoundPeriod, Result
+    from deniable_aggregator.answering.kept_periods import FoundPeriod, Result
     from deniable_aggregator.answers.row import Row
     from deniable_aggregator.keeping.parts import Parts
 

@@ -39,6 +39,7 @@ from deniable_aggregator.answering.estimation.shares import ShareEstimate
 from deniable_aggregator.answering.integrity import report
 from deniable_aggregator.answering.integrity.examiner import FAMILY_P
 from deniable_aggregator.answering.integrity.slice_medians import MEANING
+from deniable_aggregator.answering.kept_periods import KeptSeries, asked_key
 from deniable_aggregator.answering.metrics import list_metrics, metric_details
 from deniable_aggregator.answering.overview import all_metrics_health
 from deniable_aggregator.answering.requests import ProblemError, estimate_refused
@@ -47,13 +48,7 @@ from deniable_aggregator.answering.review import (
     SIMULATED,
     Review,
 )
-from deniable_aggregator.answering.series import (
-    MAX_PERIODS,
-    KeptSeries,
-    asked_key,
-    calendar_periods,
-    series,
-)
+from deniable_aggregator.answering.series import MAX_PERIODS, calendar_periods, series
 from deniable_aggregator.answering.splitting import (
     Split,
     estimate_parts,

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from deniable_aggregator.answering.estimation.distributions import DistributionEstimate
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Callable, Hashable
 
+    from deniable_aggregator.answering.comparability import Basis
+    from deniable_aggregator.answering.estimation.inputs import EstimateRequest
+    from deniable_aggregator.answering.estimation.means import MeanEstimate
+    from deniable_aggregator.answering.estimation.segment_estimate import SegmentEstimate
+    from deniable_aggregator.answering.estimation.shares import ShareEstimate
     from deniable_aggregator.answers.dates import DayRange
+    from deniable_shared.spec import Spec
+
+    Result = ShareEstimate | SegmentEstimate | MeanEstimate | DistributionEstimate
 
 MOST_KEPT_BYTES: Final = 64 << 20
 """All periods together; the series that was asked for longest ago is forgotten."""
@@ -76,3 +89,68 @@ class KeptPeriods(Generic[Found]):
             while self._bytes > self._most_bytes and self._held:
                 _, gone = self._held.popitem(last=False)
                 self._bytes -= sum(size for _, _, size in gone.values())
+
+
+class FoundPeriod(NamedTuple):
+    """What was found of one period of a series.
+
+    Attributes:
+        result: its estimate; None where there is no report that fits.
+        left_out: how many reports came that do not fit.
+        basis: what its numbers are about.
+    """
+
+    result: Result | None
+    left_out: int
+    basis: Basis | None
+
+
+def asked_key(asked: tuple[msgspec.Struct, msgspec.Struct]) -> bytes:
+    """A few bytes that are the same for two questions only if they ask the same.
+
+    Args:
+        asked: the options, and the values that they are about.
+    """
+    return hashlib.blake2b(msgspec.json.encode(asked), digest_size=32).digest()
+
+
+class KeptSeries(NamedTuple):
+    """Where periods of series are kept.
+
+    Attributes:
+        periods: those that are.
+        fingerprint: the same for two ranges of days only if the same was counted in them.
+    """
+
+    periods: KeptPeriods[FoundPeriod]
+    fingerprint: Callable[[DayRange], Hashable]
+
+    def finding(
+        self,
+        find: Callable[[DayRange], FoundPeriod],
+        asked: tuple[EstimateRequest, EstimateRequest, tuple[Spec, ...], tuple[Spec, ...]],
+    ) -> Callable[[DayRange], FoundPeriod]:
+        """Finds what is not kept, and keeps it.
+
+        Args:
+            find: finds it.
+            asked: all else that decides what is found of a period.
+        """
+        requests = [
+            (asked_key((each.query, each.lists)), each.level, tuple(each.versions))
+            for each in asked[:2]
+        ]
+        question = *requests, *asked[2:]
+
+        def find_or_recall(days: DayRange) -> FoundPeriod:
+            fingerprint = self.fingerprint(days)
+            found = self.periods.find(question, days, fingerprint)
+            if found is None:
+                found = find(days)
+                result = found.result
+                if not isinstance(result, DistributionEstimate):  # whose histograms are large
+                    items = getattr(result, "items", ())
+                    self.periods.keep(question, days, fingerprint, found, len(items))
+            return found
+
+        return find_or_recall

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import msgspec
 from msgspec.structs import replace
 
 from deniable_aggregator.answering.change import (
@@ -38,6 +36,7 @@ from deniable_aggregator.answering.estimation.inputs import (
 )
 from deniable_aggregator.answering.estimation.segment_estimate import SegmentEstimate
 from deniable_aggregator.answering.estimation.shares import ShareEstimate, metric_versions
+from deniable_aggregator.answering.kept_periods import FoundPeriod
 from deniable_aggregator.answers.answer import Check, Head, Period
 from deniable_aggregator.answers.common import Days, IntervalNote, Notice
 from deniable_aggregator.answers.dates import DayRange, calendar_period
@@ -47,20 +46,13 @@ from deniable_aggregator.counting.yield_points import yield_point
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
-    from msgspec import Struct
-
-    from deniable_aggregator.answering.estimation.means import MeanEstimate
-    from deniable_aggregator.answering.kept_periods import KeptPeriods
+    from deniable_aggregator.answering.kept_periods import KeptSeries, Result
     from deniable_aggregator.answers.answer import Kind
     from deniable_aggregator.answers.measured import Measured
     from deniable_aggregator.answers.words import IntervalKind, PeriodLength
     from deniable_shared.spec import MetricType, Spec
-
-
-if TYPE_CHECKING:
-    Result = ShareEstimate | SegmentEstimate | MeanEstimate | DistributionEstimate
 
 
 class Point(NamedTuple):
@@ -222,71 +214,6 @@ def _period(point: Point, covered: Days) -> Period:
         left_out_reports=point.left_out,
         marks=marks,
     )
-
-
-class FoundPeriod(NamedTuple):
-    """What was found of one period of a series.
-
-    Attributes:
-        result: its estimate; None where there is no report that fits.
-        left_out: how many reports came that do not fit.
-        basis: what its numbers are about.
-    """
-
-    result: Result | None
-    left_out: int
-    basis: Basis | None
-
-
-def asked_key(asked: tuple[Struct, Struct]) -> bytes:
-    """A few bytes that are the same for two questions only if they ask the same.
-
-    Args:
-        asked: the options, and the values that they are about.
-    """
-    return hashlib.blake2b(msgspec.json.encode(asked), digest_size=32).digest()
-
-
-class KeptSeries(NamedTuple):
-    """Where periods of series are kept.
-
-    Attributes:
-        periods: those that are.
-        fingerprint: the same for two ranges of days only if the same was counted in them.
-    """
-
-    periods: KeptPeriods[FoundPeriod]
-    fingerprint: Callable[[DayRange], Hashable]
-
-    def finding(
-        self,
-        find: Callable[[DayRange], FoundPeriod],
-        asked: tuple[EstimateRequest, EstimateRequest, tuple[Spec, ...], tuple[Spec, ...]],
-    ) -> Callable[[DayRange], FoundPeriod]:
-        """Finds what is not kept, and keeps it.
-
-        Args:
-            find: finds it.
-            asked: all else that decides what is found of a period.
-        """
-        requests = [
-            (asked_key((each.query, each.lists)), each.level, tuple(each.versions))
-            for each in asked[:2]
-        ]
-        question = *requests, *asked[2:]
-
-        def find_or_recall(days: DayRange) -> FoundPeriod:
-            fingerprint = self.fingerprint(days)
-            found = self.periods.find(question, days, fingerprint)
-            if found is None:
-                found = find(days)
-                result = found.result
-                if not isinstance(result, DistributionEstimate):  # whose histograms are large
-                    items = getattr(result, "items", ())
-                    self.periods.keep(question, days, fingerprint, found, len(items))
-            return found
-
-        return find_or_recall
 
 
 MAX_PERIODS: Final = 400

@@ -8,8 +8,13 @@ import pytest
 
 from deniable_aggregator.answering import series as series_module
 from deniable_aggregator.answering.estimation.inputs import CollectedTallies
-from deniable_aggregator.answering.kept_periods import ITEM_BYTES, PERIOD_BYTES, KeptPeriods
-from deniable_aggregator.answering.series import KeptSeries, series
+from deniable_aggregator.answering.kept_periods import (
+    ITEM_BYTES,
+    PERIOD_BYTES,
+    KeptPeriods,
+    KeptSeries,
+)
+from deniable_aggregator.answering.series import series
 from deniable_aggregator.answers.dates import DayRange, epoch_of
 from deniable_aggregator.answers.questions import SeriesQuery, ValueLists
 from deniable_aggregator.counting import hash_cells
