@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import numpy as np
@@ -24,7 +24,11 @@ from deniable_aggregator.counting.statistics.sketches import (
 from deniable_aggregator.counting.tallies.base import ShareTally, chunks, oracle_tally_for, tallies
 from deniable_aggregator.counting.tallies.diagnostics import GROUP_BYTES, OnesHistogram
 from deniable_aggregator.counting.tallies.oracle import BitsTally, OracleTally
-from deniable_aggregator.counting.yield_points import yield_point
+from deniable_aggregator.counting.tallies.string_places import (
+    RememberedPlaces,
+    StringPlaces,
+    hashed_strings,
+)
 from deniable_shared.device_classes import CLASSES, classes_by_group
 from deniable_shared.errors import ParameterError, WireError
 from deniable_shared.exact_bounds import SCALE
@@ -37,7 +41,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.counting.statistics.outcomes import OutcomeCounts
-    from deniable_aggregator.counting.statistics.row_counts import PackedCells
     from deniable_aggregator.counting.statistics.shares import ItemShares
     from deniable_shared.spec import Spec
 
@@ -152,12 +155,6 @@ class GroupedTally(ShareTally):
 _BLOCK_CELLS: Final = 1 << 18
 """Rows are read so many cells at a time."""
 
-_CHUNK_ITEMS: Final = 1 << 14
-"""Strings are hashed so many at a time: their words stay in the processor's cache."""
-
-_MOST_KEPT_BYTES: Final = 8 << 20
-"""The buckets of some strings are kept up to this size."""
-
 
 @tallies(Sketch)
 class SketchTally(GroupedTally):
@@ -190,13 +187,13 @@ class SketchTally(GroupedTally):
         filled = np.flatnonzero(reports)
         supporting = self._supporting(rows[filled] if filled.size < len(rows) else rows, reports)
         support = self._mechanism.inner.support
-        strings = _hashed_strings(
+        strings = hashed_strings(
             tuple(items), self.spec.salt, self._mechanism.rows, self._mechanism.buckets
         )
-        places = _Places(strings, filled)
+        places = StringPlaces(strings, filled)
         enough = reports.sum() >= FITTED_REPORTS * self._mechanism.rows
         if enough and self._mechanism.is_fitted:
-            cells = _RememberedPlaces(places)
+            cells = RememberedPlaces(places)
             (whole,) = cells.sums([supporting.astype(np.float64)])
             return fitted_shares(
                 FittedRows(reports[filled], supporting, support),
@@ -226,142 +223,6 @@ class SketchTally(GroupedTally):
         for start in range(0, len(rows), step):
             found[start : start + step] = self._oracle.supporting(rows[start : start + step])
         return found
-
-
-class _HashedStrings:
-    """The buckets of strings in the rows of a sketch.
-
-    Args:
-        items: the strings.
-        salt: the metric's.
-        rows: how many rows there are.
-        size: how many buckets a row has.
-    """
-
-    def __init__(self, items: Sequence[str], salt: int, rows: int, size: int) -> None:
-        self.words, self.size = hash_cells.words(items, salt), size
-        narrow = np.min_scalar_type(size - 1)
-        self._kept: NDArray[Any] | None = None
-        # Many strings are in few periods: to hash them again costs less than to keep them.
-        if rows * len(items) * narrow.itemsize <= _MOST_KEPT_BYTES:
-            self._kept = np.empty((rows, len(items)), narrow)
-            for row in range(rows):
-                yield_point()
-                self._kept[row] = hash_cells.buckets(self.words, key(row), size)
-
-    def blocks(self, rows: NDArray[np.int64]) -> Iterator[tuple[slice, slice, NDArray[Any]]]:
-        """The buckets of some of the strings in some of the rows, block by block.
-
-        Args:
-            rows: int64, (rows,): their numbers.
-
-        Yields:
-            Which of these rows, which of the strings, and the buckets: integers, (rows, items).
-        """
-        items = self.words.size
-        if self._kept is not None:
-            step = max(1, _CHUNK_ITEMS // max(items, 1))
-            for start in range(0, rows.size, step):
-                yield_point()
-                some = slice(start, min(start + step, rows.size))
-                yield some, slice(0, items), self._kept[rows[some]]
-            return
-        for start in range(0, items, _CHUNK_ITEMS):
-            chunk = slice(start, min(start + _CHUNK_ITEMS, items))
-            for place, row in enumerate(rows.tolist()):
-                yield_point()
-                found = hash_cells.buckets(self.words[chunk], key(row), self.size)
-                yield slice(place, place + 1), chunk, found[None]
-
-    def buckets(self, rows: NDArray[np.int64], chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The buckets of some strings: int64, (rows, chosen).
-
-        Args:
-            rows: int64, (rows,): the numbers of the rows.
-            chosen: int64, (chosen,): the strings' places in the list.
-        """
-        if self._kept is not None:
-            return self._kept[rows[:, None], chosen].astype(np.int64)
-        found = np.empty((rows.size, chosen.size), np.int64)
-        for place, row in enumerate(rows.tolist()):
-            found[place] = hash_cells.buckets(self.words[chosen], key(row), self.size)
-        return found
-
-
-_hashed_strings: Final = lru_cache(maxsize=16)(_HashedStrings)
-"""The periods of a series, and the versions of a metric, are asked about the same strings."""
-
-
-class _Places:
-    """Where strings are in the rows of a sketch.
-
-    Args:
-        strings: hashes them.
-        rows: int64, (rows,): the numbers of the rows.
-    """
-
-    def __init__(self, strings: _HashedStrings, rows: NDArray[np.int64]) -> None:
-        self._strings = strings
-        self._rows = rows
-
-    def sums(self, packed: PackedCells) -> list[NDArray[np.int64]]:
-        """Sums over the cells of each string, one in each row: int64, (items,), each."""
-        sums = np.zeros((packed.size, self._strings.words.size), np.int64)
-        for rows, items, buckets in self._strings.blocks(self._rows):
-            packed.add(sums[:, items], rows, buckets)
-        return packed.unpack(sums)
-
-    def all_buckets(self, dtype: Any) -> NDArray[Any]:
-        """The buckets of all strings: (rows, items).
-
-        Args:
-            dtype: of unsigned integers that hold every bucket.
-        """
-        found = np.empty((self._rows.size, self._strings.words.size), dtype)
-        for rows, items, buckets in self._strings.blocks(self._rows):
-            found[rows, items] = buckets
-        return found
-
-    def buckets(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The buckets of some strings: int64, (chosen, rows).
-
-        Args:
-            chosen: int64, (chosen,): the strings' places in the list.
-        """
-        return self._strings.buckets(self._rows, chosen).T
-
-
-class _RememberedPlaces:
-    """Where strings are in rows of at most 256 buckets, hashed once.
-
-    Args:
-        places: hashes the strings.
-    """
-
-    def __init__(self, places: _Places) -> None:
-        self._buckets = places.all_buckets(np.uint8)
-
-    def sums(self, tables: Sequence[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-        """Sums over the cells of each string, float64, (items,), of each table.
-
-        Args:
-            tables: float64, (rows, buckets), each.
-        """
-        return [
-            sum(
-                (row.take(buckets) for row, buckets in zip(table, self._buckets, strict=True)),
-                np.zeros(self._buckets.shape[1]),
-            )
-            for table in tables
-        ]
-
-    def buckets(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The buckets of some strings: int64, (chosen, rows).
-
-        Args:
-            chosen: int64, (chosen,): the strings' places in the list.
-        """
-        return self._buckets[:, chosen].T.astype(np.int64)
 
 
 MAX_CANDIDATES: Final = 4_096
