@@ -193,12 +193,9 @@ def _layout(table: str, sql: str) -> _Layout:
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.execute(sql)
         described = connection.execute(f'PRAGMA table_info("{table}")').fetchall()
-        ((has_no_row_id,),) = connection.execute(
-            "SELECT wr FROM pragma_table_list WHERE name = ?", (table,)
-        )
     key = sorted((place, name) for _, name, *_, place in described if place)
     names = [name for _, name, *_ in described]
-    if has_no_row_id:
+    if sql.upper().rstrip().endswith("WITHOUT ROWID"):
         first = [name for _, name in key]
         return _Layout(first + [name for name in names if name not in first], None)
     types = {name: kind for _, name, kind, *_ in described}
