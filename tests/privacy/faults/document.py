@@ -55,6 +55,29 @@ low limit proves nothing. 0.7 times the stated noise is noticed
 (`test_too_little_noise_is_noticed_and_enough_is_not`), and so is a source that begins anew for each
 report (`test_a_source_that_begins_anew_for_every_report_is_noticed`).
 
+Somebody who had read neither rules nor tests attacked all promises once more, in November 2026:
+
+- Worst pairs of histories of memoised mechanisms: values that share an answer exceed what was
+  printed for histories that change in the same periods, in 13 reports of a distribution 9.3 instead
+  of 4. It is now said of answers
+  (`test_histories_of_values_that_share_an_answer_differ_like_any_others`).
+- Lives that differ in values only, in 14 registries of 14 kinds of metrics: the same days, lengths,
+  outcomes and ledger.
+- Two servers that differ only in how many of an open day's reports are a small key's, in 40 answers
+  and pages: totals by key and health told single reports, and without the other key a day was one
+  report. Now nothing does
+  (`test_how_many_of_the_few_reports_of_an_open_day_are_a_keys_is_told_by_nothing`), but for the
+  number of reports in a key's contrast.
+- The bytes of a store after 300 uploads: pages had waiting reports in their order of arrival. They
+  are written anew (`test_nor_does_the_place_of_a_report_in_its_page_tell_when_it_came`), which
+  costs up to twice the bytes where uploads come one by one.
+- 24 faults: six in randomizers went unnoticed by the audit, which now refuses them (one number, one
+  string, one moment, one machine).
+- Devices linked by likelihood: 8.2% of second and 33.7% of eighth reports of 5,000 devices, where
+  8.2% and 35.0% are stated.
+- Forty registries: of 20 traps 12 were found, with 3 false alarms; now 20 and 1
+  (`test_most_traps_are_found`).
+
 Other people's auditors have not been run. In November 2026 the package index had no version of
 LDP-Auditor (`ldp-audit`), DP-Recorder (`dp-recorder`), DP-Auditorium (`dp-auditorium`) or StatDP
 (`statdp`) for Python 3.11; and LDP-Auditor audits the clients of two packages that it imports, not
