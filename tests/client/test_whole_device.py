@@ -53,12 +53,24 @@ IN_SEGMENTS = Spec(
 )
 METRICS = {name: named(place, SPECS[name][0]) for place, name in enumerate(SPECS)}
 METRICS["segments"] = IN_SEGMENTS
+METRICS["others"] = Spec(
+    "tests",
+    "others",
+    "category",
+    ("light", "dark", "another"),
+    "another",
+    GeneralizedRandomizedResponse.for_epsilon(3, Fraction(1)),
+    "day",
+)
+METRICS["monthly"] = replace(METRICS["others"], name="monthly", every="month")
 LONG = "a long text " * 250
 VALUES = {
     name: [(value, None) for value in [*values, *[LONG] * (spec.type == "string")]]
     for name, (spec, values) in SPECS.items()
 }
 VALUES["segments"] = [("dark", "stable"), ("dark", "beta"), ("light", "beta")]
+VALUES["others"] = [("dark", None), *[("never heard of", None)] * 6]
+VALUES["monthly"] = [("dark", None)] * 7  # more than a year
 """What is recorded of each metric: pairs of a value and a segment."""
 
 REGISTRY = Registry(
@@ -117,7 +129,7 @@ def drawn(monkeypatch):
 def test_a_device_sends_what_the_audited_randomizer_draws_from_the_systems_bytes(
     make_device, known_stream, drawn, clock, name
 ):
-    """Of the bytes drawn, the first make the noise, the next 4 the delay, the last 16 the id."""
+    """Of the bytes drawn, the first 4 make the delay, the next 16 the id, all others the noise."""
     spec = METRICS[name]
     longest = HOUR if spec.mechanism.epsilon_permanent else DELAY_SECONDS
     known_stream(name)
@@ -125,20 +137,20 @@ def test_a_device_sends_what_the_audited_randomizer_draws_from_the_systems_bytes
     for value, segment in VALUES[name] * 2:
         drawn.clear()
         assert client.record(spec.name, value, segment=segment) == "recorded"
-        noise, delay, upload_id = bytes(drawn[:-20]), bytes(drawn[-20:-16]), bytes(drawn[-16:])
+        delay, upload_id, noise = bytes(drawn[:4]), bytes(drawn[4:20]), bytes(drawn[20:])
         (stored,) = pending_reports(client)
         assert stored.upload_id == upload_id
-        day = int(clock.now // DAY)
-        since = (day + 1) * DAY if spec.picks else clock.now
+        since = (stored.epoch + 1) * DAY if spec.picks else clock.now
         assert stored.due == since + longest * int.from_bytes(delay, "big") / WORDS
         replayed = Randomness(lambda _, noise=noise: noise)
         secret = secret_of(place)
         item = spec.encode(value, segment)
         assert stored.payload == randomizer_for(spec, replayed).report(item, secret)
         assert client.flush().sent == (not spec.picks)
-        clock.forward(days=1)
+        assert spec.every == "month" or stored.epoch == clock.now // DAY
+        clock.forward(days=31 if spec.every == "month" else 1)
         assert client.flush().sent == spec.picks
-        part = wire.Part(spec.digest, day, stored.payload)
+        part = wire.Part(spec.digest, stored.epoch, stored.payload)
         body = client._engine.settings.transport.bodies[-1]
         assert body == wire.encode(wire.Upload(upload_id, (part,)))
 

@@ -134,9 +134,11 @@ class ReportWriter:
 
         def store(debit: bytes) -> None:
             nonlocal due
-            payload = plan.randomizer.report(item, storage.secret)
+            # Before the noise, which takes more or less randomness by the value.
             due += draw_delay(self._remote.stretched(plan.delay_seconds), randomness)
-            self.store(plan, randomness.take(ID_BYTES), day, payload, due, debit, rank)
+            upload_id = randomness.take(ID_BYTES)
+            payload = plan.randomizer.report(item, storage.secret)
+            self.store(plan, upload_id, day, payload, due, debit, rank)
 
         outcome = self.debit(plan, number, epoch, store)
         if not plan.picks or outcome is not Outcome.ALREADY_REPORTED:

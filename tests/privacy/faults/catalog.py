@@ -488,8 +488,8 @@ TRACES: Final = (
     Fault(
         "the number of the item is kept beside the description of its metric",
         "deniable/_recording/report_writer.py",
-        "self.store(plan, randomness.take(ID_BYTES)",
-        'plan.description += f" {item}"\n            self.store(plan, randomness.take(ID_BYTES)',
+        "self.store(plan, upload_id, day",
+        'plan.description += f" {item}"\n            self.store(plan, upload_id, day',
         (DIRECTORY + "[rr]",),
     ),
     Fault(
@@ -539,8 +539,8 @@ NETWORK: Final = (
     Fault(
         "the id of an upload is the same for all of a metric",
         "deniable/_recording/report_writer.py",
-        "randomness.take(ID_BYTES), day",
-        "(storage.secret + plan.spec.digest)[16:32], day",
+        "self.store(plan, upload_id, day",
+        "self.store(plan, (storage.secret + plan.spec.digest)[16:32], day",
         (
             SENT + "[rr]",
             "client/upload/test_nothing_identifies.py::test_no_byte_of_a_request_is_a_name_of_the_device",
