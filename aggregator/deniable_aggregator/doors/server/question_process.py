@@ -21,6 +21,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from http import HTTPStatus
 from logging.config import dictConfig
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
@@ -138,6 +139,7 @@ class Answering:
             del body
             with self._turns.lock:  # from now on, it cannot be asked again
                 question.begun = True
+            question.refused |= response.status >= HTTPStatus.BAD_REQUEST
             for frame in encode_answer(response, pieces):
                 try:
                     question.connection.sendall(frame)
@@ -220,7 +222,7 @@ class Question:
 
     Attributes:
         begun: whether something of the answer may have been sent.
-        refused: whether it was told that it has used too much.
+        refused: whether it is refused, and so not once more as it has used too much.
     """
 
     def __init__(
