@@ -90,30 +90,34 @@ STORES: Final[dict[str, Any]] = {
 }
 """Slices of 1,200 reports have medians; those of 12 are stored as their reports."""
 
-STORES |= {
-    "weeks": {
-        "declarations": {"word": 'type = "string"\nepsilon = 4.0\n'},
-        "days": 365,
-        "keys": 10,
-        "reports": 300,
-        "distinct": 40,
-    },
-    "fifty": {
-        "declarations": {f"m{number}": CATEGORY for number in range(50)},
-        "days": 365,
-        "keys": 10,
-        "reports": 120,
-        "distinct": 60,
-    },
-    "sketch": {
-        "declarations": {"word": 'type = "string"\nepsilon = 4.0\nexpected_devices = 10_000_000\n'},
-        "days": 14,
-        "keys": 3,
-        "reports": 300,
-        "distinct": 6,
-    },
-}
-"""A year of strings, a year of 50 metrics, and a sketch of 2,930 rows of 2,863 buckets."""
+STORES.update(
+    {
+        "weeks": {
+            "declarations": {"word": 'type = "string"\nepsilon = 4.0\n'},
+            "days": 365,
+            "keys": 10,
+            "reports": 300,
+            "distinct": 40,
+        },
+        "fifty": {
+            "declarations": {f"m{number}": CATEGORY for number in range(50)},
+            "days": 365,
+            "keys": 10,
+            "reports": 120,
+            "distinct": 60,
+        },
+        "sketch": {
+            "declarations": {
+                "word": 'type = "string"\nepsilon = 4.0\nexpected_devices = 10_000_000\n'
+            },
+            "days": 14,
+            "keys": 3,
+            "reports": 300,
+            "distinct": 6,
+        },
+    }
+)
+# A year of strings, a year of 50 metrics, and a sketch of 2,930 rows of 2,863 buckets.
 
 QUESTIONS: Final = {
     "estimate": ("/v1/metrics/m0/estimate", None),
@@ -296,8 +300,8 @@ def main() -> None:
             figures += f"{found['peak']:9.0f}"
             print(f"{question:<20}{figures}", flush=True)
         print(f"{'10,000 registered':<20}{measured('register'):9.3f}")
-        for kind, (path, *_) in stores.items():
-            print(f"{'SQL table, ' + kind:<47}{measured('table', path):9.0f}", flush=True)
+        for kind, (where, *_) in stores.items():
+            print(f"{'SQL table, ' + kind:<47}{measured('table', where):9.0f}", flush=True)
 
 
 if __name__ == "__main__":
