@@ -101,8 +101,7 @@ def shares_finding(answer: Answer) -> str:
 def _clauses(answer: Answer) -> Iterator[str]:
     shares = answer.of("share")
     if "several" in answer.head.meanings:
-        counts = answer.head.period_counts
-        of = "devices" if counts is not None and counts.count == 1 else "reports"
+        of = "devices" if _is_one_report_of_each(answer) else "reports"
         yield from _of_values(shares, of)
         yield f"a {of.removesuffix('s')} may have several: shares do not add up to 100%"
         yield from _of_sizes(answer)
@@ -117,6 +116,13 @@ def _clauses(answer: Answer) -> Iterator[str]:
     for number in answer.of("combined", "rest"):
         mixed = ", which some versions don't tell apart" * (number.measure == "rest")
         yield f"{named(number)}{mixed}: {range_of_all(number)} of reports"
+
+
+def _is_one_report_of_each(answer: Answer) -> bool:
+    """Whether a share of reports is one of devices; it is not if random values are reported."""
+    counts = answer.head.period_counts
+    picked = any(version.picked for version in answer.head.versions)
+    return counts is not None and counts.count == 1 and not picked
 
 
 def is_flag(shares: Sequence[Measured]) -> bool:
