@@ -223,7 +223,7 @@ def shares_of(spec: Spec, weights: Mapping[str, float], problems: list[str]) -> 
     if spec.type == "set":
         _check_items(spec, weights, problems)
     if not domains or spec.type == "set":  # strings, or sets, of which there is no list
-        shares = normalized(spec.name, weights.values(), problems)
+        shares = normalized(spec.name, weights.values(), problems, sets=spec.type == "set")
         return None if shares is None else (shares,)
     unlisted = _marginals(records_of(spec, weights)) or dict(weights)
     parts = []
@@ -317,7 +317,7 @@ def numbers_of(
 
 
 def normalized(
-    name: str, weights: Iterable[float], problems: list[str]
+    name: str, weights: Iterable[float], problems: list[str], *, sets: bool = False
 ) -> tuple[float, ...] | None:
     """Weights as shares of their sum: counts, or shares that add up to 1 already.
 
@@ -325,12 +325,14 @@ def normalized(
         name: of the metric, or of its attribute.
         weights: at least one.
         problems: takes what is wrong; then there are no shares.
+        sets: whether they are those of whole sets, and not of items, which do not add up to 1.
     """
     listed = tuple(weights)
     total = math.fsum(listed)
     are_shares = max(listed) <= 1 and not all(weight.is_integer() for weight in listed)
     if not 0 < total < math.inf or (are_shares and not abs(total - 1) <= _ROUNDING):
-        problems.append(f"{name}: its shares must add up to 1, got {total:.4g}")
+        of = f" of whole sets, such as git{RECORD}vim," if sets else ""
+        problems.append(f"{name}: its shares{of} must add up to 1, got {total:.4g}")
         return None
     return tuple(weight / total for weight in listed)
 

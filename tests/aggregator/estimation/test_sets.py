@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from deniable.randomizers import randomizer_for
+from deniable_aggregator.answering.estimation.domains import items_between
 from deniable_aggregator.answering.estimation.estimator import compare, estimate
 from deniable_aggregator.answering.estimation.inputs import ChangeRequest, EstimateRequest
 from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery, ValueLists
@@ -175,6 +176,8 @@ def test_what_adds_shares_up_is_refused():
     together = EstimateRequest(EstimateQuery(), ValueLists(combined=("item0", "item1")))
     with pytest.raises(ParameterError, match="values exclude each other: a device may have"):
         estimate(found, together)
+    with pytest.raises(ParameterError, match="range must be left out for set, as a device may"):
+        items_between([SPEC], "item0", "item1")
     assert estimate(found, request(postprocess="base-cut")).processed is not None
 
 

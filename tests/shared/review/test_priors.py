@@ -10,6 +10,7 @@ METRICS = registry(
     ("theme", category(3)),
     ("crashed", FLAG),
     ("word", 'type = "string"\nepsilon = 1\n'),
+    ("plugins", 'type = "set"\nvalues = ["git", "vim", "latex"]\nepsilon = 1\n'),
     ("seconds", 'type = "number"\nrange = [0, 1]\nepsilon = 1\n'),
     (
         "flight",
@@ -71,6 +72,10 @@ def test_numbers_that_a_simulation_needs_are_no_mistake(read):
         ("crashed,true,0.2\ncrashed,false,0.2\n", "must add up to 1, got 0.4"),
         ("crashed,true,0.6\ncrashed,false,0.9\n", "crashed: its shares must add up to 1, got 1.5"),
         ("crashed,true,1\ncrashed,false,0.5\n", "must add up to 1, got 1.5"),
+        (
+            "plugins,git,0.9\nplugins,vim,0.6\n",
+            "plugins: its shares of whole sets, such as git & vim, must add up to 1, got 1.5",
+        ),
         ("crashed,true,0\n", "must add up to 1, got 0"),
         (
             "flight,late=true & carrier=AA,1\nflight,late=true,1\n",

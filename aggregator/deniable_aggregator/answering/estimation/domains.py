@@ -106,9 +106,11 @@ def items_between(specs: Sequence[Spec], first: str, last: str) -> Domain:
         chosen = items[items.index(first) : items.index(last) + 1]
         if chosen:
             return chosen
-    raise ParameterError(
-        "range", f"two values of the category {specs[0].name} in their order", [first, last]
-    )
+    if specs[0].value_type == "set":
+        constraint = "left out for set, as a device may have several items of a set"
+    else:
+        constraint = f"two values of the category {specs[0].name} in their order"
+    raise ParameterError("range", constraint, [first, last])
 
 
 def views_of(specs: Sequence[Spec], domain: Domain) -> tuple[dict[Spec, View], int]:
