@@ -265,6 +265,17 @@ def test_suspicious_and_stopped_metrics_are_named_first() -> None:
     assert "no reports since 2026-11-02" in payment
 
 
+def test_a_change_from_a_suspicious_week_is_not_known() -> None:
+    rows = [
+        share("sync", "true", 0.6),
+        share("sync", "true", 0.4, MONDAY - timedelta(7), suspicious=True, marks="suspicious"),
+        difference("sync", "true", 0.2, 1e-9, low=0.1, high=0.3, suspicious=True),
+    ]
+    said = words(shown([metric("sync")], rows), "sync")
+    assert "change not known: suspicious reports" in said
+    assert "compared" not in said
+
+
 def test_metrics_without_numbers_say_what_comes_next() -> None:
     overview = shown(
         [

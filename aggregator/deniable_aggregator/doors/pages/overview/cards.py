@@ -135,11 +135,11 @@ def _change(of: MetricWeek, weeks: Weeks) -> Badge | None:
     unchanged = no_change_at_a_glance(of.changes)
     if unchanged:
         return Badge(unchanged, "unchanged")
-    if of.suspicious:
-        return Badge("change not known: suspicious reports", "untold")
     before = weeks.week.since - timedelta(_WEEK_DAYS)
-    known = any(row.since == before for row in of.trend)
-    why = "the weeks cannot be compared" if known else "no reports in the week before"
+    earlier = [row for row in of.trend if row.since == before]
+    if of.suspicious or any(row.suspicious for row in earlier):
+        return Badge("change not known: suspicious reports", "untold")
+    why = "the weeks cannot be compared" if earlier else "no reports in the week before"
     return Badge(f"can't tell what changed: {why}", "untold")
 
 
