@@ -52,7 +52,7 @@ EXPECTED: Final = frozenset({"days_rolled_up", "estimate_refused", "no_reports"}
 
 NOT_LISTED: Final = (
     "strings are counted only for values that somebody lists; ask deniable estimate with "
-    "--candidates, or declare a metric with type = \"string\" and discover = true"
+    '--candidates, or declare a metric with type = "string" and discover = true'
 )
 
 Answered = TypeVar("Answered")
