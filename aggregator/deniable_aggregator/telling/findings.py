@@ -68,9 +68,8 @@ def finding(answer: Answer) -> str:
         answer: of any kind.
     """
     if answer.compares:
-        return " ".join(
-            filter(None, (as_sentence(change_finding(answer)), effects_sentence(answer)))
-        )
+        sentences = as_sentence(change_finding(answer)), effects_sentence(answer), _picked(answer)
+        return " ".join(filter(None, sentences))
     if answer.question.name == "series":
         text = series_finding(answer)
     elif answer.head.kind == "strings":
@@ -81,7 +80,15 @@ def finding(answer: Answer) -> str:
         text = shares_finding(answer)
     else:
         text = number_finding(answer)
-    return as_sentence(text)
+    return " ".join(filter(None, (as_sentence(text), _picked(answer))))
+
+
+def _picked(answer: Answer) -> str:
+    """Whose values count where a device reports a random one of several."""
+    if not _has_picked(answer):
+        return ""
+    what = "A share" if answer.head.kind == "shares" else "This"
+    return f"{what} is of a device's values, averaged over devices."
 
 
 def shares_finding(answer: Answer) -> str:
@@ -121,8 +128,11 @@ def _clauses(answer: Answer) -> Iterator[str]:
 def _is_one_report_of_each(answer: Answer) -> bool:
     """Whether a share of reports is one of devices; it is not if random values are reported."""
     counts = answer.head.period_counts
-    picked = any(version.picked for version in answer.head.versions)
-    return counts is not None and counts.count == 1 and not picked
+    return counts is not None and counts.count == 1 and not _has_picked(answer)
+
+
+def _has_picked(answer: Answer) -> bool:
+    return any(version.picked for version in answer.head.versions)
 
 
 def is_flag(shares: Sequence[Measured]) -> bool:

@@ -147,10 +147,13 @@ def test_of_several_periods_reports_and_not_devices_have_items() -> None:
 def test_a_random_set_of_a_period_is_no_share_of_devices() -> None:
     answer = of_sets(share("git", 0.29, 0.31, 0.33), periods=1)
     assert "of devices" in finding(answer)
-    for version in answer.head.versions:
-        version.picked = "a device reports one random value"
+    answer.head.versions = [
+        replace(version, picked="a device reports one random value")
+        for version in answer.head.versions
+    ]
     assert finding(answer) == (
-        "git: 29 to 33% of reports; a report may have several: shares do not add up to 100%."
+        "git: 29 to 33% of reports; a report may have several: shares do not add up to 100%. "
+        "A share is of a device's values, averaged over devices."
     )
 
 
