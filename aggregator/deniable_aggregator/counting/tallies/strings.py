@@ -109,7 +109,7 @@ class GroupedTally(ShareTally):
         bounded = bounded.reshape(slices, self._groups, -1)
         yield bounds_check(bounded, reports[:, :, None], *(bounds or (low, high)))
 
-    def outcomes(self, counts: NDArray[np.int64]) -> OutcomeCounts:
+    def outcomes(self, counts: NDArray[np.int64]) -> OutcomeCounts | None:
         """The oracle's, for each group."""
         return self._oracle.outcomes(self._counts_by_group(counts))._replace(kind="bits")
 

@@ -47,6 +47,10 @@ class WheelTally(GroupedTally, SetTally):
         """Rows are as common as they are drawn, and in each all counts are within bounds."""
         yield from self._group_checks(counts, "rows of the wheel")
 
+    def outcomes(self, counts: NDArray[np.int64]) -> None:  # noqa: ARG002
+        """None: among so many cells no change of an item stands out."""
+        return
+
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> SetShares:
         """The shares of any texts; cost grows linearly with candidates times rows.
 
