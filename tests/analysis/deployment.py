@@ -113,7 +113,7 @@ def deployed(target: str | Path, *, days: int | None = None) -> Iterator[Service
         assert service.register(REGISTRY).status_code == 200
         administrator = key_administrator(service.store)
         partner = administrator.create(
-            scope="write", application=APPLICATION, label="partner"
+            scope="batch", application=APPLICATION, label="partner"
         ).token
         metrics = registry.parse(REGISTRY).metrics
         drawn = random.Random(2026)

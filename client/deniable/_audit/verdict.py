@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from deniable._audit.failure import AuditFailure
 from deniable_shared.exact_bounds import exp_lower
-from deniable_shared.mechanisms import DiscreteGaussian, DiscreteLaplace, Rappor
+from deniable_shared.mechanisms import DiscreteGaussian, DiscreteLaplace, Rappor, Wheel
 
 if TYPE_CHECKING:
     from deniable._audit.laws.draws import Draw
@@ -62,6 +62,9 @@ def verdict_on(section: Section) -> Verdict:
     # that of piecewise by a hybrid that never draws it.
     attains = not isinstance(mechanism, Rappor) and getattr(mechanism, "levels", 2) > 1
     attains = attains and getattr(mechanism, "heads", 1) > 0
+    # Of a short list no two sets need be disjoint.
+    listed = any(walk.of_values is not None for walk in section.walks)
+    attains = attains and not (isinstance(mechanism, Wheel) and listed)
     _check("one report reveals", section.report, mechanism.epsilon, tolerance, attains=attains)
     if section.kept is not None:
         assert mechanism.epsilon_permanent is not None

@@ -35,11 +35,11 @@ def test_each_metric_has_a_table_beside_the_truth_and_what_would_be_seen(registr
     )
     for name in ("theme", "startup", "mode", "settings", "printer", "plugins"):
         assert re.search(rf"(?m)^{name}: \d+ reports", text)
-    assert text.count("What devices hold is made up") == 6
+    assert text.count("What devices hold is made up") == 7
     assert "Told from zero:" in text
     assert "covers" in text
     words = " ".join(text.split())
-    assert words.count("not compared, as there is no whole week on each side") == 6
+    assert words.count("not compared, as there is no whole week on each side") == 7
     assert re.search(r"intervals \(\d+\.\d%\) cover the truth; 95% should\.", text)
     assert all(len(line) <= 80 for line in text.splitlines())
 
@@ -47,7 +47,7 @@ def test_each_metric_has_a_table_beside_the_truth_and_what_would_be_seen(registr
 def test_whole_weeks_on_both_sides_of_the_change_are_compared(registry):
     text = printed(registry, "--devices", 400, "--days", 14, "--until", "2026-02-01")
     assert "On 2026-01-26 the second most common value" in " ".join(text.split())
-    assert text.count("Before and after the change: ") == 6
+    assert text.count("Before and after the change: ") == 7
     assert "Truly, " in text
     assert "not compared" not in text
 

@@ -279,7 +279,7 @@ def test_the_page_names_what_is_not_published_too(document, files):
         ("plugin", "category by grr, epsilon 3, every day", "2024-10-04", "published"),
         ("late", "boolean by rr, epsilon 0.5, every day", "2024-10-14",
          "not published here; removed on 2024-10-15"),
-        ("seconds", "number by duchi, epsilon 1.5, every week", "2024-10-14",
+        ("seconds", "number by hybrid, epsilon 1.5, every week", "2024-10-14",
          "not published here"),
     ]  # fmt: skip
     page = files["index.html"].decode()

@@ -44,6 +44,7 @@ from deniable_shared.mechanisms import (
     SquareWave,
     SubsetSelection,
     SymmetricUnaryEncoding,
+    Wheel,
 )
 from tests.privacy.conformance import secret_of
 from tests.privacy.seeds import FewSeeds
@@ -121,7 +122,8 @@ SAMPLED = record(
 PAIRS = record(SampledCoefficients.for_epsilon(2, ONE), attribute("late"), attribute("paid"))
 TRIE = trie(levels=3, epsilon=2)
 SETS = set_of(NAMES, PrivSet.for_epsilon(5, 3, ONE))
-EVERY = [*ORACLES, *SKETCHES, *NUMBERS, *BINS, HYBRID, RAPPOR, SAMPLED, PAIRS, TRIE, SETS]
+TEXTS = set_of("", Wheel.for_epsilon(3, ONE, 1_000, rows=8))
+EVERY = [*ORACLES, *SKETCHES, *NUMBERS, *BINS, HYBRID, RAPPOR, SAMPLED, PAIRS, TRIE, SETS, TEXTS]
 
 
 def name_of(spec):

@@ -148,11 +148,11 @@ def test_letters_look_the_same_whatever_fonts_a_machine_has(monkeypatch):
 
 
 def test_characters_that_no_font_has_are_drawn_by_name_and_told():
-    """Of characters for private use no font knows anything, whatever is installed here."""
-    answer = attacked(shares(), "\U0010fffe\ue123")
+    """Of this character for private use no font knows anything, whatever is installed here."""
+    answer = attacked(shares(), "\U0010fffe\U0010abcd")
     image, note = png([figure_of(answer)], 640)
     assert image.startswith(b"\x89PNG")
-    assert "U+E123" in note
+    assert "U+10ABCD" in note
     assert "install a font" in note
     assert named("a\U0001f41d", {"\U0001f41d"}) == "a[honeybee]"
     assert named("\U0001f1eb\U0001f1f7", {"\U0001f1eb", "\U0001f1f7"}) == "FR"
