@@ -300,8 +300,10 @@ def main() -> None:
             figures += f"{found['peak']:9.0f}"
             print(f"{question:<20}{figures}", flush=True)
         print(f"{'10,000 registered':<20}{measured('register'):9.3f}")
-        for kind, (where, *_) in stores.items():
-            print(f"{'SQL table, ' + kind:<47}{measured('table', where):9.0f}", flush=True)
+        for kind in ("weeks", "sketch"):
+            print(
+                f"{'SQL table, ' + kind:<47}{measured('table', stores[kind][0]):9.0f}", flush=True
+            )
 
 
 if __name__ == "__main__":
