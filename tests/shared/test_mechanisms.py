@@ -32,6 +32,7 @@ from deniable_shared.mechanisms import (
     SquareWave,
     SymmetricUnaryEncoding,
     Trie,
+    Wheel,
 )
 from deniable_shared.mechanisms.sketch import rows_for
 
@@ -131,6 +132,7 @@ def test_only_memoised_mechanisms_bound_the_reports_of_one_value_together():
 
 
 EXAMPLES = {
+    Wheel: Wheel.for_epsilon(3, Fraction(1), 1_000, rows=8),
     MemoizedDBitFlip: MemoizedDBitFlip.for_epsilons(6, Fraction(1), Fraction(2)),
     MemoizedOneBitMean: MemoizedOneBitMean.for_epsilons(Fraction(1), Fraction(2)),
     MemoizedRandomizedResponse: MemoizedRandomizedResponse(**LGRR),

@@ -455,7 +455,6 @@ class World:
             "keeping.store.open_database": self._opened,
             "keeping.store.transfer.open_database": self._opened,
             **{f"keeping.store.{module}.secrets": drawing for module in ("inbox", "parts", "base")},
-            "keeping.fold.secrets": drawing,
         }
         with ExitStack() as stack:
             for name, value in replaced.items():

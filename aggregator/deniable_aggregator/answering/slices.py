@@ -452,15 +452,15 @@ class SliceTable:
 
     def _days_read_together(self) -> Iterator[tuple[int, int, bool]]:
         """The first and the last of some days, and whether all of their slices fit into memory."""
-        most = max(1, CHUNK_BYTES // (8 * self.entry.tally.stored_cells))
+        fitting = CHUNK_BYTES // (8 * self.entry.tally.stored_cells)
         first = 0
         for start, end in zip(
             self.starts.tolist(), [*self.starts[1:].tolist(), len(self)], strict=True
         ):
-            if end - first > most and start > first:
-                yield int(self.epochs[first]), int(self.epochs[start - 1]), start - first <= most
+            if end - first > max(fitting, 1) and start > first:
+                yield int(self.epochs[first]), int(self.epochs[start - 1]), start - first <= fitting
                 first = start
-        yield int(self.epochs[first]), int(self.epochs[-1]), len(self) - first <= most
+        yield int(self.epochs[first]), int(self.epochs[-1]), len(self) - first <= fitting
 
     def total(self, cells: int) -> NDArray[np.int64]:
         """The sum of all slices, and of the days that became one: int64, (cells,).

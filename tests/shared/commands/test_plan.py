@@ -73,7 +73,7 @@ def test_a_set_is_planned_with_what_fewer_items_of_a_device_would_save():
     )
     needed = devices_to_detect(mechanism, 0.01), devices_to_detect(fewer, 0.01)
     assert needed[0] == pytest.approx(1_090_000, rel=0.005)
-    assert "set of up to 8 of 30, epsilon 1, 2,509,058 devices" in text
+    assert "set of up to 8 of 30, epsilon 1, 1,118,934 devices" in text
     assert "needs about 1,090,000 devices to detect it in 8 of 10 cases" in text
     assert "a report covers 8 items of a device" in text
     assert f"moves an item by up to {mechanism.devices_of_a_fake:.3g} devices" in text
