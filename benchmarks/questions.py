@@ -9,7 +9,7 @@ upload of today that is not yet counted.
 from __future__ import annotations
 
 import json
-import resource
+import re
 import secrets
 import statistics
 import subprocess
@@ -235,8 +235,13 @@ def ask(path: str, read: str, write: str, question: str) -> dict[str, float]:
 
 
 def peak_megabytes() -> float:
-    """The most memory that this process has had, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+    """The most memory that this program has had, in MB.
+
+    Not ``ru_maxrss``, which counts what the process had before it ran this program.
+    """
+    status = Path("/proc/self/status").read_text(encoding="utf-8")
+    (kilobytes,) = re.findall(r"^VmHWM:\s+(\d+) kB$", status, re.MULTILINE)
+    return int(kilobytes) * 1024 / 1e6
 
 
 def write_table(path: str) -> float:
