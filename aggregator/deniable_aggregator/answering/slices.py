@@ -211,6 +211,7 @@ class SliceTable:
         rolled: the days that became one, whose slices are gone; no other attribute has them.
         hidden: bool, (slices,): those that no question shows by themselves, see `hidden_slices`;
             None for none.
+        least: how many reports a slice has that is not hidden for its own sake.
         gone: the day and key of those that were left out as hidden.
         newest: the last day of all that the version has slices of, also of other tables.
     """
@@ -228,6 +229,7 @@ class SliceTable:
     left_out: frozenset[str] = frozenset()
     rolled: tuple[RolledSums, ...] = ()
     hidden: NDArray[np.bool_] | None = None
+    least: int = 0
     gone: frozenset[tuple[int, str]] = frozenset()
     newest: int = 0
 
@@ -310,7 +312,9 @@ class SliceTable:
         return replace(self._rows(slice(first, end)), stamps=stamps, rolled=rolled)
 
     def without(self, keys: Collection[str]) -> SliceTable:
-        """The slices of all other keys, and hidden ones, which the difference would show.
+        """The slices of all other keys, and of these the few ones, which the difference would show.
+
+        All slices of a day stay of which too few would be left.
 
         Args:
             keys: ids; those that this table has not are ignored.
@@ -321,7 +325,12 @@ class SliceTable:
             return self if len(rolled) == len(self.rolled) else replace(self, rolled=rolled)
         stay = ~np.isin(self.keys, codes)
         if self.hidden is not None:
-            stay |= self.hidden
+            few = self.hidden & (self.reports < self.least)
+            stay |= few
+            for day in np.unique(self.epochs[few]).tolist():
+                rows = self.epochs == day
+                if self.reports[rows & stay].sum() < self.least:
+                    stay |= rows
         left_out = self.left_out.union(self.key_ids[code] for code in codes)
         return replace(self._rows(np.flatnonzero(stay)), left_out=left_out, rolled=rolled)
 

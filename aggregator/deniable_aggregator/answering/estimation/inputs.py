@@ -337,7 +337,10 @@ def read_reports(
         read.append(table.without(excluded))
     if few is not None:
         masks = hidden_slices(read, few)
-        read = [replace(table, hidden=mask) for table, mask in zip(read, masks, strict=True)]
+        read = [
+            replace(table, hidden=mask, least=few.least)
+            for table, mask in zip(read, masks, strict=True)
+        ]
     for table in read:
         left_out.extend(_left_out(table.apart, without - excluded))
         kept = table.without(without)
