@@ -333,8 +333,9 @@ def read_reports(
         yield_point()
         table = tables.table(entry, epoch_of(days.since), epoch_of(days.until))
         mixed.update(_require_apart(table, without, left_out_keys))
-        left_out.extend(_left_out(table, excluded))
-        read.append(table.without(excluded))
+        kept = table.without(excluded)
+        left_out.extend(_left_out(table, kept, excluded))
+        read.append(kept)
     if few is not None:
         masks = hidden_slices(read, few)
         read = [
@@ -342,19 +343,23 @@ def read_reports(
             for table, mask in zip(read, masks, strict=True)
         ]
     for table in read:
-        left_out.extend(_left_out(table.apart, without - excluded))
         kept = table.without(without)
+        left_out.extend(_left_out(table, kept, without - excluded))
         if not kept.is_empty:
             counted[table.entry.spec.digest] = kept
     return MetricReports(entries, days, counted, left_out, keys, without, mixed)
 
 
-def _left_out(table: SliceTable, keys: frozenset[str]) -> Iterator[LeftOut]:
+def _left_out(table: SliceTable, kept: SliceTable, keys: frozenset[str]) -> Iterator[LeftOut]:
+    """What a table has of these keys beyond what was kept of it."""
+    ids = [kept.key_ids[code] for code in kept.keys.tolist()]
+    stays = set(zip(kept.epochs.tolist(), ids, strict=True))
     codes = [code for code, key in enumerate(table.key_ids) if key in keys]
-    is_left_out = np.isin(table.keys, codes)
-    columns = (column[is_left_out].tolist() for column in (table.epochs, table.keys, table.reports))
+    of_keys = np.isin(table.keys, codes)
+    columns = (column[of_keys].tolist() for column in (table.epochs, table.keys, table.reports))
     for epoch, code, reports in zip(*columns, strict=True):
-        yield LeftOut(epoch, table.key_ids[code], reports)
+        if (epoch, table.key_ids[code]) not in stays:
+            yield LeftOut(epoch, table.key_ids[code], reports)
     for gone in without_keys(table.rolled, keys).gone:
         for epoch, reports in gone.summary.days.items():
             yield LeftOut(epoch, gone.key, reports)
