@@ -160,7 +160,7 @@ FAULTS = {
         ("budget", "spending"),
     ),
     "the wrong day is charged after the clock goes back": Fault(
-        ("deniable._storage.ledger", "Ledger.debit"), _go_back, ("spending", "budget")
+        ("deniable._storage.ledger", "Ledger.debit"), _go_back, ("spending", "budget", "outcome")
     ),
     "another version of a metric reports the period again": Fault(
         ("deniable._recording.metric_plan", "charge_for"),
