@@ -23,7 +23,7 @@ from deniable_aggregator.counting.statistics.intervals import detect
 from deniable_aggregator.counting.statistics.sketch_rows import SketchRows
 from deniable_aggregator.counting.statistics.sketches import StringSums, shares_of_strings
 from deniable_aggregator.counting.tallies import tally_for
-from deniable_aggregator.counting.tallies.places import StringPlaces
+from deniable_aggregator.counting.tallies.string_places import HashedStrings, StringPlaces
 from deniable_shared.errors import ParameterError
 from deniable_shared.mechanisms import Wheel
 
@@ -80,12 +80,10 @@ def test_leaving_out_rows_as_for_strings_would_be_biased(runs):
         cells = counts.reshape(MECHANISM.rows, MECHANISM.buckets)
         rows = SketchRows(cells.sum(axis=1), cells, MECHANISM.bucket_support)
         words = hash_cells.words([*HELD, *ABSENT], spec.salt)
-        places = StringPlaces(words, np.arange(MECHANISM.rows), MECHANISM.buckets)
-        sums = np.zeros((rows.packed.size, words.size), np.int64)
-        rows.packed.add(sums, slice(0, MECHANISM.rows), places.buckets(np.arange(words.size)).T)
-        found = shares_of_strings(
-            rows, StringSums(*rows.packed.unpack(sums)), MECHANISM.support, places.buckets, (1, 1)
-        )
+        strings = HashedStrings(words, MECHANISM.rows, MECHANISM.buckets)
+        places = StringPlaces(strings, np.arange(MECHANISM.rows))
+        sums = StringSums(*places.sums(rows.packed))
+        found = shares_of_strings(rows, sums, MECHANISM.support, places.buckets, (1, 1))
         errors.append(found.share - runs.truth)
         stated.append(found.variance)
     assert biases(np.array(errors), np.array(stated)).max() > 5.5
@@ -226,9 +224,11 @@ def test_sets_of_texts_are_asked_with_candidates_and_say_what_is_missing():
 def test_cells_are_added_up_alike_for_few_strings_and_for_many(strings):
     """By string where these are fewer than the rows, else by row."""
     random = np.random.default_rng(41)
-    places = StringPlaces(random.integers(0, 1 << 63, strings).astype(np.uint64), np.arange(7), 5)
+    words = random.integers(0, 1 << 63, strings).astype(np.uint64)
+    places = StringPlaces(HashedStrings(words, 7, 5), np.arange(7))
     tables = [np.full((7, 5), 7), random.integers(-(1 << 30), 1 << 30, (7, 5))]
     buckets = places.buckets(np.arange(strings))
-    for found, table in zip(places.sums(tables), tables, strict=True):
+    for table in tables:
+        found = places.table_sums(table)
         assert (found == table[np.arange(7), buckets].sum(axis=1)).all()
     assert (places.buckets(np.array([1])) == buckets[1]).all()

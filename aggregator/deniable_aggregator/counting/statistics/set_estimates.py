@@ -29,10 +29,9 @@ from deniable_aggregator.counting.statistics.sketch_rows import SumLaw, frequenc
 from deniable_aggregator.counting.statistics.sketches import FOUND, explaining, unlisted_share
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
+    from deniable_aggregator.counting.statistics.row_counts import PackedCells
     from deniable_aggregator.counting.statistics.sketch_rows import SketchRows
     from deniable_shared.mechanisms import Support
 
@@ -54,11 +53,14 @@ _EXTREME_ROUNDS: Final = 3
 class StringCells(Protocol):
     """Where strings are in the rows."""
 
-    def sums(self, tables: Sequence[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
-        """Sums over the cells of each string, one in each row.
+    def sums(self, packed: PackedCells) -> list[NDArray[np.int64]]:
+        """Sums over the cells of each string, one in each row: int64, (items,), each."""
+
+    def table_sums(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sums over the cells of each string, one in each row: int64, (items,).
 
         Args:
-            tables: int64, (rows, buckets), each.
+            table: int64, (rows, buckets).
         """
 
     def buckets(self, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -309,11 +311,11 @@ def shares_of_sets(
         places: where the items are.
     """
     total, gap = rows.total, lemma.p - lemma.q
-    supporting, capped = places.sums([rows.supporting, rows.capped])
+    supporting, capped = places.sums(rows.tested)
     scores = rows.law.scores(capped)
     found, buckets = _explain(rows, numbers, lemma, places, supporting, scores)
     fine = np.rint(found.cells * _FINE).astype(np.int64)
-    (left,) = places.sums([fine])
+    left = places.table_sums(fine)
     share = (left / (_FINE * total) - lemma.q) / gap
     own = np.zeros(share.size)
     own[found.items] = found.share

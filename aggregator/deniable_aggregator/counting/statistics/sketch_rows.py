@@ -302,12 +302,6 @@ class SketchRows:
         cap = np.ceil(self.caps(np.zeros(1), TEST_CAP)).astype(np.int64).T
         return self._coarse(np.minimum(self._cells.counts, cap))
 
-    @cached_property
-    def capped(self) -> NDArray[np.int64]:
-        """What each cell counts for the test: int64, (rows, buckets), from 0 on."""
-        cap = np.ceil(self.caps(np.zeros(1), TEST_CAP)).astype(np.int64).T
-        return self.coarse(np.minimum(self.supporting, cap))
-
     def coarse(self, cells: NDArray[np.int64]) -> NDArray[np.int64]:
         """Counts from 0 on, in steps that are small beside their noise.
 
@@ -363,6 +357,11 @@ class SketchRows:
         """
         left_out = np.where(self._kept, 0, self.reports[:, None])
         return PackedCells(self._cells, (self._capped, self._centred, left_out))
+
+    @cached_property
+    def tested(self) -> PackedCells:
+        """Of `packed` the counts, and what these count for the test."""
+        return PackedCells(self._cells, (self._capped,))
 
     @cached_property
     def rounded(self) -> float:

@@ -129,8 +129,8 @@ class TrieRows:
     def law(self, end: int) -> SumLaw:
         """The law of the test's sum for a string that nobody holds.
 
-        Of its cells in the levels from the end on, the sum of `SketchRows.capped` counts, those of
-        the first level times `part_of_first`.
+        Of its cells in the levels from the end on, the sum of what these count for the test of a
+        sketch, those of the first level times `part_of_first`.
         """
         if end not in self._laws:
             self._laws[end] = self._law(end)

@@ -29,22 +29,18 @@ class HashedStrings:
     """The buckets of strings in the rows of a sketch.
 
     Args:
-        items: the strings.
-        salt: the metric's.
+        words: uint64, (items,): of the strings.
         rows: how many rows there are.
         size: how many buckets a row has.
     """
 
-    def __init__(self, items: Sequence[str], salt: int, rows: int, size: int) -> None:
-        self.words, self.size = hash_cells.words(items, salt), size
+    def __init__(self, words: NDArray[np.uint64], rows: int, size: int) -> None:
+        self.words, self.size = words, size
         narrow = np.min_scalar_type(size - 1)
         self._kept: NDArray[Any] | None = None
         # Many strings are in few periods: to hash them again costs less than to keep them.
-        if rows * len(items) * narrow.itemsize <= _MOST_KEPT_BYTES:
-            self._kept = np.empty((rows, len(items)), narrow)
-            for row in range(rows):
-                yield_point()
-                self._kept[row] = hash_cells.buckets(self.words, key(row), size)
+        if rows * words.size * narrow.itemsize <= _MOST_KEPT_BYTES:
+            self._kept = _all_buckets(words, np.arange(rows), size, narrow)
 
     def blocks(self, rows: NDArray[np.int64]) -> Iterator[tuple[slice, slice, NDArray[Any]]]:
         """The buckets of some of the strings in some of the rows, block by block.
@@ -79,14 +75,45 @@ class HashedStrings:
         """
         if self._kept is not None:
             return self._kept[rows[:, None], chosen].astype(np.int64)
-        found = np.empty((rows.size, chosen.size), np.int64)
-        for place, row in enumerate(rows.tolist()):
-            found[place] = hash_cells.buckets(self.words[chosen], key(row), self.size)
+        return _all_buckets(self.words[chosen], rows, self.size, np.int64)
+
+
+def _all_buckets(
+    words: NDArray[np.uint64], rows: NDArray[np.int64], size: int, dtype: Any
+) -> NDArray[Any]:
+    """The bucket of every string in every row: (rows, items).
+
+    Word and key are exchangeable, so whichever there are fewer of are gone through.
+    """
+    found = np.empty((rows.size, words.size), dtype)
+    keys = [key(row) for row in rows.tolist()]
+    if words.size < rows.size:
+        every_key = np.array(keys, np.uint64)
+        for item, word in enumerate(words):
+            yield_point()
+            found[:, item] = hash_cells.buckets(every_key, word, size)
         return found
+    for place, row_key in enumerate(keys):
+        yield_point()
+        found[place] = hash_cells.buckets(words, row_key, size)
+    return found
 
 
-hashed_strings: Final = lru_cache(maxsize=16)(HashedStrings)
-"""The periods of a series, and the versions of a metric, are asked about the same strings."""
+@lru_cache(maxsize=16)
+def hashed_strings(
+    items: tuple[str, ...], salt: int, rows: int, size: int, marks: tuple[int, ...] = ()
+) -> HashedStrings:
+    """The periods of a series, and the versions of a metric, are asked about the same strings.
+
+    Args:
+        items: the strings.
+        salt: the metric's.
+        rows: how many rows there are.
+        size: how many buckets a row has.
+        marks: words of what no string can be, which come last.
+    """
+    words = np.append(hash_cells.words(items, salt), np.array(marks, np.uint64))
+    return HashedStrings(words, rows, size)
 
 
 class StringPlaces:
@@ -107,6 +134,19 @@ class StringPlaces:
         for rows, items, buckets in self._strings.blocks(self._rows):
             packed.add(sums[:, items], rows, buckets)
         return packed.unpack(sums)
+
+    def table_sums(self, table: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Sums over the cells of each string, one in each row: int64, (items,).
+
+        Args:
+            table: int64, (rows, buckets).
+        """
+        sums = np.zeros(self._strings.words.size, np.int64)
+        for rows, items, buckets in self._strings.blocks(self._rows):
+            some = table[rows]
+            first = np.arange(len(some))[:, None] * some.shape[1]
+            sums[items] += some.ravel().take(first + buckets).sum(axis=0)
+        return sums
 
     def all_buckets(self, dtype: Any) -> NDArray[Any]:
         """The buckets of all strings: (rows, items).

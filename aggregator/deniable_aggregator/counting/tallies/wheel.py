@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from deniable_aggregator.counting import hash_cells
 from deniable_aggregator.counting.statistics.set_estimates import SetShares, shares_of_sets
 from deniable_aggregator.counting.statistics.sketch_rows import SketchRows
 from deniable_aggregator.counting.tallies.base import tallies
 from deniable_aggregator.counting.tallies.oracle import ItemTally
-from deniable_aggregator.counting.tallies.places import StringPlaces
 from deniable_aggregator.counting.tallies.sets import SetSizes, SetTally
+from deniable_aggregator.counting.tallies.string_places import StringPlaces, hashed_strings
 from deniable_aggregator.counting.tallies.strings import GroupedTally
 from deniable_shared import hashing
 from deniable_shared.mechanisms import Wheel
@@ -69,8 +68,10 @@ class WheelTally(GroupedTally, SetTally):
         rows = self._counts_by_group(counts)
         reports = self._oracle.reports(rows)
         filled = np.flatnonzero(reports)
-        marker = np.uint64(hashing.word(MARKER, self.spec.salt))
-        words = np.append(hash_cells.words(items, self.spec.salt), marker)
-        places = StringPlaces(words, filled, self._mechanism.buckets)
+        marks = (hashing.word(MARKER, self.spec.salt),)
+        strings = hashed_strings(
+            tuple(items), self.spec.salt, self._mechanism.rows, self._mechanism.buckets, marks
+        )
+        places = StringPlaces(strings, filled)
         sketch = SketchRows(reports[filled], rows[filled], self._mechanism.bucket_support)
         return shares_of_sets(sketch, filled, self._mechanism.support, places)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from types import TracebackType
-    from typing import BinaryIO, Self
+    from typing import BinaryIO
 
 LEAST_PAGE, MOST_PAGE = 512, 65_536
 FREE_LIST: Final = 32
@@ -67,17 +66,6 @@ class PageFile:
         self.pages = path.stat().st_size // self.page_bytes
         self.pages = max(self.pages, *self._logged, 0)
         self.usable_bytes = self.page_bytes - self.read(1)[20]
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Closes the files."""
