@@ -290,6 +290,16 @@ class SliceTable:
         rows = [] if self.hidden is None else np.flatnonzero(self.hidden).tolist()
         return frozenset((int(self.epochs[row]), self.key_ids[self.keys[row]]) for row in rows)
 
+    def left_out_on(self, epoch: int) -> frozenset[str]:
+        """The ids of the keys of which a day may have slices that this table has not.
+
+        All of `left_out` but those whose slices of the day stay.
+        """
+        if self.hidden is None or not self.left_out:
+            return self.left_out
+        present = np.unique(self.keys[self.epochs == epoch]).tolist()
+        return self.left_out.difference(self.key_ids[code] for code in present)
+
     def hidden_keys(self, epoch: int) -> frozenset[str]:
         """The ids of the keys whose slices of a day are hidden."""
         return frozenset(key for day, key in self.hidden_cells if day == epoch)

@@ -251,6 +251,31 @@ def test_how_many_of_the_few_reports_of_an_open_day_are_a_keys_is_told_by_nothin
     assert one[OF_OTHER_KEYS] != enough[OF_OTHER_KEYS]
 
 
+@pytest.mark.parametrize("left_out", [["large"], ["middle", "large"]])
+def test_health_without_keys_is_the_same_whatever_was_asked_before(fresh_target, left_out):
+    """Without both of the large keys too few reports would be left, so all stay."""
+
+    def checked(before):
+        with serving(fresh_target(), batch_reports=BATCH, part_reports=1) as service:
+            service.register()
+            administrator, ids = key_administrator(service.store), {}
+            for label, reports in (("few", 1), ("middle", BATCH), ("large", 2 * BATCH)):
+                made = administrator.create(scope="batch", application="flightdeck", label=label)
+                ids[label] = made.key.id
+                service.send(upload(b"\x01" * reports), key=made.token)
+            service.clock.epoch += 1
+            service.count()
+            for labels in (*before, left_out):
+                keys = "&".join(f"without_key={ids[label]}" for label in labels)
+                answer = service.ask(f"/v1/metrics/theme/health?{keys}").get_json()
+            told = [str(check) for check in answer["checks"]]
+            for label, key in ids.items():
+                told = [each.replace(key, label) for each in told]
+            return sorted(told)
+
+    assert checked([["large"], ["middle", "large"], ["large"]]) == checked([])
+
+
 def test_a_version_with_few_reports_on_an_open_day_is_not_shown_alone(target):
     with serving(target, batch_reports=BATCH, accept_days=3) as service:
         service.register()

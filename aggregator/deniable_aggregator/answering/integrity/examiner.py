@@ -136,7 +136,7 @@ class Examiner:
 
 
 def _name(table: SliceTable, epoch: int) -> _Name:
-    return table.entry.spec.digest, epoch, table.left_out - table.hidden_keys(epoch)
+    return table.entry.spec.digest, epoch, table.left_out_on(epoch)
 
 
 def _kept_days(
