@@ -25,7 +25,6 @@ from deniable_aggregator.answering.comparability import (
     followed_versions,
     left_out_notices,
 )
-from deniable_aggregator.answering.estimation.distributions import DistributionEstimate
 from deniable_aggregator.answering.estimation.estimator import (
     common_kind,
     estimate,
@@ -151,14 +150,13 @@ def _estimate(of: Answerer, asked: Asked[EstimateQuery]) -> Answer:
     request = EstimateRequest(query, asked.lists)
     split = Split([], [])
     try:
-        result = estimate(counted.only(chosen.kept), request) if known is None else known[1]
-        if known is None and not isinstance(result, DistributionEstimate):
-            items = len(getattr(result, "items", ()))
-            of.kept_estimates.keep(question, days, fingerprint, (chosen, result), items)
+        if known is None:
+            result = estimate(counted.only(chosen.kept), request)
+            of.kept_estimates.keep(question, days, fingerprint, (chosen, result), result)
+        else:
+            result = known[1]
         if query.split is not None:
-            split = estimate_parts(
-                of.reader, reported, asked.days[0], request, result, least_reports(of)
-            )
+            split = estimate_parts(of.reader, reported, days, request, result, least_reports(of))
     except ParameterError as error:
         raise estimate_refused(error) from None
     review = of.reviewer.review(reported)

@@ -69,18 +69,25 @@ class KeptPeriods(Generic[Found]):
             return found if before == fingerprint else None
 
     def keep(
-        self, question: Hashable, days: DayRange, fingerprint: Hashable, found: Found, items: int
+        self,
+        question: Hashable,
+        days: DayRange,
+        fingerprint: Hashable,
+        found: Found,
+        result: Result | None,
     ) -> None:
-        """Keeps what was found of a period.
+        """Keeps what was found of a period, but for histograms, which are large.
 
         Args:
             question: as of `find`.
             days: as of `find`.
             fingerprint: as of `find`.
             found: what is kept; never changed.
-            items: of how many values there are estimates.
+            result: the estimate in it; None without one.
         """
-        size = PERIOD_BYTES + ITEM_BYTES * items
+        if isinstance(result, DistributionEstimate):
+            return
+        size = PERIOD_BYTES + ITEM_BYTES * len(getattr(result, "items", ()))
         with self._lock:
             periods = self._held.setdefault(question, {})
             self._held.move_to_end(question)
@@ -147,10 +154,7 @@ class KeptSeries(NamedTuple):
             found = self.periods.find(question, days, fingerprint)
             if found is None:
                 found = find(days)
-                result = found.result
-                if not isinstance(result, DistributionEstimate):  # whose histograms are large
-                    items = getattr(result, "items", ())
-                    self.periods.keep(question, days, fingerprint, found, len(items))
+                self.periods.keep(question, days, fingerprint, found, found.result)
             return found
 
         return find_or_recall

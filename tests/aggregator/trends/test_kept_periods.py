@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, timedelta
+from types import SimpleNamespace
 
 import pytest
 
@@ -78,15 +79,18 @@ def test_only_periods_that_have_changed_are_estimated_again(strings, monkeypatch
 
 
 def test_periods_take_bounded_memory_and_those_asked_for_longest_ago_go_first():
+    def result(items):
+        return SimpleNamespace(items=range(items))
+
     size = PERIOD_BYTES + 10 * ITEM_BYTES
     kept = KeptPeriods(most_bytes=3 * size)
     for question in ("one", "two", "three"):
-        kept.keep(question, DAYS[0], 0, question, 10)
-        kept.keep(question, DAYS[0], 1, question, 10)  # in the place of the one before
+        kept.keep(question, DAYS[0], 0, question, result(10))
+        kept.keep(question, DAYS[0], 1, question, result(10))  # in the place of the one before
     assert kept.find("one", DAYS[0], 1) == "one"
-    kept.keep("four", DAYS[0], 1, "four", 10)
+    kept.keep("four", DAYS[0], 1, "four", result(10))
     found = [kept.find(question, DAYS[0], 1) for question in ("one", "two", "three", "four")]
     assert found == ["one", None, "three", "four"]
     assert kept.find("one", DAYS[0], 0) is None
-    kept.keep("five", DAYS[0], 1, "large", 10_000)
+    kept.keep("five", DAYS[0], 1, "large", result(10_000))
     assert kept.find("five", DAYS[0], 1) is None

@@ -191,10 +191,7 @@ class MetricReports:
     @cached_property
     def apart(self) -> MetricReports:
         """The same reports without slices that no question shows by themselves."""
-        tables = {digest: table.apart for digest, table in self.tables.items()}
-        return replace(
-            self, tables={digest: table for digest, table in tables.items() if not table.is_empty}
-        )
+        return self._with({digest: table.apart for digest, table in self.tables.items()})
 
     def with_least(self, least: int) -> MetricReports:
         """The same reports without hidden slices of fewer.
@@ -202,10 +199,13 @@ class MetricReports:
         Args:
             least: how many reports those that stay have.
         """
-        tables = {digest: table.with_least(least) for digest, table in self.tables.items()}
-        return replace(
-            self, tables={digest: table for digest, table in tables.items() if not table.is_empty}
+        return self._with(
+            {digest: table.with_least(least) for digest, table in self.tables.items()}
         )
+
+    def _with(self, tables: Mapping[bytes, SliceTable]) -> MetricReports:
+        filled = {digest: table for digest, table in tables.items() if not table.is_empty}
+        return replace(self, tables=filled)
 
     @cached_property
     def by_day(self) -> Mapping[bytes, Mapping[int, int]]:
@@ -352,17 +352,22 @@ def read_reports(
 
 def _left_out(table: SliceTable, kept: SliceTable, keys: frozenset[str]) -> Iterator[LeftOut]:
     """What a table has of these keys beyond what was kept of it."""
-    ids = [kept.key_ids[code] for code in kept.keys.tolist()]
-    stays = set(zip(kept.epochs.tolist(), ids, strict=True))
-    codes = [code for code, key in enumerate(table.key_ids) if key in keys]
-    of_keys = np.isin(table.keys, codes)
-    columns = (column[of_keys].tolist() for column in (table.epochs, table.keys, table.reports))
-    for epoch, code, reports in zip(*columns, strict=True):
-        if (epoch, table.key_ids[code]) not in stays:
-            yield LeftOut(epoch, table.key_ids[code], reports)
+    stays = {(epoch, key) for epoch, key, _ in _slices_of(kept, keys)}
+    for epoch, key, reports in _slices_of(table, keys):
+        if (epoch, key) not in stays:
+            yield LeftOut(epoch, key, reports)
     for gone in without_keys(table.rolled, keys).gone:
         for epoch, reports in gone.summary.days.items():
             yield LeftOut(epoch, gone.key, reports)
+
+
+def _slices_of(table: SliceTable, keys: frozenset[str]) -> Iterator[tuple[int, str, int]]:
+    """The day, key and number of reports of each slice of some keys."""
+    codes = [code for code, key in enumerate(table.key_ids) if key in keys]
+    chosen = np.isin(table.keys, codes)
+    columns = (column[chosen].tolist() for column in (table.epochs, table.keys, table.reports))
+    for epoch, code, reports in zip(*columns, strict=True):
+        yield epoch, table.key_ids[code], reports
 
 
 def _require_apart(
