@@ -188,7 +188,7 @@ class KeyQuotas:
 
     def _is_refused(self, key: Key, brought: _Brought, *, larger: bool) -> bool:
         self._keys[key.id] = key
-        released = self._released if key.scope == "write" else self.most_bytes
+        released = self._released_to(key)
         if brought.size < released and not (
             larger and brought.larger >= released * (1 - DEVICE_RESERVE)
         ):
@@ -196,9 +196,11 @@ class KeyQuotas:
         self._refused.add(key.id)
         return True
 
+    def _released_to(self, key: Key) -> float:
+        return self._released if key.scope == "write" else self.most_bytes
+
     def _use(self, key: Key) -> QuotaUse:
-        brought = self._brought[key.id]
-        released = self._released if key.scope == "write" else self.most_bytes
+        brought, released = self._brought[key.id], self._released_to(key)
         larger = brought.larger / (released * (1 - DEVICE_RESERVE))
         return QuotaUse(key, brought.size / released, larger)
 
