@@ -106,9 +106,10 @@ class WaitingReports:
         if thins and secret is not None and self._remote.skips_period(plan.spec, number, secret):
             return Outcome.THINNED
         randomness = Randomness(buffer_bytes=_BUFFER_BYTES)
-        payload = randomizer_for(plan.spec, randomness).report(item, secret or b"")
+        # Before the noise, which takes more or less randomness by the value.
         due = since + draw_delay(self._remote.stretched(plan.delay_seconds), randomness)
         endings, upload_id = self._consent.endings, randomness.take(ID_BYTES)
+        payload = randomizer_for(plan.spec, randomness).report(item, secret or b"")
         columns = plan, number, epoch, day, due, upload_id, payload, secret, endings, rank
         storage.waiting.append(WaitingReport(*columns))
         if not self._consent.given:  # it ended meanwhile

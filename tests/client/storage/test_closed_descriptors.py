@@ -116,7 +116,9 @@ client.flush()
 client.disclosure()
 clock.now += 86400
 client.record("theme", "dark")
-client._uploader.stop()
+thread = client._uploader.stop()
+if thread is not None:
+    thread.join()  # it may be within a call of its own
 say(len(os.listdir("/proc/self/fd")) - before)
 """
 

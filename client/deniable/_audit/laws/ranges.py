@@ -51,10 +51,17 @@ class Coins:
 
 
 def grid_of(mechanism: RangeMechanism) -> Sequence[int]:
-    """The places whose laws are followed whole: the ends, or all points of the window's grid."""
+    """The places whose laws are followed whole: the ends, or all points of the window's grid.
+
+    Raises:
+        AuditFailure: if these points are not among the places.
+    """
     if isinstance(mechanism, OneBitMean):
         return (0, RESOLUTION)
-    return range(0, RESOLUTION + 1, RESOLUTION // (_window_of(mechanism).size - 1))
+    step, rest = divmod(RESOLUTION, _window_of(mechanism).size - 1)
+    if rest:
+        raise AuditFailure("the points of its grid are no places of the range")
+    return range(0, RESOLUTION + 1, step)
 
 
 def check_places(mechanism: RangeMechanism, make: Callable[[Any], Any]) -> frozenset[Draw]:
