@@ -44,8 +44,7 @@ _AUTOMATIC: Final[Mapping[tuple[str, str], type[Mechanism]]] = {
     ("string", FRESH): Sketch,
     ("string", MEMOIZE): Sketch,
 }
-"""The mechanism of each type that names none; `mechanism_choice` has
-categories, numbers and sets."""
+"""The mechanism of each type that names none; those of all others are in `mechanism_choice`."""
 
 _NOT_MEMOIZED: Final[Mapping[str, str]] = {
     "set": (
