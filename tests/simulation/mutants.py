@@ -261,7 +261,7 @@ DEFECTS: dict[str, tuple[str, Callable[..., Any], int]] = {
         ("keeping.fold.InboxFold._divide", reports_are_shown_as_they_come, 0),
         ("keeping.fold.InboxFold._divide", a_batch_is_shown_when_it_is_full, 0),
         ("keeping.fold.InboxFold._divide", a_batch_is_shown_with_the_next_report, 2),
-        ("keeping.fold.InboxFold._divide", a_batch_is_smaller_by_one, 2),
+        ("keeping.fold.InboxFold._divide", a_batch_is_smaller_by_one, 53),
         ("keeping.store.inbox.Inbox.show_all", a_day_begins_with_each_fold, 0),
         ("keeping.store.inbox.Inbox.show_all", no_day_begins, 0),
         ("keeping.group_commit.GroupCommitWriter._run", answered_before_the_commit, 0),
