@@ -122,7 +122,7 @@ class Shown:
             yield _forger_in_words(noticed=self.noticed)
         if self.held and self.answer is not None:
             yield from found_in_words(self.metric, self.answer, self.held)
-        elif self.rows and self.rows[0].number.measure == "share":
+        elif self.placed and self.placed[0].number.measure == "share":
             yield from _told_from_zero(self.placed)
         if self.placed:
             yield _widths_in_words(self.placed)
@@ -318,13 +318,16 @@ def introduction(shown: Shown) -> list[str]:
 
 
 def health_line(shown: Shown) -> str:
-    """Whether the reports look honest to the aggregator; empty without an answer.
+    """Whether the reports of the table look honest to the aggregator; empty without an answer.
 
     Args:
         shown: of one metric.
     """
     summaries_of = shown.answer.head.summaries if shown.answer else []
-    return health_in_words(summaries_of[0]) if summaries_of else ""
+    if not summaries_of:
+        return ""
+    words = health_in_words(summaries_of[0])
+    return f"Without the key of the forged reports: {words}" if shown.noticed else words
 
 
 def _forger_in_words(*, noticed: bool) -> str:

@@ -52,6 +52,17 @@ def test_whole_weeks_on_both_sides_of_the_change_are_compared(registry):
     assert "not compared" not in text
 
 
+def test_a_table_without_the_key_of_noticed_forged_reports_says_so(tmp_path):
+    file = tmp_path / "metrics.toml"
+    file.write_text(f'{HEAD}[metrics.plugins]\ntype = "set"\nvalues = ["git", "vim", "latex"]\n'
+                    "most = 2\nepsilon = 2\n")  # fmt: skip
+    days = ("--days", 14, "--until", "2026-02-01", "--change", 0)
+    words = " ".join(printed(file, *days, "--devices", 10_000, "--forge", "plugins=latex").split())
+    assert "Without the key of the forged reports: No sign of forgery." in words
+    assert "The forged reports were noticed: the table is without the key" in words
+    assert "Told from zero: 3 of the 3 values that devices hold." in words
+
+
 def test_help_fits_a_terminal():
     assert all(len(line) <= 80 for line in printed("--help").splitlines())
 
