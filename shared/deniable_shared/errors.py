@@ -8,6 +8,7 @@
     ├── RecordError                   in strict mode: a value was not recorded, and why
     ├── UploadError                   in strict mode: a flush met a mistake, and what to do about it
     └── WireError (ValueError)        bytes that are not what the wire format says
+        ├── SealError                 an envelope that does not open
         └── TooManyPartsError         an upload that must be split
 
 A recorded value is never part of a message: see the privacy invariants in docs/design.md.
@@ -94,6 +95,10 @@ class UploadError(DeniableError):
 
 class WireError(DeniableError, ValueError):
     """Bytes from outside are malformed. Nothing was stored or counted."""
+
+
+class SealError(WireError):
+    """An envelope does not open, or is not what its header says."""
 
 
 class TooManyPartsError(WireError):
