@@ -44,7 +44,7 @@ from deniable_aggregator.keeping.store.discoveries import Discoveries, NewDiscov
 from deniable_aggregator.keeping.store.estimates import Estimates, PeriodName, PeriodRows
 from deniable_aggregator.keeping.store.expiry import Removal, StoreUsage, store_usage
 from deniable_aggregator.keeping.store.id_order import IdOrder
-from deniable_aggregator.keeping.store.inbox import Inbox, Outcome, Sender
+from deniable_aggregator.keeping.store.inbox import Inbox, Outcome, Relay, Sender
 from deniable_aggregator.keeping.store.key_pasts import KeyPasts, StoredPast
 from deniable_aggregator.keeping.store.keys import (
     AuditLog,
@@ -65,6 +65,7 @@ from deniable_aggregator.keeping.store.metrics import (
 from deniable_aggregator.keeping.store.opening import check_revision, open_database
 from deniable_aggregator.keeping.store.parts import NewPart
 from deniable_aggregator.keeping.store.read_only import open_read_only
+from deniable_aggregator.keeping.store.relayed import RelayedGroups, RelayedReports
 from deniable_aggregator.keeping.store.rolled import (
     ALL_KEYS,
     NewPeriod,
@@ -111,6 +112,7 @@ class Store:
         set_aside: reports that could not be counted.
         tallies: counted reports.
         rolled: counted reports of days that became one.
+        relayed: how many reports stood in which groups behind a relay.
         key_pasts: how keys are known to differ from the others.
         metrics: the registered metrics.
         keys: who may write and read.
@@ -140,6 +142,7 @@ class Store:
         self.set_aside = SetAsideRows(self._database)
         self.tallies = Tallies(self._database)
         self.rolled = RolledPeriods(self._database)
+        self.relayed = RelayedGroups(self._database)
         self.key_pasts = KeyPasts(self._database)
         self.metrics = Metrics(self._database)
         self.keys = Keys(self._database)
@@ -248,6 +251,9 @@ __all__ = [
     "PeriodRows",
     "RegisteredMetrics",
     "Registration",
+    "Relay",
+    "RelayedGroups",
+    "RelayedReports",
     "RemoteDocuments",
     "Removal",
     "ReportCounter",

@@ -152,6 +152,24 @@ class WaitingRow(NamedTuple):
     is_full: int = 0
 
 
+class RelayGroup(NamedTuple):
+    """Uploads that came through a relay and look alike to whoever opens them.
+
+    Attributes:
+        digest: of their version.
+        epoch: their day, since 1970-01-01.
+        key: the id of the write key inside.
+        relay_key: the id of the key that they were sealed to.
+        batch: with which they came, as the relay drew it.
+    """
+
+    digest: bytes
+    epoch: int
+    key: str
+    relay_key: bytes
+    batch: bytes
+
+
 class IngestTransaction(ABC):
     """The steps of ingest within one transaction, each in the database's fastest way."""
 
@@ -174,6 +192,14 @@ class IngestTransaction(ABC):
     @abstractmethod
     def append_rows(self, rows: Sequence[InboxRow]) -> None:
         """Adds rows to the inbox."""
+
+    @abstractmethod
+    def count_relayed(self, groups: Mapping[RelayGroup, int]) -> None:
+        """Adds uploads to the groups that they stand in.
+
+        Args:
+            groups: at least one, each with how many uploads were stored.
+        """
 
 
 class Database(ABC):

@@ -29,6 +29,7 @@ from deniable_aggregator.keeping.store.parts import (
     stored_part,
     sum_by_total,
 )
+from deniable_aggregator.keeping.store.relayed import delete_relayed_of, delete_unkept_relayed
 from deniable_aggregator.keeping.store.schema import (
     discoveries,
     inbox,
@@ -92,6 +93,7 @@ def delete_expired(
         of_metric = select(first).where(metrics.c.number == key_pasts.c.metric).scalar_subquery()
         connection.execute(delete(key_pasts).where(key_pasts.c.since < of_metric))
         delete_unkept_discoveries(connection, first)
+        delete_unkept_relayed(connection, first)
         estimated = delete_unkept_estimates(connection, first, most)
         return _delete(connection, parts, periods) + estimated
 
@@ -218,6 +220,7 @@ def remove_metric(connection: Connection, application: str, name: str) -> Remova
     connection.execute(delete(key_pasts).where(key_pasts.c.metric.in_(numbers)))
     for table in (inbox, set_aside):
         connection.execute(delete(table).where(table.c.digest.in_(digests)))
+    delete_relayed_of(connection, digests)
     of_metric = discoveries.c.application == application, discoveries.c.metric == name
     connection.execute(delete(discoveries).where(*of_metric))
     delete_estimates_of(connection, application, name)

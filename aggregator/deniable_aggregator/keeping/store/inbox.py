@@ -16,11 +16,13 @@ from deniable_aggregator.keeping.store.base import (
     Database,
     InboxRow,
     IngestTransaction,
+    RelayGroup,
     UploadName,
     WaitingRow,
     in_chunks,
 )
 from deniable_aggregator.keeping.store.batch import Batch, read_shown_day
+from deniable_aggregator.keeping.store.relayed import forget_batches
 from deniable_aggregator.keeping.store.schema import epochs, inbox, seen, set_aside, shown
 
 if TYPE_CHECKING:
@@ -46,16 +48,31 @@ class Outcome(enum.Enum):
     CLOSED = enum.auto()
 
 
+class Relay(NamedTuple):
+    """How an upload came through a relay.
+
+    Attributes:
+        key_id: the id of the key that it was sealed to, 8 bytes.
+        batch: the batch that it came with, 16 bytes.
+    """
+
+    key_id: bytes
+    batch: bytes
+
+
 class Sender(NamedTuple):
     """Who brought an upload, as far as the server knows.
 
     Attributes:
         application: the application of the write key.
         key_id: the id of the write key, which all devices of a build share.
+        relay: how it came, if it counts in a group of a relay; None if it came directly, or hides
+            among no others.
     """
 
     application: str
     key_id: str
+    relay: Relay | None = None
 
 
 class Inbox:
@@ -206,7 +223,8 @@ class Inbox:
     def close_epochs(self, oldest_open: int) -> None:
         """Closes every epoch before the given day for good, and deletes its upload ids.
 
-        First it deletes the keys, which leaves hashes that nobody can check. Then it deletes the
+        First it deletes the keys, which leaves hashes that nobody can check, and forgets with which
+        batches of a relay reports came. Then it deletes the
         hashes, in chunks. Then it erases the deleted bytes from the database's files, also if there
         was nothing to delete now, as an earlier call may have failed at this step.
 
@@ -216,6 +234,7 @@ class Inbox:
         closing = epochs.c.epoch < oldest_open, epochs.c.key.is_not(None)
         with self._database.write() as connection:
             connection.execute(update(epochs).where(*closing).values(key=None))
+            forget_batches(connection, oldest_open)
         name = tuple_(seen.c.epoch, seen.c.hash)
         forgotten = select(seen.c.epoch, seen.c.hash).where(seen.c.epoch < oldest_open)
         while True:
@@ -239,6 +258,7 @@ def _append(
     outcomes: list[Outcome] = []
     payloads: defaultdict[tuple[bytes, int, str], list[bytes]] = defaultdict(list)
     largest: Counter[tuple[bytes, int, str]] = Counter()
+    relayed: Counter[RelayGroup] = Counter()
     for upload, sender, name in zip(uploads, senders, names, strict=True):
         if name is None:
             outcomes.append(Outcome.CLOSED)
@@ -252,8 +272,12 @@ def _append(
                 payloads[digest, epoch, sender.key_id].append(payload)
                 sizes[digest, epoch, sender.key_id] += len(payload)
             largest |= sizes  # the larger of each
+            if sender.relay is not None:
+                relayed.update(RelayGroup(*where, *sender.relay) for where in sizes)
     if payloads:
         step.append_rows([_inbox_row(*item, largest[item[0]]) for item in payloads.items()])
+    if relayed:
+        step.count_relayed(relayed)
     return outcomes
 
 

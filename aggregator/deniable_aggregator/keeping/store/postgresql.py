@@ -15,6 +15,7 @@ from deniable_aggregator.keeping.store.base import (
     InboxRow,
     IngestTransaction,
     InUseError,
+    RelayGroup,
     Result,
     StoreRefusedError,
     StoreUnavailableError,
@@ -166,6 +167,13 @@ _APPEND: Final = (
     "%s::bigint[], %b::bytea[], %s::int[], %s::text[], %b::bytea[], %s::bigint[])"
 )
 
+_COUNT_RELAYED: Final = (
+    "INSERT INTO relayed (digest, epoch, key, relay_key, batch, reports) SELECT * FROM unnest("
+    "%b::bytea[], %s::int[], %s::text[], %b::bytea[], %b::bytea[], %s::bigint[]) "
+    "ON CONFLICT (digest, epoch, key, relay_key, batch) "
+    "DO UPDATE SET reports = relayed.reports + excluded.reports"
+)
+
 
 class PostgresqlIngest(IngestTransaction):
     """A transaction that has begun.
@@ -203,6 +211,13 @@ class PostgresqlIngest(IngestTransaction):
         """See `IngestTransaction.append_rows`."""
         columns = tuple(list(column) for column in zip(*rows, strict=True))
         self._connection.exec_driver_sql(_APPEND, columns)
+
+    def count_relayed(self, groups: Mapping[RelayGroup, int]) -> None:
+        """See `IngestTransaction.count_relayed`."""
+        # In order, as two servers that count parts of one batch would deadlock otherwise.
+        rows = [(*group, groups[group]) for group in sorted(groups)]
+        columns = tuple(list(column) for column in zip(*rows, strict=True))
+        self._connection.exec_driver_sql(_COUNT_RELAYED, columns)
 
 
 ATTEMPTS: Final = 3

@@ -185,6 +185,32 @@ inbox: Final = Table(
 
 set_aside: Final = inbox.to_metadata(metadata, name="set_aside")
 
+# Groups of uploads that came through a relay and look alike, of open days.
+relayed: Final = Table(
+    "relayed",
+    metadata,
+    Column("digest", LargeBinary(32), primary_key=True),
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("key", Text, primary_key=True),  # the id of the write key that was inside
+    Column("relay_key", LargeBinary(8), primary_key=True),  # the id of the key they were sealed to
+    Column("batch", LargeBinary(16), primary_key=True),  # as the relay drew it
+    Column("reports", BigInteger, nullable=False),  # uploads that were stored
+    sqlite_with_rowid=False,
+)
+
+# The same of closed days, without batches: uploads by the size of their group.
+relayed_sizes: Final = Table(
+    "relayed_sizes",
+    metadata,
+    Column("digest", LargeBinary(32), primary_key=True),
+    Column("epoch", Integer, primary_key=True, autoincrement=False),
+    Column("key", Text, primary_key=True),
+    # The largest power of two that the groups had.
+    Column("least", BigInteger, primary_key=True, autoincrement=False),
+    Column("reports", BigInteger, nullable=False),  # in all of them
+    sqlite_with_rowid=False,
+)
+
 # One row, once something was counted: the last day at whose begin all that waited became due.
 shown: Final = Table(
     "shown",

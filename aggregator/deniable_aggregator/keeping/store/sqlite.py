@@ -20,6 +20,7 @@ from deniable_aggregator.keeping.store.base import (
     Database,
     InboxRow,
     IngestTransaction,
+    RelayGroup,
     Result,
     StoreRefusedError,
     StoreUnavailableError,
@@ -157,6 +158,11 @@ _FIND: Final = "SELECT 1 FROM seen WHERE epoch = ? AND hash = ?"
 _APPEND: Final = (
     "INSERT INTO inbox (id, digest, epoch, key, payload, largest) VALUES (?, ?, ?, ?, ?, ?)"
 )
+_COUNT_RELAYED: Final = (
+    "INSERT INTO relayed (digest, epoch, key, relay_key, batch, reports) "
+    "VALUES (?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT DO UPDATE SET reports = relayed.reports + excluded.reports"
+)
 
 _WAITING: Final = (
     "SELECT id, digest, epoch, key, payload, largest FROM inbox WHERE gathered IS NULL "
@@ -205,6 +211,10 @@ class SqliteIngest(IngestTransaction):
     def append_rows(self, rows: Sequence[InboxRow]) -> None:
         """See `IngestTransaction.append_rows`."""
         self._cursor.executemany(_APPEND, rows)
+
+    def count_relayed(self, groups: Mapping[RelayGroup, int]) -> None:
+        """See `IngestTransaction.count_relayed`."""
+        self._cursor.executemany(_COUNT_RELAYED, [(*group, groups[group]) for group in groups])
 
 
 def _is_old(logged: Logged, now: float) -> bool:

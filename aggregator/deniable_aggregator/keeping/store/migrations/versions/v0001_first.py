@@ -107,6 +107,25 @@ def upgrade() -> None:
         sa.Column("hash", sa.LargeBinary(16), primary_key=True),
         sqlite_with_rowid=False,
     )
+    op.create_table(
+        "relayed",
+        sa.Column("digest", sa.LargeBinary(32), primary_key=True),
+        sa.Column("epoch", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("key", sa.Text, primary_key=True),
+        sa.Column("relay_key", sa.LargeBinary(8), primary_key=True),
+        sa.Column("batch", sa.LargeBinary(16), primary_key=True),
+        sa.Column("reports", sa.BigInteger, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "relayed_sizes",
+        sa.Column("digest", sa.LargeBinary(32), primary_key=True),
+        sa.Column("epoch", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("key", sa.Text, primary_key=True),
+        sa.Column("least", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("reports", sa.BigInteger, nullable=False),
+        sqlite_with_rowid=False,
+    )
     for name in ("inbox", "set_aside"):
         op.create_table(
             name,
