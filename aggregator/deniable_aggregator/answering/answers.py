@@ -41,6 +41,7 @@ from deniable_aggregator.answering.integrity.slice_medians import MEANING
 from deniable_aggregator.answering.kept_periods import KeptSeries, asked_key
 from deniable_aggregator.answering.metrics import list_metrics, metric_details
 from deniable_aggregator.answering.overview import all_metrics_health
+from deniable_aggregator.answering.parts import Split, say_parts
 from deniable_aggregator.answering.requests import ProblemError, estimate_refused
 from deniable_aggregator.answering.review import (
     HEALTH_CELLS,
@@ -48,12 +49,7 @@ from deniable_aggregator.answering.review import (
     Review,
 )
 from deniable_aggregator.answering.series import MAX_PERIODS, calendar_periods, series
-from deniable_aggregator.answering.splitting import (
-    Split,
-    estimate_parts,
-    say_parts,
-    series_parts,
-)
+from deniable_aggregator.answering.splitting import estimate_parts, series_parts
 from deniable_aggregator.answers.administration import Annotations, Metrics, SavedList, SavedLists
 from deniable_aggregator.answers.answer import (
     Answer,

@@ -37,6 +37,7 @@ from deniable_aggregator.answering.estimation.segment_differences import (
     without_notice,
 )
 from deniable_aggregator.answering.metrics import newest_first
+from deniable_aggregator.answering.parts import Split, say_parts
 from deniable_aggregator.answering.reader import require_values
 from deniable_aggregator.answering.requests import estimate_refused
 from deniable_aggregator.answering.review import (
@@ -45,7 +46,7 @@ from deniable_aggregator.answering.review import (
 )
 from deniable_aggregator.answering.sides import sides_of
 from deniable_aggregator.answering.small_parts import require_reports
-from deniable_aggregator.answering.splitting import Split, change_parts, say_parts
+from deniable_aggregator.answering.splitting import change_parts
 from deniable_aggregator.answering.why import EFFECTS, explain
 from deniable_aggregator.answers.answer import (
     Answer,
