@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import special
 
-from deniable_aggregator.counting.statistics.sketch_rows import SumLaw
+from deniable_aggregator.counting.statistics.sum_law import SumLaw, frequencies
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -84,3 +84,18 @@ def test_a_sum_that_cannot_vary_is_never_surprising() -> None:
     law = SumLaw.of_cells(np.full((3, 10), 4))
 
     assert law.scores(np.array([0, 12, 99])).tolist() == [-5.0, -5.0, -5.0]
+
+
+@pytest.mark.parametrize("far", [0, 9, 40_000])
+def test_a_law_of_frequencies_is_that_of_all_cells(far: int) -> None:
+    values = rows(64, 1_093, 3.0, 5)
+    values[0, 3] += far
+    values -= values.min()
+
+    law = SumLaw.of_frequencies(frequencies(values))
+
+    expected = SumLaw.of_cells(values)
+    sums = np.arange(0, 64 * 12)
+    np.testing.assert_allclose(law.scores(sums), expected.scores(sums), atol=1e-9)
+    for score in (-4.0, -1.96, 1.96, 12.0):
+        assert law.deviations(score) == pytest.approx(expected.deviations(score), abs=1e-9)

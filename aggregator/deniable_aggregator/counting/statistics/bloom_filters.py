@@ -18,7 +18,7 @@ from scipy import linalg, sparse
 from deniable_aggregator.counting.statistics.influence import influence
 from deniable_aggregator.counting.statistics.intervals import RepeatedReports, detect
 from deniable_aggregator.counting.statistics.shares import ItemShares
-from deniable_aggregator.counting.statistics.sketch_rows import SumLaw
+from deniable_aggregator.counting.statistics.sum_law import SumLaw
 from deniable_aggregator.counting.yield_points import yield_point
 
 if TYPE_CHECKING:

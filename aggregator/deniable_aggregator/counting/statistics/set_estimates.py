@@ -25,8 +25,8 @@ from deniable_aggregator.counting.statistics.shares import (
     IntervalBounds,
     ItemShares,
 )
-from deniable_aggregator.counting.statistics.sketch_rows import SumLaw, frequencies
 from deniable_aggregator.counting.statistics.sketches import FOUND, explaining, unlisted_share
+from deniable_aggregator.counting.statistics.sum_law import SumLaw, frequencies
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

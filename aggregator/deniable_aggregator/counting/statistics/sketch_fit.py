@@ -24,9 +24,9 @@ from deniable_aggregator.counting.statistics.sketch_rows import (
     ROW_CAP,
     TEST_CAP,
     SketchRows,
-    SumLaw,
 )
 from deniable_aggregator.counting.statistics.sketches import SketchShares
+from deniable_aggregator.counting.statistics.sum_law import SumLaw
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

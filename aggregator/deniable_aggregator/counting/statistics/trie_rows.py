@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from deniable_aggregator.counting.statistics.binomial import log_probabilities
-from deniable_aggregator.counting.statistics.sketch_rows import SumLaw, frequencies
+from deniable_aggregator.counting.statistics.sum_law import SumLaw, frequencies
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -151,7 +151,7 @@ class TrieRows:
                 weights.append(row[possible] / row.sum())
                 starts.append(size)
                 size += possible.size
-        return SumLaw(
+        return SumLaw.of_outcomes(
             np.concatenate(values),
             np.concatenate(weights),
             np.array(starts),
