@@ -188,7 +188,7 @@ def _version(entry: CatalogEntry, listed: Metric) -> VersionDetails:
         segments=UNSET if spec.segments is None else _domain(spec.segments.by),
         letters=UNSET
         if code is None
-        else Letters(code.alphabet, code.longest, code.levels, entry.registration.minimum_devices),
+        else Letters(code.alphabet, code.extent, code.levels, entry.registration.minimum_devices),
         most=spec.mechanism.most if isinstance(spec.mechanism, SetMechanism) else UNSET,
     )
 

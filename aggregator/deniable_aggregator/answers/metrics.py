@@ -32,13 +32,13 @@ class Letters(Struct):
 
     Attributes:
         alphabet: of the strings: text, hex, digits, or the characters themselves.
-        longest: how many characters are kept, about; only the beginning of longer ones is found.
+        extent: how long they are at most, in words, to be found whole: about 10 characters.
         levels: in how many pieces a string is sent.
         minimum_devices: a string is shown if at least so many devices surely have it, or null.
     """
 
     alphabet: str
-    longest: Count
+    extent: str
     levels: Count
     minimum_devices: Count | None
 

@@ -209,7 +209,7 @@ def _numbers(spec: Spec, ends: Range) -> Domain:
 
 
 def _texts(spec: Spec) -> list[str]:
-    longest = 12 if spec.letters is None else spec.letters.longest
+    longest = (spec.letters and spec.letters.longest) or 12
     made = [
         hashlib.sha256(f"{spec.name} {number}".encode()).hexdigest()[
             : 1 + number * longest // MORE_TEXTS

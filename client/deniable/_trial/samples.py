@@ -90,7 +90,7 @@ def _draw_text(spec: Spec) -> str:
     if spec.letters is None:
         return secrets.choice(WORDS)
     alphabet, longest = spec.letters.alphabet, spec.letters.longest
-    if alphabet == TEXT:
+    if alphabet == TEXT or longest is None:
         return secrets.choice(WORDS)[:longest]
     characters = ALPHABETS.get(alphabet, alphabet)
     return "".join(secrets.choice(characters) for _ in range(longest))

@@ -229,6 +229,7 @@ def _letters_as_json(code: LetterCode) -> dict[str, Any]:
     return {
         "alphabet": code.alphabet,
         "longest": code.longest,
+        "longest_bits": code.longest_bits,
         "levels": code.levels,
         "bits": code.bits,
         "model": code.model.digest.hex(),

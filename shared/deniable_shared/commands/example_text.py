@@ -8,7 +8,7 @@ from deniable_shared.characters import visible
 from deniable_shared.commands.ascii import printable
 from deniable_shared.commands.text import display_width, rounded, wrapped
 from deniable_shared.planning.detection import MOST_DEVICES
-from deniable_shared.planning.discovery import FOUND, Example, Remedy
+from deniable_shared.planning.discovery import FOUND, Example, Remedy, Suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,8 +85,27 @@ def example_sentences(planned: Plan) -> Iterator[str]:
             f"{CUT_OFF} marks what is cut off: more bits than are sent. Only the beginning can be "
             "found, together with all other strings that begin so. A larger `longest` sends more."
         )
+    if planned.suggestion is not None:
+        yield _suggested(planned.suggestion, planned)
     if planned.remedy is not None:
         yield _advice(planned.remedy, planned)
+
+
+def _suggested(suggested: Suggestion, planned: Plan) -> str:
+    """The levels that the model suggests, beside the chosen ones."""
+    code = planned.metric.spec.letters
+    assert code is not None
+    chosen = (
+        f"cut it off ({CUT_OFF})"
+        if suggested.devices_now is None
+        else f"find it with {_count(suggested.devices_now)} devices"
+    )
+    return (
+        f"Of strings that the model was not trained on, 90% need {suggested.bits} bits. If such a "
+        f"string is held by {100 * suggested.share:g}%, the {code.levels} levels of this metric "
+        f"{chosen}; with longest_bits = {suggested.longest_bits}, which the model suggests, "
+        f"{suggested.levels} levels find it with {_count(suggested.devices)}."
+    )
 
 
 def _advice(remedy: Remedy, planned: Plan) -> str:

@@ -121,7 +121,7 @@ def _discovers(metric: Metric, mechanism: Trie) -> Iterator[tuple[str, str]]:
     assert code is not None
     yield (
         "code",
-        f"{code.alphabet} of about {code.longest} characters, at most {code.bits} bits in "
+        f"{code.alphabet} of {code.extent}, of which {code.bits} bits are sent in "
         f"{mechanism.levels} {'level' if mechanism.levels == 1 else 'levels'}; of longer texts the "
         f"beginning; model {code.model.digest.hex()[:12]}",
     )

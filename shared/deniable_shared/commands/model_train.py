@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable_shared.commands.ascii import printable
@@ -14,20 +13,18 @@ from deniable_shared.commands.parser import Parser
 from deniable_shared.commands.text import wrapped
 from deniable_shared.errors import ParameterError
 from deniable_shared.hashing import canonical
-from deniable_shared.letters import LetterCode, Model, shipped_model
-from deniable_shared.letters.code import MAX_LONGEST
+from deniable_shared.letters import Model, shipped_model
+from deniable_shared.letters.left_out import bits_left_out, quantiles
+from deniable_shared.letters.levels import level_of
 from deniable_shared.letters.training import fitted
 from deniable_shared.replaced_file import replaced_file
 from deniable_shared.value_lists import lines_of, notices
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable, Mapping
 
 LEAST_EXAMPLES: Final = 50
-_HELD_OUT: Final = 10
-"""One example in so many is held out, to measure how well the model codes strings that it was not
-trained on."""
-
 _ABOUT: Final = """\
 Makes a model of letters from the lines of FILE, for metrics with
 discover = true.
@@ -105,50 +102,53 @@ def _add_examples(file: Path, examples: dict[bytes, float]) -> None:
 def _trained(examples: dict[bytes, float], out: Path) -> dict[str, Any]:
     """Writes the model, and returns what is printed for programs."""
     shipped = shipped_model()
-    values = sorted(examples)
-    tested = values[::_HELD_OUT]
-    training = {value: examples[value] for value in values if value not in {*tested}}
-    before = _bits(shipped, tested)
-    after = _bits(Model(fitted(shipped, training)), tested)
-    body = fitted(shipped, examples)
+
+    def train(half: Mapping[bytes, float]) -> Callable[[bytes], int]:
+        return Model(fitted(shipped, half)).length
+
+    bits = bits_left_out(examples, train)
+    measured = quantiles(bits)
+    longest_bits = measured.longest_bits
+    body = fitted(shipped, examples, measured)
     with replaced_file(out) as file:
         file.write(body)
     return {
-        "strings": len(values),
-        "bits_of_a_string": {"shipped_model": round(before, 1), "this_model": round(after, 1)},
+        "strings": len(examples),
+        "bits_left_out": measured._asdict(),
+        "bits_of_shipped_model": quantiles(sorted(map(shipped.length, examples)))._asdict(),
         "file": str(out),
         "bytes": len(body),
         "model": out.name,
         "model_digest": Model(body).digest.hex(),
+        "longest_bits": longest_bits,
+        "levels": 1 + level_of(longest_bits),
+        "sent_whole": round(sum(each <= longest_bits for each in bits) / len(bits), 3),
     }
 
 
-def _bits(model: Model, values: list[bytes]) -> float:
-    """How many bits a string takes on average."""
-    code = LetterCode("text", MAX_LONGEST, model)
-    return fmean(code.encode(value)[1] for value in values)
-
-
 def _text(answer: dict[str, Any], out: Path) -> list[str]:
-    before, after = answer["bits_of_a_string"].values()
+    own, shipped = answer["bits_left_out"], answer["bits_of_shipped_model"]
     lines = [
         f"{answer['strings']:,} different strings",
-        "Bits of a string, on average over a tenth that was left out of the training:",
-        f"  {before:>6.1f}  with the shipped model",
-        f"  {after:>6.1f}  with a model of the other nine tenths",
+        "Bits of a string, if strings that begin alike are left out of the training:",
+        f"  {_needed(own)}",
+        f"  {_needed(shipped)}  with the shipped model",
     ]
-    if not after < before * 0.98:
+    if not own["most"] < shipped["most"] * 0.98:
         lines += wrapped(
             [
                 "The shipped model does as well: leave model out of metrics.toml, "
                 "or give more examples."
             ]
         )
+    levels = answer["levels"]
     lines += [
         f"Wrote {out}: {answer['bytes']:,} bytes. In metrics.toml, which it stands beside:",
         "",
         f'  model = "{answer["model"]}"',
         f'  model_digest = "{answer["model_digest"]}"',
+        f"  longest_bits = {answer['longest_bits']}  # {levels} level{'s' * (levels > 1)}: "
+        f"{answer['sent_whole']:.0%} of strings like these are sent whole",
         "",
     ]
     return lines + wrapped(
@@ -156,4 +156,10 @@ def _text(answer: dict[str, Any], out: Path) -> list[str]:
             "Every device and the server get this file. Train on public text only, "
             "never on what users recorded."
         ]
+    )
+
+
+def _needed(bits: dict[str, int]) -> str:
+    return (
+        f"half need {bits['half']:>4}, 90% need {bits['most']:>4}, 98% need {bits['nearly_all']:>4}"
     )

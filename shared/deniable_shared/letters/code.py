@@ -11,6 +11,7 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.frozen import frozen
 from deniable_shared.hashing import normalize
 from deniable_shared.letters.alphabets import ALPHABETS, FULL, OTHER, SHORTER, TEXT, AlphabetMachine
+from deniable_shared.letters.levels import MAX_BITS, level_of
 from deniable_shared.letters.machine import END, Machine
 from deniable_shared.letters.model import Model, shipped_model
 from deniable_shared.mechanisms.trie import DEEPER_BITS, FIRST_BITS, MAX_LEVELS
@@ -38,15 +39,20 @@ class LetterCode:
     Attributes:
         alphabet: "text", "hex", "digits", or the characters that strings consist of.
         longest: how many characters the longest string has that the code surely or, for text,
-            nearly always holds; 1 to 64. What does not fit is cut off.
+            nearly always holds; 1 to 64. What does not fit is cut off. None with `longest_bits`.
+        longest_bits: how many bits the longest string of text has that is sent whole; 20 to 388.
+            None with `longest`.
     """
 
     alphabet: str
-    longest: int
+    longest: int | None
     model: Model
+    longest_bits: int | None = None
 
     def __post_init__(self) -> None:
-        if type(self.longest) is not int or not 1 <= self.longest <= MAX_LONGEST:
+        if self.longest_bits is not None:
+            self._check_longest_bits(self.longest_bits)
+        elif type(self.longest) is not int or not 1 <= self.longest <= MAX_LONGEST:
             raise ParameterError("longest", f"an integer in [1, {MAX_LONGEST}]", self.longest)
         if self.form:
             characters = self._characters
@@ -67,6 +73,16 @@ class LetterCode:
                 "longest", f"of at most {MAX_LEVELS} levels with this alphabet", self.longest
             )
 
+    def _check_longest_bits(self, longest_bits: int) -> None:
+        if type(longest_bits) is not int or not FIRST_BITS <= longest_bits <= MAX_BITS:
+            raise ParameterError(
+                "longest_bits", f"an integer in [{FIRST_BITS}, {MAX_BITS}]", longest_bits
+            )
+        if self.form:
+            raise ParameterError("longest_bits", "left out with an alphabet", longest_bits)
+        if self.longest is not None:
+            raise ParameterError("longest", "left out with longest_bits", self.longest)
+
     @property
     def form(self) -> bool:
         """Whether the coded bytes begin with a byte of form, see `alphabets`."""
@@ -75,11 +91,19 @@ class LetterCode:
     @cached_property
     def levels(self) -> int:
         """How many pieces the longest string has: 1 to 24."""
+        if self.longest_bits is not None:
+            return 1 + level_of(self.longest_bits)
         if isinstance(self.machine, AlphabetMachine):
-            most_bits = self.machine.most_bits
-        else:
-            most_bits = self.longest * _BITS_OF_A_CHARACTER
-        return 1 + max(-(-(most_bits - FIRST_BITS) // DEEPER_BITS), 0)
+            return 1 + level_of(self.machine.most_bits)
+        assert self.longest is not None
+        return 1 + level_of(self.longest * _BITS_OF_A_CHARACTER)
+
+    @property
+    def extent(self) -> str:
+        """How long a string is that is sent whole, in words: about 10 characters."""
+        if self.longest_bits is not None:
+            return f"at most {self.longest_bits} bits"
+        return f"about {self.longest} characters"
 
     @cached_property
     def bits(self) -> int:
@@ -91,6 +115,7 @@ class LetterCode:
         """The states and code words: all that it takes to read bits."""
         if not self.form:
             return self.model
+        assert self.longest is not None
         return AlphabetMachine(self._characters, self.longest, self.model)
 
     def encode(self, value: bytes) -> tuple[int, int]:
@@ -127,17 +152,13 @@ class LetterCode:
             One integer below 2^20, then up to `levels` - 1 integers below 2^16.
         """
         bits, length = self.encode(value)
-        last = self.level(length)
+        last = level_of(length)
         bits <<= FIRST_BITS + DEEPER_BITS * last - length
         mask = (1 << DEEPER_BITS) - 1
         return (
             bits >> DEEPER_BITS * last,
             *[bits >> DEEPER_BITS * after & mask for after in range(last - 1, -1, -1)],
         )
-
-    def level(self, length: int) -> int:
-        """The level, counted from 0, in which a string of so many bits ends."""
-        return max(-(-(length - FIRST_BITS) // DEEPER_BITS), 0)
 
     def decode(self, bits: int, length: int) -> tuple[bytes, bool]:
         """The text that bits stand for.
@@ -179,6 +200,7 @@ class LetterCode:
         text = value.decode(errors="replace")  # the longest values end inside a character
         if self.alphabet == "hex" and self._is_of_alphabet(text.lower()):
             text = text.lower()
+        assert self.longest is not None
         if len(text) > self.longest or not self._is_of_alphabet(text):
             return bytes([OTHER]) + value
         form = [FULL] if len(text) == self.longest else [SHORTER, len(text)]
@@ -199,7 +221,12 @@ class LetterCode:
         """The code as JSON data: a part of the spec."""
         shipped = self.model == shipped_model()
         model = _WORDS if shipped else binascii.b2a_base64(self.model.body, newline=False).decode()
-        return {"alphabet": self.alphabet, "longest": self.longest, "model": model, "code": _CODE}
+        length = (
+            {"longest": self.longest}
+            if self.longest_bits is None
+            else {"longest_bits": self.longest_bits}
+        )
+        return {"alphabet": self.alphabet, **length, "model": model, "code": _CODE}
 
     @classmethod
     def from_canonical(cls, data: Mapping[str, Any]) -> LetterCode:
@@ -218,7 +245,9 @@ class LetterCode:
             except ValueError as error:
                 raise ParameterError("model", "words or base64", data["model"]) from error
             model = Model(body)
-        return cls(alphabet=data["alphabet"], longest=data["longest"], model=model)
+        if "longest_bits" in data:
+            return cls(data["alphabet"], None, model, data["longest_bits"])
+        return cls(data["alphabet"], data["longest"], model)
 
 
 def _read(lengths: bytes, bits: int, available: int) -> tuple[int | None, int]:

@@ -76,6 +76,14 @@ class Machine(ABC):
         """How long the 257 code words of a state are, see `CodeTable`."""
         return self.table(state).lengths
 
+    def length(self, coded: bytes) -> int:
+        """How many bits some bytes take, with the end."""
+        total = state = 0
+        for byte in coded:
+            total += self.lengths(state)[byte]
+            state = self.next_state(state, byte)
+        return total + self.lengths(state)[END]
+
     def next_states(self, state: int) -> Sequence[int]:
         """The states after each of the 256 bytes."""
         return [self.next_state(state, byte) for byte in range(256)]

@@ -9,6 +9,7 @@ The file is four letters, `MAGIC`, and a zlib stream of big-endian numbers:
     the edges' bytes               edges x uint8
     the edges' targets             edges x uint16
     code lengths                   tables x 257 x uint8
+    bits of strings left out       3 x uint16, or nothing, see `LeftOutBits`
 
 An edge says to which state a byte leads. Where a state has none for a byte, its fallback's counts,
 and so on. A state falls back to a later one, and the last state to itself.
@@ -26,13 +27,15 @@ from itertools import pairwise
 from typing import Any, Final
 
 from deniable_shared.errors import ParameterError
+from deniable_shared.letters.levels import LeftOutBits
 from deniable_shared.letters.machine import MAX_LENGTH, SYMBOLS, CodeTable, Machine
 
 MAGIC: Final = b"DLM1"
 MAX_STATES: Final = 1_024
 MAX_EDGES: Final = 8_192
 _HEADER: Final = ">3H"
-_LARGEST: Final = 6 + MAX_STATES * (4 + SYMBOLS) + MAX_EDGES * 5
+_LEFT_OUT: Final = ">3H"
+_LARGEST: Final = 12 + MAX_STATES * (4 + SYMBOLS) + MAX_EDGES * 5
 """Bytes of the largest model: what is longer is not unpacked."""
 
 _SHIPPED: Final = "words.model"
@@ -45,6 +48,8 @@ class Model(Machine):
         body: the same.
         states: how many states there are, at most 1,024.
         fallbacks: the fallback of each state; uint16.
+        left_out: how many bits strings took that were left out of its training; None if that was
+            not measured.
 
     Raises:
         ParameterError: if the bytes are not a model file.
@@ -57,7 +62,11 @@ class Model(Machine):
         columns = f">{self.states}H{self.states}H{edges}H{edges}B{edges}H"
         position = struct.calcsize(_HEADER) + struct.calcsize(columns)
         _require(1 <= self.states <= MAX_STATES and edges <= MAX_EDGES)
-        _require(len(payload) == position + tables * SYMBOLS)
+        end = position + tables * SYMBOLS
+        _require(len(payload) in (end, end + struct.calcsize(_LEFT_OUT)))
+        self.left_out = (
+            LeftOutBits(*struct.unpack_from(_LEFT_OUT, payload, end)) if payload[end:] else None
+        )
         numbers = struct.unpack_from(columns, payload, struct.calcsize(_HEADER))
         ends = [0, self.states, 2 * self.states]
         ends += [ends[-1] + edges * part for part in (1, 2, 3)]
@@ -72,7 +81,7 @@ class Model(Machine):
         for source, byte, target in zip(sources, edge_bytes, targets, strict=True):
             self._bytes[source].append(byte)
             self._targets[source].append(target)
-        lengths = payload[position:]
+        lengths = payload[position:end]
         _require(max(lengths, default=0) <= MAX_LENGTH)
         self._codes = [
             CodeTable(lengths[start : start + SYMBOLS]) for start in range(0, len(lengths), SYMBOLS)

@@ -12,6 +12,7 @@ from deniable_shared.letters.writing import model_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from deniable_shared.letters.levels import LeftOutBits
     from deniable_shared.letters.model import Model
 
 FLATTENED: Final = 0.7
@@ -23,7 +24,9 @@ LEAST_PRIOR: Final = 0.05
 _SCALE: Final = 1 << 20
 
 
-def fitted(model: Model, examples: Mapping[bytes, float]) -> bytes:
+def fitted(
+    model: Model, examples: Mapping[bytes, float], left_out: LeftOutBits | None = None
+) -> bytes:
     """The file of a model with the same states, whose likely letters are those of the examples.
 
     Every string keeps a code, as the model's own probabilities, 2^-length, stay part of the sum.
@@ -31,6 +34,7 @@ def fitted(model: Model, examples: Mapping[bytes, float]) -> bytes:
     Args:
         model: to begin with.
         examples: canonical strings, see `hashing.canonical`, and how often each comes.
+        left_out: what is known of strings that are not among them.
     """
     flattened = {text: count**FLATTENED for text, count in examples.items()}
     unit = len(flattened) / math.fsum(flattened.values())
@@ -43,7 +47,7 @@ def fitted(model: Model, examples: Mapping[bytes, float]) -> bytes:
         _lengths(model.lengths(state), counts[state]) if state in counts else model.lengths(state)
         for state in range(model.states)
     ]
-    return model_file(model.fallbacks, model.edges, lengths)
+    return model_file(model.fallbacks, model.edges, lengths, left_out)
 
 
 def symbols(model: Model, text: bytes) -> Iterable[tuple[int, int]]:

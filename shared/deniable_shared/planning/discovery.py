@@ -10,13 +10,14 @@ level count, and that it is one of `BEGINNINGS_IN_SIGHT`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable_shared import hashing, mechanism_choice
+from deniable_shared.letters.levels import level_of
 from deniable_shared.mechanisms import MAX_EPSILON, Trie
 from deniable_shared.planning.detection import MOST_DEVICES
 
@@ -117,6 +118,61 @@ class Remedy:
     windows: int
 
 
+@dataclass(frozen=True)
+class Suggestion:
+    """The levels that a metric's model suggests, beside those that the metric has.
+
+    Both are forecast for one string.
+
+    Attributes:
+        longest_bits: what nearly all strings need that the model was not trained on.
+        levels: with that.
+        share: of the devices that hold the string.
+        bits: of the string; 90% of those strings need no more.
+        devices: how many devices find it with the suggested levels.
+        devices_now: the same with the metric's levels; None if these cut it off.
+    """
+
+    longest_bits: int
+    levels: int
+    share: float
+    bits: int
+    devices: int
+    devices_now: int | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON data."""
+        return asdict(self)
+
+
+def suggestion(metric: Metric, share: float) -> Suggestion | None:
+    """What the metric's model suggests; None if that is what the metric has, or if it says nothing.
+
+    Args:
+        metric: one that discovers.
+        share: of the devices that hold a string.
+    """
+    code, mechanism = metric.spec.letters, metric.spec.mechanism
+    assert code is not None
+    assert isinstance(mechanism, Trie)
+    left_out = code.model.left_out
+    if left_out is None or code.levels == (levels := 1 + level_of(left_out.longest_bits)):
+        return None
+    bits = min(left_out.most, left_out.longest_bits)
+
+    def devices(changed: Trie) -> int:
+        return Forecast(changed, bits, level_of(bits), metric.minimum_devices).devices(share)
+
+    return Suggestion(
+        longest_bits=left_out.longest_bits,
+        levels=levels,
+        share=share,
+        bits=bits,
+        devices=devices(_with_levels(mechanism, levels)),
+        devices_now=None if bits > code.bits else devices(mechanism),
+    )
+
+
 def default_texts(metric: Metric) -> Sequence[str]:
     """Strings that show how length and script decide; of another alphabet, strings of it."""
     code = metric.spec.letters
@@ -126,6 +182,7 @@ def default_texts(metric: Metric) -> Sequence[str]:
     )
     if not characters:
         return _DEFAULT_TEXTS
+    assert code.longest is not None
     longest = (characters * code.longest)[: code.longest]
     return tuple(dict.fromkeys([longest[: (code.longest + 1) // 2], longest, longest + "?"]))
 

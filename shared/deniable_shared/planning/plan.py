@@ -29,6 +29,7 @@ from deniable_shared.planning.discovery import (
     default_texts,
     example_of,
     remedy,
+    suggestion,
 )
 from deniable_shared.planning.experiment import ARMS, Experiment, experiment
 from deniable_shared.planning.feasibility import HOPELESS_SHARE, refuse_if_hopeless
@@ -85,11 +86,12 @@ def plan(
     candidates = rank_candidates(spec, devices)
     chosen = next(candidate for candidate in candidates if candidate.chosen)
     unit = mean_unit(spec)
+    forecast_shares = FORECAST_SHARES if share is None else (share,)
     examples = (
         ()
         if spec.letters is None
         else tuple(
-            example_of(metric, text, devices, FORECAST_SHARES if share is None else (share,))
+            example_of(metric, text, devices, forecast_shares)
             for text in texts or default_texts(metric)
         )
     )
@@ -125,6 +127,7 @@ def plan(
         examples=examples,
         experiment=None if difference is None else _experiment(spec, difference),
         remedy=remedy(metric, examples, devices) if examples else None,
+        suggestion=suggestion(metric, forecast_shares[0]) if examples else None,
     )
 
 

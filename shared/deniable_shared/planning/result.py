@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from deniable_shared.accounting import HistoryBounds
     from deniable_shared.mechanisms import Mechanism
-    from deniable_shared.planning.discovery import Example, Remedy
+    from deniable_shared.planning.discovery import Example, Remedy, Suggestion
     from deniable_shared.planning.experiment import Experiment
     from deniable_shared.planning.feasibility import Refusal
     from deniable_shared.registry import Metric
@@ -87,6 +87,7 @@ class Plan:
         examples: of a metric that discovers, what becomes of some strings.
         experiment: how many devices tell a difference between two arms; None where nobody asked.
         remedy: what to change where not all of these would be found; None if nothing.
+        suggestion: the levels that the metric's model suggests; None if it has them.
     """
 
     metric: Metric
@@ -108,6 +109,7 @@ class Plan:
     examples: tuple[Example, ...]
     experiment: Experiment | None
     remedy: Remedy | None
+    suggestion: Suggestion | None
 
     @property
     def mechanism(self) -> Mechanism:
@@ -194,6 +196,7 @@ class Plan:
             },
             "experiment": None if self.experiment is None else self.experiment.as_dict(),
             "examples": [example.as_dict() for example in self.examples],
+            "suggested_levels": None if self.suggestion is None else self.suggestion.as_dict(),
             "refused": None
             if self.refusal is None
             else {

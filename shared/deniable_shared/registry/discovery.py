@@ -24,6 +24,8 @@ MAX_MODEL_BYTES: Final = 1 << 17
 MAX_MINIMUM_DEVICES: Final = 10**9
 DEFAULT_MINIMUM_DEVICES: Final = 100
 MAX_LONGEST: Final = 64
+LEAST_LONGEST_BITS: Final = 20
+MAX_LONGEST_BITS: Final = 388
 
 _FILE: Final = r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}"
 """The name of a file beside the registry: no path leads out of its folder."""
@@ -74,8 +76,8 @@ def parse_letters(table: TableReader, files: ModelFiles) -> tuple[LetterCode | N
     """The code of a string metric, from its table in a registry file.
 
     Args:
-        table: its fields ``discover``, ``longest``, ``alphabet``, ``minimum_devices``, ``model``
-            and ``model_digest``.
+        table: its fields ``discover``, ``longest``, ``longest_bits``, ``alphabet``,
+            ``minimum_devices``, ``model`` and ``model_digest``.
 
     Returns:
         The code, and how many devices a string must be of at least to be shown; None for both if
@@ -83,12 +85,14 @@ def parse_letters(table: TableReader, files: ModelFiles) -> tuple[LetterCode | N
     """
     discover = table.read("discover", "true or false", lambda v: type(v) is bool, default=None)
     longest = table.integer("longest", 1, MAX_LONGEST, default=None)
+    longest_bits = table.integer("longest_bits", LEAST_LONGEST_BITS, MAX_LONGEST_BITS, default=None)
     alphabet = table.text("alphabet", default=None)
     minimum = table.integer("minimum_devices", 1, MAX_MINIMUM_DEVICES, default=None)
     file_name = table.text("model", _FILE, default=None)
     digest = table.text("model_digest", _DIGEST, default=None)
     shape = {
         "longest": longest,
+        "longest_bits": longest_bits,
         "alphabet": alphabet,
         "minimum_devices": minimum,
         "model": file_name,
@@ -108,7 +112,9 @@ def parse_letters(table: TableReader, files: ModelFiles) -> tuple[LetterCode | N
 
     try:
         model = shipped_model() if file_name is None else _model(files.read(file_name), digest)
-        letters = LetterCode(alphabet or "text", longest or DEFAULT_LONGEST, model)
+        if longest is None and longest_bits is None:
+            longest = DEFAULT_LONGEST
+        letters = LetterCode(alphabet or "text", longest, model, longest_bits)
     except ParameterError as error:
         table.add_problem(error.name, error.constraint, error.value)
         return None, None

@@ -16,6 +16,7 @@ METRIC_CODES: Final = (
     "free-text",
     "identifier",
     "large-epsilon",
+    "levels-unlike-model",
     "linkable-reports",
     "no-description",
     "permanent-anew",

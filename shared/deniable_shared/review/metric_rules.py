@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared.letters.levels import level_of
 from deniable_shared.planning.detection import detectable_share
 from deniable_shared.planning.disclosure_figures import most_certain
 from deniable_shared.registry import Metric
@@ -34,6 +35,9 @@ FEWEST_OF_A_SEGMENT: Final = 1_000
 
 COARSE: Final = 8
 """A list of fewer values names nobody by what it is about, such as a reminder of birthdays."""
+
+SPARE_LEVELS: Final = 2
+"""So many levels more than a model suggests are too many."""
 
 _ABSENT_FOR: Final = {
     "boolean": "absent = false",
@@ -279,6 +283,28 @@ def _lists_without_others(spec: Spec) -> Iterator[str]:
             yield f"attribute {attribute.name}"
 
 
+def _levels_unlike_model(metric: Metric, _: int) -> tuple[str, str] | None:
+    code = metric.spec.letters
+    left_out = None if code is None else code.model.left_out
+    if code is None or left_out is None:
+        return None
+    remedy = f"set longest_bits = {left_out.longest_bits} instead of what it has"
+    if left_out.most > code.bits:
+        return (
+            f"more than 10% of the strings that its model was not trained on are cut off: they "
+            f"need more than the {code.bits} bits that are sent",
+            remedy,
+        )
+    if code.levels < 1 + level_of(left_out.longest_bits) + SPARE_LEVELS:
+        return None
+    return (
+        f"98% of the strings that its model was not trained on end within "
+        f"{1 + level_of(left_out.longest_bits)} of its {code.levels} levels, and every further one "
+        "takes devices from them",
+        remedy,
+    )
+
+
 Rule = Callable[[Metric, int], tuple[str, str] | None]
 """From a metric, and among how many devices it is to be hidden, to a reason and a remedy."""
 
@@ -294,6 +320,7 @@ METRIC_RULES: Final[dict[str, Rule]] = {
     "changing-memoized": _changing_memoized,
     "segments-too-fine": _segments_too_fine,
     "small-segments": _small_segments,
+    "levels-unlike-model": _levels_unlike_model,
     "no-description": _no_description,
 }
 """What is looked for in every metric; ``repeated-value`` looks at several at once."""

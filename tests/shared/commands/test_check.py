@@ -65,14 +65,14 @@ def test_of_a_metric_that_discovers_it_says_what_can_be_found_and_what_hides_a_t
     said = " ".join(run(tmp_path, text).output.split())
     for expected in (
         "term: string to discover",
-        "text of about 10 characters, at most 68 bits in 4 levels",
+        "text of about 10 characters, of which 68 bits are sent in 4 levels",
         "devices to be found if it is short",
         "that about 250 reports surely hold; only epsilon hides what one device holds",
     ):
         assert expected in said, said
     (metric,) = json.loads(run(tmp_path, text, "--json").output)["metrics"]
     assert metric["minimum_devices"] == 250
-    assert metric["letters"]["longest"] == 10
+    assert (metric["letters"]["longest"], metric["letters"]["longest_bits"]) == (10, None)
     assert metric["letters"]["levels"] == metric["mechanism"]["levels"] == 4
 
 

@@ -31,8 +31,10 @@ def test_strings_like_the_examples_take_fewer_bits(tmp_path):
     model = Model((tmp_path / "routes.model").read_bytes())
     assert answer["strings"] == 192
     assert answer["model_digest"] == model.digest.hex()
-    shares = answer["bits_of_a_string"]
-    assert shares["this_model"] < 0.6 * shares["shipped_model"]
+    assert answer["bits_left_out"] == model.left_out._asdict()
+    for part, bits_needed in answer["bits_left_out"].items():
+        assert bits_needed < 0.8 * answer["bits_of_shipped_model"][part]
+    assert answer["longest_bits"] == answer["bits_left_out"]["nearly_all"]
     assert bits(model, "/shop/help/orders-edit") < 0.6 * bits(
         shipped_model(), "/shop/help/orders-edit"
     )
@@ -50,7 +52,7 @@ def test_strings_unlike_the_examples_keep_a_code(tmp_path):
 def test_the_answer_says_what_goes_into_the_registry_and_what_never_to_train_on(tmp_path):
     output = run(tmp_path).output
     digest = Model((tmp_path / "routes.model").read_bytes()).digest.hex()
-    assert f'model = "routes.model"\n  model_digest = "{digest}"' in output
+    assert f'model = "routes.model"\n  model_digest = "{digest}"\n  longest_bits = ' in output
     assert "never on what users recorded" in " ".join(output.split())
 
 

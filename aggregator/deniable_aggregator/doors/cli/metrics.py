@@ -174,8 +174,8 @@ def _domain_lines(
         letters = version.letters
         yield (
             "strings",
-            f"{visible(letters.alphabet)} of about {letters.longest} characters; only the "
-            "beginning of longer ones can be found",
+            f"{visible(letters.alphabet)} of {letters.extent}; only the beginning of longer ones "
+            "can be found",
         )
 
 

@@ -299,8 +299,8 @@ def _collected(version: VersionDetails) -> str:
 def _what(version: VersionDetails) -> str:
     if version.letters:
         return (
-            f"a part of a text of about {version.letters.longest} characters, which is shown "
-            f"if at least {version.letters.minimum_devices or 0:,} devices surely have it"
+            f"a part of a text of {version.letters.extent}, which is shown if at least "
+            f"{version.letters.minimum_devices or 0:,} devices surely have it"
         )
     if version.attributes:
         return f"a record of {'; '.join(_domain(each) for each in version.attributes)}"
