@@ -14,6 +14,7 @@ from deniable_shared.registry.loading import (
     load,
     parse,
 )
+from deniable_shared.registry.relay import Relay
 
 __all__ = [
     "DEFAULT_DEVICES",
@@ -23,6 +24,7 @@ __all__ = [
     "Budget",
     "Metric",
     "Registry",
+    "Relay",
     "load",
     "parse",
     "with_models",

@@ -42,6 +42,7 @@ from deniable_shared.registry.parsing import (
     parse_set,
     parse_values,
 )
+from deniable_shared.registry.relay import Relay, parse_relay, parse_requirement
 from deniable_shared.registry.resolution import resolve
 from deniable_shared.spec import PICKS, TYPES, TYPES_WITH_RANGE, Spec
 
@@ -99,6 +100,8 @@ class Metric:
         ignore: codes of findings of a review that are known and meant. They are part of no digest.
         renamed: what values of earlier versions are called now, each earlier name with the new one.
             Answers go by it, devices do not; it is part of no digest.
+        relay_required: whether reports are taken through a relay alone, and dropped by devices that
+            are a week late with them. It is part of no digest.
     """
 
     spec: Spec
@@ -110,6 +113,7 @@ class Metric:
     minimum_devices: int | None = None
     ignore: tuple[str, ...] = ()
     renamed: tuple[tuple[str, str], ...] = ()
+    relay_required: bool = False
 
 
 @frozen
@@ -123,6 +127,8 @@ class Registry:
             with; None if devices take none. It is part of no digest.
         ignore: codes of findings of a review that are known and meant, of whichever metric. They
             are part of no digest.
+        relay: whom devices give their sealed uploads to; None if they send to the aggregator. It is
+            part of no digest.
     """
 
     application: str
@@ -130,6 +136,7 @@ class Registry:
     metrics: Mapping[str, Metric]
     remote_key: bytes | None = None
     ignore: tuple[str, ...] = ()
+    relay: Relay | None = None
 
 
 def load(source: str | os.PathLike[str] | Traversable) -> Registry:
@@ -183,11 +190,15 @@ def parse(
         application = top.text("application", NAME) or ""
         budget = _budget(top.table("budget", "epsilon_per_day = 4.0 and epsilon_lifetime = 400.0"))
         remote_key = _remote_key(top) if "remote" in data else None
+        has_relay = "relay" in data
+        relay = parse_relay(top) if has_relay else None
         ignore = read_ignored(top, METRIC_CODES + REGISTRY_CODES)
         carried = top.read(MODELS, "a table", lambda value: isinstance(value, dict), default=None)
         files = ModelFiles(folder, carried or {})
         metrics = {
-            metric_name: _metric(application, metric_name, table, budget, files)
+            metric_name: _metric(
+                application, metric_name, table, budget, files, has_relay=has_relay
+            )
             for metric_name, table in top.table("metrics").tables(NAME)
         }
         if data.get("metrics") == {}:
@@ -196,7 +207,7 @@ def parse(
     if problems:
         raise RegistryError(problems)
     nonempty = {key: value for key, value in metrics.items() if value}
-    return Registry(application, budget, nonempty, remote_key, ignore)
+    return Registry(application, budget, nonempty, remote_key, ignore, relay)
 
 
 def _budget(table: TableReader) -> Budget:
@@ -226,7 +237,13 @@ def _decoded(text: str) -> bytes:
 
 
 def _metric(
-    application: str, name: str, table: TableReader, budget: Budget, files: ModelFiles
+    application: str,
+    name: str,
+    table: TableReader,
+    budget: Budget,
+    files: ModelFiles,
+    *,
+    has_relay: bool,
 ) -> Metric | None:
     kind = table.choice("type", TYPES)
     every = table.choice("every", EVERY, default=None)
@@ -234,6 +251,7 @@ def _metric(
     description = table.text("description", default="")
     owners = table.texts("owners", default=())
     ignore = read_ignored(table, METRIC_CODES)
+    relay_required = parse_requirement(table, has_relay=has_relay)
     expires = table.read(
         "expires", "a date such as 2027-12-31", lambda value: type(value) is date, default=None
     )
@@ -320,4 +338,5 @@ def _metric(
         minimum_devices,
         ignore,
         renamed,
+        relay_required,
     )

@@ -51,6 +51,7 @@ HYBRID: Final = Suite(
     "mlkem768-x25519", _MLKEM_PUBLIC_BYTES + 32, _MLKEM_SEED_BYTES + 32, 1_088 + 32 + 16
 )
 SUITES: Final = {suite.name: suite for suite in (X25519, HYBRID)}
+KEY_CONSTRAINT: Final = " or ".join(f"{name}:<base64>" for name in SUITES)
 
 
 @frozen
@@ -178,10 +179,13 @@ def parse_public_key(text: object) -> PublicKey:
     """
     suite, data = _parse(text, private=False)
     if suite is None:
-        suites = " or ".join(f"{name}:<base64>" for name in SUITES)
-        constraint = f"{suites}, as deniable relay-key create prints it"
-        raise ParameterError("key", constraint, text)
+        raise ParameterError("key", KEY_CONSTRAINT, text)
     return PublicKey(suite, data)
+
+
+def is_public_key(text: object) -> bool:
+    """Whether this is the text of a relay key."""
+    return _parse(text, private=False)[0] is not None
 
 
 def parse_private_key(text: str) -> PrivateKey:

@@ -18,6 +18,7 @@ TEXT = (Path(__file__).parents[3] / "docs/reference/metrics-toml.md").read_text(
 FILE = (
     'registry = 1\napplication = "flightdeck"\n'
     'remote = { key = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=" }\n'
+    f'relay = {{ url = "https://relay.example.org", key = "x25519:{"A" * 43}=" }}\n'
     "[budget]\nepsilon_per_day = 4\nepsilon_lifetime = 40\n[metrics.m]\n"
 )
 SEGMENT = 'segment = { name = "channel", values = ["stable", "beta"], complete = true }\n'
@@ -257,7 +258,7 @@ def test_a_field_that_may_be_left_out_has_its_default_in_the_table(read):
     ]
     for field, constraint, shown, kind in rows:
         (default,) = read[1][field.strip("`"), constraint, kind]
-        optional = field == "`remote`"  # read only where it is there
+        optional = field in ("`relay`", "`remote`")  # read only where it is there
         assert (shown == "refused") == (default is fields.REQUIRED and not optional), field
         if default not in (fields.REQUIRED, None, "", ()):
             assert shown == str(default)
