@@ -21,7 +21,8 @@ from granian.constants import Interfaces
 
 from deniable_aggregator import Settings, Store
 from deniable_aggregator.doors.server.granian_adapter import granian_server
-from deniable_aggregator.doors.server.runner import end_with_parent, serve
+from deniable_aggregator.doors.server.runner import serve
+from deniable_aggregator.doors.server.supervision import end_with_parent
 from deniable_aggregator.keeping.keys import create_key
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at

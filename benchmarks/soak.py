@@ -30,7 +30,8 @@ from benchmarks.served import HOST, REGISTRY, SPEC, Served, Tokens, await_counti
 from deniable_aggregator import Settings, Store
 from deniable_aggregator.counting.tallies import tally_for
 from deniable_aggregator.doors.app import create_app
-from deniable_aggregator.doors.server.runner import end_with_parent, serve
+from deniable_aggregator.doors.server.runner import serve
+from deniable_aggregator.doors.server.supervision import end_with_parent
 from deniable_shared import registry, wire
 from deniable_shared.periods import SECONDS_PER_EPOCH, epoch_at
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deniable_aggregator import Settings
-from deniable_aggregator.doors.server import runner
+from deniable_aggregator.doors.server import supervision
 from tests.ports import free_port
 
 
@@ -27,10 +27,9 @@ def test_a_signal_that_comes_while_the_store_is_looked_at_ends_the_server(monkey
         served.append(GivingUp())
         return served[0]
 
-    def signalled(_):
+    def signalled():
         served[0].ended_by_signal = True
 
-    monkeypatch.setattr(runner, "granian_server", granian_server)
-    monkeypatch.setattr(runner, "_reject_unusable_store", signalled)
-    runner._serve_with_restarts(Settings(port=free_port()), lambda: None)
+    monkeypatch.setattr(supervision, "granian_server", granian_server)
+    supervision.serve_with_restarts(Settings(port=free_port()), lambda: None, signalled)
     assert served

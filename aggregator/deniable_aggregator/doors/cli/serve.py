@@ -125,8 +125,8 @@ def serve(loaded: Configuration, registry: Path | None, parent: int | None) -> N
     from logging.config import dictConfig
 
     from deniable_aggregator.doors.server.log_format import logging_config
-    from deniable_aggregator.doors.server.runner import end_with_parent
     from deniable_aggregator.doors.server.runner import serve as run
+    from deniable_aggregator.doors.server.supervision import end_with_parent
 
     if parent is not None:
         end_with_parent(parent, signal.SIGTERM)

@@ -159,6 +159,11 @@ class Readiness:
         self._found: Mapping[str, str] = {}
         self._lookout = SharedProbe(self._check, "deniable-looking", monotonic)
 
+    def drain(self) -> bool:
+        """Makes the server unready, as it is going to end; returns whether it was not yet so."""
+        was_draining, self.draining = self.draining, True
+        return not was_draining
+
     def checks(self, timeout_seconds: float | None = None) -> Mapping[str, str]:
         """The result of each check, by name: ``ok``, or what is wrong; at most a second old.
 

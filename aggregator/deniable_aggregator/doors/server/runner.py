@@ -1,56 +1,35 @@
-"""Serving until a signal comes: one worker process, started again whenever it dies."""
+"""The aggregator as a server, until a signal comes."""
 
 from __future__ import annotations
 
-import errno
 import gc
 import logging
 import os
 import signal
-import socket
-import threading
-import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from deniable_aggregator.answering.discoveries.questions import deny_list_notices
 from deniable_aggregator.doors.app import EXTENSION, Aggregator, create_app
 from deniable_aggregator.doors.http.upload_limits import RateLimiter
-from deniable_aggregator.doors.server.granian_adapter import granian_server
 from deniable_aggregator.doors.server.log_format import OURS
 from deniable_aggregator.doors.server.prometheus import PrometheusCollector
 from deniable_aggregator.doors.server.rsgi import RsgiApplication
+from deniable_aggregator.doors.server.supervision import (
+    drain_on_sigterm,
+    end_with_parent,
+    serve_with_restarts,
+    wait_for_port,
+)
 from deniable_aggregator.keeping.settings import Settings, redacted
 from deniable_aggregator.keeping.store import Store, StoreError, StoreUnavailableError
 from deniable_aggregator.keeping.store.base import is_url
 from deniable_aggregator.keeping.store.opening import require_existing
-from deniable_shared.errors import DeniableError
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Callable
-
-
-POLL_SECONDS: Final = 0.25
-
-
-def end_with_parent(parent: int, how: signal.Signals) -> None:
-    """Sends this process a signal once another process is no longer its parent.
-
-    Args:
-        parent: the id of the process that started this one.
-        how: the signal.
-    """
-    watch = threading.Thread(target=_watch, args=(parent, how), name="deniable-parent", daemon=True)
-    watch.start()
-
-
-def _watch(parent: int, how: signal.Signals) -> None:
-    while os.getppid() == parent:
-        time.sleep(POLL_SECONDS)
-    os.kill(os.getpid(), how)
 
 
 log = logging.getLogger(OURS)
@@ -78,7 +57,11 @@ def load_application(parent: int, settings: Settings, development: bool) -> Rsgi
         raise SystemExit(1) from None
     aggregator: Aggregator = app.extensions[EXTENSION]
     application = RsgiApplication(
-        app, settings, on_start=partial(_install_drain, aggregator, settings)
+        app,
+        settings,
+        on_start=lambda loop: drain_on_sigterm(
+            loop, settings.drain_seconds, aggregator.readiness.drain
+        ),
     )
     aggregator.operations.questions = application.questions
     if settings.metrics_port:
@@ -99,32 +82,6 @@ def load_application(parent: int, settings: Settings, development: bool) -> Rsgi
     return application
 
 
-def _install_drain(
-    aggregator: Aggregator, settings: Settings, loop: asyncio.AbstractEventLoop
-) -> None:
-    """Lets SIGTERM make the server unready at once, and end it `drain_seconds` later."""
-
-    def drain() -> None:
-        if aggregator.readiness.draining:  # the signal may come to all processes, and again to each
-            return
-        aggregator.readiness.draining = True
-        # The web server's own handler of SIGINT stops accepting and ends.
-        loop.call_later(settings.drain_seconds, os.kill, os.getpid(), signal.SIGINT)
-
-    loop.add_signal_handler(signal.SIGTERM, drain)
-
-
-PORT_SECONDS: Final = 3.0
-PORT_POLL_SECONDS: Final = 0.25
-FIRST_PAUSE_SECONDS: Final = 1.0
-LONGEST_PAUSE_SECONDS: Final = 60.0
-"""Between starts of a worker that dies again and again."""
-
-
-class ServingError(DeniableError):
-    """The server cannot listen on its address."""
-
-
 def serve(settings: Settings, *, development: bool = False) -> None:
     """Serves until a signal ends it.
 
@@ -140,9 +97,9 @@ def serve(settings: Settings, *, development: bool = False) -> None:
         ParameterError: if uploads cannot be counted in `rate_limit_store`.
         ServingError: if another program listens on the address.
     """
-    _wait_for_port(settings.host, settings.port)
+    wait_for_port(settings.host, settings.port)
     if settings.metrics_port:
-        _wait_for_port(settings.metrics_host, settings.metrics_port)
+        wait_for_port(settings.metrics_host, settings.metrics_port)
     # Opened here first, so that a store or a counter that cannot be used is reported once and
     # clearly, and not by a worker that is started again and again.
     Store(settings.store).close()
@@ -152,37 +109,7 @@ def serve(settings: Settings, *, development: bool = False) -> None:
     loader: Callable[[], Any] = partial(
         load_application, os.getpid(), settings, development=development
     )
-    _serve_with_restarts(settings, loader)
-
-
-def _serve_with_restarts(settings: Settings, loader: Callable[[], Any]) -> None:
-    """Serves until a signal comes, also where the web server gives up.
-
-    It gives up when a worker dies twice within seconds. The reason may pass: a database is away,
-    or other programs have taken the memory.
-    """
-    pause = FIRST_PAUSE_SECONDS
-    while True:
-        server = granian_server(settings)
-        start = time.monotonic()
-        try:
-            server.serve(target_loader=loader, wrap_loader=False)
-        except SystemExit:
-            if server.ended_by_signal:
-                raise
-        else:
-            return
-        if time.monotonic() - start > LONGEST_PAUSE_SECONDS:
-            pause = FIRST_PAUSE_SECONDS
-        log.error("the worker died twice within seconds; another one starts in %.0f s", pause)
-        if server.wait_for_signal(pause):
-            return
-        pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
-        _wait_for_port(settings.host, settings.port)
-        _reject_unusable_store(settings.store)
-        # Opening a store that hangs takes seconds, in which a signal may come.
-        if server.ended_by_signal:
-            return
+    serve_with_restarts(settings, loader, partial(_reject_unusable_store, settings.store))
 
 
 def _reject_unusable_store(store: str) -> None:
@@ -190,25 +117,3 @@ def _reject_unusable_store(store: str) -> None:
     with suppress(StoreUnavailableError):
         if is_url(store) or Path(store).exists():
             Store(store).close()
-
-
-def _wait_for_port(host: str, port: int) -> None:
-    """Waits until no program listens on an address.
-
-    Granian would share the port with another server of the same user, and each would get a part of
-    the requests. A server that was just killed may take a moment to release it.
-    """
-    deadline = time.monotonic() + PORT_SECONDS
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    while True:
-        try:
-            socket.create_server((host, port), family=family).close()
-        except OSError as error:
-            if time.monotonic() >= deadline or error.errno != errno.EADDRINUSE:
-                raise ServingError(
-                    f"cannot listen on {host}:{port}: {error.strerror}. "
-                    "Name another address or port, or end the program that listens there."
-                ) from error
-            time.sleep(PORT_POLL_SECONDS)
-        else:
-            return
