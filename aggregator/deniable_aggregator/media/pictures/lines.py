@@ -37,8 +37,15 @@ LEAST_RADIUS: Final = 1.0
 OWN_SCALES: Final = 5.0
 """Where the largest numbers vary by more times the smallest, each picture has its own scale."""
 
+THIN: Final = 4.0
+"""A period whose interval is so many times as wide as that in the middle says too little to make
+the axis longer: what lies beyond is cut off, with a mark."""
+
 _GAP: Final = 22.0
 _TICK_PIXELS: Final = 40
+_PAD: Final = 0.04
+_CUT: Final = 4.0
+"""How high and half as wide the mark of an interval that goes on is, in pixels."""
 
 
 def draw_lines(canvas: Canvas, panel: Lines, width: float) -> float:
@@ -62,7 +69,7 @@ def draw_lines(canvas: Canvas, panel: Lines, width: float) -> float:
     for first in range(0, len(panel.lines), columns):
         for column, line in enumerate(panel.lines[first : first + columns]):
             numbers = ends[first + column] if own else everything
-            scale = scale_over(numbers, high, 0.0, pad=0.04)
+            scale = scale_over(numbers, high, 0.0, pad=_PAD)
             with canvas.group("line", move=(column * (wide + _GAP), y)):
                 _draw_line(canvas, line, panel, scale, wide, high)
         y += high + 60 + (MARK_ROW if any(panel.marks) else 0) + (NUMBER_ROW if panel.events else 0)
@@ -80,17 +87,46 @@ def scales_differ(panel: Lines) -> bool:
 
 def _ends(line: Line, panel: Lines) -> list[float]:
     """The numbers that the axis of a line must have room for; of shares, zero too."""
-    found = [end for each in _intervals(line) for end in ends_of(each, panel)]
+    found = telling_ends(line, panel)
     if panel.unit == "share":
         return [0.0, *found]
     low, high = (min(found), max(found)) if found else (0.0, 0.0)
     return [0.0, *found] if 0 < low < high - low else found
 
 
-def ends_of(interval: Interval, panel: Lines) -> tuple[float, float]:
-    """From where to where an interval is drawn."""
-    shown = shown_part(interval, panel.unit)
-    return shown.low, shown.high
+def telling_ends(line: Line, panel: Lines) -> list[float]:
+    """The ends of the intervals of a line, without those of periods that say little.
+
+    Args:
+        line: its periods.
+        panel: that it belongs to.
+    """
+    shown = [shown_part(each, panel.unit) for each in _intervals(line)]
+    widths = sorted(each.high - each.low for each in shown)
+    most = THIN * widths[(len(widths) - 1) // 2] if widths else 0.0
+    telling = [each for each in shown if each.high - each.low <= most or not most]
+    return [end for each in telling for end in (each.low, each.high)]
+
+
+def is_cut(panel: Lines) -> bool:
+    """Whether the interval of some period goes on beyond the picture.
+
+    Args:
+        panel: the lines.
+    """
+    ends = [_ends(line, panel) for line in panel.lines]
+    everything = [number for each in ends for number in each]
+    own = scales_differ(panel)
+    for line, numbers in zip(panel.lines, ends, strict=True):
+        axis = scale_over(numbers if own else everything, 1.0, 0.0, pad=_PAD)
+        if any(any(_beyond(shown_part(each, panel.unit), axis)) for each in _intervals(line)):
+            return True
+    return False
+
+
+def _beyond(shown: Interval, scale: Scale) -> tuple[bool, bool]:
+    """Whether an interval goes on below the axis, and above it."""
+    return shown.low < scale.low, shown.high > scale.high
 
 
 def _intervals(line: Line) -> Iterator[Interval]:
@@ -167,10 +203,7 @@ def draw_moments(
             )
             continue
         middles = [across(first + number + 0.5) for number in range(len(run))]
-        points = [
-            (x, scale(_shown(each, panel))) for x, each in zip(middles, _of(run), strict=True)
-        ]
-        if len(points) > 1:
+        for points in _connected(run, panel, scale, middles):
             canvas.curve(points, canvas.theme.ink, 1)
         for x, moment in zip(middles, run, strict=True):
             with canvas.group("row", moment_in_words(moment, panel)):
@@ -187,12 +220,56 @@ def _draw_band(
     upper = [(x, scale(each.core_high)) for x, each in zip(middles, intervals, strict=True)]
     lower = [(x, scale(each.core_low)) for x, each in zip(middles, intervals, strict=True)]
     canvas.shape([*upper, *reversed(lower)], theme.core, kind="core")
-    points = [(x, scale(_shown(each, panel))) for x, each in zip(middles, intervals, strict=True)]
-    canvas.curve(points, theme.ink, 1.2, kind="estimate")
+    for points in _connected(run, panel, scale, middles):
+        canvas.curve(points, theme.ink, 1.2, kind="estimate")
     radius = min(2.0, (middles[1] - middles[0]) / 2.5)
-    for (x, y), each in zip(points, intervals, strict=True):
-        if not each.told and radius >= LEAST_RADIUS:
+    for x, each in zip(middles, intervals, strict=True):
+        _draw_cuts(canvas, each, scale, x)
+        y = scale(_shown(each, panel))
+        if not each.told and radius >= LEAST_RADIUS and _inside(_shown(each, panel), scale):
             canvas.dot(x, y, radius, theme.background or "#ffffff", theme.unclear, kind="untold")
+
+
+def _connected(
+    run: Sequence[Moment], panel: Lines, scale: Scale, middles: Sequence[float]
+) -> Iterator[list[tuple[float, float]]]:
+    """Where estimates in a row are that the axis has room for, if there are several."""
+    points: list[tuple[float, float]] = []
+    for x, each in zip(middles, _of(run), strict=True):
+        estimate = _shown(each, panel)
+        if _inside(estimate, scale):
+            points.append((x, scale(estimate)))
+            continue
+        if len(points) > 1:
+            yield points
+        points = []
+    if len(points) > 1:
+        yield points
+
+
+def _inside(number: float, scale: Scale) -> bool:
+    return scale.low <= number <= scale.high
+
+
+def _draw_cuts(canvas: Canvas, shown: Interval, scale: Scale, x: float) -> None:
+    """An arrow at each end of the axis beyond which an interval goes on."""
+    ends = (scale.start, -_CUT), (scale.end, _CUT)
+    for goes_on, (edge, length) in zip(_beyond(shown, scale), ends, strict=True):
+        if goes_on:
+            draw_cut(canvas, x, edge, -length)
+
+
+def draw_cut(canvas: Canvas, x: float, y: float, length: float) -> None:
+    """The arrow of an interval that goes on beyond the picture.
+
+    Args:
+        canvas: to draw on.
+        x: its middle.
+        y: where it begins.
+        length: how far it goes down, in pixels; up if negative.
+    """
+    corners = [(x, y + length), (x + _CUT, y), (x - _CUT, y)]
+    canvas.shape(corners, canvas.theme.unclear, kind="cut")
 
 
 def _draw_moment(
@@ -210,7 +287,8 @@ def _draw_moment(
     else:
         canvas.line((x, low), (x, high), theme.unclear, 1.5, kind="interval")
         canvas.line((x - 3, high), (x + 3, high), theme.unclear, 1.5)
-    if interval.estimate is None:
+    _draw_cuts(canvas, interval, scale, x)
+    if interval.estimate is None or not _inside(interval.estimate, scale):
         return
     y = scale(_shown(interval, panel))
     if not interval.told:

@@ -20,7 +20,13 @@ from deniable_aggregator.media.pictures.canvas import (
 )
 from deniable_aggregator.media.pictures.dots import draw_dots
 from deniable_aggregator.media.pictures.layout import FONT, Scale, scale_over, text_width, wrapped
-from deniable_aggregator.media.pictures.lines import draw_lines, draw_moments, ends_of
+from deniable_aggregator.media.pictures.lines import (
+    draw_cut,
+    draw_lines,
+    draw_moments,
+    is_cut,
+    telling_ends,
+)
 from deniable_aggregator.media.pictures.marks import (
     draw_grid,
     draw_mark,
@@ -150,9 +156,7 @@ def sparkline(
     canvas = Canvas(THEMES[theme])
     if panel.lines:
         line = panel.lines[0]
-        known = [each.interval for each in line.moments if each.interval is not None]
-        numbers = [end for each in known for end in ends_of(each, panel)]
-        up = scale_over(_widened(numbers), height - 2, 2)
+        up = scale_over(_widened(telling_ends(line, panel)), height - 4, 4)
         if up.low <= 0 <= up.high and panel.unit == "share":
             canvas.line((0, up(0)), (width, up(0)), canvas.theme.ink, 0.75, kind="zero")
         across = Scale(0, max(len(line.moments), 1), 0, width)
@@ -261,6 +265,8 @@ def key_of(figure: Figure) -> list[Sample]:
         for each in panel.marks
         for mark in drawn_marks(each)
     }
+    if any(isinstance(panel, Lines) and is_cut(panel) for panel in figure.panels):
+        key.append((_cut, "goes on beyond the picture: too few reports to say more"))
     verdicts = {
         verdict
         for panel in figure.panels
@@ -318,6 +324,10 @@ def _adjusted(canvas: Canvas) -> None:
 def _bar(canvas: Canvas) -> None:
     canvas.box(7, -4, 12, 9, canvas.theme.band)
     canvas.line((13, -7), (13, -1), canvas.theme.ink)
+
+
+def _cut(canvas: Canvas) -> None:
+    draw_cut(canvas, 13, 3, -5)
 
 
 def _verdict(verdict: str) -> Callable[[Canvas], None]:

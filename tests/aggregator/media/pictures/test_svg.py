@@ -27,6 +27,7 @@ from tests.aggregator.media.pictures.drawn import (
     of_class,
     parsed,
     series,
+    share,
     shares,
 )
 
@@ -147,6 +148,29 @@ def test_a_period_without_reports_is_a_gap_in_marks_and_in_bands():
     many = parsed(svg(figure_of(series(2, 200, missing=(49, 51)))))
     for plot in of_class(many, "plot"):
         assert len(of_class(plot, "interval")) == 3  # before, between and after
+
+
+@pytest.mark.parametrize("periods", [12, 200])
+def test_a_thin_period_does_not_spoil_the_axis_and_is_cut_with_a_mark(periods):
+    full = series(1, periods)
+    full.numbers = [replace(share("v0", 0.3, 0.03), period=n) for n in range(periods)]
+    thin = list(full.numbers)
+    thin[5] = replace(thin[5], low=-0.6, high=0.99, told=False)
+    plain, cut = (parsed(svg(figure_of(answer))) for answer in (full, replace(full, numbers=thin)))
+    scales = [
+        [each.text for each in of_class(root, "plot")[0].iter(f"{SVG}text")]
+        for root in (plain, cut)
+    ]
+    assert scales[0] == scales[1]
+    assert not of_class(plain, "cut")
+    assert len(of_class(of_class(cut, "plot")[0], "cut")) == 1
+    assert "goes on beyond the picture" in "".join(cut.itertext())
+    assert f"{day(5)}: below 99%" in cut.find(f"{SVG}desc").text or periods > 40
+
+
+def test_of_periods_that_say_equally_much_none_is_cut():
+    for answer in (series(3, 12), series(1, 2), series(1, 1)):
+        assert not of_class(parsed(svg(figure_of(answer))), "cut")
 
 
 def test_every_period_is_said_with_its_range_if_there_are_not_too_many():
