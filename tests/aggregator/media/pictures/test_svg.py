@@ -48,8 +48,8 @@ def test_ends_of_intervals_are_where_the_axis_says(answer, width):
     zero = float(of_class(root, "zero")[0].get("x1"))
     told = sorted((row for row in answer.numbers if row.told), key=lambda row: -row.estimate)
     ends, places = [], []
-    for row, share in zip(of_class(root, "row"), told, strict=False):
-        for kind, low, high in (("interval", share.low, share.high),):
+    for row, one in zip(of_class(root, "row"), told, strict=False):
+        for kind, low, high in (("interval", one.low, one.high),):
             (band,) = of_class(row, kind)
             ends += [low, high]
             places += [float(band.get("x")), float(band.get("x")) + float(band.get("width"))]
@@ -165,7 +165,6 @@ def test_a_thin_period_does_not_spoil_the_axis_and_is_cut_with_a_mark(periods):
     assert not of_class(plain, "cut")
     assert len(of_class(of_class(cut, "plot")[0], "cut")) == 1
     assert "goes on beyond the picture" in "".join(cut.itertext())
-    assert f"{day(5)}: below 99%" in cut.find(f"{SVG}desc").text or periods > 40
 
 
 def test_of_periods_that_say_equally_much_none_is_cut():
