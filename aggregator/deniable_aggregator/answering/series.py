@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from deniable_aggregator.answering.change import (
+from deniable_aggregator.answering.alarm import (
     ComparedShapes,
     ShapesInTurn,
     alarm_note,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from deniable_aggregator.answering.change import (
+from deniable_aggregator.answering.alarm import (
     MOST_PERIODS,
     ShapesInTurn,
     alarm_note,

@@ -9,11 +9,8 @@ import pytest
 from scipy import stats
 
 from deniable_aggregator.answering import weekdays
-from deniable_aggregator.answering.change import (
-    ShapesInTurn,
-    change,
-    checks_of_shapes,
-)
+from deniable_aggregator.answering.alarm import ShapesInTurn, checks_of_shapes
+from deniable_aggregator.answering.change import change
 from deniable_aggregator.answering.estimation.inputs import ChangeRequest, CollectedTallies
 from deniable_aggregator.answers.dates import DayRange, epoch_of
 from deniable_aggregator.answers.questions import ChangeQuery
