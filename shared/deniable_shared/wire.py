@@ -20,6 +20,9 @@ CONTENT_TYPE: Final = "application/msgpack"
 ACCEPTED: Final = 204
 """The status that acknowledges an upload: it is stored, and counts once."""
 
+REFUSED: Final = frozenset({400, 410, 413, 415, 422})
+"""Statuses of final answers: the same bytes would be refused again."""
+
 ID_BYTES: Final = 16
 DIGEST_BYTES: Final = 32
 MAX_EPOCH: Final = 2**31 - 1

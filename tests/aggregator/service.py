@@ -99,7 +99,7 @@ class Service:
         self.app.before_request(self._count_first)
         self.http = self.app.test_client()
         self.running = self.app.extensions[EXTENSION]
-        self.write, self.batch, self.read, self.admin = map(self.key, SCOPES)
+        self.write, self.batch, self.relay, self.read, self.admin = map(self.key, SCOPES)
 
     def _count_first(self) -> None:
         """Before a question all that waits is counted, as a server does by itself."""

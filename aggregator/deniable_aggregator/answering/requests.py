@@ -57,6 +57,8 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "not_acceptable": (406, "There is no answer of this media type"),
     "body_cut_off": (408, "The body did not arrive whole"),
     "body_too_slow": (408, "The body did not arrive in time"),
+    "relay_required": (422, "This metric is taken through a relay alone"),
+    "no_relay_keys": (503, "The server has no keys for sealed uploads"),
     "no_result": (409, "There is no result yet"),
     "key_refused": (409, "The key is not in a state for this"),
     "unknown_digest": (409, "The metric is not registered in this form"),
@@ -206,9 +208,9 @@ _OF_STATUS: Final = {
     400: ("malformed_request", "The request is not valid HTTP for this server. Check its form."),
     404: (
         "not_found",
-        "Check the path: /v1/reports, /v1/metrics, /v1/metrics/NAME/estimate, /v1/health, "
-        "/v1/lists, /v1/status, /v1/remote, /v1/keys, /healthz, /readyz; /openapi.json describes "
-        "them.",
+        "Check the path: /v1/reports, /v1/relayed, /v1/metrics, /v1/metrics/NAME/estimate, "
+        "/v1/health, /v1/lists, /v1/status, /v1/remote, /v1/keys, /healthz, /readyz; /openapi.json "
+        "describes them.",
     ),
     405: ("method_not_allowed", "The header Allow lists the methods of this path."),
     413: ("upload_too_large", "Send less in one request."),

@@ -27,6 +27,23 @@ class UploadCounts(Struct):
     refused_without_key: Count
 
 
+class RelayedPart(Struct):
+    """What has become of a part of a relay's batch.
+
+    Attributes:
+        stored: how many uploads were stored.
+        duplicates: how many had been stored before.
+        dropped: how many never will be, by problem code; ``unopened`` are envelopes that no key of
+            this server opens.
+        again: the indices of those to bring again with a later batch, ascending.
+    """
+
+    stored: Count
+    duplicates: Count
+    dropped: dict[str, Count]
+    again: list[Count]
+
+
 class Inbox(Struct):
     """What waits to be shown.
 

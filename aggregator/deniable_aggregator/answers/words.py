@@ -37,9 +37,10 @@ Direction = Literal["higher", "lower", "wider", "narrower"]
 KnownIn = Literal["before", "after", "neither"]
 """In which of two periods a share is known of all reports."""
 
-Scope = Literal["write", "batch", "read", "admin"]
+Scope = Literal["write", "batch", "relay", "read", "admin"]
 """What a key allows; none implies another. A write key ships with an application and brings few
-reports at a time, a batch key is kept by whoever imports or simulates many."""
+reports at a time, a batch key is kept by whoever imports or simulates many, and a relay key by
+whoever runs a relay, which brings sealed uploads."""
 KeyAction = Literal["revoke", "exclude", "include"]
 Verdict = Literal["ok", "surge", "uneven", "suspicious", "unknown"]
 """Of reports: as devices send them; the same, but far more than usual; the same, but a key answers
@@ -83,9 +84,6 @@ KEY_ACTIONS: Final[tuple[str, ...]] = get_args(KeyAction)
 SCOPES: Final[tuple[str, ...]] = get_args(Scope)
 REPORTING_SCOPES: Final = ("write", "batch")
 """Scopes of the keys that bring reports."""
-
-RESERVED_SCOPES: Final = ("relay",)
-"""No key has one of these yet."""
 MARGINS: Final[tuple[str, ...]] = get_args(Margin)
 INTERVAL_KINDS: Final[tuple[str, ...]] = get_args(IntervalKind)
 FALSE_FINDS: Final[tuple[str, ...]] = get_args(FalseFinds)

@@ -12,7 +12,7 @@ from deniable_aggregator.answering import maintenance as operations
 from deniable_aggregator.answering import requests
 from deniable_aggregator.answering.discoveries.runs import DiscoveryRuns
 from deniable_aggregator.answering.estimate_table.runs import EstimateTableRuns
-from deniable_aggregator.doors.http import openapi
+from deniable_aggregator.doors.http import openapi, relayed
 from deniable_aggregator.doors.http import question_routes as api
 from deniable_aggregator.doors.http import uploads as ingest
 from deniable_aggregator.doors.http.browsers import UploadOrigins, forbid_sniffing
@@ -23,6 +23,7 @@ from deniable_aggregator.doors.pages.errors import install_error_pages
 from deniable_aggregator.doors.pages.rendering import place_answers
 from deniable_aggregator.keeping.clock import GuardedClock
 from deniable_aggregator.keeping.parts import Parts
+from deniable_aggregator.keeping.relay_keys import RelayKeys
 from deniable_aggregator.keeping.settings import Settings
 from deniable_aggregator.keeping.store import Store
 from deniable_aggregator.keeping.store_watch import StoreWatch
@@ -134,6 +135,9 @@ def create_app(
         origins=UploadOrigins(parts.settings.browser_origins),
         max_body_bytes=parts.settings.max_body_bytes,
     )
+    keys = RelayKeys.beside(opened.path, parts.settings.relay_keys)
+    opening = relayed.RelayedReceiver(takes.receiver, parts.verifier, opened, keys)
+    app.register_blueprint(relayed.blueprint(opening, parts.verifier))
     made_with = _add_questions(app, parts, discovery_runs)
     monitoring = api.add_administration(
         app, parts, takes, background, guarded_clock.days_ahead, watch

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from deniable_aggregator.answers.administration import MAX_LABEL
 from deniable_aggregator.answers.dates import format_day
-from deniable_aggregator.answers.words import RESERVED_SCOPES, SCOPES
+from deniable_aggregator.answers.words import SCOPES
 from deniable_aggregator.keeping.audit import COMMAND_LINE, AuditAction, AuditRecord
 from deniable_aggregator.keeping.store import Store, StoredKey
 from deniable_shared.characters import NAME, visible_constraint
@@ -77,9 +77,9 @@ def issue_key(
     """Draws a key, without storing it.
 
     Args:
-        scope: ``write`` for devices, ``batch`` for whoever brings many reports at once, ``read``
-            for analysts, ``admin`` for registering metrics, administering the application's keys,
-            and reading.
+        scope: ``write`` for devices, ``batch`` for whoever brings many reports at once, ``relay``
+            for whoever brings sealed uploads, ``read`` for analysts, ``admin`` for registering
+            metrics, administering the application's keys, and reading.
         label: a note for lists of keys; at most 200 characters, all of them visible.
         today: days since 1970-01-01.
         expires: the last day on which it is valid, from today to a century ahead; None for no end.
@@ -88,8 +88,7 @@ def issue_key(
         ParameterError: if an argument breaks its constraint.
     """
     if scope not in SCOPES:
-        reserved = f"; {scope} is reserved" if scope in RESERVED_SCOPES else ""
-        raise ParameterError("scope", f"one of {', '.join(SCOPES)}{reserved}", scope)
+        raise ParameterError("scope", f"one of {', '.join(SCOPES)}", scope)
     if not re.fullmatch(NAME, application):
         raise ParameterError("application", f"matching {NAME}", application)
     if not len(label) <= MAX_LABEL:

@@ -99,6 +99,14 @@ class Settings:
         minimum=0,
         maximum=64,
     )
+    relay_keys: str = _setting(
+        "",
+        "The file of the keys that uploads are sealed to behind a relay, see deniable relay-key; "
+        "left out for relay_keys beside the store's file. Of a PostgreSQL store every server has a "
+        "copy of it, named here.",
+        _SERVER,
+        optional=True,
+    )
     drain_seconds: float = _setting(
         1.0,
         "How long a server that was told to end still accepts requests. Meanwhile it says that it "

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from deniable._frames import release_frames
 from deniable._platform import processes
 from deniable._upload.pace import FlushPace
-from deniable_shared.wire import ACCEPTED
+from deniable_shared.wire import ACCEPTED, REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,9 +49,6 @@ KEY_PAUSES_SECONDS: Final = (300.0, 1_800.0, 86_400.0)
 """The shortest pause after the first, second and every further answer in succession that refuses
 the key; the longest is twice as long. The short ones are for a key that is about to be valid, or is
 unknown to one of several servers; the long one is for a key that will never be valid."""
-
-REFUSED: Final = frozenset({400, 410, 413, 415, 422})
-"""Statuses of final answers: the same bytes would be refused again."""
 
 WAITING: Final = frozenset({409, 425})
 """The metric is not registered yet, or the report's day lies ahead: this report must wait, others

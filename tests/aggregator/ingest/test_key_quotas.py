@@ -75,8 +75,8 @@ def test_no_scope_implies_another(service):
     problem(service.http.get("/v1/remote", headers=bearer(batch)), 403, "wrong_scope")
     answer = service.http.post("/v1/simulation", headers=bearer(write))
     problem(answer, 403, "wrong_scope")
-    with pytest.raises(ParameterError, match=r"write, batch, read, admin; relay is reserved"):
-        issue_key(scope="relay", application="flightdeck", label="", today=TODAY)
+    with pytest.raises(ParameterError, match=r"one of write, batch, relay, read, admin, got"):
+        issue_key(scope="proxy", application="flightdeck", label="", today=TODAY)
 
 
 @pytest.mark.one_store

@@ -34,7 +34,7 @@ def ask(*words):
         (["plan", "--every", "w"], ["week"]),
         (["show", "--"], ["--help", "--application", "--directory", "--json"]),
         (["keys", "rot"], ["rotate"]),
-        (["keys", "create", "--scope", ""], ["write", "batch", "read", "admin"]),
+        (["keys", "create", "--scope", ""], ["write", "batch", "relay", "read", "admin"]),
         (["store", "set-aside", "d"], ["discard"]),
         (["nonsense", ""], []),
     ],

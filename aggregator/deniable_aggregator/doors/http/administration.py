@@ -341,7 +341,7 @@ def _day(text: str) -> date:
     return found
 
 
-@operation("GET", PATH, SignedDocument, scopes=("write", *READ), problems=("not_found",))
+@operation("GET", PATH, SignedDocument, scopes=("write", "relay", *READ), problems=("not_found",))
 def remote_configuration(parts: Parts, key: Key) -> Response:
     """The signed remote configuration of the application."""
     document = parts.store.remote.find(key.application)

@@ -191,6 +191,7 @@ _SEND: Final = Operation(
         "server_outdated",
         "unsupported_media_type",
         "malformed_report",
+        "relay_required",
         "batch_key_needed",
         "rate_limited",
         "quota_spent",
