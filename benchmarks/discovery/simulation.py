@@ -112,11 +112,7 @@ class Simulation:
         for start in range(0, devices, CHUNK):
             reports = min(CHUNK, devices - start)
             held = np.repeat(np.arange(shares.size), generator.multinomial(reports, shares))
-            # The last level has two shares.
-            levels = np.minimum(
-                generator.integers(0, self.mechanism.levels + 1, reports, np.uint8),
-                self.mechanism.levels - 1,
-            )
+            levels = self._drawn_levels(reports, generator)
             first += np.bincount(
                 self._channels[0].points(self._first[held[levels == 0]], generator),
                 minlength=first.size,
@@ -129,6 +125,19 @@ class Simulation:
                     points + rows.astype(np.int64) * oracle.outcomes, minlength=counts.size
                 )
         return np.concatenate([first, deeper.ravel()])
+
+    def _drawn_levels(
+        self, reports: int, generator: np.random.Generator
+    ) -> NDArray[np.unsignedinteger]:
+        """The level of each report, whatever its device holds."""
+        mechanism = self.mechanism
+        if mechanism.shares:
+            ends = np.cumsum(mechanism.shares[:-1])
+            words = generator.integers(0, 1 << 32, reports, np.uint32)
+            return np.searchsorted(ends, words, side="right").astype(np.uint8)
+        # The last level has two shares.
+        drawn = generator.integers(0, mechanism.levels + 1, reports, np.uint8)
+        return np.minimum(drawn, mechanism.levels - 1)
 
     def _cells(
         self, level: _Level, strings: NDArray[np.int64], rows: NDArray[np.uint8]

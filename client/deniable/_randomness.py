@@ -149,6 +149,21 @@ class Randomness:
         word = self.word()
         return 0 if word < own else 1 + (word - own) // other
 
+    def weighted_place(self, *weights: int) -> int:
+        """A place in `weights`, each with probability its weight / 2^32, exactly.
+
+        Args:
+            weights: integers greater than 0, whose sum is 2^32.
+        """
+        word = self.word()
+        end = place = 0
+        for weight in weights[:-1]:
+            end += weight
+            if word < end:
+                break
+            place += 1
+        return place
+
     def uniform_below(self, bound: int) -> int:
         """A uniform integer in [0, bound), by rejection; bound is in [1, 2^32]."""
         limit = _WORDS - _WORDS % bound

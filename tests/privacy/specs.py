@@ -59,11 +59,22 @@ class SpecOfPieces(Spec):
 
 
 def trie(
-    *, levels: int, epsilon: object, rows: int = 2, first_bits: int = 3, deeper_bits: int = 2
+    *,
+    levels: int,
+    epsilon: object,
+    rows: int = 2,
+    first_bits: int = 3,
+    deeper_bits: int = 2,
+    shares: tuple[int, ...] = (),
 ) -> Spec:
     """A trie with few pieces."""
     mechanism = Trie.for_epsilon(
-        levels, Fraction(epsilon), rows=rows, first_bits=first_bits, deeper_bits=deeper_bits
+        levels,
+        Fraction(epsilon),
+        rows=rows,
+        first_bits=first_bits,
+        deeper_bits=deeper_bits,
+        shares=shares,
     )
     return SpecOfPieces("tests", "text", "string", (), None, mechanism, "day")
 

@@ -23,12 +23,16 @@ EVERY_STRING = [
 """All pieces of three bits, and all after them of two: strings that end in any level."""
 
 
+UNEQUAL = (1 << 31, 1, (1 << 31) - 1)
+"""Shares of three levels, of which one is hardly ever drawn."""
+
+
 class TestTrie(MechanismConformance):
     losses_are_attained = False
     small = [
         (trie(levels=3, epsilon=each), Fraction(each), EVERY_STRING)
         for each in ("0.5", "1", "2", "4")
-    ]
+    ] + [(trie(levels=3, epsilon="2", shares=UNEQUAL), Fraction(2), EVERY_STRING)]
     spec = trie(levels=3, epsilon="2", rows=32, deeper_bits=5)
     repetitions = 400
     population = ["1"] * 50 + ["3.9"] * 30 + ["7.20.1"] * 15 + ["7.20.30"] * 5
@@ -75,6 +79,15 @@ def test_level_and_row_say_nothing_about_a_string(value):
         (2, 0): quarter,
         (2, 1): quarter,
     }
+
+
+@pytest.mark.parametrize("value", ["3", "3.0", "0.0.0", "7.3.3"])
+def test_levels_are_drawn_by_their_shares_to_the_last_integer_whatever_the_string(value):
+    spec = trie(levels=3, epsilon="2", shares=UNEQUAL)
+    drawn = Counter()
+    for report, probability in MechanismConformance.channel(spec, value).items():
+        drawn[spec.mechanism.decode(report)[0]] += probability
+    assert drawn == {level: Fraction(share, 1 << 32) for level, share in enumerate(UNEQUAL)}
 
 
 class Wrong(TrieRandomizer):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 
 import pytest
 
+from deniable_shared import mechanism_choice
 from deniable_shared.errors import ParameterError
+from deniable_shared.letters.levels import falling_shares
 from deniable_shared.mechanism_choice import least_error_of_rare_item
-from deniable_shared.mechanisms import Trie
+from deniable_shared.mechanisms import Trie, mechanism_from_description
 
 MASK = (1 << 64) - 1
 GOLDEN = 0x9E3779B97F4A7C15
@@ -104,6 +108,38 @@ def test_two_strings_share_a_cell_as_rarely_as_by_chance():
 def test_the_last_level_is_drawn_twice_as_often():
     assert TRIE.level_shares == (Fraction(1, 5), Fraction(1, 5), Fraction(1, 5), Fraction(2, 5))
     assert Trie.for_epsilon(1, Fraction(4)).level_shares == (1,)
+
+
+def test_shares_of_levels_are_a_part_of_the_mechanism_and_of_its_noise():
+    shares = (1 << 31, 1 << 30, 1 << 29, 1 << 29)
+    trie = Trie.for_epsilon(4, Fraction(4), shares=shares)
+    assert trie.level_shares == (*(Fraction(1, 2**n) for n in (1, 2, 3, 3)),)
+    assert mechanism_from_description(json.loads(json.dumps(trie.description()))) == trie
+    assert "shares" not in TRIE.description()
+    assert trie.epsilon == TRIE.epsilon
+    assert trie.report_bytes == TRIE.report_bytes
+    alone = TRIE.support(3).variance(0.0, 1)
+    assert trie.variance(0.0, 1) == pytest.approx(8 * alone)
+    fewer = trie.at_epsilon(Fraction(2), mechanism_choice)
+    assert fewer.shares == shares
+
+
+def test_shares_that_are_none_are_refused():
+    quarters = (1 << 30,) * 4
+    for shares in ((1 << 32,), (1 << 31, 1 << 31, 0, 0), (1,) * 4, [*quarters], (2.0**30,) * 4):
+        with pytest.raises(ParameterError, match=r"^trie shares must be"):
+            Trie.for_epsilon(4, Fraction(4), shares=shares)
+
+
+def test_levels_in_which_few_strings_end_are_drawn_seldom():
+    shares = [share / 2**32 for share in falling_shares(6, 2)]
+    assert shares[0] == shares[1] == shares[2]
+    assert [after / before for before, after in pairwise(shares[2:5])] == pytest.approx([0.7, 0.7])
+    assert shares[5] / shares[4] == pytest.approx(0.7 / 0.3)
+    for levels, half in ((1, 0), (24, 0), (24, 23), (3, 30)):
+        integers = falling_shares(levels, half)
+        assert sum(integers) == 1 << 32
+        Trie.for_epsilon(levels, Fraction(4), shares=integers)
 
 
 def test_a_string_is_estimated_the_better_the_earlier_it_ends():

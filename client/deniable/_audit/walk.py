@@ -62,6 +62,9 @@ class Walk:
         self._multiply(other if drawn else own, SCALE)
         return drawn
 
+    def weighted_place(self, *weights: int) -> int:
+        return self._choose(list(weights), SCALE)
+
     def bernoulli_fraction(self, numerator: int, denominator: int) -> bool:
         return bool(self._choose([denominator - numerator, numerator], denominator))
 

@@ -34,8 +34,10 @@ class TrieRandomizer:
     def report(self, item: Sequence[int], secret: bytes) -> bytes:
         """The level, the row and the point, for the pieces of a string."""
         mechanism, uniform_below = self._mechanism, self._randomness.uniform_below
-        # The last level is drawn twice as often as each other one.
-        level = min(uniform_below(mechanism.levels + 1), mechanism.levels - 1)
+        if mechanism.shares:
+            level = self._randomness.weighted_place(*mechanism.shares)
+        else:  # the last level is drawn twice as often as each other one
+            level = min(uniform_below(mechanism.levels + 1), mechanism.levels - 1)
         row = uniform_below(mechanism.rows) if level else 0
         oracle = self._deeper if level else self._first
         point = oracle.report(mechanism.cell(item, level, row, self._salt), secret)

@@ -11,7 +11,7 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.frozen import frozen
 from deniable_shared.hashing import normalize
 from deniable_shared.letters.alphabets import ALPHABETS, FULL, OTHER, SHORTER, TEXT, AlphabetMachine
-from deniable_shared.letters.levels import MAX_BITS, level_of
+from deniable_shared.letters.levels import MAX_BITS, falling_shares, level_of
 from deniable_shared.letters.machine import END, Machine
 from deniable_shared.letters.model import Model, shipped_model
 from deniable_shared.mechanisms.trie import DEEPER_BITS, FIRST_BITS, MAX_LEVELS
@@ -97,6 +97,17 @@ class LetterCode:
             return 1 + level_of(self.machine.most_bits)
         assert self.longest is not None
         return 1 + level_of(self.longest * _BITS_OF_A_CHARACTER)
+
+    @property
+    def level_shares(self) -> tuple[int, ...]:
+        """How often devices should draw each level, see `Trie.shares`.
+
+        Empty for the usual rule, where nothing is known of how long strings are.
+        """
+        left_out = self.model.left_out
+        if left_out is None or self.form:
+            return ()
+        return falling_shares(self.levels, level_of(left_out.half))
 
     @property
     def extent(self) -> str:

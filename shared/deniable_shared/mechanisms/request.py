@@ -82,6 +82,7 @@ class MechanismRequest:
             mechanism takes one.
         devices: how many devices are expected.
         levels: how many levels the codes of strings have; None unless strings are discovered.
+        level_shares: how often each of them is drawn, see `Trie`; empty for the usual rule.
         most: how many items of a device a report covers; 0 unless a ``set``.
         choice: chooses where the registry leaves a mechanism open.
     """
@@ -95,6 +96,7 @@ class MechanismRequest:
     delta: Fraction | None
     devices: int
     levels: int | None
+    level_shares: tuple[int, ...]
     most: int
     choice: MechanismChoice
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from deniable_shared import hashing
 from deniable_shared.errors import ParameterError
+from deniable_shared.exact_bounds import SCALE
 from deniable_shared.frozen import frozen
 from deniable_shared.mechanisms.base import Mechanism, Support, require_integer
 from deniable_shared.mechanisms.losses import mixed_losses
@@ -19,7 +20,7 @@ from deniable_shared.mechanisms.oracles.pgr import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from deniable_shared.mechanisms.losses import LossClasses
     from deniable_shared.mechanisms.request import MechanismChoice, MechanismRequest
@@ -57,8 +58,8 @@ class Trie(Mechanism):
     report does not tell how long the string is.
 
     Level and row are drawn independently of the string, and are public, so epsilon is the oracles'.
-    The last level is drawn twice as often as each other one, since a string that is found there has
-    no further level to be confirmed in.
+    Unless there are `shares`, the last level is drawn twice as often as each other one, since a
+    string that is found there has no further level to be confirmed in.
 
     The report is the level and the row in a byte each, and the point, big-endian. In the first
     level the row is 0.
@@ -73,6 +74,8 @@ class Trie(Mechanism):
         first: the oracle of the first level: its items are the first pieces, 2^`first_bits`.
         deeper: the oracle of each row of the others: every point of its space is a cell, and there
             are as many as 2^`deeper_bits` or more.
+        shares: how often each level is drawn, as integers that sum to 2^32; empty for the rule
+            above. They follow from a model, never from a device's string.
     """
 
     name: ClassVar[str] = "trie"
@@ -83,6 +86,7 @@ class Trie(Mechanism):
     deeper_bits: int
     first: ProjectiveGeometryResponse
     deeper: ProjectiveGeometryResponse
+    shares: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         require_integer("trie levels", self.levels, 1, MAX_LEVELS)
@@ -99,6 +103,17 @@ class Trie(Mechanism):
         if self.deeper.size < 1 << self.deeper_bits:
             constraint = f"over at least 2^{self.deeper_bits} points"
             raise ParameterError("trie deeper", constraint, self.deeper.size)
+        self._check_shares()
+
+    def _check_shares(self) -> None:
+        if self.shares == ():
+            return
+        if not isinstance(self.shares, tuple) or len(self.shares) != self.levels:
+            raise ParameterError("trie shares", f"empty, or {self.levels} integers", self.shares)
+        for share in self.shares:
+            require_integer("trie shares", share, 1, SCALE)
+        if sum(self.shares) != SCALE:
+            raise ParameterError("trie shares", f"integers whose sum is {SCALE}", self.shares)
 
     @classmethod
     def for_epsilon(
@@ -109,6 +124,7 @@ class Trie(Mechanism):
         rows: int = ROWS,
         first_bits: int = FIRST_BITS,
         deeper_bits: int = DEEPER_BITS,
+        shares: tuple[int, ...] = (),
     ) -> Self:
         """The mechanism whose epsilon does not exceed the one given.
 
@@ -122,9 +138,10 @@ class Trie(Mechanism):
             rows: see `Trie`.
             first_bits: how many bits the first piece has.
             deeper_bits: see `Trie`.
+            shares: see `Trie`.
         """
         first, deeper = _first_oracle(first_bits, epsilon), _deeper_oracle(deeper_bits, epsilon)
-        return cls(levels=levels, rows=rows, deeper_bits=deeper_bits, first=first, deeper=deeper)
+        return cls(levels, rows, deeper_bits, first, deeper, shares)
 
     @classmethod
     def registry_names(cls, repeat: str) -> tuple[str, ...]:  # noqa: ARG003
@@ -135,7 +152,7 @@ class Trie(Mechanism):
     def from_options(cls, request: MechanismRequest) -> Self:
         """Has no options; the levels follow from how long strings may be."""
         assert request.levels is not None
-        return cls.for_epsilon(request.levels, request.epsilon)
+        return cls.for_epsilon(request.levels, request.epsilon, shares=request.level_shares)
 
     def at_epsilon(self, epsilon: Fraction, choice: MechanismChoice) -> Self:  # noqa: ARG002
         """The same levels over the spaces that would be chosen there."""
@@ -145,7 +162,20 @@ class Trie(Mechanism):
             rows=self.rows,
             first_bits=self.first_bits,
             deeper_bits=self.deeper_bits,
+            shares=self.shares,
         )
+
+    def parameters(self) -> dict[str, Any]:
+        """The fields by name; `shares` only if there are any."""
+        parameters = super().parameters()
+        if not self.shares:
+            del parameters["shares"]
+        return parameters
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any]) -> Self:
+        """See `Mechanism.from_parameters`."""
+        return super().from_parameters({"shares": (), **parameters})
 
     @property
     def first_bits(self) -> int:
@@ -171,6 +201,8 @@ class Trie(Mechanism):
     @property
     def level_shares(self) -> tuple[Fraction, ...]:
         """With which probability a device draws each level, the first one first."""
+        if self.shares:
+            return tuple(Fraction(share, SCALE) for share in self.shares)
         share = Fraction(1, self.levels + 1)
         return (*[share] * (self.levels - 1), 2 * share)
 

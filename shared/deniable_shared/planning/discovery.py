@@ -17,13 +17,14 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Final
 
 from deniable_shared import hashing, mechanism_choice
-from deniable_shared.letters.levels import level_of
+from deniable_shared.letters.levels import falling_shares, level_of
 from deniable_shared.mechanisms import MAX_EPSILON, Trie
 from deniable_shared.planning.detection import MOST_DEVICES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from deniable_shared.letters import LetterCode
     from deniable_shared.registry import Metric
 
 FORECAST_SHARES: Final = (0.01, 0.001)
@@ -168,7 +169,7 @@ def suggestion(metric: Metric, share: float) -> Suggestion | None:
         levels=levels,
         share=share,
         bits=bits,
-        devices=devices(_with_levels(mechanism, levels)),
+        devices=devices(_with_levels(code, mechanism, levels)),
         devices_now=None if bits > code.bits else devices(mechanism),
     )
 
@@ -236,6 +237,8 @@ def remedy(metric: Metric, examples: Sequence[Example], devices: int) -> Remedy 
         devices: how many report in one window.
     """
     share, mechanism = next(iter(examples[0].devices)), metric.spec.mechanism
+    code = metric.spec.letters
+    assert code is not None
     assert isinstance(mechanism, Trie)
     hardest = max(examples, key=lambda example: example.devices[share])
     if hardest.devices[share] <= devices:
@@ -258,18 +261,23 @@ def remedy(metric: Metric, examples: Sequence[Example], devices: int) -> Remedy 
         example=hardest,
         epsilon=None if epsilon is None else float(epsilon),
         levels=levels,
-        devices_at_levels=None if levels is None else needed(_with_levels(mechanism, levels)),
+        devices_at_levels=None if levels is None else needed(_with_levels(code, mechanism, levels)),
         windows=math.ceil(hardest.devices[share] / devices),
     )
 
 
-def _with_levels(mechanism: Trie, levels: int) -> Trie:
+def _with_levels(code: LetterCode, mechanism: Trie, levels: int) -> Trie:
+    """The mechanism of a metric with so many levels, and as `LetterCode.level_shares` says."""
+    left_out = code.model.left_out
     return Trie(
         levels=levels,
         rows=mechanism.rows,
         deeper_bits=mechanism.deeper_bits,
         first=mechanism.first,
         deeper=mechanism.deeper,
+        shares=falling_shares(levels, level_of(left_out.half))
+        if mechanism.shares and left_out is not None
+        else (),
     )
 
 

@@ -306,6 +306,7 @@ def _metric(
             choice=mechanism_table,
             delta=delta,
             levels=None if letters is None else letters.levels,
+            level_shares=() if letters is None else letters.level_shares,
             most=most,
         )
         spec = Spec(

@@ -71,6 +71,7 @@ def resolve(
     choice: tuple[str, TableReader] | None,
     delta: Fraction | None = None,
     levels: int | None = None,
+    level_shares: tuple[int, ...] = (),
     most: int = 0,
 ) -> Mechanism:
     """The mechanism of one metric.
@@ -87,6 +88,7 @@ def resolve(
         choice: the mechanism's name and options, or None for the type's default.
         delta: by how much an event may be more probable than epsilon allows; only for ``gaussian``.
         levels: how many levels the codes of strings have; None unless strings are discovered.
+        level_shares: how often each of them is drawn; empty for the usual rule.
         most: how many items of a device a report covers; 0 unless a ``set``.
 
     Raises:
@@ -125,6 +127,7 @@ def resolve(
         delta,
         devices,
         levels,
+        level_shares,
         most,
         mechanism_choice,
     )

@@ -286,6 +286,7 @@ def test_bounds_and_weights_of_any_size_are_followed_over_all_words():
         [
             *(Draw("uniform_below", (bound,)) for bound in (1, 2, 1081, (1 << 31) + 1, SCALE)),
             *(Draw("bernoulli", (weight,)) for weight in (0, 1, SCALE)),
+            Draw("weighted_place", (1, SCALE - 8, 7)),
             Draw("one_of", (SCALE - 5 * 700_000_000, 700_000_000)),
         ]
     )

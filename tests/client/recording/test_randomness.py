@@ -127,6 +127,16 @@ def test_bits_are_independent_and_in_their_places(weight):
     assert chi_square < 30.7  # 3 degrees of freedom: p = 1e-6
 
 
+def test_every_place_has_exactly_its_weight_of_the_words():
+    weights = (1, (1 << 31) - 1, 5, (1 << 31) - 5)
+    first = 0
+    for place, weight in enumerate(weights):
+        for word in (first, first + weight - 1):
+            assert of_word(word).weighted_place(*weights) == place
+        first += weight
+    assert of_word(0).weighted_place(1 << 32) == 0
+
+
 def test_every_outcome_of_one_of_has_exactly_its_share_of_the_words():
     own, other = SCALE - 5 * 700_000_000, 700_000_000
     edges = [0, own, *(own + other * index for index in range(1, 6))]

@@ -90,6 +90,10 @@ class Draws(Walk):
         self._note(Draw("one_of", (own, other)))
         return super().one_of(own, other)
 
+    def weighted_place(self, *weights: int) -> int:
+        self._note(Draw("weighted_place", weights))
+        return super().weighted_place(*weights)
+
     # `laplace` and `gaussian` are followed as a whole, so whoever calls these two is a randomizer.
     # They are noted because no check of a primitive has their names: the audit then fails.
 

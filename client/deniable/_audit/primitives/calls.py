@@ -45,6 +45,7 @@ HOW: Final = {
         "rejections."
     ),
     "one_of": "Followed over all words, for each pair of weights.",
+    "weighted_place": "Followed over all words, for each row of weights.",
     "bits": (
         "The law of two bits over all bytes, for each weight; that a row is drawn pair by pair, "
         "each from bytes of its own, was compared on streams of bytes."
@@ -132,6 +133,11 @@ def _check_one_of(own: int, other: int) -> None:
     _require(law, {0: one, (1, others, Fraction(1, others)): 1 - one})
 
 
+def _check_weighted_place(*weights: int) -> None:
+    law = _law(lambda walk: _randomness.Randomness.weighted_place(walk, *weights))  # type: ignore[arg-type]
+    _require(law, {place: Fraction(weight, SCALE) for place, weight in enumerate(weights)})
+
+
 def _check_word() -> None:
     """Bytes are given out once and in order, four for a word, and all are the system's."""
     default = inspect.signature(_randomness.Randomness).parameters["source"].default
@@ -198,6 +204,7 @@ _CHECKS: Final[dict[str, Callable[..., None]]] = {
     "bernoulli": _check_bernoulli,
     "uniform_below": _check_uniform_below,
     "one_of": _check_one_of,
+    "weighted_place": _check_weighted_place,
     "bits": check_bits,
     "laplace": check_laplace,
     "gaussian": check_gaussian,
