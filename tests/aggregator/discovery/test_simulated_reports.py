@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -22,12 +23,13 @@ DEVICES = 4_000
 
 UNLIKELY = 1e-6
 TRIE = Trie.for_epsilon(3, Fraction(2), rows=2, first_bits=3, deeper_bits=2)
+UNEQUAL = replace(TRIE, shares=(1 << 31, 1 << 29, 3 << 29))
 
 
-def of_client(pieces: tuple[int, ...]) -> np.ndarray:
+def of_client(pieces: tuple[int, ...], trie: Trie = TRIE) -> np.ndarray:
     """How many reports of the client's randomizer each counter has."""
     sources = RandomSources(Randomness(), salt=SALT)
-    randomizer = make_randomizer(TRIE, sources)
+    randomizer = make_randomizer(trie, sources)
     rows = np.zeros(1 + 2 * TRIE.rows, np.int64)
     rows[1:] = TRIE.first.outcomes + np.arange(2 * TRIE.rows) * TRIE.deeper.outcomes
     counts = np.zeros(rows[-1] + TRIE.deeper.outcomes, np.int64)
@@ -38,9 +40,9 @@ def of_client(pieces: tuple[int, ...]) -> np.ndarray:
     return counts
 
 
-def simulated(pieces: tuple[int, ...], salt: int = SALT) -> np.ndarray:
+def simulated(pieces: tuple[int, ...], salt: int = SALT, trie: Trie = TRIE) -> np.ndarray:
     """The same, drawn at once."""
-    simulation = Simulation(TRIE, salt, [pieces])
+    simulation = Simulation(trie, salt, [pieces])
     return simulation.tally(np.ones(1), DEVICES, np.random.default_rng(1))
 
 
@@ -54,6 +56,13 @@ def p_value(one: np.ndarray, other: np.ndarray) -> float:
 @pytest.mark.parametrize("pieces", PIECES)
 def test_reports_drawn_at_once_are_those_of_clients(pieces: tuple[int, ...]) -> None:
     assert p_value(of_client(pieces), simulated(pieces)) > UNLIKELY
+
+
+@pytest.mark.statistics
+def test_levels_are_drawn_by_their_shares() -> None:
+    reports = of_client(PIECES[2], UNEQUAL)
+    assert p_value(reports, simulated(PIECES[2], trie=UNEQUAL)) > UNLIKELY
+    assert p_value(reports, simulated(PIECES[2])) < UNLIKELY
 
 
 @pytest.mark.statistics
