@@ -163,6 +163,7 @@ $(SHARES:%=.share-%): .share-%: $(VENV)/.test
 .bench-discovery: $(VENV)/.benchmarks $(PEERS)/.peers
 	@$(BIN)/python -m benchmarks.discovery
 	@$(BIN)/python -m benchmarks.discovery --lists
+	@$(BIN)/python -m benchmarks.discovery.forged
 .bench-soak: $(VENV)/.demo
 	@$(BIN)/python -m benchmarks.soak
 .bench-whole: $(VENV)/.dev

@@ -99,14 +99,13 @@ def spec_of(cell: Cell, code: LetterCode, number: int) -> Spec:
 
 
 def decoded(spec: Spec, counts: NDArray[np.int64]) -> Findings:
-    """What the shipped decoder finds in counters: int64, (cells,)."""
+    """What the shipped decoder finds in counters, int64, (cells,), without crowded points."""
     tally = tally_for(spec)
     assert isinstance(tally, TrieTally)
     assert isinstance(spec.mechanism, Trie)
     assert spec.letters is not None
-    return discover(
-        partial(tally.supports_of_level, counts), spec.mechanism, spec.letters, spec.salt
-    )
+    kept = tally.uncrowded(counts).counts
+    return discover(partial(tally.supports_of_level, kept), spec.mechanism, spec.letters, spec.salt)
 
 
 def generator_of(cell: Cell, number: int) -> np.random.Generator:

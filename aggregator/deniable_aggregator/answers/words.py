@@ -50,6 +50,7 @@ NoticeCode = Literal[
     "acknowledged_key",
     "beyond_range",
     "compared_in_part",
+    "crowded_points",
     "cut_sets",
     "cut_strings",
     "distribution_instead",
@@ -77,6 +78,7 @@ NoticeCode = Literal[
     "values_renamed",
     "weekdays_matched",
     "weekdays_unknown",
+    "wide_noise",
 ]
 """What a notice is about. Whether and how it is published, `telling.publication` says of each."""
 

@@ -150,7 +150,7 @@ def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold()).strip()
 
 
-METHOD: Final = 1
+METHOD: Final = 2
 """Another number whenever the same reports may give another result."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
+from deniable_aggregator.answering.discoveries.crowds import left_out, much_left_out
 from deniable_aggregator.answering.discoveries.found import Earlier, found_strings
 from deniable_aggregator.answering.discoveries.questions import DenyList, require_discoverable
 from deniable_aggregator.answering.discovery.discover import discover
@@ -107,13 +108,14 @@ class DiscoveryWork:
         tally = cast("TrieTally", entry.tally)
         trie, code = cast("Trie", spec.mechanism), spec.letters
         assert code is not None
+        kept = tally.uncrowded(counts)
         deny = DenyList(self._job.deny)
         earlier = Earlier.of(self._store, entry, reported, self._job.since)
         hints = dict.fromkeys(normalize(hint) for hint in self._job.hints)
         hints |= dict.fromkeys(earlier.texts)
         try:
             findings = discover(
-                lambda level: tally.supports_of_level(counts, level),
+                lambda level: tally.supports_of_level(kept.counts, level),
                 trie,
                 code,
                 spec.salt,
@@ -127,13 +129,14 @@ class DiscoveryWork:
         review = self._reviewer.review(reported, most_cells=HEALTH_CELLS)
         if review.summary.verdict == "suspicious":
             notices = [_PLANTED, *notices]
+        notices = [*notices, *left_out(kept, findings.spreads)]
         return found_strings(
             review.head(application),
             AskedQuestion(name="discovery", parameters=given_parameters(query)),
-            ordered_notices(review.notices, notices),
+            ordered_notices(much_left_out(kept), review.notices, notices),
             entry,
             tally,
-            counts,
+            kept.counts,
             findings,
             deny,
             earlier,

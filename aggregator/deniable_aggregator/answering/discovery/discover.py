@@ -289,6 +289,7 @@ def discover(
     return Findings(
         finds=tuple(finds),
         reports=tuple(int(level.total) for level in levels),
+        spreads=tuple(level.spread for level in levels),
     )
 
 

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+from scipy import special
 
 from deniable_aggregator.answering.discovery.pieces import (
     ENDED,
@@ -16,6 +17,7 @@ from deniable_aggregator.answering.discovery.pieces import (
     log_odds,
 )
 from deniable_aggregator.counting import hash_cells
+from deniable_aggregator.counting.statistics.binomial import log_probabilities
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +49,7 @@ class Level:
         total: all reports of the level.
         p: probability that a report supports the cell of its device.
         q: the probability that it supports any other.
+        spread: by which factor the cells vary more than noise makes them, if notably; else 1.
         variance: of an estimated share where nobody is, times the reports.
         cells: in a row.
     """
@@ -65,7 +68,8 @@ class Level:
         self.reports = reports.astype(np.float64)
         self.total = float(reports.sum())
         self.p, self.q = support.p, support.q
-        self.variance = self.q * (1 - self.q) / (self.p - self.q) ** 2
+        self.spread = _spread(reports, supporting, self.q)
+        self.variance = self.spread**2 * self.q * (1 - self.q) / (self.p - self.q) ** 2
         # The first cells once more at the end, so that no slice of children has to wrap around.
         wrapped = 1 << bits if number else 0
         self._excess = np.empty((len(reports), self.cells + wrapped), np.float32)
@@ -131,6 +135,49 @@ class Level:
             np.subtract.at(
                 self._excess[row], column[overlapping] + self.cells, devices[overlapping]
             )
+
+
+NOTABLE_SPREAD: Final = 1.02
+"""A smaller factor is not told from that of honest reports."""
+_ENOUGH_CELLS: Final = 20_000
+"""Of fewer cells the spread is not known as well as that."""
+_TAIL: Final = float(special.ndtr(-1))
+_NEVER_BEYOND: Final = 12
+"""A binomial count is no more standard deviations, and one, from its mean."""
+
+
+def _spread(reports: NDArray[np.int64], supporting: NDArray[np.int64], q: float) -> float:
+    """How much farther apart the cells of rows are than those that nobody is in, if notably; or 1.
+
+    Between the quantiles that are one standard deviation from the mean of a normal law are two of
+    them. Cells that devices are in are too few to move these; forged reports move all cells. Both
+    are interpolated, the counts' and the binomial law's, so that the steps of either do not matter.
+
+    Args:
+        reports: int64, (rows,).
+        supporting: int64, (rows, cells).
+    """
+    if supporting.size < _ENOUGH_CELLS:
+        return 1.0
+    seen, law = 0.0, 0.0
+    for row, count in zip(supporting, reports.tolist(), strict=True):
+        mean = count * q
+        reach = _NEVER_BEYOND * (math.sqrt(mean) + 1)
+        first, last = max(0, int(mean - reach)), min(count, int(mean + reach))
+        counts = np.arange(first, last + 1)
+        likely = np.exp(log_probabilities(counts, count, q))
+        found = np.bincount(np.clip(row, first, last) - first, minlength=counts.size)
+        law += _quantile_distance(likely) ** 2
+        seen += _quantile_distance(found / found.sum()) ** 2
+    spread = math.sqrt(seen / law)
+    return spread if spread > NOTABLE_SPREAD else 1.0
+
+
+def _quantile_distance(probabilities: NDArray[np.float64]) -> float:
+    """Between the quantiles of `_TAIL` and 1 - `_TAIL` of consecutive integers."""
+    cumulative = np.concatenate([[0.0], np.cumsum(probabilities)])
+    low, high = np.interp([_TAIL, 1 - _TAIL], cumulative, np.arange(cumulative.size))
+    return float(high - low)
 
 
 SURE_Z: Final = 6.5

@@ -30,7 +30,8 @@ def upper_tails(
     Rice (1980): P = 1 - Phi(w) + phi(w) (1 / u - 1 / w), with t where the derivative of the
     cumulant function k is the observed sum x, w = sqrt(2 (t x - k(t))) and u = t sqrt(k''(t)).
     The normal distribution is wrong by up to a half at five standard errors and 100,000 reports.
-    Half a supporter less than was seen is asked about, because supporters are whole.
+    Half a supporter less than was seen is asked about, because supporters are whole. Where cells
+    vary more than that (`Level.spread`), an estimate counts for as many standard errors as it has.
 
     Args:
         shares: float64, (strings,): the pooled estimates.
@@ -47,7 +48,10 @@ def upper_tails(
     tails[chosen] = special.ndtr(-z)
     chosen = chosen[z > _WORTH]
     if chosen.size:
-        tails[chosen] = _saddlepoint(shares[chosen], weights[chosen], levels)
+        own = weights[chosen]
+        binomial = (own / np.array([level.spread**2 for level in levels])).sum(axis=1)
+        scale = np.sqrt(binomial / own.sum(axis=1))
+        tails[chosen] = _saddlepoint(shares[chosen] * scale, own, levels)
     return tails
 
 
@@ -142,7 +146,8 @@ def pooled_deviations(
 
     A report supports the string with probability q + f (p - q); levels are weighted by the inverse
     variance that they have at f = 0, sum to 1, and are independent:
-    Var = sum of u^2 pi (1 - pi) / (n (p - q)^2), pi = q + f (p - q), u the weight.
+    Var = sum of u^2 s^2 pi (1 - pi) / (n (p - q)^2), pi = q + f (p - q), with the weight u and the
+    level's spread s.
 
     Args:
         shares: float64, (strings,): clipped to [0, 1] for this purpose.
@@ -156,10 +161,12 @@ def pooled_deviations(
     p = np.array([level.p for level in levels])
     q = np.array([level.q for level in levels])
     reports = np.array([max(level.total, 1.0) for level in levels])
+    spread = np.array([level.spread for level in levels])
     chance = q + share * (p - q)
     pooled = weights.sum(axis=1, keepdims=True)
     parts = weights / np.where(pooled > 0, pooled, 1.0)
-    variance = (parts**2 * chance * (1 - chance) / (reports * (p - q) ** 2)).sum(axis=1)
+    of_report = spread**2 * chance * (1 - chance) / (p - q) ** 2
+    variance = (parts**2 * of_report / reports).sum(axis=1)
     return np.where(pooled[:, 0] > 0, np.sqrt(variance), np.inf)
 
 

@@ -62,10 +62,13 @@ class Findings:
     Attributes:
         finds: whole strings and beginnings, the largest share first.
         reports: how many devices reported in each level.
+        spreads: by which factor the cells of each level vary more than noise makes them, if
+            notably; else 1. All standard errors allow for it.
     """
 
     finds: tuple[Find, ...]
     reports: tuple[int, ...]
+    spreads: tuple[float, ...]
 
     @property
     def whole(self) -> tuple[Find, ...]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, cast
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -16,6 +17,11 @@ from deniable_aggregator.counting.statistics.checks import (
     SliceChecks,
     evenness_check,
     grouped_bounds_check,
+)
+from deniable_aggregator.counting.statistics.crowded_points import (
+    HARDLY_EVER,
+    NEVER,
+    point_limits,
 )
 from deniable_aggregator.counting.statistics.trie_estimates import PlacedStrings, shares_of_strings
 from deniable_aggregator.counting.statistics.trie_rows import TrieRows
@@ -36,6 +42,23 @@ MOST_ROWS_BYTES: Final = 128 << 20
 """The rows of all totals together; those that were asked for longest ago are forgotten."""
 
 _PORTION_CELLS: Final = 1 << 18
+
+_MEETING: Final = 5
+"""The hyperplanes of so many popular cells may meet in a point."""
+
+
+class Uncrowded(NamedTuple):
+    """Counts without what hardly any honest devices send.
+
+    Attributes:
+        counts: int64, (cells,).
+        left_out: how many reports of each level are not in them.
+        reports: how many each level had.
+    """
+
+    counts: NDArray[np.int64]
+    left_out: tuple[int, ...]
+    reports: tuple[int, ...]
 
 
 class StringPlaces:
@@ -167,6 +190,38 @@ class TrieTally(ShareTally):
         """The sum of all counters."""
         return int(counts.sum())
 
+    def uncrowded(self, counts: NDArray[np.int64]) -> Uncrowded:
+        """Leaves out the reports of points that have more than devices send of one.
+
+        First each point is cut to what it could have if all devices held one string; then the
+        largest shares of the first level say how much that really is.
+
+        Args:
+            counts: int64, (cells,).
+        """
+        kept = counts.copy()
+        self._cut(kept, 1.0, NEVER)
+        (reports,), (supporting,) = self.supports_of_level(kept, 0)
+        support = self._trie.first.support
+        largest = np.partition(supporting, -_MEETING)[-_MEETING:] if reports else np.zeros(1)
+        shares = (largest / max(reports, 1) - support.q) / (support.p - support.q)
+        self._cut(kept, float(np.clip(shares.sum(), 0.0, 1.0)), HARDLY_EVER)
+        before, after = self._of_levels(counts), self._of_levels(kept)
+        return Uncrowded(kept, tuple((before - after).tolist()), tuple(before.tolist()))
+
+    def _cut(self, counts: NDArray[np.int64], share: float, chance: float) -> None:
+        """Cuts each point of each row to its limit."""
+        trie, deeper = self._trie, int(self._row_starts[1])
+        for oracle, part in ((trie.first, counts[:deeper]), (trie.deeper, counts[deeper:])):
+            rows = part.reshape(-1, oracle.outcomes)
+            limits = point_limits(oracle, rows.sum(axis=1), share, chance)
+            np.minimum(rows, limits[:, None], out=rows)
+
+    def _of_levels(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many reports each level has: int64, (levels,)."""
+        first_rows = [0, *range(1, self._row_starts.size - 1, self._trie.rows)]
+        return np.asarray(np.add.reduceat(counts, self._row_starts[first_rows]))
+
     def supports_of_level(
         self, counts: NDArray[np.int64], level: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -231,7 +286,22 @@ class TrieTally(ShareTally):
                 trie.first.outcome_bounds(), trie.deeper.outcome_bounds(), strict=True
             )
         )
-        yield grouped_bounds_check(least, most, reports, (low, high), self.cells)
+        check = grouped_bounds_check(least, most, reports, (low, high), self.cells)
+        beyond = self._beyond_limits(stored, place, reports)
+        finding = f"{check.finding}, and {{2:,}} reports are more than points can have"
+        yield replace(check, finding=finding, numbers=(*check.numbers, beyond))
+
+    def _beyond_limits(
+        self, stored: csr_array, place: NDArray[np.int64], reports: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """How many reports of each slice are cut even if all devices hold one string."""
+        trie = self._trie
+        limits = np.empty_like(reports)
+        limits[:, :1] = point_limits(trie.first, reports[:, :1], 1.0, NEVER)
+        limits[:, 1:] = point_limits(trie.deeper, reports[:, 1:], 1.0, NEVER)
+        above = np.maximum(stored.data - limits.ravel()[place], 0)
+        of_slice = np.repeat(np.arange(len(reports)), np.diff(stored.indptr))
+        return np.bincount(of_slice, above, len(reports)).astype(np.int64)
 
     def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
         """The shares of any strings; cost grows linearly with them.

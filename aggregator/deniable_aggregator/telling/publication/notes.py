@@ -61,6 +61,7 @@ SAID: Final[Mapping[NoticeCode, str]] = {
 
 NOT_SAID: Final[Mapping[NoticeCode, str]] = {
     "acknowledged_key": "it is said with the health of reports, and names keys",
+    "crowded_points": "it is about strings that nobody listed, which are not published",
     "distribution_instead": "it is advice to whoever maintains the registry",
     "key_on_one_side": "it is about a change, which is not published, and names keys",
     "known_in_part": "a column says of how many reports the share of such a value is",
@@ -71,6 +72,7 @@ NOT_SAID: Final[Mapping[NoticeCode, str]] = {
     "suspicious_reports": "the verdict says it, and the message names keys",
     "uneven_key": "the verdict says it, and the message names keys",
     "unusual_volume": "the verdict says it, and the message names keys",
+    "wide_noise": "it is about strings that nobody listed, which are not published",
 }
 """Why other notices are not published."""
 
