@@ -114,11 +114,17 @@ class RelayKeys:
         """Makes a key, beside those that there are.
 
         Raises:
-            RelayKeysError: if the file cannot be read or written.
-            cryptography.exceptions.UnsupportedAlgorithm: if cryptography was built without the
-                suite.
+            RelayKeysError: if the file cannot be read or written, or cryptography was built without
+                the suite.
         """
-        private = PrivateKey.generate(suite)
+        from cryptography.exceptions import UnsupportedAlgorithm
+
+        try:
+            private = PrivateKey.generate(suite)
+        except UnsupportedAlgorithm:
+            raise RelayKeysError(
+                f"this build of cryptography has no {suite.name}; pip installs one that has"
+            ) from None
         with self._changing() as keys:
             keys.append(RelayKey(private.public.id.hex(), today, suite.name, private.secret_text))
         return private

@@ -194,6 +194,11 @@ COMMANDS: Final = {
         "operator",
         first=True,
     ),
+    "relay-key": Command(
+        "deniable_aggregator.doors.cli.relay_key:relay_key",
+        "Makes, lists and retires the keys that uploads are sealed to.",
+        "operator",
+    ),
     "acknowledge": Command(
         "deniable_aggregator.doors.cli.acknowledge:acknowledge",
         "Says that a key differs for a reason that is known.",

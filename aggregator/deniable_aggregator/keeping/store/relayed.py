@@ -76,6 +76,18 @@ class RelayedGroups:
                     ]
         return found
 
+    def last_days(self) -> dict[bytes, int]:
+        """The last day of open ones that has reports sealed to a key, by its id.
+
+        Raises:
+            StoreUnavailableError: if the store cannot be read.
+        """
+        last_days: dict[bytes, int] = {}
+        with self._database.read() as connection:
+            for key_id, day in connection.execute(select(relayed.c.relay_key, relayed.c.epoch)):
+                last_days[bytes(key_id)] = max(int(day), last_days.get(bytes(key_id), 0))
+        return last_days
+
 
 def forget_batches(connection: Connection, oldest_open: int) -> None:
     """Keeps of the groups of closed days how large they were, rounded down to a power of two.
