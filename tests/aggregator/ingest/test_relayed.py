@@ -24,6 +24,7 @@ from deniable_shared.sealing import (
     Sealer,
 )
 from tests.aggregator.service import (
+    REGISTRY,
     SPECS,
     TODAY,
     Service,
@@ -237,6 +238,23 @@ def test_a_server_without_keys_takes_no_part(tmp_path):
         answer = relayed.post(part)
         problem(answer, 503, "no_relay_keys")
         assert int(answer.headers["Retry-After"]) > 0
+
+
+@pytest.mark.one_store
+def test_a_metric_that_requires_the_relay_is_refused_directly_for_good(one_relayed):
+    service = one_relayed.service
+    public = one_relayed.private.public.text
+    relay = f'[relay]\nurl = "https://relay.example.org"\nkey = "{public}"\n[metrics.theme]\n'
+    required = REGISTRY.replace("[metrics.theme]\n", f'{relay}relay = "required"\n')
+    body = upload(b"\x01")
+    assert service.register(required).status_code == 200  # of a version that there was before
+    for key in (service.write, service.batch):
+        problem(service.send(body, key=key), 422, "relay_required")
+    assert service.send(upload(b"\x01", metric="late")).status_code == 204
+    assert one_relayed.bring([one_relayed.seal(body)]) == Answer(1, 0, {})
+    assert service.register().status_code == 200
+    assert service.send(upload(b"\x01")).status_code == 204
+    assert service.counts() == [0, 2, 0]
 
 
 @pytest.mark.one_store

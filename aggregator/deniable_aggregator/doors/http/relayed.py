@@ -194,7 +194,7 @@ class RelayedReceiver:
             )
             if key.application != relay.application:
                 raise ProblemError("wrong_scope", "A relay serves one application.")
-            reports = self._receiver.check(key, opened.upload)
+            reports = self._receiver.check(key, opened.upload, relayed=True)
             charge = self._receiver.take(key, opened.upload, reports)
         except ProblemError as problem:
             final = problem.status in wire.REFUSED

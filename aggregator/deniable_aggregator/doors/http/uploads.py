@@ -200,12 +200,13 @@ class UploadReceiver:
         upload = self.decode(body)
         return upload, self.check(key, upload)
 
-    def check(self, key: Key, upload: wire.Upload) -> int:
+    def check(self, key: Key, upload: wire.Upload, *, relayed: bool = False) -> int:
         """Checks every part of an upload.
 
         Args:
             key: that it came with.
             upload: whole.
+            relayed: whether it came through a relay.
 
         Returns:
             How many reports it has.
@@ -234,6 +235,13 @@ class UploadReceiver:
                     "Register the registry file that the reporting program ships: deniable "
                     "metrics register FILE. Then send this again.",
                     version=digest.hex(),
+                )
+            if entry.registration.relay_required and not relayed:
+                raise ProblemError(
+                    "relay_required",
+                    f"{entry.spec.name}: its registry says that it is sent through a relay alone. "
+                    "Whoever sends it directly shows where it comes from, and gets no answer but "
+                    "this.",
                 )
             reports += -(-len(payload) // entry.tally.report_bytes)
             self._limits.check_reports(key, reports)

@@ -58,6 +58,7 @@ class Registration:
         minimum_devices: a string that is found is shown if at least so many devices surely have
             it; None unless strings are discovered.
         renamed: the earlier names of values, each with the one that it has now.
+        relay_required: whether reports are taken through a relay alone.
         registered: the day on which it was first registered, in days since 1970-01-01.
     """
 
@@ -68,6 +69,7 @@ class Registration:
     retention_days: int | None
     minimum_devices: int | None
     renamed: Mapping[str, str]
+    relay_required: bool
     registered: int
 
 
@@ -144,6 +146,7 @@ class Metrics:
                     "retention_days": metric.retention_days,
                     "minimum_devices": metric.minimum_devices,
                     "renamed": json.dumps(dict(metric.renamed)),
+                    "relay_required": metric.relay_required,
                 }
                 if known_versions.get(spec.digest) == about:
                     continue
@@ -337,6 +340,7 @@ def _known_metrics(connection: Connection) -> dict[bytes, dict[str, Any]]:
         metrics.c.retention_days,
         metrics.c.minimum_devices,
         metrics.c.renamed,
+        metrics.c.relay_required,
     )
     rows = connection.execute(select(metrics.c.digest, *about)).mappings()
     return {row["digest"]: {column.name: row[column.name] for column in about} for row in rows}
@@ -377,6 +381,7 @@ def _registration(row: Row[Any], spec: Spec | None) -> Registration | None:
             retention_days=row.retention_days,
             minimum_devices=row.minimum_devices,
             renamed=json.loads(row.renamed),
+            relay_required=row.relay_required,
             registered=row.registered,
         )
     except (ValueError, TypeError):
