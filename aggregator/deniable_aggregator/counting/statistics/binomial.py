@@ -11,6 +11,7 @@ variance grows with the distance; nor can it be larger than that of values at bo
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -21,6 +22,8 @@ from deniable_aggregator.counting.statistics.intervals import score_limits, z_fo
 from deniable_shared.mechanisms import Support
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
 
@@ -52,6 +55,9 @@ _SMALLEST: Final = 600.0
 """Terms are worked out from that of no supporter. Of holders it may be too small for a number: then
 that of so few supporters is nothing, too, unless nearly every holder supports. Of all others it is
 at least e to the power of minus this."""
+
+_HALVED: Final = 4
+"""Of so many attempts of a search one halves what is left, as guesses may be wrong."""
 
 _HIGHEST_SCORE: Final = 37.0
 _LOWEST_SCORE: Final = -5.0
@@ -150,7 +156,9 @@ def finite_population_limits(
     if support.p > _MOST_PROBABLE or reports * -math.log1p(-support.q) > _SMALLEST:
         few[:] = False
 
-    def at_most(count: NDArray[np.int64], holders: NDArray[np.int64]) -> NDArray[np.float64]:
+    def at_most(
+        count: NDArray[np.int64], holders: NDArray[np.int64], few: NDArray[np.bool_]
+    ) -> NDArray[np.float64]:
         """P(supporters <= count), summed over the number of supporters that are not holders."""
         found = np.empty(count.size)
         if few.any():
@@ -163,24 +171,59 @@ def finite_population_limits(
         found[~few] = (weights * own).sum(axis=1)
         return found
 
-    below, above = np.full(different.size, -1), np.full(different.size, reports + 1)
-    while (above - below > 1).any():
-        middle = np.clip((below + above) // 2, 0, reports)
-        possible = at_most(different, middle) > alpha / 2
-        below, above = np.where(possible, middle, below), np.where(possible, above, middle)
-    high = below
-    below, above = np.full(different.size, -1), np.full(different.size, reports + 1)
-    while (above - below > 1).any():
-        middle = np.clip((below + above) // 2, 0, reports)
-        possible = 1 - at_most(different - 1, middle) > alpha / 2
-        below, above = np.where(possible, below, middle), np.where(possible, middle, above)
-    low = above
+    # Of each interval the most holders that fit, and the most that are too few to fit.
+    ends, few = np.concatenate([different, different - 1]), np.concatenate([few, few])
+    is_high = np.arange(ends.size) < different.size
+    goal = special.ndtri(np.where(is_high, alpha / 2, 1 - alpha / 2))
+
+    def judge(
+        chosen: NDArray[np.int64], holders: NDArray[np.int64]
+    ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        tail = at_most(ends[chosen], holders, few[chosen])
+        fits = np.where(is_high[chosen], tail > alpha / 2, 1 - tail <= alpha / 2)
+        deviation = np.sqrt(reports * support.variance(holders / reports, 1))
+        return fits, (special.ndtri(tail) - goal[chosen]) * deviation
+
+    share = np.asarray(support.share(different, reports))
+    normal = score_limits(share, reports, support, z=z_for_alpha(alpha))
+    found = _last_fitting(reports * np.concatenate(normal[::-1]), reports, judge)
+    high, low = found[: different.size], found[different.size :] + 1
     beyond = clopper_pearson_limits(counted._replace(supporting=different), alpha)
-    ends = (
-        np.where((low > 0) & (low <= reports), low / reports, beyond[0]),
-        np.where((high >= 0) & (high < reports), high / reports, beyond[1]),
-    )
-    return ends[0][where], ends[1][where]
+    low_end = np.where((low > 0) & (low <= reports), low / reports, beyond[0])
+    high_end = np.where((high >= 0) & (high < reports), high / reports, beyond[1])
+    return low_end[where], high_end[where]
+
+
+def _last_fitting(
+    guess: NDArray[np.float64],
+    most: int,
+    judge: Callable[
+        [NDArray[np.int64], NDArray[np.int64]], tuple[NDArray[np.bool_], NDArray[np.float64]]
+    ],
+) -> NDArray[np.int64]:
+    """The last integer of each of several searches that fits, as all before it do; -1 for none.
+
+    Args:
+        guess: float64, (searches,): about where it is.
+        most: the last integer that there is.
+        judge: called with the places of some searches and an integer for each, int64, (some,);
+            returns whether it fits, and about how far after it the last one is; infinite where
+            that cannot be told.
+    """
+    fitting, failing = np.full(guess.size, -1), np.full(guess.size, most + 1)
+    for attempt in itertools.count(1):
+        left = np.flatnonzero(failing - fitting > 1)
+        if not left.size:
+            return fitting
+        near = guess[left]
+        lost = ~np.isfinite(near) | (attempt % _HALVED == 0)
+        near = np.floor(np.where(lost, (fitting[left] + failing[left]) / 2, near))
+        tried = np.clip(near, fitting[left] + 1, failing[left] - 1).astype(np.int64)
+        fits, beyond = judge(left, tried)
+        fitting[left] = np.where(fits, tried, fitting[left])
+        failing[left] = np.where(fits, failing[left], tried)
+        guess[left] = tried + beyond
+    raise AssertionError("unreachable")
 
 
 def null_scores(counted: SupportCounts, repeated: float = 0.0) -> NDArray[np.float64]:
