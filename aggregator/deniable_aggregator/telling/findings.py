@@ -44,6 +44,8 @@ MOST_SURE: Final = 10
 MOST_ATTRIBUTES: Final = 6
 MOST_QUANTILES: Final = 3
 _MEDIAN: Final = 0.5
+_HALF: Final = 0.5
+"""Above this share it is most of the reports."""
 _HIGH: Final = (0.9, 0.95, 0.99)
 """Which quantile is named beside the median, if more were asked for than fit a sentence."""
 
@@ -381,9 +383,28 @@ def strings_finding(answer: Answer) -> str:
     return "; ".join(_clauses_of_strings(answer))
 
 
+def leading_beginning(answer: Answer) -> Measured | None:
+    """The first letters with which surely more devices begin than hold any one whole string.
+
+    Args:
+        answer: a result of a discovery.
+    """
+    beginning = max(answer.prefixes, key=lambda prefix: prefix.of_all[0], default=None)
+    largest = max((string.of_all[1] for string in answer.strings), default=0.0)
+    return beginning if beginning is not None and beginning.of_all[0] > largest else None
+
+
 def _clauses_of_strings(answer: Answer) -> Iterator[str]:
     whole, prefixes, note = answer.strings, answer.prefixes, answer.head.found
-    if whole:
+    beginning = leading_beginning(answer)
+    if beginning is not None:
+        most = "most" if beginning.of_all[0] > _HALF else "the largest share"
+        begin = "begin" if most == "most" else "begins"
+        yield f"{most} {begin} with {named(beginning)}: {range_of(beginning)} of reports"
+    if whole and prefixes:
+        found = f"of {counted(len(whole), 'whole string')} found, " if whole[1:] else ""
+        yield f"{found or '1 whole string found: '}{leaders(whole, len(whole))}"
+    elif whole:
         yield f"{counted(len(whole), 'string')} found: {leaders(whole, len(whole))}"
     if prefixes:
         yield (

@@ -9,6 +9,7 @@ from deniable_aggregator.telling.findings import (
     MOST_NAMED,
     contenders,
     is_flag,
+    leading_beginning,
     lift_in_words,
 )
 from deniable_aggregator.telling.numbers import (
@@ -159,12 +160,17 @@ def _listed_ranges(numbers: Sequence[Measured]) -> str:
 
 
 def found_at_a_glance(answer: Answer) -> Glance | None:
-    """The most popular of the strings that nobody listed; None if none was found.
+    """The most popular of the strings that nobody listed, or what more begin with; None if neither.
 
     Args:
         answer: a result of a discovery.
     """
     strings = sorted(answer.strings, key=size_of, reverse=True)
+    beginning = leading_beginning(answer)
+    if beginning is not None:
+        whole = _listed_ranges(strings[:MOST_NAMED])
+        more = f"of whole strings {whole}" if whole else ""
+        return Glance(range_of(beginning), f"begin with {named(beginning)}", more, beginning)
     if not strings:
         return None
     others = _listed_ranges(strings[1:MOST_NAMED])

@@ -60,7 +60,7 @@ _PLAIN: Final = re.compile(r"[^\W\d_][\w.=-]*")
 
 OWN_WORDS: Final = frozenset({
     "a", "all", "also", "and", "another", "any", "but", "clear", "down", "false", "in", "mean",
-    "median", "more", "no", "none", "not", "nothing", "of", "off", "on", "other", "others",
+    "median", "more", "most", "no", "none", "not", "nothing", "of", "off", "on", "other", "others",
     "reports", "some", "test", "the", "then", "there", "together", "true", "unknown", "up", "value",
     "values", "with", "within", "yes",
 })  # fmt: skip

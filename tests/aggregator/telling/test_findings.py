@@ -236,9 +236,26 @@ def test_strings_are_said_with_what_is_new_and_gone() -> None:
     found = string("weather ", 0.2, 0.21, 0.22, seen="new")
     longer = string("photo", 0.1, 0.11, 0.12, whole=False)
     assert finding(strings(found, longer, gone, earlier=True)) == (
-        '1 string found: "weather<U+0020>": 20 to 22% of reports; also of 1 longer string the '
+        '1 whole string found: "weather<U+0020>": 20 to 22% of reports; also of 1 longer string the '
         "first letters; 1 new and 1 gone since 2026-01-05 to 2026-01-11."
     )
+
+
+def test_the_largest_share_is_said_of_the_whole_answer_and_not_of_whole_strings_alone() -> None:
+    first = string("Chrome 151", 0.09, 0.1, 0.11, rank_first=1, rank_last=1)
+    second = string("Edge 151", 0.03, 0.04, 0.05, rank_first=2, rank_last=2)
+    beginning = string("Chrome for Android 15", 0.44, 0.45, 0.46, whole=False)
+    assert finding(strings(first, second, beginning)) == (
+        'The largest share begins with "Chrome for Android 15…": at least 44% of reports; of 2 '
+        'whole strings found, "Chrome 151" leads with 9 to 11% of reports, then "Edge 151" with 3 '
+        "to 5%; also of 1 longer string the first letters."
+    )
+    more = string("Chrome for Android 15", 0.54, 0.55, 0.56, whole=False)
+    assert finding(strings(more)).startswith(
+        'Most begin with "Chrome for Android 15…": at least 54%'
+    )
+    fewer = string("Chrome for Android 15", 0.1, 0.45, 0.46, whole=False)
+    assert finding(strings(first, fewer)).startswith('1 whole string found: "Chrome 151"')
 
 
 def test_where_no_string_was_found_it_is_said_what_would_have_been() -> None:

@@ -101,6 +101,19 @@ def test_the_most_popular_string_comes_first() -> None:
     assert found_at_a_glance(strings()) is None
 
 
+def test_a_glance_names_first_letters_that_more_begin_with_than_hold_any_whole_string() -> None:
+    whole = string("Chrome 151", 0.09, 0.1, 0.11)
+    beginning = string("Chrome for Android 15", 0.44, 0.45, 0.46, whole=False)
+    glanced = found_at_a_glance(strings(whole, beginning))
+    assert glanced is not None
+    assert (glanced.range, glanced.of) == ("at least 44%", 'begin with "Chrome for Android 15…"')
+    assert glanced.more == 'of whole strings "Chrome 151" 9 to 11%'
+    rarer = string("Chrome for Android 15", 0.1, 0.45, 0.46, whole=False)
+    least = found_at_a_glance(strings(whole, rarer))
+    assert least is not None
+    assert least.of == '"Chrome 151"'
+
+
 def test_clear_changes_are_said_with_how_far_the_largest_went() -> None:
     rows = [
         difference("dark", (0.08, 0.1, 0.12)),
