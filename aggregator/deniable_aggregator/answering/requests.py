@@ -62,6 +62,7 @@ CODES: Final[Mapping[str, tuple[int, str]]] = {
     "no_result": (409, "There is no result yet"),
     "key_refused": (409, "The key is not in a state for this"),
     "unknown_digest": (409, "The metric is not registered in this form"),
+    "unknown_relay_key": (409, "The envelope is sealed to a key that the relay does not take"),
     "metric_removed": (410, "The metric was removed"),
     "epoch_closed": (410, "The day of a report is closed"),
     "upload_too_large": (413, "The body is too large"),

@@ -229,6 +229,11 @@ COMMANDS: Final = {
         "Signs and publishes remote configurations.",
         "operator",
     ),
+    "relay": Command(
+        "deniable_aggregator.doors.cli.relay:relay",
+        "Holds sealed reports of devices, and forwards them together.",
+        "operator",
+    ),
     "archive": Command(
         "deniable_aggregator.doors.cli.set_aside:archive",
         "Writes the reports of closed days into Parquet files.",

@@ -177,7 +177,7 @@ class DiskReserve:
 
 
 MEMORY: Final = "memory://"
-UPLOADS: Final = "send {}. Send the same bytes again later."
+UPLOADS: Final = "This key may send {}. Send the same bytes again later."
 LOG_INTERVAL_SECONDS: Final = 60.0
 """That the counter cannot be reached is logged this often."""
 
@@ -193,7 +193,7 @@ class RateLimiter:
     Args:
         rate: such as ``10000/minute``; empty for no limit.
         store: ``memory://`` or the URL of a Redis, in which several servers count together.
-        allowed: what a key may do and what to do beyond it, with ``{}`` for the rate.
+        sentence: what a key may do and what to do beyond it, with ``{}`` for the rate.
 
     Attributes:
         is_remote: whether `hit` asks another machine, and so may take a while.
@@ -202,9 +202,9 @@ class RateLimiter:
         ParameterError: if the rate or the URL has another form.
     """
 
-    def __init__(self, rate: str, store: str = MEMORY, allowed: str = UPLOADS) -> None:
+    def __init__(self, rate: str, store: str = MEMORY, sentence: str = UPLOADS) -> None:
         self.is_remote = bool(rate) and store != MEMORY
-        self._allowed = allowed
+        self._sentence = sentence
         self._last_logged = -math.inf
         self._limit: RateLimitItem | None = None
         if not rate:
@@ -234,7 +234,7 @@ class RateLimiter:
         seconds = max(1, math.ceil(reset - time.time()))
         raise ProblemError(
             "rate_limited",
-            f"This key may {self._allowed.format(self._limit)}",
+            self._sentence.format(self._limit),
             headers={"Retry-After": str(seconds)},
         )
 

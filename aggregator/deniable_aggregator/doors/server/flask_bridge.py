@@ -161,7 +161,9 @@ class FlaskBridge:
         )
         self.questions = QuestionProcesses(settings) if settings.question_processes else None
         self._limiter = RateLimiter(
-            settings.read_rate_limit, settings.rate_limit_store, "ask {}. Ask again later."
+            settings.read_rate_limit,
+            settings.rate_limit_store,
+            "This key may ask {}. Ask again later.",
         )
         # So a flood of tokens keeps nobody from what others ask.
         self._sign_in_thread = BoundedThreadPool(

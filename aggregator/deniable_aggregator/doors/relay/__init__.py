@@ -1,0 +1,1 @@
+"""A relay: takes sealed uploads, holds them until a close, and forwards them in no order."""
