@@ -11,12 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
 _BLOCK_CELLS: Final = 1 << 17
 """Cells are looked up so many at a time, which stay in the processor's cache."""
+
+_MOSTLY_LOW: Final = 4
+"""Where fewer than one of so many cells exceed their row's least, these alone are counted."""
 
 _SUM_BITS: Final = 62
 
@@ -50,10 +53,9 @@ class RowCounts:
         self._width = int((highest - least).max(initial=0)) + 1
         self.counts = least[:, None] + np.arange(self._width)
         self.number = np.empty(self.counts.shape, np.int64)
-        for rows, places in self._blocks():
-            shape = rows.stop - rows.start, self._width
-            self.number[rows] = np.bincount(places.ravel(), minlength=shape[0] * shape[1]).reshape(
-                shape
+        for start in range(0, len(cells), step := max(1, _BLOCK_CELLS // max(cells.shape[1], 1))):
+            self.number[start : start + step] = _frequencies(
+                self._values[start : start + step], self._width
             )
 
     @property
@@ -88,14 +90,22 @@ class RowCounts:
         found = np.bincount(places.ravel(), self.number.ravel(), size)
         return found.astype(np.int64).reshape(len(known), width)
 
-    def _blocks(self) -> Iterator[tuple[slice, NDArray[np.int64]]]:
-        """Blocks of rows, and where their cells are in the same rows of a table of counts."""
-        size, cells = self._values.shape
-        step = max(1, _BLOCK_CELLS // max(cells, 1))
-        for start in range(0, size, step):
-            rows = slice(start, min(start + step, size))
-            first = np.arange(rows.stop - start)[:, None] * self._width
-            yield rows, np.add(self._values[rows], first, dtype=np.int64)
+
+def _frequencies(values: NDArray[Any], width: int) -> NDArray[np.int64]:
+    """How many cells of each row have 0, 1, 2, ...: int64, (rows, width).
+
+    Args:
+        values: integers below the width, (rows, cells).
+    """
+    rows, cells = values.shape
+    high = np.flatnonzero(values != 0)
+    if high.size * _MOSTLY_LOW > values.size:
+        places = np.add(values, np.arange(rows)[:, None] * width, dtype=np.int64)
+        return np.bincount(places.ravel(), minlength=rows * width).reshape(rows, width)
+    places = high // cells * width + values.ravel().take(high)
+    found = np.bincount(places, minlength=rows * width).reshape(rows, width)
+    found[:, 0] = cells - found.sum(axis=1)
+    return found
 
 
 class PackedCells:
@@ -172,17 +182,18 @@ def distinct_counts(
     Args:
         cells: integers from 0 on, (rows, cells).
     """
-    least = cells.min(axis=1).astype(np.int64)[:, None]
-    width = int((cells.max(axis=1) - least[:, 0]).max()) + 1
-    places = cells - least + np.arange(len(cells))[:, None] * width
+    least = cells.min(axis=1, keepdims=True)
+    values = cells - least
+    width = int(values.max()) + 1
     if width > _SPARSE * cells.shape[1]:
+        places = np.add(values, np.arange(len(cells))[:, None] * width, dtype=np.int64)
         found, number = np.unique(places, return_counts=True)
+        row, above = np.divmod(found, width)
     else:
-        every = np.bincount(places.ravel())
-        found = np.flatnonzero(every)
-        number = every[found]
-    row, above = np.divmod(found, width)
-    return row, above + least[row, 0], number
+        table = _frequencies(values, width)
+        row, above = np.nonzero(table)
+        number = table[row, above]
+    return row, above + least[row, 0].astype(np.int64), number
 
 
 def weighted_median(values: NDArray[np.float64], number: NDArray[np.int64]) -> float:

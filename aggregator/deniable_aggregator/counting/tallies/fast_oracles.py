@@ -315,13 +315,13 @@ class ProjectiveGeometryResponseTally(IndexTally):
         """
         mechanism = cast("ProjectiveGeometryResponse", self.oracle)
         space = _space(mechanism.q, mechanism.t, mechanism.size)
-        sums = np.empty((len(counts), mechanism.size), np.int64)
-        listed = mechanism.outcomes * mechanism.hyperplane
-        supported = np.count_nonzero(counts) * mechanism.hyperplane
-        if listed <= _MOST_LISTED_ITEMS and supported * _FEW_SUPPORTED <= sums.size:
-            items = _items_by_point(mechanism.q, mechanism.t, mechanism.size)
-            _add_points(counts, sums, items)
-            return sums
+        shape = len(counts), mechanism.size
+        if mechanism.outcomes * mechanism.hyperplane <= _MOST_LISTED_ITEMS:
+            places = np.flatnonzero(counts != 0)
+            if places.size * mechanism.hyperplane * _FEW_SUPPORTED <= shape[0] * shape[1]:
+                items = _items_by_point(mechanism.q, mechanism.t, mechanism.size)
+                return _add_points(counts, places, items, mechanism.size)
+        sums = np.empty(shape, np.int64)
         bits = max(int(counts.sum(axis=1).max(initial=0)).bit_length(), 1)
         together = _EXACT_BITS // bits if int(counts.min(initial=0)) >= 0 else 1
         rows = max(1, _CHUNK_CELLS // self.cells) * max(together, 1)
@@ -376,18 +376,26 @@ class ProjectiveGeometryResponseTally(IndexTally):
 
 
 def _add_points(
-    counts: NDArray[np.int64], sums: NDArray[np.int64], items: NDArray[np.int32]
-) -> None:
-    """The sums of groups with few reports: each point is added to the items on its hyperplane."""
-    group, point = np.nonzero(counts)
-    size = sums.shape[1] + 1  # behind the items, what is a point and no item
-    places = (items[point] + (group * size)[:, None]).ravel()
-    times = np.repeat(counts[group, point], items.shape[1])
-    if int(times.max(initial=0)) == 1 and int(times.min(initial=1)) == 1:
-        added = np.bincount(places, minlength=len(counts) * size)
-    else:
-        added = np.bincount(places, times, len(counts) * size)  # exact below 2^53
-    sums[:] = added.reshape(len(counts), size)[:, :-1]
+    counts: NDArray[np.int64], places: NDArray[np.int64], items: NDArray[np.int32], size: int
+) -> NDArray[np.int64]:
+    """The sums of groups with few reports: each point is added to the items on its hyperplane.
+
+    Args:
+        counts: int64, (groups, points).
+        places: int64, (points,): where they are not 0, of all groups one after the other.
+        items: int32, (points, hyperplane): those on the hyperplane of each point.
+        size: of items.
+    """
+    times = counts.ravel()[places]
+    alike = int(times.min(initial=1)) > 0 and int(times.sum()) <= 2 * times.size
+    if alike:  # nearly all are 1
+        places = np.repeat(places, times)
+    group, point = np.divmod(places, counts.shape[1])
+    width = size + 1  # behind the items, what is a point and no item
+    supported = (items[point] + (group * width)[:, None]).ravel()
+    weights = None if alike else np.repeat(times, items.shape[1])
+    added = np.bincount(supported, weights, len(counts) * width)  # exact below 2^53
+    return np.asarray(added.reshape(len(counts), width)[:, :-1], np.int64)
 
 
 def _add_together(

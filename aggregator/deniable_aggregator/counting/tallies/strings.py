@@ -185,7 +185,7 @@ class SketchTally(GroupedTally):
         rows = self._counts_by_group(counts)
         reports = self._oracle.reports(rows)
         filled = np.flatnonzero(reports)
-        supporting = self._supporting(rows[filled] if filled.size < len(rows) else rows, reports)
+        supporting = self._supporting(rows, filled, np.min_scalar_type(reports.max()))
         support = self._mechanism.inner.support
         strings = hashed_strings(
             tuple(items), self.spec.salt, self._mechanism.rows, self._mechanism.buckets
@@ -216,12 +216,21 @@ class SketchTally(GroupedTally):
         """How many buckets a report supports, at least and at most."""
         return self._oracle.support_range(np.arange(self._mechanism.buckets))
 
-    def _supporting(self, rows: NDArray[np.int64], reports: NDArray[np.int64]) -> NDArray[Any]:
-        """How many reports of a row support each bucket, in integers as narrow as they can be."""
-        found = np.empty((len(rows), self._mechanism.buckets), np.min_scalar_type(reports.max()))
+    def _supporting(
+        self, rows: NDArray[np.int64], filled: NDArray[np.int64], dtype: Any
+    ) -> NDArray[Any]:
+        """How many reports of some of the rows support each bucket.
+
+        Args:
+            rows: int64, (rows, cells).
+            filled: int64, (filled,): which of them.
+            dtype: of integers as narrow as they can be.
+        """
+        found = np.empty((filled.size, self._mechanism.buckets), dtype)
         step = max(1, _BLOCK_CELLS // self._mechanism.buckets)
-        for start in range(0, len(rows), step):
-            found[start : start + step] = self._oracle.supporting(rows[start : start + step])
+        for start in range(0, filled.size, step):
+            chosen = filled[start : start + step]
+            found[start : start + step] = self._oracle.supporting(rows[chosen])
         return found
 
 
