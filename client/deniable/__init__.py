@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from deniable._status import Dropped, FlushResult, Outcome, RememberedConsent, Status
     from deniable._timer import Timer
     from deniable._transport.http import HttpTransport, Response, Transport
+    from deniable._transport.relay import RelayTransport
     from deniable_shared.errors import (
         DeniableError,
         ParameterError,
@@ -54,6 +55,7 @@ __all__ = [
     "RecordError",
     "Registry",
     "RegistryError",
+    "RelayTransport",
     "RememberedConsent",
     "Response",
     "Status",
@@ -76,6 +78,7 @@ _MODULES = {
     "deniable._status": ("Dropped", "FlushResult", "Outcome", "RememberedConsent", "Status"),
     "deniable._timer": ("Timer",),
     "deniable._transport.http": ("HttpTransport", "Response", "Transport"),
+    "deniable._transport.relay": ("RelayTransport",),
     "deniable_shared.errors": (
         "DeniableError",
         "ParameterError",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from deniable._transport.http import Transport
+    from deniable_shared.registry import Relay
 
 VARIABLES: Final = {"endpoint": "DENIABLE_ENDPOINT", "key": "DENIABLE_KEY"}
 """The environment variables that stand in for arguments that are left out; empty means not set."""
@@ -26,6 +27,11 @@ VARIABLES: Final = {"endpoint": "DENIABLE_ENDPOINT", "key": "DENIABLE_KEY"}
 
 DEVELOPMENT: Final = "DENIABLE_DEVELOPMENT"
 """The environment variable of development mode."""
+
+_PAST_THE_RELAY: Final = (
+    "left out, as everything goes through the relay of the registry, but in development that of "
+    "this machine"
+)
 
 _SWITCHED_ON: Final = ("1", "true", "yes", "on")
 """What it says then, in letters of any case. Anything else, such as false, leaves it off."""
@@ -81,18 +87,31 @@ def choose_transport(
     key: str | None,
     transport: Transport | None,
     environment: Mapping[str, str] = os.environ,
+    *,
+    relay: Relay | None = None,
+    in_development: bool = False,
 ) -> Transport:
-    """The application's own transport, or HTTP to the endpoint.
+    """The application's own transport, the relay of its registry, or HTTP to the endpoint.
+
+    Where there is a relay there is no other way: whoever blocks it would get direct uploads.
 
     Args:
         endpoint: see `Client`, as are the next two.
         key: see there.
         transport: see there.
-        environment: where `VARIABLES` are, which are read only if there is no transport.
+        environment: where `VARIABLES` are, which are read only if there is no transport. Where
+            there is a relay, that of the endpoint is read only for development.
+        relay: of the registry.
+        in_development: whether nothing leaves this machine.
 
     Raises:
-        ParameterError: if it is not either a transport, or an endpoint and a key.
+        ParameterError: if it is not either a transport, or an endpoint and a key, or a relay and a
+            key.
     """
+    if transport is None and relay is not None:
+        if in_development and (endpoint or environment.get(VARIABLES["endpoint"])):
+            return _http_transport_here(endpoint, key, environment)
+        return _relay_transport(relay, endpoint, key, environment)
     if transport is None:
         return _http_transport(endpoint, key, environment)
     if endpoint is not None or key is not None:
@@ -100,6 +119,10 @@ def choose_transport(
     methods = getattr(transport, "send", None), getattr(transport, "close", None)
     if isinstance(transport, type) or not all(map(callable, methods)):
         raise ParameterError("transport", "an object that can send and close", transport)
+    sealed = getattr(transport, "sealed", False) is True
+    if relay is not None and not (sealed or in_development):
+        constraint = "one with sealed = True, as the registry has a relay"
+        raise ParameterError("transport", constraint, transport)
     return transport
 
 
@@ -129,18 +152,52 @@ def _http_transport(
     with _import_lock.hold():
         from deniable._transport.http import HttpTransport
 
-    found = {"endpoint": endpoint, "key": key}
-    variables = {name: VARIABLES[name] for name, given in found.items() if given is None}
-    for name, variable in variables.items():
-        found[name] = environment.get(variable)
-        if not found[name]:
-            wanted = f"passed, or set as {variable} in the environment, unless there is a transport"
-            raise ParameterError(name, wanted, None)
+    given = {"endpoint": endpoint, "key": key}
+    found = {name: _or_variable(name, value, environment) for name, value in given.items()}
     try:
-        return HttpTransport(found["endpoint"] or "", found["key"] or "")
+        return HttpTransport(found["endpoint"], found["key"])
     except ParameterError as error:
-        if error.name not in variables:
+        if given.get(error.name, error) is not None:
             raise
         # Not shown: somebody who mixes up the variables has the key in that of the endpoint.
-        problem = ParameterError(variables[error.name], error.constraint, "another (not shown)")
+        problem = ParameterError(VARIABLES[error.name], error.constraint, "another (not shown)")
     raise problem
+
+
+def _http_transport_here(
+    endpoint: str | None, key: str | None, environment: Mapping[str, str]
+) -> Transport:
+    """HTTP to this machine, past the relay; for development.
+
+    Raises:
+        ParameterError: if the endpoint that was passed is on another machine.
+    """
+    with _import_lock.hold():
+        from deniable._transport.http import goes_to_this_machine
+
+    transport = _http_transport(endpoint, key, environment)
+    if endpoint is not None and not goes_to_this_machine(transport):
+        raise ParameterError("endpoint", _PAST_THE_RELAY, endpoint)
+    return transport
+
+
+def _relay_transport(
+    relay: Relay, endpoint: str | None, key: str | None, environment: Mapping[str, str]
+) -> Transport:
+    if endpoint is not None:
+        raise ParameterError("endpoint", _PAST_THE_RELAY, endpoint)
+    with _import_lock.hold():
+        from deniable._transport.relay import RelayTransport
+
+    return RelayTransport(relay, _or_variable("key", key, environment))
+
+
+def _or_variable(name: str, given: str | None, environment: Mapping[str, str]) -> str:
+    """An argument, or the variable that stands in for it."""
+    found = environment.get(VARIABLES[name]) if given is None else given
+    if given is None and not found:
+        wanted = (
+            f"passed, or set as {VARIABLES[name]} in the environment, unless there is a transport"
+        )
+        raise ParameterError(name, wanted, None)
+    return found or ""

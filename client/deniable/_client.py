@@ -43,7 +43,8 @@ class Client:
         registry: path of a metrics.toml; or a file of a package, from `importlib.resources`; or
             TOML as bytes; or a registry that was loaded before.
         endpoint: the aggregator's base URL; ``https://``, or ``http://`` to this machine. If it is
-            left out, the environment variable DENIABLE_ENDPOINT has it.
+            left out, the environment variable DENIABLE_ENDPOINT has it. Where the registry has a
+            relay it stays out, but for this machine in development.
         key: the application's write key; if it is left out, that of DENIABLE_KEY.
         directory: private to this application on this device; a directory that another application
             has used is refused. It is created with mode 0700 when there is consent and something is
@@ -51,10 +52,12 @@ class Client:
         consent: whether the user has agreed. Without it nothing is randomized, stored or sent.
         remember_consent: whether to keep the user's answer in the directory, so that it holds at
             the next start, too. Then leave out `consent`, and set it when the user answers.
-        transport: carries the uploads instead of HTTP; then endpoint and key are left out.
+        transport: carries the uploads instead of HTTP; then endpoint and key are left out. Where
+            the registry has a relay, it must say ``sealed = True``.
         upload_delay_seconds: every report waits a random time, uniform between 0 and this, so that
             the time of an upload does not reveal when the value was recorded; 0 or more. A shorter
-            period of the metric is the limit instead, and for memoised metrics an hour.
+            period of the metric is the limit instead, and for memoised metrics an hour. Where the
+            registry has a relay, reports leave 12 to 36 hours after their period instead.
         background: whether a thread uploads by itself; otherwise only `flush` uploads.
         strict: whether `record` and `flush` raise if the programmer made a mistake; for
             development.
@@ -117,11 +120,15 @@ class Client:
             raise ParameterError(
                 "consent", "left out with remember_consent; set client.consent when asked", True
             )
-        transport = choose_transport(endpoint, key, transport)
         self._registry = read_registry(registry)
+        reason = reason_for_development(development)
+        relay = self._registry.relay
+        transport = choose_transport(
+            endpoint, key, transport, relay=relay, in_development=bool(reason)
+        )
         self._strict = strict or development is True
         path = find_directory(directory, self._registry.application)
-        if reason := reason_for_development(development):
+        if reason:
             from deniable import _development
 
             path, transport = _development.begin(path, transport, self._registry, reason)

@@ -57,6 +57,7 @@ class Engine:
         with _import_lock.hold():
             from deniable._clock import device_clock
             from deniable._consent_memory import ConsentMemory
+            from deniable._recording.metric_plan import RELAY_HOLD_SECONDS, RELAY_SPREAD_SECONDS
             from deniable._recording.recorder import Recorder
             from deniable._remote.configuration import RemoteSettings
             from deniable._transport.http import goes_elsewhere
@@ -72,6 +73,9 @@ class Engine:
             remember_consent,
             development,
         ) = settings
+        hold_seconds = 0.0
+        if settings.relayed:
+            hold_seconds, delay_seconds = RELAY_HOLD_SECONDS, RELAY_SPREAD_SECONDS
         clock = device_clock(given_clock)
         self.settings = settings
         self.place = place
@@ -101,6 +105,7 @@ class Engine:
             self.randomness,
             clock,
             delay_seconds,
+            relayed=settings.relayed,
         )
         self.uploader = Uploader(
             weakref.ref(self),
@@ -118,6 +123,8 @@ class Engine:
             longest_wait_seconds=self.recorder.longest_wait_seconds,
             absence_digests=self.recorder.absence_digests,
             held_digests=self.recorder.held_digests,
+            required_digests=self.recorder.required_digests,
+            hold_seconds=hold_seconds,
             background=background,
         )
         storage.fork_handler = weakref.WeakMethod(self.after_fork_in_child)

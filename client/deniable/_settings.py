@@ -34,3 +34,8 @@ class Settings(NamedTuple):
     clock: Callable[[], float]
     remember_consent: bool
     development: bool
+
+    @property
+    def relayed(self) -> bool:
+        """Whether reports are dated and sent by periods, as they go through a relay."""
+        return self.registry.relay is not None and not self.development

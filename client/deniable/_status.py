@@ -61,6 +61,8 @@ class Dropped(StrEnum):
     """Why reports were given up; or ``refused_<status>`` if the aggregator refused for good."""
 
     TOO_OLD = "too_old"
+    TOO_LATE = "too_late"
+    """Was not sent within 7 days after its period, and is taken through a relay alone."""
     SPOOL_FULL = "spool_full"
     DAMAGED = "damaged"
     """Could not be read from the disk. Counts one if a device that had sent nothing could not be

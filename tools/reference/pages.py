@@ -166,7 +166,12 @@ def uploads_page() -> str:
     """Every problem of uploads in its very words; names in capitals are filled in."""
     rows = set()
     for each in upload_problems():
-        statuses = [str(status) for status, said in problem_table.STATUSES.items() if said == each]
+        statuses = [
+            str(status)
+            for table_of in (problem_table.STATUSES, problem_table.RELAY_STATUSES)
+            for status, said in table_of.items()
+            if said == each
+        ]
         text = re.sub(r"{(\w+)(:g)?}", lambda name: name[1].upper(), each.text)
         rows.add((f"`{each.kind}`", ", ".join(statuses), text, "yes" if each.mistake else ""))
     return UPLOADS_HEAD + table(("word", "status", "what is said", "a mistake"), sorted(rows))

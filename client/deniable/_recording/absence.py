@@ -146,7 +146,7 @@ class AbsenceReporter:
         if number >= period(every, epoch):
             return False  # the period is not over yet
         plan = self._writer.plan_for(metric)
-        day, since = plan.period_end(number, last)
+        day, since = plan.period_end(last)
         if day < epoch - plan.max_age_days:
             return False  # so long ago that a value would not be sent either
         absent = plan.spec.encode_absent()

@@ -8,17 +8,25 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from deniable._storage.cost import charge_for
-from deniable._storage.spool import MAX_AGE_DAYS, MAX_MEMOIZED_AGE_DAYS
+from deniable._storage.spool import MAX_AGE_DAYS, MAX_MEMOIZED_AGE_DAYS, MAX_REQUIRED_AGE_DAYS
 from deniable.randomizers import randomizer_for
 from deniable_shared.periods import SECONDS_PER_EPOCH, period
 
 if TYPE_CHECKING:
     from deniable._randomness import Randomness
+    from deniable_shared.periods import Every
     from deniable_shared.registry import Metric
 
 MAX_MEMOIZED_DELAY_SECONDS: Final = 3_600
 """A memoised report waits no longer than this, because whoever gets the device's directory while it
 waits can read the value in it. Overdue reports are spread over an hour, too."""
+
+RELAY_HOLD_SECONDS: Final = 43_200.0
+"""Reports for a relay are not sent sooner after their period: a device whose clock is some hours
+ahead would send them before the relay's close, into the batch of the period before."""
+
+RELAY_SPREAD_SECONDS: Final = 86_400.0
+"""The longest random delay after that."""
 
 _UNIX_DAY_ZERO: Final = 719_163  # date(1970, 1, 1).toordinal()
 _PERIOD_DAYS: Final = {"day": 1, "week": 7, "month": 28}
@@ -50,7 +58,10 @@ class MetricPlan:
     Args:
         metric: the metric of the registry.
         randomness: for its reports.
-        delay_seconds: the longest random delay that the application wants.
+        delay_seconds: the longest random delay that the application wants; `RELAY_SPREAD_SECONDS`
+            for a relay, whatever it wants.
+        relayed: whether its reports go through a relay: then all devices date them to the last day
+            of a period, and send them in the same hours.
 
     Attributes:
         spec: the metric's.
@@ -60,7 +71,9 @@ class MetricPlan:
         memoized: whether the mechanism memoises its answers.
         max_age_days: how old a report may become before it is dropped.
         delay_seconds: the longest random delay of a report; at most a period of the metric, and
-            `MAX_MEMOIZED_DELAY_SECONDS` if its mechanism memoises.
+            `MAX_MEMOIZED_DELAY_SECONDS` if its mechanism memoises, unless it is for a relay.
+        relayed: as given.
+        waits: whether reports are dated to the end of their period, and leave after it.
         reports_absence: whether a period without a value is reported as well.
         picks: whether a later value of a period may take the place of the first.
         last_epoch: the last day on which the metric reports.
@@ -79,9 +92,11 @@ class MetricPlan:
         "picks",
         "randomizer",
         "refused_until",
+        "relayed",
         "reported",
         "reports_absence",
         "spec",
+        "waits",
     )
 
     def __init__(
@@ -89,6 +104,8 @@ class MetricPlan:
         metric: Metric,
         randomness: Randomness,
         delay_seconds: float,
+        *,
+        relayed: bool = False,
     ) -> None:
         self.spec = metric.spec
         self.charge = charge_for(metric.spec)
@@ -99,8 +116,13 @@ class MetricPlan:
         self.memoized = metric.spec.mechanism.epsilon_permanent is not None
         self.max_age_days = MAX_AGE_DAYS
         if self.memoized:
-            self.delay_seconds = min(self.delay_seconds, MAX_MEMOIZED_DELAY_SECONDS)
             self.max_age_days = MAX_MEMOIZED_AGE_DAYS
+            if not relayed:
+                self.delay_seconds = min(self.delay_seconds, MAX_MEMOIZED_DELAY_SECONDS)
+        self.relayed = relayed
+        if relayed and metric.relay_required:
+            self.max_age_days = MAX_REQUIRED_AGE_DAYS
+        self.waits = relayed or metric.spec.waits_for_period_end
         self.reports_absence = metric.spec.reports_absence
         self.picks = metric.spec.picks
         expires = metric.expires
@@ -108,20 +130,20 @@ class MetricPlan:
         self.reported: tuple[float, int] = NOTHING_REPORTED
         self.refused_until: float = -math.inf
 
-    def period_end(self, number: int, near: int) -> tuple[int, float]:
+    def period_end(self, day: int) -> tuple[int, float]:
         """The end of a period, to which reports are dated that wait for it.
 
         Args:
-            number: the number of the period; the metric does not report only "once".
-            near: a day in the period or soon after it.
+            day: a day in the period. What reports only once has the day's week as its period.
 
         Returns:
-            The last day of the period, or of the metric if that is earlier; and when the period is
-            over, in seconds since 1970-01-01.
+            The last day of the period, or of the metric if that is earlier; and from when on the
+            report may leave, in seconds since 1970-01-01.
         """
-        every, last = self.spec.every, near
-        while period(every, last) > number:
-            last -= 1
-        while period(every, last + 1) <= number:
+        every: Every = "week" if self.spec.every == "once" else self.spec.every
+        last = day
+        while period(every, last + 1) == period(every, day):
             last += 1
-        return int(min(last, self.last_epoch)), float((last + 1) * SECONDS_PER_EPOCH)
+        over = float((last + 1) * SECONDS_PER_EPOCH)
+        since = over + RELAY_HOLD_SECONDS if self.relayed else over
+        return int(min(last, self.last_epoch)), since

@@ -53,12 +53,14 @@ class Recorder:
         randomness: see `ReportWriter`.
         clock: the device's.
         delay_seconds: the longest random delay of a report.
+        relayed: whether reports go through a relay.
 
     Attributes:
         limits: what one day and a lifetime may cost, in nano-nats.
         counts_absence: whether some metric reports even if nothing is recorded.
         absence_digests: the digests of these metrics' specs.
         held_digests: those of all metrics whose reports wait for the end of their period.
+        required_digests: those of metrics whose reports are taken through a relay alone.
     """
 
     def __init__(
@@ -71,6 +73,8 @@ class Recorder:
         randomness: Randomness,
         clock: DeviceClock,
         delay_seconds: float,
+        *,
+        relayed: bool,
     ) -> None:
         self._registry = registry
         self._storage = storage
@@ -78,14 +82,23 @@ class Recorder:
         self._remote = remote
         self._events = events
         self._clock = clock
-        self._writer = ReportWriter(registry, storage, remote, randomness, clock, delay_seconds)
+        self._writer = ReportWriter(
+            registry, storage, remote, randomness, clock, delay_seconds, relayed=relayed
+        )
         self._waiting = WaitingReports(storage, consent, remote, self._writer)
         self._absence = AbsenceReporter(registry, storage, consent, remote, self._writer, clock)
         self.limits = self._writer.limits
         self.counts_absence = bool(self._absence.metrics)
         self.absence_digests = self._absence.digests
         specs = [each.spec for each in registry.metrics.values()]
-        self.held_digests = frozenset(each.digest for each in specs if each.waits_for_period_end)
+        self.held_digests = frozenset(
+            each.digest for each in specs if relayed or each.waits_for_period_end
+        )
+        self.required_digests = frozenset(
+            each.spec.digest
+            for each in registry.metrics.values()
+            if relayed and each.relay_required
+        )
         self._picks = any(each.picks for each in specs)
         self._plans: dict[str, MetricPlan] = {}
         self._known_since: tuple[int, int] | None = None
@@ -146,10 +159,10 @@ class Recorder:
         # Unless that is done: what was owed was in the way.
         if plan.reports_absence and self._report_absence():
             wake = 0.0
-        if plan.spec.waits_for_period_end:
+        if plan.waits:
             # Of absence, so that day and time reveal nothing; of a picked value, as one that is
-            # recorded later may take its place.
-            day, since = plan.period_end(number, epoch)
+            # recorded later may take its place; for a relay, to be like those of other devices.
+            day, since = plan.period_end(epoch)
         arguments = plan, item, number, epoch, day, since, rank
         try:
             outcome, due, least, written = self._storage.run_briefly(

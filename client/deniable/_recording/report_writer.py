@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from deniable._recording.day_keeper import DayKeeper
-from deniable._recording.metric_plan import MetricPlan, draw_delay
+from deniable._recording.metric_plan import (
+    RELAY_HOLD_SECONDS,
+    RELAY_SPREAD_SECONDS,
+    MetricPlan,
+    draw_delay,
+)
 from deniable._status import Outcome
 from deniable._storage.cost import limit_nano_nats
 from deniable_shared.periods import period
@@ -31,6 +36,7 @@ class ReportWriter:
         randomness: for reports, ids and delays; used only while the storage is locked.
         clock: the device's.
         delay_seconds: the longest random delay that the application wants.
+        relayed: see `MetricPlan`.
 
     Attributes:
         limits: what one day and a lifetime may cost, in nano-nats.
@@ -44,11 +50,14 @@ class ReportWriter:
         randomness: Randomness,
         clock: DeviceClock,
         delay_seconds: float,
+        *,
+        relayed: bool,
     ) -> None:
         self._storage = storage
         self._remote = remote
         self._randomness = randomness
         self._delay_seconds = delay_seconds
+        self._relayed = relayed
         budget = registry.budget
         # Checked here too: a registry that was not read from a file may exceed the ceilings.
         self.limits = (
@@ -61,19 +70,30 @@ class ReportWriter:
     @property
     def longest_delay_seconds(self) -> float:
         """The longest random delay that any report is given."""
+        if self._relayed:
+            return RELAY_HOLD_SECONDS + RELAY_SPREAD_SECONDS
         return self._remote.longest(self._delay_seconds)
 
     def plan_for(self, metric: Metric) -> MetricPlan:
         """How a metric is recorded; always the same object for one metric."""
         plan = self._plans.get(metric.spec.name)
         if plan is None:
-            plan = MetricPlan(metric, self._randomness, self._delay_seconds)
+            plan = MetricPlan(metric, self._randomness, self._delay_seconds, relayed=self._relayed)
             self._plans[metric.spec.name] = plan
         return plan
 
     def plans(self) -> list[MetricPlan]:
         """How metrics are recorded, of those that were."""
         return list(self._plans.values())
+
+    def draw_delay(self, plan: MetricPlan, randomness: Randomness) -> float:
+        """A random delay for a report, in seconds, to be drawn before its noise.
+
+        One for a relay is not lengthened by remote configuration: its crowd leaves in the same
+        hours.
+        """
+        longest = plan.delay_seconds if plan.relayed else self._remote.stretched(plan.delay_seconds)
+        return draw_delay(longest, randomness)
 
     def begin_day(self, epoch: int) -> None:
         """Notes that a day has begun, see `DayKeeper.begin`; to be called by `run_locked`.
@@ -135,7 +155,7 @@ class ReportWriter:
         def store(debit: bytes) -> None:
             nonlocal due
             # Before the noise, which takes more or less randomness by the value.
-            due += draw_delay(self._remote.stretched(plan.delay_seconds), randomness)
+            due += self.draw_delay(plan, randomness)
             upload_id = randomness.take(ID_BYTES)
             payload = plan.randomizer.report(item, storage.secret)
             self.store(plan, upload_id, day, payload, due, debit, rank)

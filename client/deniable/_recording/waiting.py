@@ -10,7 +10,7 @@ import contextlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable._randomness import Randomness
-from deniable._recording.metric_plan import NOTHING_REPORTED, draw_delay
+from deniable._recording.metric_plan import NOTHING_REPORTED
 from deniable._status import Dropped, Outcome
 from deniable._storage.directory import BusyError
 from deniable.randomizers import randomizer_for
@@ -107,7 +107,7 @@ class WaitingReports:
             return Outcome.THINNED
         randomness = Randomness(buffer_bytes=_BUFFER_BYTES)
         # Before the noise, which takes more or less randomness by the value.
-        due = since + draw_delay(self._remote.stretched(plan.delay_seconds), randomness)
+        due = since + self._writer.draw_delay(plan, randomness)
         endings, upload_id = self._consent.endings, randomness.take(ID_BYTES)
         payload = randomizer_for(plan.spec, randomness).report(item, secret or b"")
         columns = plan, number, epoch, day, due, upload_id, payload, secret, endings, rank

@@ -34,6 +34,10 @@ MAX_MEMOIZED_AGE_DAYS: Final = 14
 """Older memoised reports are dropped even if sending them was never tried: whoever gets the
 device's directory can read the value in them, and the aggregator has usually closed their day."""
 
+MAX_REQUIRED_AGE_DAYS: Final = 7
+"""Older reports that are taken through a relay alone are dropped even if sending them was never
+tried: they would stand in a later batch, with few like them."""
+
 MAX_SENT: Final = 2_000
 """At most this many delivered reports are remembered: those of the latest days."""
 
@@ -240,7 +244,12 @@ class Spool:
         """Deletes a report that the aggregator will never take; False if it was no longer there."""
         return self._remove(report.upload_id)
 
-    def drop_old(self, today: int, absence_digests: Collection[bytes]) -> None:
+    def drop_old(
+        self,
+        today: int,
+        absence_digests: Collection[bytes],
+        required_digests: Collection[bytes] = (),
+    ) -> None:
         """Drops and counts pending reports that are too old, and forgets delivered ones.
 
         A report that was never tried is kept, for the clock may be wrong: the aggregator decides.
@@ -252,7 +261,16 @@ class Spool:
             absence_digests: digests of metrics that report absence. Their reports are dropped even
                 if they were never tried, because absence on such days is no longer reported, so a
                 report would reveal that there was a value.
+            required_digests: digests of metrics whose reports are taken through a relay alone; see
+                `MAX_REQUIRED_AGE_DAYS`.
         """
+        first_required = today - MAX_REQUIRED_AGE_DAYS
+        late = [
+            each.upload_id
+            for each in self._reports.values()
+            if each.epoch < first_required and each.digest in required_digests
+        ]
+        self._drop(late, Dropped.TOO_LATE)
         first, first_memoized = today - MAX_AGE_DAYS, today - MAX_MEMOIZED_AGE_DAYS
         old = [
             each.upload_id

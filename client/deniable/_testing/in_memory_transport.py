@@ -33,6 +33,9 @@ class InMemoryTransport:
         closings: how often the client has called `close`, having nothing more to send for now.
     """
 
+    sealed = True
+    """Nothing leaves, so clients of a registry with a relay may use it, too."""
+
     def __init__(self) -> None:
         self.bodies: list[bytes] = []
         self.closings = 0

@@ -17,7 +17,7 @@ from deniable_shared.errors import ParameterError
 from deniable_shared.wire import CONTENT_TYPE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from http.client import HTTPResponse
     from ssl import SSLContext
 
@@ -41,6 +41,10 @@ class Response(NamedTuple):
     retry_after_seconds: float | None = None
 
 
+class SealingError(Exception):
+    """An upload cannot be sealed to the key of the registry's relay on this device."""
+
+
 class Transport(Protocol):
     """Carries uploads. Called by one thread at a time, possibly in a forked child.
 
@@ -51,6 +55,7 @@ class Transport(Protocol):
     as `HttpTransport.fetch` does. Without it remote configuration is not used. Its attribute
     ``public_endpoint``, if any, is the server's address without any secret: messages show it. A
     method ``prepare()``, if any, imports what `send` needs; it is called before there is a thread.
+    Where the registry has a relay, ``sealed = True`` says that nothing leaves in the clear.
     """
 
     def send(self, body: bytes, timeout_seconds: float) -> Response:
@@ -68,16 +73,16 @@ class Transport(Protocol):
         """Closes what is open, because there is nothing to send now; `send` may follow later."""
 
 
-class HttpTransport:
-    """POSTs uploads with http.client, each over a new connection.
+class HttpServer:
+    """One server, which is asked with http.client, each time over a new connection.
 
     Two uploads on one connection would reveal that they come from one device. Redirects are not
     followed. Certificates are always verified, against the system's authorities or those in
     `ca_file`.
 
     Args:
-        endpoint: the aggregator's base URL; ``https``, or ``http`` to this machine.
-        key: the application's write key.
+        endpoint: its base URL; ``https``, or ``http`` to this machine.
+        headers: those of every request.
         proxy: ``"environment"`` to read HTTPS_PROXY, ALL_PROXY and NO_PROXY at every upload; None
             to connect directly; or ``http://[user:password@]host:port``. The proxy is asked for a
             tunnel, and learns only host and port. Connections without TLS, to this machine, never
@@ -88,27 +93,18 @@ class HttpTransport:
         ParameterError: if an argument cannot be used.
     """
 
-    parallel_uploads = 20
-    """How many uploads may be under way at the same time."""
-
     connected_at = 0.0
     """When the latest connection was made, by the monotonic clock."""
 
     def __init__(
         self,
         endpoint: str,
-        key: str,
-        *,
-        proxy: str | None = "environment",
-        ca_file: str | os.PathLike[str] | None = None,
+        headers: Mapping[str, str],
+        proxy: str | None,
+        ca_file: str | os.PathLike[str] | None,
     ) -> None:
         self._tls, self._host, self._port, self._base = _parse_endpoint(endpoint)
-        _check_key(key)
-        self._headers = {
-            "Authorization": f"Bearer {key}",
-            "User-Agent": USER_AGENT,
-            "Connection": "close",
-        }
+        self._headers = {**headers, "User-Agent": USER_AGENT, "Connection": "close"}
         self._proxy: Proxy | str | None = proxy
         if proxy is not None and proxy != "environment":
             from deniable._transport.proxy import parse_proxy
@@ -133,21 +129,21 @@ class HttpTransport:
     def __hash__(self) -> int:
         # With the key: who is sent away with one key may be let in with another. Python's hashes of
         # text are keyed anew in each process.
-        return hash((self._host, self._port, self._base, self._headers["Authorization"]))
+        return hash((self._host, self._port, self._base, *self._headers.values()))
 
     def _settings(self) -> dict[str, object]:
         return {**vars(self), "_context": None, "connected_at": None}
 
     @property
     def public_endpoint(self) -> str:
-        """The aggregator's base URL, which has no user part."""
+        """The server's base URL, which has no user part."""
         scheme, usual = ("https", 443) if self._tls else ("http", 80)
         host = f"[{self._host}]" if ":" in self._host else self._host
         port = "" if self._port == usual else f":{self._port}"
         return f"{scheme}://{host}{port}{self._base}"
 
     def __repr__(self) -> str:
-        return f"HttpTransport({self.public_endpoint})"
+        return f"{type(self).__name__}({self.public_endpoint})"
 
     def prepare(self) -> None:
         """Imports what uploads need: 20 ms, which programs without uploads need not wait."""
@@ -166,11 +162,13 @@ class HttpTransport:
                 if self._proxy == "environment":
                     import urllib.request  # noqa: F401
 
-    def send(self, body: bytes, timeout_seconds: float) -> Response:
-        """Delivers one upload.
+    def post(self, path: str, body: bytes, content_type: str, timeout_seconds: float) -> Response:
+        """POSTs a body.
 
         Args:
-            body: an upload.
+            path: below the endpoint, with a slash in front.
+            body: as it travels.
+            content_type: what it is.
             timeout_seconds: bounds the whole exchange, proxy and TLS included, except name
                 resolution, for which the system offers no timeout.
 
@@ -178,8 +176,8 @@ class HttpTransport:
             OSError: if there was no answer, or its headers are longer than 32 KiB.
             http.client.HTTPException: if the answer was not HTTP.
         """
-        headers = {**self._headers, "Content-Type": CONTENT_TYPE}
-        with self._exchange("POST", PATH, body, headers, timeout_seconds, 0) as response:
+        headers = {**self._headers, "Content-Type": content_type}
+        with self._exchange("POST", path, body, headers, timeout_seconds, 0) as response:
             return Response(response.status, _parse_retry_after(response.getheader("Retry-After")))
 
     def fetch(self, path: str, timeout_seconds: float, limit_bytes: int) -> tuple[int, bytes]:
@@ -187,7 +185,7 @@ class HttpTransport:
 
         Args:
             path: below the endpoint, with a slash in front.
-            timeout_seconds: as in `send`.
+            timeout_seconds: as in `post`.
             limit_bytes: how long the body may be.
 
         Returns:
@@ -257,14 +255,46 @@ class HttpTransport:
             sock.close()
 
 
+class HttpTransport(HttpServer):
+    """POSTs uploads to the aggregator.
+
+    Args:
+        endpoint: the aggregator's base URL; see `HttpServer`, as for the last two.
+        key: the application's write key.
+        proxy: see there.
+        ca_file: see there.
+
+    Raises:
+        ParameterError: if an argument cannot be used.
+    """
+
+    parallel_uploads = 20
+    """How many uploads may be under way at the same time."""
+
+    def __init__(
+        self,
+        endpoint: str,
+        key: str,
+        *,
+        proxy: str | None = "environment",
+        ca_file: str | os.PathLike[str] | None = None,
+    ) -> None:
+        check_key(key)
+        super().__init__(endpoint, {"Authorization": f"Bearer {key}"}, proxy, ca_file)
+
+    def send(self, body: bytes, timeout_seconds: float) -> Response:
+        """Delivers one upload; see `HttpServer.post` for its errors."""
+        return self.post(PATH, body, CONTENT_TYPE, timeout_seconds)
+
+
 def goes_to_this_machine(transport: Transport) -> bool:
     """Whether a transport surely sends to this machine: HTTP to a loopback address."""
-    return isinstance(transport, HttpTransport) and _is_loopback(transport._host)
+    return isinstance(transport, HttpServer) and _is_loopback(transport._host)
 
 
 def goes_elsewhere(transport: Transport) -> bool:
     """Whether a transport surely sends to another machine: HTTP to any other address."""
-    return isinstance(transport, HttpTransport) and not _is_loopback(transport._host)
+    return isinstance(transport, HttpServer) and not _is_loopback(transport._host)
 
 
 def _tls_context(ca_file: Path | None) -> SSLContext:
@@ -287,8 +317,12 @@ def _parse_retry_after(retry_after: str | None) -> float | None:
     return min(float(retry_after[:9]), MAX_RETRY_AFTER_SECONDS)
 
 
-def _check_key(key: object) -> None:
-    """Refuses what cannot be a write key, and never shows it."""
+def check_key(key: object) -> None:
+    """Refuses what cannot be a write key, and never shows it.
+
+    Raises:
+        ParameterError: if it is not printable, or a key of another scope.
+    """
     shown = "something else (not shown)"
     if not (isinstance(key, str) and key and key.isascii() and key.isprintable()):
         raise ParameterError("key", "printable ASCII text, without a line break", shown)

@@ -110,7 +110,8 @@ class OpenProblems:
     def _target(self) -> Target:
         # Not its `endpoint`: in a transport of the host's own, that may hold a password.
         endpoint = getattr(self._transport, "public_endpoint", None)
-        target: Target = _table().Target(self._registry.application, endpoint)
+        is_relay = getattr(self._transport, "sealed", False) and self._registry.relay is not None
+        target: Target = _table().Target(self._registry.application, endpoint, is_relay)
         return target
 
     def _note(self, problem: Problem, digest: bytes = _EVERY_METRIC) -> None:

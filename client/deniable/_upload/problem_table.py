@@ -60,12 +60,21 @@ _NOT_FOUND: Final = Problem(
     "which a proxy publishes it, if any.",
     mistake=True,
 )
+_DELETED: Final = "The report was deleted."
 _REFUSED: Final = Problem(
     "refused",
     "{server} refused a report of {metric} for good ({status}). If that is an aggregator, client "
     "and server do not fit: update the older of them. If it is something else, correct the "
     "endpoint.",
-    "The report was deleted.",
+    _DELETED,
+    mistake=True,
+)
+_REFUSED_REPORT: Final = Problem(
+    "refused",
+    "{server} refused a report of {metric} for good ({status}): it takes this version through the "
+    "relay of a newer metrics.toml alone, which the program has to ship; or client and server do "
+    "not fit, and the older is to be updated; or the endpoint is not that of an aggregator.",
+    _DELETED,
     mistake=True,
 )
 _MAKE_A_KEY: Final = (
@@ -114,7 +123,7 @@ STATUSES: Final[Mapping[int, Problem]] = {
     ),
     413: _REFUSED,
     415: _REFUSED,
-    422: _REFUSED,
+    422: _REFUSED_REPORT,
     425: Problem(
         "clock_ahead",
         "For {server} the day of a report of {metric} lies ahead ({status}): this device's clock "
@@ -130,6 +139,39 @@ STATUSES: Final[Mapping[int, Problem]] = {
         "The disk of {server} is nearly full ({status}). Its operator has to free space.",
     ),
 }
+_NO_RELAY: Final = Problem(
+    "no_relay",
+    "There is no relay at {server} ({status}): nothing takes uploads at {server}/v1/sealed. Make "
+    "url in [relay] the address of `deniable relay`, with the path under which a proxy publishes "
+    "it, if any.",
+    mistake=True,
+)
+_REFUSED_BY_RELAY: Final = Problem(
+    "refused",
+    "{server} refused a sealed report of {metric} for good ({status}). Client and relay do not "
+    "fit: update the older of them.",
+    _DELETED,
+    mistake=True,
+)
+_FORBIDDEN_BY_RELAY: Final = Problem(
+    "relay_forbids",
+    "Something in front of the relay {server} forbids uploads ({status}): a relay takes them "
+    "without a key.",
+    mistake=True,
+)
+RELAY_STATUSES: Final[Mapping[int, Problem]] = {
+    **dict.fromkeys((400, 413, 415, 422), _REFUSED_BY_RELAY),
+    **dict.fromkeys((401, 403), _FORBIDDEN_BY_RELAY),
+    **dict.fromkeys((404, 405), _NO_RELAY),
+    409: Problem(
+        "relay_key_unknown",
+        "{server} does not know the key that uploads are sealed to ({status}). Start `deniable "
+        "relay` with the key in [relay] of the very metrics.toml that this program ships.",
+        mistake=True,
+    ),
+}
+"""What a relay answers otherwise than an aggregator."""
+
 REDIRECT: Final = Problem(
     "redirected",
     "{server} redirects uploads ({status}), which the client never follows. Make the endpoint the "
@@ -248,6 +290,12 @@ PROXIES: Final[Mapping[str, Problem]] = {
     ),
 }
 
+CANNOT_SEAL: Final = Problem(
+    "cannot_seal",
+    "No upload can be sealed here: cryptography lacks the suite of the key in [relay] of the "
+    "registry, or the key is damaged. Nothing was sent.",
+    mistake=True,
+)
 NO_RESPONSE: Final = Problem(
     "no_response",
     "The transport did not return a Response: `send` returns deniable.Response(status).",

@@ -10,6 +10,7 @@ import sys
 from http.client import HTTPException, RemoteDisconnected
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from deniable._transport.http import SealingError
 from deniable._transport.proxy import ProxyError
 from deniable._upload import problem_table as table
 
@@ -28,10 +29,12 @@ class Target(NamedTuple):
     Attributes:
         application: its name in the registry.
         endpoint: the server's base URL, or None for a transport of the host's own.
+        is_relay: whether uploads are sealed, so that the server is a relay.
     """
 
     application: str
     endpoint: str | None = None
+    is_relay: bool = False
 
 
 def of_status(status: int, target: Target, metric: str | None) -> Problem:
@@ -42,7 +45,9 @@ def of_status(status: int, target: Target, metric: str | None) -> Problem:
         target: where the upload was sent.
         metric: its name; None if the registry does not have the report's version.
     """
-    if status in table.STATUSES:
+    if target.is_relay and status in table.RELAY_STATUSES:
+        row = table.RELAY_STATUSES[status]
+    elif status in table.STATUSES:
         row = table.STATUSES[status]
     elif 300 <= status < 400:
         row = table.REDIRECT
@@ -77,6 +82,8 @@ def no_response(target: Target) -> Problem:
 
 
 def _row_of(error: BaseException) -> Problem | None:
+    if isinstance(error, SealingError):
+        return table.CANNOT_SEAL
     if isinstance(error, ProxyError):
         return table.PROXIES[error.cause]
     if isinstance(error, socket.gaierror | UnicodeError):

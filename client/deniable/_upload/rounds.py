@@ -65,6 +65,8 @@ class UploadRounds:
         longest_wait_seconds: the longest time that any report was given to wait.
         absence_digests: digests of metrics that report even if nothing is recorded.
         held_digests: digests of metrics whose reports wait for the end of their period.
+        required_digests: digests of metrics whose reports are taken through a relay alone.
+        hold_seconds: how long reports that wait for the end of their period wait after it.
     """
 
     def __init__(
@@ -78,12 +80,16 @@ class UploadRounds:
         longest_wait_seconds: float,
         absence_digests: frozenset[bytes],
         held_digests: frozenset[bytes],
+        required_digests: frozenset[bytes],
+        hold_seconds: float,
     ) -> None:
         self._storage = storage
         self._sender = sender
         self._clock = clock
         self._absence_digests = absence_digests
         self._held_digests = held_digests
+        self._required_digests = required_digests
+        self._hold_seconds = hold_seconds
         self._spread_seconds = min(delay_seconds, MAX_SPREAD_SECONDS)
         # A report that is due even later was given its time by a clock that was ahead.
         longest_wait_seconds = max(longest_wait_seconds, sender.longest_backoff_seconds)
@@ -216,17 +222,21 @@ class UploadRounds:
                     return
                 if report.epoch > today:
                     continue  # the aggregator takes no report of a day that lies ahead
-                if report.epoch == today and report.digest in self._held_digests:
-                    continue  # absence may still be reported, or another value be picked
+                if report.digest in self._held_digests and self._clock() < self._free_at(report):
+                    continue  # absence may still be reported, another value be picked
                 if not is_claimed_elsewhere(report, self._clock()):
                     yield report
+
+    def _free_at(self, report: StoredReport) -> float:
+        """From when on a report may leave that waits for the end of its period."""
+        return (report.epoch + 1) * SECONDS_PER_EPOCH + self._hold_seconds
 
     def _all_ids(self, today: int) -> list[bytes]:
         self._drop_old(today)
         return self._storage.spool.ids()
 
     def _drop_old(self, today: int) -> None:
-        self._storage.spool.drop_old(today, self._absence_digests)
+        self._storage.spool.drop_old(today, self._absence_digests, self._required_digests)
 
     def _reports(self, ids: Iterable[bytes]) -> list[StoredReport]:
         return self._storage.spool.reports(ids)

@@ -75,7 +75,9 @@ class Uploader:
         longest_wait_seconds: see there.
         absence_digests: see there. If there are any, the thread stays, and calls `prepare` at least
             every `MAX_WAIT_SECONDS`.
-        held_digests: see there.
+        held_digests: see there, as are the next two.
+        required_digests: see there.
+        hold_seconds: see there.
         background: whether there is a thread outside of `flush`.
 
     Attributes:
@@ -101,6 +103,8 @@ class Uploader:
         longest_wait_seconds: float,
         absence_digests: frozenset[bytes],
         held_digests: frozenset[bytes],
+        required_digests: frozenset[bytes],
+        hold_seconds: float,
         background: bool,
     ) -> None:
         self._engine = engine
@@ -115,6 +119,8 @@ class Uploader:
             longest_wait_seconds=longest_wait_seconds,
             absence_digests=absence_digests,
             held_digests=held_digests,
+            required_digests=required_digests,
+            hold_seconds=hold_seconds,
         )
         self._remote = remote
         self._events = events
