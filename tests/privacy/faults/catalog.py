@@ -12,6 +12,7 @@ from typing import Final
 from tests.privacy.faults.few import FEW
 from tests.privacy.faults.picked import PICKED
 from tests.privacy.faults.planting import Fault
+from tests.privacy.faults.relayed import RELAYED
 
 RANDOMIZERS: Final = "deniable/randomizers"
 EPSILON: Final = "test_epsilon_is_never_above_the_declared_one_and_within_a_thousandth_of_it"
@@ -584,8 +585,8 @@ NETWORK: Final = (
     Fault(
         "a long text is sent later, so the delay tells its length",
         "deniable/_recording/report_writer.py",
-        "due += draw_delay",
-        "due += (1 + (isinstance(item, bytes) and len(item) > 100)) * draw_delay",
+        "due += self.draw_delay",
+        "due += (1 + (isinstance(item, bytes) and len(item) > 100)) * self.draw_delay",
         (SENT + "[cms]",),
     ),
     Fault(
@@ -628,8 +629,8 @@ NETWORK: Final = (
     Fault(
         "a value leaves before the day is over, its absence after",
         "deniable/_recording/recorder.py",
-        "day, since = plan.period_end(number, epoch)",
-        "day, _ = plan.period_end(number, epoch)",
+        "day, since = plan.period_end(epoch)",
+        "day, _ = plan.period_end(epoch)",
         (
             "client/recording/test_absence.py"
             "::test_day_and_time_do_not_tell_a_value_from_its_absence",
@@ -655,6 +656,7 @@ AREAS: Final = {
     "Several values of a period": PICKED,
     "What is left on the device": TRACES,
     "What leaves the device": NETWORK,
+    "Through a relay": RELAYED,
     "What strikes few": FEW,
 }
 FAULTS: Final = tuple(fault for faults in AREAS.values() for fault in faults)

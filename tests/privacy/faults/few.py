@@ -301,8 +301,9 @@ ONE_PERIOD: Final = (
     Fault(
         "one period: a value in a week is dated to its own day",
         "deniable/_recording/metric_plan.py",
-        "while period(every, last + 1) <= number:\n            last += 1",
-        "while period(every, last + 1) <= number and every != 'week':\n            last += 1",
+        "while period(every, last + 1) == period(every, day):\n            last += 1",
+        "while period(every, last + 1) == period(every, day) and every != 'week':\n"
+        "            last += 1",
         (ABSENCE + "a_week_reports_under_its_last_day_whatever_was_recorded_when",),
     ),
     Fault(

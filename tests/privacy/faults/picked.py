@@ -46,8 +46,8 @@ PICKED: Final = (
     Fault(
         "a flush sends a picked value while others may still take its place",
         "deniable/_recording/recorder.py",
-        "if each.waits_for_period_end)",
-        "if each.reports_absence)",
+        "if relayed or each.waits_for_period_end",
+        "if relayed or each.reports_absence",
         (PICK + "no_report_leaves_before_its_period_is_over",),
     ),
     Fault(
