@@ -42,6 +42,7 @@ from deniable_aggregator.answering.kept_periods import KeptSeries, asked_key
 from deniable_aggregator.answering.metrics import list_metrics, metric_details
 from deniable_aggregator.answering.overview import all_metrics_health
 from deniable_aggregator.answering.parts import Split, say_parts
+from deniable_aggregator.answering.relayed import relayed_cost
 from deniable_aggregator.answering.requests import ProblemError, estimate_refused
 from deniable_aggregator.answering.review import (
     HEALTH_CELLS,
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
         SeriesQuery,
     )
     from deniable_aggregator.answers.registry_history import RegistryHistory
+    from deniable_aggregator.answers.relayed import Relayed
     from deniable_aggregator.keeping.parts import Parts
     from deniable_shared.spec import Spec
 
@@ -304,6 +306,21 @@ _ALARM: Final = (
 @answers(questions.HEALTH_OVERVIEW)
 def _health_overview(of: Answerer, asked: Asked[DaysQuery]) -> HealthOverview:
     return all_metrics_health(of.parts, of.reader, of.reviewer, asked.application, asked.query)
+
+
+@answers(questions.RELAYED)
+def _relayed(of: Answerer, asked: Asked[DaysQuery]) -> Relayed:
+    metric = of.reader.asked_metric(asked.application, asked.name, asked.query.without_key)
+    (days,) = asked.days
+    reported = of.reader.read(metric, days)
+    require_large_parts(of, metric, reported)
+    return relayed_cost(
+        asked.application,
+        asked.query,
+        of.parts.store,
+        reported,
+        lambda: of.reviewer.review(reported, most_cells=HEALTH_CELLS),
+    )
 
 
 @answers(questions.ESTIMATES)

@@ -32,6 +32,7 @@ from deniable_aggregator.answers.questions import (
     ValueLists,
 )
 from deniable_aggregator.answers.registry_history import RegistryHistory
+from deniable_aggregator.answers.relayed import Relayed
 from deniable_aggregator.answers.row import EstimateTable, EstimateTableQuery
 
 if TYPE_CHECKING:
@@ -203,6 +204,15 @@ HEALTH_OVERVIEW: Final[Question[DaysQuery, HealthOverview]] = Question(
     problems=(*_LIMITED, "malformed_question"),
     computed=True,
 )
+RELAYED: Final[Question[DaysQuery, Relayed]] = Question(
+    "relayed",
+    "/v1/metrics/<name>/relayed",
+    "What reports that came through a relay cost towards all but relay and aggregator together.",
+    Relayed,
+    DaysQuery,
+    problems=(*_LIMITED, *_ABOUT_DAYS),
+    computed=True,
+)
 ESTIMATES: Final[Question[EstimateTableQuery, EstimateTable]] = Question(
     "estimates",
     "/v1/estimates",
@@ -266,6 +276,7 @@ QUESTIONS: Final[tuple[Question[Any, Any], ...]] = (
     COMPARE,
     HEALTH,
     HEALTH_OVERVIEW,
+    RELAYED,
     ESTIMATES,
     DISCOVER,
     DISCOVERIES,
