@@ -5,6 +5,7 @@ from datetime import date
 from typing import Literal
 
 from deniable_aggregator.asking.questions import Source
+from deniable_aggregator.answers.relayed import Relayed
 from deniable_analysis.overviews import EstimateTable, HealthOverview
 from deniable_analysis.questions import Day, Period, Some
 from deniable_analysis.result import Result
@@ -257,6 +258,27 @@ class MetricQuestions:
         days: Period | None = None,
     ) -> Result:
         """Whether the reports of a metric look like those of devices, day by day and key by key.
+
+        Args:
+            since: the first day; left out for the first with reports.
+            until: the last day, inclusive; left out for the last with reports.
+            without_key: a key whose reports are left out: its id, the first letters of its id, or
+                its label. May come several times.
+            days: instead of since and until, both.
+
+        Raises:
+            AskingError: if there is no answer.
+            ParameterError: if an argument is not what it must be.
+        """
+    def relayed(
+        self,
+        *,
+        since: Day | None = None,
+        until: Day | None = None,
+        without_key: Some = (),
+        days: Period | None = None,
+    ) -> Relayed:
+        """What reports that came through a relay cost towards all but relay and aggregator together.
 
         Args:
             since: the first day; left out for the first with reports.
