@@ -1,7 +1,8 @@
 """The real server with a clock that is moved from day to day, and a store and keys of its own.
 
 ``python -m field.clocked_server CLOCK serve --store STORE`` runs the server of ``deniable serve``,
-which otherwise takes its clock from the system. `ClockedServer` starts it so, or as anybody would.
+which otherwise takes its clock from the system, and with ``relay`` in place of ``serve`` a relay.
+`ClockedServer` starts it so, or as anybody would.
 """
 
 from __future__ import annotations
@@ -265,13 +266,20 @@ def run(arguments: list[str]) -> None:
     Args:
         arguments: the file, and the words after the name of the script.
     """
-    from deniable_aggregator.doors.app import create_app
     from deniable_shared.commands.entry import main
 
+    made: Any
+    if arguments[1] == "relay":
+        from deniable_aggregator.doors.relay.serving import RelayApplication
+
+        made = RelayApplication.__init__
+    else:
+        from deniable_aggregator.doors.app import create_app
+
+        made = create_app
     clock = FileClock(Path(arguments[0]))
-    assert create_app.__kwdefaults__ is not None
     # The server's worker is a fork of this process, and so begins with this clock.
-    create_app.__kwdefaults__.update(clock=clock, monotonic=clock)
+    made.__kwdefaults__.update(clock=clock, monotonic=clock)
     main(arguments[1:])
 
 

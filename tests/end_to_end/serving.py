@@ -21,7 +21,7 @@ from tests.end_to_end import asking
 from tests.ports import HOST, free_port
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
 START_SECONDS = 120.0
 
@@ -82,11 +82,28 @@ def start(
     if output is None:
         assert not isinstance(store, str)
         output = store.with_suffix(".log")
-    command = [sys.executable, "-m", "deniable_aggregator", "serve", "--store", str(store)]
+    return launch(["deniable_aggregator", "serve"], store, options, port=port, output=output)
+
+
+def launch(
+    words: list[str],
+    store: Path | str,
+    options: Sequence[str],
+    *,
+    port: int,
+    output: Path,
+    environment: Mapping[str, str] = os.environ,
+) -> Server:
+    """Starts a module that serves a store, and waits until it answers."""
+    command = [sys.executable, "-m", *words, "--store", str(store)]
     command += ["--port", str(port), "--end-with", str(os.getpid()), *options]
     with output.open("ab") as log:
         process = subprocess.Popen(
-            command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True
+            command,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            env=dict(environment),
         )
     server = Server(process, port, output, store)
     try:

@@ -16,8 +16,8 @@ from deniable_shared.errors import ParameterError
 if TYPE_CHECKING:
     from deniable_aggregator.doors.relay.settings import RelaySettings
 
-VARIABLE: Final = "DENIABLE_RELAY_KEY"
-"""The environment has the relay's own key."""
+VARIABLE: Final = "DENIABLE_RELAY_TOKEN"
+"""The relay's own key is in the environment, as other users of a machine can see options."""
 
 FILE: Final = "relay.db"
 
@@ -120,7 +120,7 @@ def relay(path: Path, show: bool, as_json: bool, parent: int | None, **given: An
       deniable keys create --scope relay --application NAME
                                             makes the key of the relay
     and gives both to whoever runs the relay:
-      export DENIABLE_RELAY_KEY=...         the key of the relay
+      export DENIABLE_RELAY_TOKEN=...         the key of the relay
       deniable relay --to https://telemetry.example.org --key x25519:...
 
     Where fewer than --batch wait at a close, all wait for the next. After two weekly or nine daily
