@@ -6,7 +6,7 @@ import pytest
 
 from deniable import FlushResult, Outcome
 from deniable._storage import device
-from tests.client.programs import stored
+from tests.client.programs import PLENTY, stored
 from tests.client.transports import Accepting
 from tests.waiting import wait_until
 
@@ -140,26 +140,36 @@ os.waitpid(child, 0)
     assert results == [["waiting"], ["already_reported", 0]]
 
 
-PRELOAD = """
+WORKERS, TASKS = 4, 8
+FLAGS = "".join(
+    f'[metrics.flag_{number}]\ntype = "boolean"\nepsilon = 0.01\n'
+    for number in range(3 + 2 * TASKS)
+)
+PRELOAD = f"""
 import multiprocessing
-client.record("theme", "dark")
-clock.now += 86400
+client.record("flag_0", True)
 def work(number):
-    clock.now += 86400 * number
-    first = client.record("theme", "dark")
-    return first, client.record("late", True)
-with multiprocessing.get_context("fork").Pool(4) as pool:
-    outcomes = pool.map(work, range(1, 9), chunksize=1)
-clock.now += 86400 * 100
-left = client.flush(timeout_seconds=20).pending
-say([str(outcome) for pair in outcomes for outcome in pair], left)
+    flags = 0, 1, 2 * number, 2 * number + 1
+    return [client.record(f"flag_{{flag}}", True) for flag in flags], client.flush().problem
+with multiprocessing.get_context("fork").Pool({WORKERS}) as pool:
+    say(*pool.map(work, range(1, {TASKS} + 1), chunksize=1))
+say(client.record("flag_{2 + 2 * TASKS}", True), client.flush().pending)
 """
 
 
 @pytest.mark.service
-def test_workers_forked_from_a_loaded_client_lose_nothing(run, collector, directory):
-    ((outcomes, left),) = run(PRELOAD, collector.endpoint)
-    assert set(outcomes) <= {"recorded", "already_reported"}
-    recorded = outcomes.count("recorded") + 1
-    assert (left, *stored(directory)) == (0, 0, recorded)
-    assert len(set(collector.ids())) == len(set(collector.bodies)) == recorded
+def test_workers_forked_from_a_loaded_client_lose_nothing(run, collector, plenty, directory):
+    """Each records two flags of its own, one that the parent has reported, and one that all do."""
+    plenty.write_text(PLENTY.partition("[metrics")[0] + FLAGS, encoding="utf-8")
+    of_workers, of_parent = run(PRELOAD, collector.endpoint)
+    for (reported, shared, *own), problem in of_workers:
+        assert problem is None
+        assert reported == "already_reported"
+        assert shared in ("recorded", "waiting", "already_reported")
+        assert set(own) <= {"recorded", "waiting"}  # another may hold the lock
+    assert of_parent == ["recorded", 0]
+    flags = 3 + 2 * TASKS
+    assert stored(directory) == (0, flags)
+    assert len(set(collector.ids())) == len(set(collector.bodies)) == flags
+    parts = [part for upload in collector.uploads() for part in upload.parts]
+    assert len({part.digest for part in parts}) == flags
