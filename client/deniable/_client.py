@@ -195,6 +195,7 @@ class Client:
         """
         problem = ""
         try:
+            self._storage.detect_fork()
             if self._closed or self._engine.closed:
                 raise RecordError(Outcome.CLOSED, "the client was closed")
             agreed = self._agreed == self._consent.endings
@@ -309,6 +310,7 @@ class Client:
         answer is remembered, a refusal before anything is deleted; and if another process of the
         directory remembers a refusal, consent ends here.
         """
+        self._storage.detect_fork()
         return self._consent.still_given() and self._agreed == self._consent.endings
 
     @consent.setter
@@ -326,6 +328,7 @@ class Client:
 
     def status(self) -> Status:
         """Counts, the latest problem and the rest of the budget."""
+        self._storage.detect_fork()
         limits = left = self._recorder.limits
         pending: int | None = 0
         delta = 0
@@ -378,13 +381,11 @@ class Client:
         return disclosure(self._storage.directory, clock=self._engine.settings.clock)
 
     def _grant(self) -> None:
-        self._storage.detect_fork()
         if not self._is_closed:
             self._agreed = self._consent.grant()
             self._begin()
 
     def _withdraw(self) -> None:
-        self._storage.detect_fork()
         self._consent.withdraw()
         self._uploader.stop()
         self._consent.delete_owed_now()
@@ -431,6 +432,7 @@ class Client:
             What the action returns; None if it could not be done now.
         """
         try:
+            self._storage.detect_fork()
             return action()
         except STORAGE_ERRORS:
             if not self._is_closed:

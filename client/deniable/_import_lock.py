@@ -7,6 +7,7 @@ ever. So a fork waits until these imports are over.
 
 from __future__ import annotations
 
+import os
 import threading
 
 TYPE_CHECKING = False
@@ -20,15 +21,19 @@ FORK_WAIT_SECONDS: Final = 2.0
 
 _lock = threading.RLock()  # a signal handler may fork or import while its thread imports
 _forking: set[int] = set()  # identifiers of threads
+_process = os.getpid()
 
 
 def hold() -> AbstractContextManager[bool]:
     """Use as ``with _import_lock.hold(): import ...``."""
+    if os.getpid() != _process:  # a program in C has forked, without Python's hooks
+        after_fork_in_child()
     return _lock
 
 
 def before_fork() -> None:
     """Waits until imports have ended, and lets no other begin."""
+    hold()
     _forking.add(threading.get_ident())
     _lock.acquire(timeout=FORK_WAIT_SECONDS)
 
@@ -47,6 +52,6 @@ def after_fork_in_parent() -> None:
 
 def after_fork_in_child() -> None:
     """Makes a new lock, for a thread of the parent may have held the old one."""
-    global _lock
-    _lock = threading.RLock()
+    global _lock, _process
+    _lock, _process = threading.RLock(), os.getpid()
     _forking.clear()

@@ -107,13 +107,13 @@ def leave_engine(engine: Engine, client: object) -> None:
 def close(engines: Sequence[Engine]) -> None:
     """Closes engines, all of them together within `CLOSE_SECONDS` plus `STORAGE_SECONDS`."""
     for engine in engines:
+        engine.storage.detect_fork()
         if engine.settings.development and not engine.flushed_at_last:
             engine.flushed_at_last = True
             _flush_at_last(engine)
     began = time.monotonic()
     threads = []
     for engine in engines:
-        engine.storage.detect_fork()
         engine.closed = True
         thread = engine.uploader.stop()
         if thread is not None and thread is not threading.current_thread():

@@ -77,6 +77,7 @@ class MemoryStorage(DeviceStorage):
     def after_fork_in_child(self) -> None:
         """Makes a new lock; the child has a copy of everything else."""
         self._lock.after_fork_in_child()
+        self._process = os.getpid()
 
 
 def said_in_memory(storage: DeviceStorage, clock: Callable[[], float]) -> Disclosure:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable._clock import DOUBT_SECONDS
 from deniable._frames import release_frames
-from deniable._platform import uwsgi
+from deniable._platform import lost_threads, uwsgi
 from deniable._status import FlushResult
 from deniable._storage.device import STORAGE_ERRORS, DeviceStorage
 from deniable._upload.delivery import ReportSender
@@ -276,8 +276,10 @@ class Uploader:
             self._alarm.release()
 
     def _start(self) -> None:
-        if uwsgi.forks_later():
-            self._events.problem("no_thread", uwsgi.WORKERS_ALONE)
+        forks_later = uwsgi.forks_later()
+        if forks_later or lost_threads.are_there():
+            reason = uwsgi.WORKERS_ALONE if forks_later else lost_threads.LOST
+            self._events.problem("no_thread", reason)
             return
         if not self._told_of_threads and uwsgi.stops_threads():
             self._told_of_threads = True
@@ -290,6 +292,7 @@ class Uploader:
             daemon=True,
         )
         self._thread = thread
+        lost_threads.remember(thread)
         try:
             thread.start()
         except RuntimeError as error:  # no more threads, or the interpreter is about to end

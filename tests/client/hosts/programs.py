@@ -171,9 +171,12 @@ look()
     ),
     "a fork in C": Host(
         """
-import ctypes
+import ctypes, threading
 begin()
 event(0)
+for thread in threading.enumerate():
+    if thread is not threading.current_thread():
+        thread.join()  # beside a thread of Python, such a fork is not safe
 child = ctypes.PyDLL(None).fork()
 if child == 0:
     event(1)
