@@ -77,6 +77,11 @@ COMMANDS: Final = {
         "Makes a model of letters, for discovering strings of a kind.",
         "developer",
     ),
+    "hints": Command(
+        "deniable_shared.commands.hints",
+        "Collects names from sources, as hints for discovering strings.",
+        "developer",
+    ),
     "estimate": Command(
         "deniable_aggregator.doors.cli.estimate:estimate",
         "Estimates a metric: which values, what share, how sure.",
