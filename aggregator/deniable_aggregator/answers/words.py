@@ -58,6 +58,7 @@ NoticeCode = Literal[
     "key_on_one_side",
     "known_in_part",
     "large_upload",
+    "late_strings",
     "new_names",
     "other_version",
     "other_version_left_out",

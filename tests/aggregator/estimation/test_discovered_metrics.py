@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from deniable_aggregator.answering.estimation.domains import late_strings
 from deniable_aggregator.answering.estimation.selection import estimate_shares
 from deniable_aggregator.answers.questions import EstimateOptions
 from deniable_aggregator.counting.statistics.trie_estimates import planted_strings
@@ -117,6 +118,18 @@ def test_a_string_that_is_cut_is_said_to_be(counted):
         for each in estimate_shares([(SPEC, counts)], HELD[:3]).notices
         if each.code == "cut_strings"
     ]
+
+
+def test_it_is_said_how_much_wider_intervals_of_long_strings_are():
+    spec = words_spec(longest=64)
+    trie, long = spec.mechanism, "wholly unlikely sentences and more of them, until the last level"
+    (notice,) = late_strings([spec], [long, "the"])
+    assert notice.message.startswith("1 of 2 values are long: at most ")
+    end = len(spec.encode(long)) - 1
+    wider = (trie.variance_of(end, 0.0, 1) / trie.variance_of(0, 0.0, 1)) ** 0.5
+    assert wider > 2
+    assert f"up to {wider:.1f} times as wide" in notice.message
+    assert list(late_strings([spec], ["the"])) == []
 
 
 def test_without_candidates_it_is_said_what_is_missing(counted):

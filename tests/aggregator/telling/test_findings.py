@@ -236,8 +236,8 @@ def test_strings_are_said_with_what_is_new_and_gone() -> None:
     found = string("weather ", 0.2, 0.21, 0.22, seen="new")
     longer = string("photo", 0.1, 0.11, 0.12, whole=False)
     assert finding(strings(found, longer, gone, earlier=True)) == (
-        '1 whole string found: "weather<U+0020>": 20 to 22% of reports; also of 1 longer string the '
-        "first letters; 1 new and 1 gone since 2026-01-05 to 2026-01-11."
+        '1 whole string found: "weather<U+0020>": 20 to 22% of reports; also of 1 longer string '
+        "the first letters; 1 new and 1 gone since 2026-01-05 to 2026-01-11."
     )
 
 

@@ -7,6 +7,7 @@ if it has none, was in no report at all.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, cast
 
@@ -17,6 +18,7 @@ from deniable_aggregator.counting.statistics.intervals import RepeatedReports
 from deniable_aggregator.counting.statistics.shares import Allowance
 from deniable_shared.errors import ParameterError
 from deniable_shared.hashing import canonical
+from deniable_shared.mechanisms import Trie
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -272,6 +274,37 @@ def cut_strings(specs: Sequence[Spec], items: Sequence[str]) -> Iterator[Notice]
         f"begin alike: {', '.join(examples)}{more}. With a larger longest in the registry, devices "
         "tell more from then on",
     )
+
+
+NOTABLY_WIDE: Final = 1.5
+"""From so many times the standard error of short strings on it is said that strings are long."""
+
+
+def late_strings(specs: Sequence[Spec], items: Sequence[str]) -> Iterator[Notice]:
+    """A notice if some strings end so late that few devices' reports are about them.
+
+    A string is estimated by the levels from the one in which it ends; those before tell only its
+    beginning, which others may share.
+    """
+    for spec in specs:
+        trie, code = spec.mechanism, spec.letters
+        if not isinstance(trie, Trie) or code is None:
+            continue
+        ends = [len(code.pieces(canonical(item))) - 1 for item in items]
+        least = trie.variance_of(0, 0.0, 1)
+        wider = {end: math.sqrt(trie.variance_of(end, 0.0, 1) / least) for end in set(ends)}
+        late = [end for end in ends if wider[end] >= NOTABLY_WIDE]
+        if late:
+            part = float(sum(trie.level_shares[min(late) :]))
+            widest = max(wider[end] for end in late)
+            yield Notice(
+                "late_strings",
+                "note",
+                f"{len(late):,} of {len(items):,} values are long: at most {part:.0%} of the "
+                f"reports say more of one than its beginning, so its interval is up to "
+                f"{widest:.1f} times as wide as that of a short one. A model that is trained on "
+                "such texts makes them shorter",
+            )
 
 
 NOWHERE: Final = np.zeros(0, np.int64)

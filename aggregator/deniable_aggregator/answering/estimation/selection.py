@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from deniable_aggregator.answering.estimation.domains import SpecEstimate, cut_strings
+from deniable_aggregator.answering.estimation.domains import (
+    SpecEstimate,
+    cut_strings,
+    late_strings,
+)
 from deniable_aggregator.answering.estimation.items import ItemEstimates, combine_specs
 from deniable_aggregator.answering.estimation.pairs import estimate_lifts
 from deniable_aggregator.answering.estimation.shares import (
@@ -218,6 +222,7 @@ def select(
         notices=(
             *_unlisted_notices(combined.parts),
             *cut_strings([spec for spec, _ in specs], items),
+            *late_strings([spec for spec, _ in specs], items),
             *known_in_part(
                 items, reports, combined.total, _BESIDE, sets=spec.type == "set" and not spec.other
             ),

@@ -20,7 +20,10 @@ from deniable_aggregator.counting.statistics.checks import (
 )
 from deniable_aggregator.counting.statistics.crowded_points import (
     HARDLY_EVER,
+    MEETING,
     NEVER,
+    expected_reports,
+    likeliest_mean,
     point_limits,
 )
 from deniable_aggregator.counting.statistics.trie_estimates import PlacedStrings, shares_of_strings
@@ -43,8 +46,10 @@ MOST_ROWS_BYTES: Final = 128 << 20
 
 _PORTION_CELLS: Final = 1 << 18
 
-_MEETING: Final = 5
-"""The hyperplanes of so many popular cells may meet in a point."""
+_MOST_POPULAR: Final = 64
+"""Of so many first pieces it is worked out which points they make likelier."""
+SURELY: Final = 6.0
+"""A first piece with so many standard errors is surely held."""
 
 
 class Uncrowded(NamedTuple):
@@ -193,29 +198,41 @@ class TrieTally(ShareTally):
     def uncrowded(self, counts: NDArray[np.int64]) -> Uncrowded:
         """Leaves out the reports of points that have more than devices send of one.
 
-        First each point is cut to what it could have if all devices held one string; then the
-        largest shares of the first level say how much that really is.
+        First each point is cut to what it could have if all devices held one string. Then the
+        popular first pieces say how much each point of the first level really can have, and how
+        much any of a deeper level.
 
         Args:
             counts: int64, (cells,).
         """
-        kept = counts.copy()
-        self._cut(kept, 1.0, NEVER)
+        kept, trie = counts.copy(), self._trie
+        first, deeper = kept[: self._row_starts[1]], kept[self._row_starts[1] :]
+        first_limit = likeliest_mean(trie.first, first.sum(keepdims=True), 1.0)
+        np.minimum(first, point_limits(trie.first, first_limit, NEVER), out=first)
+        self._cut_deeper(deeper, 1.0, NEVER)
         (reports,), (supporting,) = self.supports_of_level(kept, 0)
-        support = self._trie.first.support
-        largest = np.partition(supporting, -_MEETING)[-_MEETING:] if reports else np.zeros(1)
-        shares = (largest / max(reports, 1) - support.q) / (support.p - support.q)
-        self._cut(kept, float(np.clip(shares.sum(), 0.0, 1.0)), HARDLY_EVER)
+        if reports:
+            support = trie.first.support
+            shares = support.share(supporting, int(reports))
+            surely = SURELY * support.variance(0.0, int(reports)) ** 0.5
+            popular = _largest(shares, _MOST_POPULAR)
+            held = popular[shares[popular] > surely]
+            others = min(MEETING * surely, 1.0)
+            expected = expected_reports(trie.first, int(reports), held, shares[held], others)
+            crowded = np.flatnonzero(first > point_limits(trie.first, expected.min(), HARDLY_EVER))
+            limits = point_limits(trie.first, expected[crowded], HARDLY_EVER)
+            first[crowded] = np.minimum(first[crowded], limits)
+            together = shares[popular[:MEETING]].sum()
+            self._cut_deeper(deeper, float(np.clip(together, 0.0, 1.0)), HARDLY_EVER)
         before, after = self._of_levels(counts), self._of_levels(kept)
         return Uncrowded(kept, tuple((before - after).tolist()), tuple(before.tolist()))
 
-    def _cut(self, counts: NDArray[np.int64], share: float, chance: float) -> None:
-        """Cuts each point of each row to its limit."""
-        trie, deeper = self._trie, int(self._row_starts[1])
-        for oracle, part in ((trie.first, counts[:deeper]), (trie.deeper, counts[deeper:])):
-            rows = part.reshape(-1, oracle.outcomes)
-            limits = point_limits(oracle, rows.sum(axis=1), share, chance)
-            np.minimum(rows, limits[:, None], out=rows)
+    def _cut_deeper(self, counts: NDArray[np.int64], share: float, chance: float) -> None:
+        """Cuts each point of each row below the first level to its limit."""
+        oracle = self._trie.deeper
+        rows = counts.reshape(-1, oracle.outcomes)
+        mean = likeliest_mean(oracle, rows.sum(axis=1), share)
+        np.minimum(rows, point_limits(oracle, mean, chance)[:, None], out=rows)
 
     def _of_levels(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """How many reports each level has: int64, (levels,)."""
@@ -297,8 +314,9 @@ class TrieTally(ShareTally):
         """How many reports of each slice are cut even if all devices hold one string."""
         trie = self._trie
         limits = np.empty_like(reports)
-        limits[:, :1] = point_limits(trie.first, reports[:, :1], 1.0, NEVER)
-        limits[:, 1:] = point_limits(trie.deeper, reports[:, 1:], 1.0, NEVER)
+        for oracle, rows in ((trie.first, slice(1)), (trie.deeper, slice(1, None))):
+            mean = likeliest_mean(oracle, reports[:, rows], 1.0)
+            limits[:, rows] = point_limits(oracle, mean, NEVER)
         above = np.maximum(stored.data - limits.ravel()[place], 0)
         of_slice = np.repeat(np.arange(len(reports)), np.diff(stored.indptr))
         return np.bincount(of_slice, above, len(reports)).astype(np.int64)
@@ -310,6 +328,12 @@ class TrieTally(ShareTally):
         """
         rows = KEPT_ROWS.rows(self, counts)
         return shares_of_strings(rows, StringPlaces(self.spec, items))
+
+
+def _largest(values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
+    """The places of the largest values, the largest first."""
+    places = np.argpartition(-values, min(most, values.size) - 1)[:most]
+    return places[np.argsort(-values[places])]
 
 
 def _ends(

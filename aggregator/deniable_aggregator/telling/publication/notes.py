@@ -41,6 +41,7 @@ SAID: Final[Mapping[NoticeCode, str]] = {
     "the same, as they cannot be taken out of the sums of earlier days.",
     "large_upload": "More than a tenth of these reports came in one upload: whoever sent it can "
     "have made them up.",
+    "late_strings": FACT,
     "new_names": MESSAGE,
     "other_version_left_out": FACT,
     "quota_spent": "Some reports of these days were refused at first, as more came than one source "

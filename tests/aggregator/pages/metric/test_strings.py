@@ -120,7 +120,7 @@ def test_a_run_is_started_watched_and_shown(found):
         ellipsis = "" if each["whole"] else "…"
         assert f"<bdi>{html.escape(each['value'])}{ellipsis}</bdi>" in page
         assert range_in_words(each["low"], each["high"]) in page or ellipsis
-    assert "2 strings found: 1234" in words(page) or '2 strings found: "1234"' in words(page)
+    assert "Of 2 whole strings found, " in words(page)
     file = found.http.get(f"/metric/code/discoveries/{asked.number}.csv")
     assert file.data == found.ask(f"/v1/metrics/code/discoveries/{asked.number}.csv").data
     looked = words(found.http.get(f"{path}&list=found").text)
