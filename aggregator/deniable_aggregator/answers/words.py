@@ -60,6 +60,7 @@ NoticeCode = Literal[
     "large_upload",
     "late_strings",
     "new_names",
+    "other_scripts",
     "other_version",
     "other_version_left_out",
     "planted_strings",

@@ -10,9 +10,16 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from deniable_aggregator.answering.discoveries.scripts import other_scripts
 from deniable_aggregator.answering.estimation.shares import metric_versions
 from deniable_aggregator.answers.answer import Answer, AskedQuestion, Head
-from deniable_aggregator.answers.common import DetectionNote, FakesNote, IntervalNote, Notice
+from deniable_aggregator.answers.common import (
+    DetectionNote,
+    FakesNote,
+    IntervalNote,
+    Notice,
+    ordered_notices,
+)
 from deniable_aggregator.answers.dates import day_of
 from deniable_aggregator.answers.measured import (
     EarlierWindow,
@@ -29,6 +36,7 @@ from deniable_aggregator.counting.statistics.intervals import (
 )
 from deniable_aggregator.counting.statistics.ranks import rank_ranges
 from deniable_aggregator.counting.statistics.trie_estimates import planted_strings
+from deniable_shared.letters.alphabets import TEXT
 from deniable_shared.planning.discovery import Forecast
 
 if TYPE_CHECKING:
@@ -254,6 +262,9 @@ def found_strings(
     smallest = list(_smallest(entry, reports))
     planted = min((each.share for each in shown), default=smallest[0].share or 1.0)
     every = findings.finds
+    strings = [_string(each, earlier) for each in shown]
+    if entry.spec.letters is not None and entry.spec.letters.alphabet == TEXT:
+        notices = ordered_notices(notices, other_scripts(strings))
     window, missing = earlier.window(
         {each.text for each in every if each.whole},
         {each.text for each in every if not each.whole},
@@ -286,8 +297,8 @@ def found_strings(
         ),
         question=asked,
         numbers=[
-            *_ranked([_string(each, earlier) for each in shown if each.whole], DEFAULT_LEVEL),
-            *(_string(each, earlier) for each in shown if not each.whole),
+            *_ranked([each for each in strings if each.whole], DEFAULT_LEVEL),
+            *(each for each in strings if not each.whole),
             *missing,
         ],
         notices=notices,
