@@ -18,6 +18,8 @@ METRIC_CODES: Final = (
     "large-epsilon",
     "levels-unlike-model",
     "linkable-reports",
+    "memoized-relay",
+    "no-crowd",
     "no-description",
     "permanent-anew",
     "quasi-identifier",
@@ -31,7 +33,9 @@ METRIC_CODES: Final = (
 REGISTRY_CODES: Final = (
     "adds-up",
     "daily-budget",
+    "daily-relay",
     "lifetime-budget",
+    "many-keys",
     "rare-pairs",
     "small-classes",
     "unused-budget",

@@ -1,10 +1,11 @@
-"""What an edit of a registry costs: permanent answers that devices have to draw anew."""
+"""What an edit of a registry costs: permanent answers drawn anew, a crowd that is split."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from deniable_shared.review.finding import Finding
+from deniable_shared.review.relay_rules import key_findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,12 +16,13 @@ CODE: Final = "permanent-anew"
 
 
 def edit_findings(registry: Registry, before: Registry) -> Iterator[Finding]:
-    """The memoised metrics of which a file has another version than before.
+    """The memoised metrics of which a file has another version than before; another relay key.
 
     Args:
         registry: as it is now.
         before: as it was.
     """
+    yield from key_findings(registry, before)
     for name, metric in registry.metrics.items():
         old = before.metrics.get(name)
         if old is None or old.spec.digest == metric.spec.digest:

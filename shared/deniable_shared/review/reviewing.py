@@ -17,6 +17,7 @@ from deniable_shared.review.pairs import (
     shares_of_pairs,
 )
 from deniable_shared.review.registry_rules import registry_findings
+from deniable_shared.review.relay_rules import behind_relay, relay_findings
 from deniable_shared.review.together import (
     FEWEST_DEVICES,
     RecordBits,
@@ -86,6 +87,7 @@ def review(
     findings = [
         *_of_metrics(registry, devices),
         *registry_findings(registry, bits_together, cells),
+        *relay_findings(registry, devices),
     ]
     if before is not None:
         findings += edit_findings(registry, before)
@@ -104,7 +106,13 @@ def review(
 
 def _of_metrics(registry: Registry, devices: int | None) -> Iterator[Finding]:
     for metric in registry.metrics.values():
-        yield from metric_findings(metric, devices or metric.expected_devices)
+        among = devices or metric.expected_devices
+        for finding in metric_findings(metric, among):
+            if finding.code == "large-epsilon" and registry.relay is not None:
+                reason = f"{finding.reason}; {behind_relay(metric, among)}"
+                yield Finding(finding.code, finding.metric, reason, finding.remedy)
+            else:
+                yield finding
 
 
 def _judged(finding: Finding, registry: Registry) -> Finding:

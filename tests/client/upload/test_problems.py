@@ -10,7 +10,6 @@ import socket
 import ssl
 import time
 import urllib.error
-from pathlib import Path
 
 import pytest
 import trustme
@@ -24,7 +23,6 @@ from tests.waiting import wait_until
 
 __all__ = ["raw_server"]
 
-FAILURES = Path(__file__).parents[3] / "docs" / "client" / "failures.md"
 MISTAKES = {
     "not_registered",
     "key_refused",
@@ -440,9 +438,3 @@ def test_a_key_that_must_not_be_in_an_application_is_refused_and_not_shown(scope
 def test_the_path_of_uploads_does_not_belong_to_the_endpoint():
     with pytest.raises(ParameterError, match="base URL"):
         HttpTransport("https://example.org/v1/reports/", "key")
-
-
-def test_the_documents_show_the_problem_that_most_people_meet_first():
-    text = FAILURES.read_text("utf-8")
-    target = problems.Target("flightdeck", "https://telemetry.example.org")
-    assert str(problems.of_status(409, target, "theme")) in text.replace("\n", " ")

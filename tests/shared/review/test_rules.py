@@ -9,6 +9,7 @@ from deniable_shared.registry.finding_codes import METRIC_CODES, REGISTRY_CODES
 from deniable_shared.review import review
 from deniable_shared.review.metric_rules import METRIC_RULES
 from tests.shared.review.registries import FLAG, MEMOIZED, SINGLES_OUT, category, registry
+from tests.shared.review.test_relay_rules import OF_RELAYS
 
 WORD = 'type = "string"\nepsilon = 1\n'
 COMPLETE = 'type = "category"\nvalues = ["light", "dark"]\nepsilon = 1\ncomplete = true\n'
@@ -260,5 +261,8 @@ def test_every_code_that_can_be_ignored_is_one_that_is_found():
     tried = {code for code, _, _ in FOUND_OR_NOT}
     tried |= {"daily-budget", "lifetime-budget", "permanent-anew", "rare-pairs", "repeated-value"}
     tried |= {"levels-unlike-model"}  # needs a model: tests/shared/letters/test_left_out.py
+    tried |= OF_RELAYS
     assert tried == {*METRIC_CODES, *REGISTRY_CODES}
-    assert {*METRIC_RULES, "permanent-anew", "repeated-value"} == {*METRIC_CODES}
+    assert {*METRIC_RULES, "memoized-relay", "no-crowd", "permanent-anew", "repeated-value"} == {
+        *METRIC_CODES
+    }
