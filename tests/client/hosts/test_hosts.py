@@ -84,7 +84,7 @@ def test_a_host_behaves_as_without_deniable_and_every_report_arrives_once(
         ("client.close()", "os.environ['DENIABLE'] = '1'"),
         ("client.close()", "warnings.simplefilter('ignore')"),
         ("import deniable", "import deniable; print('hello', file=sys.stderr)"),
-        ("if outcome !=", "if outcome =="),
+        ("if outcome not in", "if outcome in"),
     ],
 )
 def test_the_comparison_notices_a_guest_that_changes_its_host(ran, sound, faulty):
