@@ -71,10 +71,11 @@ def read_columns(
         slices = store.tallies.read(tally, since, until)
         while chunk := list(itertools.islice(slices, at_a_time)):
             yield_point()
-            columns.epochs.extend(part.epoch for part in chunk)
-            columns.keys.extend(part.key for part in chunk)
-            columns.reports.extend(part.reports for part in chunk)
-            columns.largest.extend(part.largest for part in chunk)
+            epochs, keys, reports, _, _, largest = zip(*chunk, strict=True)
+            columns.epochs.extend(epochs)
+            columns.keys.extend(keys)
+            columns.reports.extend(reports)
+            columns.largest.extend(largest)
             counters.append(_narrow(_count(tally, chunk)))
     return columns._replace(counters=np.concatenate(counters))
 
@@ -95,7 +96,7 @@ def _without_counters(store: Store, entry: CatalogEntry, days: Iterable[int]) ->
 def _count(tally: Tally, slices: Sequence[StoredSlice]) -> NDArray[np.int64]:
     """The counters of slices: int64, (slices, stored cells)."""
     # Nearly all slices are one part, and all of these are decoded at once.
-    one_part = [len(part.counters) == 1 and not part.packed for part in slices]
+    one_part = [len(counters) == 1 and not packed for _, _, _, packed, counters, _ in slices]
     whole = np.flatnonzero(one_part)
     bodies = [slices[place].counters[0] for place in whole.tolist()]
     counters = np.zeros((len(slices), tally.stored_cells), np.int64)

@@ -199,14 +199,17 @@ def surges(cells: Iterable[Cell], since: int, first: int, last: int) -> list[Sur
         last: the last.
     """
     some = list(cells)
-    keys = sorted({cell.key for cell in some})
+    if not some:
+        return []
+    _, epochs, key_of_cell, reports_of_cell, largest_of_cell = zip(*some, strict=True)
+    keys = sorted(set(key_of_cell))
     place = {key: number for number, key in enumerate(keys)}
     reports, largest = np.zeros((2, last - since + 1, len(keys) + 1))
-    days = np.array([cell.epoch for cell in some], np.int64) - since
-    columns = np.array([place[cell.key] for cell in some], np.int64)
-    np.add.at(reports, (days, columns), np.array([cell.reports for cell in some], np.float64))
+    days = np.array(epochs, np.int64) - since
+    columns = np.array([place[key] for key in key_of_cell], np.int64)
+    np.add.at(reports, (days, columns), np.array(reports_of_cell, np.float64))
     reports[:, -1] = reports[:, :-1].sum(axis=1)
-    np.maximum.at(largest, (days, columns), np.array([cell.largest for cell in some], np.float64))
+    np.maximum.at(largest, (days, columns), np.array(largest_of_cell, np.float64))
     asked = slice(first - since, None)
     tests = int(np.count_nonzero(reports[asked])) + int(np.count_nonzero(largest[asked]))
     limit = FAMILY_P / max(tests, 1)

@@ -189,7 +189,8 @@ class SliceChecks:
             slices: their positions, or a slice object.
         """
         numbers = tuple(column[slices] for column in self.numbers)
-        return replace(self, p=self.p[slices], numbers=numbers)
+        # `replace` would take longer than all else: this is called for every day and key.
+        return type(self)(self.name, self.p[slices], self.finding, numbers, self.not_made)
 
     def only_where(self, mask: NDArray[np.bool_]) -> Self:
         """The same check, not made of some slices.

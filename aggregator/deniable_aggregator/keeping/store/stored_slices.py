@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import chain, groupby
-from operator import itemgetter
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sqlalchemy import Connection, ScalarSelect, select
@@ -14,7 +12,7 @@ from deniable_aggregator.keeping.store.parts import key_ids, read_rests
 from deniable_aggregator.keeping.store.schema import metrics, tallies
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from typing import Any
 
     import numpy as np
@@ -98,16 +96,27 @@ def read_slices(
         until: the last day, inclusive.
     """
     names = key_ids(connection)
-    for (epoch, key), parts in groupby(_parts(connection, counter, since, until), itemgetter(0, 1)):
-        packed, counters, reports, largest = [], [], 0, 0
-        for _, _, counted, body, most in parts:
+    day, owner, reports, most = 0, 0, 0, 0
+    packed: list[bytes] = []
+    counters: list[bytes] = []
+    for portion in _portions(connection, counter, since, until):
+        # Hundreds of thousands of slices are read for one answer: there is no call for each part
+        # but those that it needs.
+        for epoch, key, counted, body, largest in portion:
+            if (key != owner or epoch != day) and (packed or counters):
+                yield StoredSlice(
+                    day, names[owner], reports, b"".join(packed), tuple(counters), most
+                )
+                packed, counters, reports, most = [], [], 0, 0
+            day, owner = epoch, key
             reports += counted
-            largest = max(largest, most)
+            most = max(most, largest)
             if holds_reports(body):
                 packed.append(unpack_reports(body))
             else:
                 counters.append(body)
-        yield StoredSlice(epoch, names[key], reports, b"".join(packed), tuple(counters), largest)
+    if packed or counters:
+        yield StoredSlice(day, names[owner], reports, b"".join(packed), tuple(counters), most)
 
 
 def metric_number(digest: bytes) -> ScalarSelect[int]:
@@ -119,9 +128,10 @@ _Part = tuple[int, int, int, bytes, int]
 """Day, number of the key, number of reports, body, and largest upload."""
 
 
-def _parts(
+def _portions(
     connection: Connection, counter: ReportCounter, since: int, until: int
-) -> Iterator[_Part]:
+) -> Iterator[list[_Part]]:
+    """Parts by day and key, as many at once as fit into memory together, or one that is larger."""
     query = (
         select(
             tallies.c.epoch,
@@ -139,24 +149,28 @@ def _parts(
         .order_by(tallies.c.epoch, tallies.c.key)
         .execution_options(yield_per=FETCHED_ROWS)
     )
-    with connection.execute(query) as rows:
-        for portion in _portions(chain.from_iterable(rows.partitions())):
-            rests = read_rests(
-                connection, [row.part for row in portion if len(row.body) < row.size]
-            )
-            for epoch, key, part, reports, _, body, largest in portion:
-                yield epoch, key, reports, bytes(body) + rests.get(part, b""), largest
+    with connection.execute(query) as result:
+        for rows in result.partitions():
+            for some in _fitting(rows):
+                rests = read_rests(
+                    connection, [part for _, _, part, _, size, body, _ in some if len(body) < size]
+                )
+                yield [
+                    (epoch, key, reports, bytes(body) + rests.get(part, b""), largest)
+                    for epoch, key, part, reports, _, body, largest in some
+                ]
 
 
-def _portions(rows: Iterable[Any]) -> Iterator[list[Any]]:
+def _fitting(rows: Sequence[Any]) -> Iterator[Sequence[Any]]:
     """Rows whose whole parts fit into memory together, or one that is larger."""
-    portion: list[Any] = []
-    size = 0
-    for row in rows:
-        if portion and (size + row.size > FETCHED_BYTES or len(portion) == FETCHED_ROWS):
-            yield portion
-            portion, size = [], 0
-        portion.append(row)
-        size += row.size
-    if portion:
-        yield portion
+    sizes = [size for _, _, _, _, size, _, _ in rows]
+    if sum(sizes) <= FETCHED_BYTES:
+        yield rows
+        return
+    first, together = 0, 0
+    for place, size in enumerate(sizes):
+        if place > first and together + size > FETCHED_BYTES:
+            yield rows[first:place]
+            first, together = place, 0
+        together += size
+    yield rows[first:]
