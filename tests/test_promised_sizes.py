@@ -86,7 +86,8 @@ def test_a_day_of_a_metric_takes_as_many_bytes_as_promised(kind, reports, patter
     ("cells", "reports", "metrics", "days", "pattern"),
     [
         (3, 1_000, 100, 20, r"1,000 reports: 3 cells \| (\d+) bytes"),
-        (1_000, 10_000, 10, 8, r"10,000 reports: 1,000 cells \| (\d+) bytes"),
+        # Ids are random, so pages split at random: of few rows it may be a page more or less.
+        (1_000, 10_000, 40, 8, r"10,000 reports: 1,000 cells \| (\d+) bytes"),
     ],
 )
 def test_a_day_of_counters_is_as_large_as_promised(cells, reports, metrics, days, pattern):
