@@ -43,7 +43,7 @@ class _Price(NamedTuple):
 
 
 _PRICES: Final[Mapping[MetricType, _Price]] = {
-    "string": _Price(3e-3, 10e-6),
+    "string": _Price(2e-3, 3e-6),
     "distribution": _Price(10e-3, 0.0),
 }
 _OTHER_PRICE: Final = _Price(0.5e-3, 1e-6)

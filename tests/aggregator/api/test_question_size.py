@@ -59,7 +59,7 @@ def test_a_series_is_refused_before_its_reports_are_read_and_says_which_would_do
 
 
 def test_a_list_of_values_may_be_as_long_as_the_refusal_of_a_longer_one_says(asked_of):
-    service = asked_of(0.008)
+    service = asked_of(0.004)
 
     def ask(values):
         listed = [f"value {number}" for number in range(values)]
