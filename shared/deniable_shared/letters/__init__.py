@@ -5,15 +5,24 @@ short code words. `LetterCode` cuts the bits into pieces, one for each level of 
 mechanism. A model decides how many bits a string takes, never how private a report is.
 """
 
-from deniable_shared.letters.code import DEFAULT_LONGEST, LetterCode
+from deniable_shared.letters.code import (
+    DEFAULT_LONGEST,
+    AnyModel,
+    LetterCode,
+    model_in_file,
+)
 from deniable_shared.letters.machine import END, Machine
 from deniable_shared.letters.model import Model, shipped_model
+from deniable_shared.letters.phrases import PhraseModel
 
 __all__ = [
     "DEFAULT_LONGEST",
     "END",
+    "AnyModel",
     "LetterCode",
     "Machine",
     "Model",
+    "PhraseModel",
+    "model_in_file",
     "shipped_model",
 ]

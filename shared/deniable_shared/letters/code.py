@@ -12,12 +12,15 @@ from deniable_shared.frozen import frozen
 from deniable_shared.hashing import normalize
 from deniable_shared.letters.alphabets import ALPHABETS, FULL, OTHER, SHORTER, TEXT, AlphabetMachine
 from deniable_shared.letters.levels import MAX_BITS, falling_shares, level_of
-from deniable_shared.letters.machine import END, Machine
 from deniable_shared.letters.model import Model, shipped_model
+from deniable_shared.letters.phrase_file import MAGIC as PHRASES_MAGIC
+from deniable_shared.letters.phrases import PhraseModel
 from deniable_shared.mechanisms.trie import DEEPER_BITS, FIRST_BITS, MAX_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from deniable_shared.letters.machine import Machine
 
 DEFAULT_LONGEST: Final = 10
 MAX_LONGEST: Final = 64
@@ -28,8 +31,13 @@ _BITS_OF_A_CHARACTER: Final = 6
 """So many bits are kept of a string of text for each of its `longest` characters."""
 _WORDS: Final = "words"
 """How a spec names the shipped model."""
-_CODE: Final = 1
-"""The number of the code with the shipped model. It changes if the model or a rule does."""
+_LETTERS: Final = 1
+_PHRASES: Final = 2
+"""The numbers of the codes by a model of letters and of phrases, both with the shipped model. They
+change if that model or a rule does."""
+
+AnyModel = Model | PhraseModel
+"""A model of letters or of phrases."""
 
 
 @frozen
@@ -46,7 +54,7 @@ class LetterCode:
 
     alphabet: str
     longest: int | None
-    model: Model
+    model: AnyModel
     longest_bits: int | None = None
 
     def __post_init__(self) -> None:
@@ -55,6 +63,8 @@ class LetterCode:
         elif type(self.longest) is not int or not 1 <= self.longest <= MAX_LONGEST:
             raise ParameterError("longest", f"an integer in [1, {MAX_LONGEST}]", self.longest)
         if self.form:
+            if isinstance(self.model, PhraseModel):
+                raise ParameterError("alphabet", "text with a model of phrases", self.alphabet)
             characters = self._characters
             if not 2 <= len(set(characters)) == len(characters) <= MAX_CHARACTERS:
                 raise ParameterError(
@@ -122,9 +132,9 @@ class LetterCode:
         return FIRST_BITS + DEEPER_BITS * (self.levels - 1)
 
     @cached_property
-    def machine(self) -> Machine:
+    def machine(self) -> Machine | PhraseModel:
         """The states and code words: all that it takes to read bits."""
-        if not self.form:
+        if isinstance(self.model, PhraseModel) or not self.form:
             return self.model
         assert self.longest is not None
         return AlphabetMachine(self._characters, self.longest, self.model)
@@ -139,19 +149,7 @@ class LetterCode:
             The bits as an integer, the first one most significant, and how many they are: at most
             `bits`. A string that is cut has `bits` of them.
         """
-        most = self.bits
-        bits = length = state = 0
-        machine = self.machine
-        for byte in self._coded(value):
-            size, word = machine.table(state).word(byte)
-            bits = bits << size | word
-            length += size
-            if length >= most:
-                return bits >> length - most, most
-            state = machine.next_state(state, byte)
-        size, word = machine.table(state).word(END)
-        bits, length = bits << size | word, length + size
-        return (bits >> length - most, most) if length > most else (bits, length)
+        return self.machine.encode(self._coded(value), self.bits)
 
     def pieces(self, value: bytes) -> tuple[int, ...]:
         """The pieces of a string for the levels in which it has bits, padded with zero bits.
@@ -183,26 +181,10 @@ class LetterCode:
         Raises:
             ParameterError: if no string has these bits.
         """
-        coded, state, bits_left = bytearray(), 0, length
-        symbol: int | None
-        while True:
-            lengths = self.machine.lengths(state)
-            if not any(lengths):
-                symbol, size = END, 0
-            else:
-                symbol, size = _read(lengths, bits & (1 << bits_left) - 1, bits_left)
-            bits_left -= size
-            if symbol is None or symbol == END:
-                break
-            coded.append(symbol)
-            state = self.machine.next_state(state, symbol)
-        whole = symbol == END
-        if whole and bits & (1 << bits_left) - 1:
-            raise ParameterError("bits", "followed by zero bits after an end", bits)
+        coded, whole = self.machine.decode(bits, length)
         if self.form:
-            del coded[: 2 if coded[:1] == bytes([SHORTER]) else 1]
-        text = bytes(coded)
-        return text.decode(errors="ignore").encode(), whole
+            coded = coded[2 if coded[:1] == bytes([SHORTER]) else 1 :]
+        return coded.decode(errors="ignore").encode(), whole
 
     def _coded(self, value: bytes) -> bytes:
         """The bytes that are coded: the value's, after the byte of form if there is one."""
@@ -237,7 +219,8 @@ class LetterCode:
             if self.longest_bits is None
             else {"longest_bits": self.longest_bits}
         )
-        return {"alphabet": self.alphabet, **length, "model": model, "code": _CODE}
+        code = _PHRASES if isinstance(self.model, PhraseModel) else _LETTERS
+        return {"alphabet": self.alphabet, **length, "model": model, "code": code}
 
     @classmethod
     def from_canonical(cls, data: Mapping[str, Any]) -> LetterCode:
@@ -246,38 +229,27 @@ class LetterCode:
         Raises:
             ParameterError: if the data is not a code, or of a later kind.
         """
-        if data["code"] != _CODE:
-            raise ParameterError("code", f"{_CODE}: update Deniable", data["code"])
-        if data["model"] == _WORDS:
+        if data["code"] not in (_LETTERS, _PHRASES):
+            constraint = f"{_LETTERS} or {_PHRASES}: update Deniable"
+            raise ParameterError("code", constraint, data["code"])
+        model: AnyModel
+        if data["model"] == _WORDS and data["code"] == _LETTERS:
             model = shipped_model()
         else:
             try:
                 body = binascii.a2b_base64(data["model"], strict_mode=True)
             except ValueError as error:
                 raise ParameterError("model", "words or base64", data["model"]) from error
-            model = Model(body)
+            model = PhraseModel(body) if data["code"] == _PHRASES else Model(body)
         if "longest_bits" in data:
             return cls(data["alphabet"], None, model, data["longest_bits"])
         return cls(data["alphabet"], data["longest"], model)
 
 
-def _read(lengths: bytes, bits: int, available: int) -> tuple[int | None, int]:
-    """The first symbol of bits, and how long its code word is; None if the word is not whole.
+def model_in_file(body: bytes) -> AnyModel:
+    """The model of letters or phrases in a file.
 
     Raises:
-        ParameterError: if no code word begins so.
+        ParameterError: if it is none.
     """
-    first = 0
-    for length in range(1, max(lengths) + 1):
-        first <<= 1
-        if length > available:
-            return None, 0
-        place = (bits >> available - length) - first
-        count = lengths.count(length)
-        if place < count:
-            symbol = -1
-            for _ in range(place + 1):
-                symbol = lengths.index(length, symbol + 1)
-            return symbol, length
-        first += count
-    raise ParameterError("bits", "the beginning of a string's bits", bits)
+    return PhraseModel(body) if body.startswith(PHRASES_MAGIC) else Model(body)

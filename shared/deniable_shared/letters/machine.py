@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from array import array
 from typing import TYPE_CHECKING, Final
 
+from deniable_shared.errors import ParameterError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -76,6 +78,43 @@ class Machine(ABC):
         """How long the 257 code words of a state are, see `CodeTable`."""
         return self.table(state).lengths
 
+    def encode(self, coded: bytes, most: int) -> tuple[int, int]:
+        """The bits of some bytes, with their end, and how many they are: at most `most`."""
+        bits = length = state = 0
+        for byte in coded:
+            size, word = self.table(state).word(byte)
+            bits = bits << size | word
+            length += size
+            if length >= most:
+                return bits >> length - most, most
+            state = self.next_state(state, byte)
+        size, word = self.table(state).word(END)
+        bits, length = bits << size | word, length + size
+        return (bits >> length - most, most) if length > most else (bits, length)
+
+    def decode(self, bits: int, length: int) -> tuple[bytes, bool]:
+        """The bytes that bits stand for, and whether they are whole; else all that are certain.
+
+        Raises:
+            ParameterError: if no bytes have these bits.
+        """
+        coded, state, bits_left = bytearray(), 0, length
+        symbol: int | None
+        while True:
+            lengths = self.lengths(state)
+            if not any(lengths):
+                symbol, size = END, 0
+            else:
+                symbol, size = _read(lengths, bits & (1 << bits_left) - 1, bits_left)
+            bits_left -= size
+            if symbol is None or symbol == END:
+                break
+            coded.append(symbol)
+            state = self.next_state(state, symbol)
+        if symbol == END and bits & (1 << bits_left) - 1:
+            raise ParameterError("bits", "followed by zero bits after an end", bits)
+        return bytes(coded), symbol == END
+
     def length(self, coded: bytes) -> int:
         """How many bits some bytes take, with the end."""
         total = state = 0
@@ -87,3 +126,25 @@ class Machine(ABC):
     def next_states(self, state: int) -> Sequence[int]:
         """The states after each of the 256 bytes."""
         return [self.next_state(state, byte) for byte in range(256)]
+
+
+def _read(lengths: bytes, bits: int, available: int) -> tuple[int | None, int]:
+    """The first symbol of bits, and how long its code word is; None if the word is not whole.
+
+    Raises:
+        ParameterError: if no code word begins so.
+    """
+    first = 0
+    for length in range(1, max(lengths) + 1):
+        first <<= 1
+        if length > available:
+            return None, 0
+        place = (bits >> available - length) - first
+        count = lengths.count(length)
+        if place < count:
+            symbol = -1
+            for _ in range(place + 1):
+                symbol = lengths.index(length, symbol + 1)
+            return symbol, length
+        first += count
+    raise ParameterError("bits", "the beginning of a string's bits", bits)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from deniable_shared.fields import TableReader
-    from deniable_shared.letters import LetterCode, Model
+    from deniable_shared.letters import AnyModel, LetterCode
 
 MODELS: Final = "models"
 """The table in which a registry that is sent somewhere carries its model files, as base64."""
@@ -121,18 +121,18 @@ def parse_letters(table: TableReader, files: ModelFiles) -> tuple[LetterCode | N
     return letters, minimum or DEFAULT_MINIMUM_DEVICES
 
 
-def _model(body: bytes, digest: str | None) -> Model:
+def _model(body: bytes, digest: str | None) -> AnyModel:
     """The model in a file, if it is the file that the registry means.
 
     Raises:
         ParameterError: if it is not.
     """
-    from deniable_shared.letters import Model
+    from deniable_shared.letters import model_in_file
 
     actual = hashlib.sha256(body).hexdigest()
     if actual != digest:
         raise ParameterError("model_digest", f"{actual}, the SHA-256 of the model file", digest)
-    return Model(body)
+    return model_in_file(body)
 
 
 def _decoded(text: object) -> bytes:

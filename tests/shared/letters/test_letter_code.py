@@ -241,6 +241,6 @@ def test_what_a_code_cannot_be_is_refused():
     with pytest.raises(ParameterError, match="at most 24 levels"):
         LetterCode("".join(map(chr, range(0x4E00, 0x4E80))), 64, model)
     with pytest.raises(ParameterError, match="update Deniable"):
-        LetterCode.from_canonical({**TEXT.canonical(), "code": 2})
+        LetterCode.from_canonical({**TEXT.canonical(), "code": 3})
     with pytest.raises(ParameterError, match="words or base64"):
         LetterCode.from_canonical({**TEXT.canonical(), "model": "%"})

@@ -103,6 +103,7 @@ def test_a_code_that_does_not_fit_its_mechanism_is_refused():
     [
         *("words", None, [], {}, {"code": 1}),
         {"code": 2, "alphabet": "text", "longest": 10, "model": "words"},
+        {"code": 3, "alphabet": "text", "longest": 10, "model": "words"},
         {"code": 1, "alphabet": "text", "longest": 10, "model": 5},
         {"code": 1, "alphabet": "text", "longest": 10, "model": "no base64"},
         {"code": 1, "alphabet": "text", "longest": 10, "model": "AAAA"},

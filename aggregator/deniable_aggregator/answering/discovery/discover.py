@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from deniable_aggregator.answering.discovery.automaton import ENDED, IMPOSSIBLE, ROOT
 from deniable_aggregator.answering.discovery.pieces import (
-    ENDED,
-    IMPOSSIBLE,
-    ROOT,
     PieceDecoder,
     Prefixes,
     first_log_odds,

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from scipy import special
 
+from deniable_aggregator.answering.discovery.automaton import ENDED, IMPOSSIBLE
 from deniable_aggregator.answering.discovery.pieces import (
-    ENDED,
-    IMPOSSIBLE,
     PieceDecoder,
     Prefixes,
     least_shares,
