@@ -1,22 +1,24 @@
-"""``deniable model train``: makes a model of letters from public text of one kind."""
+"""``deniable model train``: makes a model of phrases from public text of one kind."""
 
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from deniable_shared.characters import visible
 from deniable_shared.commands.ascii import printable
 from deniable_shared.commands.mistakes import read_file
 from deniable_shared.commands.parser import Parser
 from deniable_shared.commands.text import wrapped
 from deniable_shared.errors import ParameterError
 from deniable_shared.hashing import canonical
-from deniable_shared.letters import Model, shipped_model
+from deniable_shared.letters import PhraseModel, shipped_model
 from deniable_shared.letters.left_out import bits_left_out, quantiles
-from deniable_shared.letters.levels import level_of
-from deniable_shared.letters.training import fitted
+from deniable_shared.letters.levels import LeftOutBits, level_of
+from deniable_shared.letters.phrase_training import trained_on_phrases
 from deniable_shared.replaced_file import replaced_file
 from deniable_shared.value_lists import lines_of, notices
 
@@ -25,23 +27,30 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 LEAST_EXAMPLES: Final = 50
+_PRINTED: Final = 40
+"""So many of the longest phrases are printed, to be read."""
+_PRIVATE: Final = re.compile(r"\w@\w|\d{6}|(?:/home/|/Users/|[\\/]Users[\\/])\w")
+"""What looks like an address, a number of somebody, or a folder of a user."""
+_NOT_MEASURED: Final = LeftOutBits(0, 0, 0)
 _ABOUT: Final = """\
-Makes a model of letters from the lines of FILE, for metrics with
+Makes a model of phrases from the lines of FILE, for metrics with
 discover = true.
 
 A metric that discovers strings codes each string in a few bits. The fewer bits
 a string takes, the fewer devices it takes to find it. The model that comes with
 Deniable is for words of all languages, names and addresses. If the strings of a
-metric are of a kind of their own, such as routes or the names of plug-ins, a
-model made of some hundred examples of that kind makes them shorter.
+metric are of a kind of their own, such as routes, user agents or crash
+signatures, a model made of some hundred examples of that kind makes them
+shorter. Train on what your last build can send.
 
 Each line of FILE is one string, in UTF-8. A tab and a number after it say how
 often it comes. The order of the lines does not matter. Strings unlike the
-examples keep a code: each of their letters takes a few bits more at most.
+examples take two bits more at most than without the model.
 
-The examples must be PUBLIC: every device and the server get the model, and
-what it was made of can be guessed from it. Never train a model on what users
-recorded, and not on what was discovered either.
+The examples must be PUBLIC, such as sources, routes and documentation: every
+device and the server get the model, and what comes three times in the examples
+stands in it as it is. Never train a model on what users recorded, and not on
+what was discovered either. Read the phrases that are printed.
 
   deniable model train routes.txt --out routes.model
 """
@@ -101,25 +110,28 @@ def _add_examples(file: Path, examples: dict[bytes, float]) -> None:
 
 def _trained(examples: dict[bytes, float], out: Path) -> dict[str, Any]:
     """Writes the model, and returns what is printed for programs."""
-    shipped = shipped_model()
 
     def train(half: Mapping[bytes, float]) -> Callable[[bytes], int]:
-        return Model(fitted(shipped, half)).length
+        return PhraseModel(trained_on_phrases(half, _NOT_MEASURED)).length
 
     bits = bits_left_out(examples, train)
     measured = quantiles(bits)
     longest_bits = measured.longest_bits
-    body = fitted(shipped, examples, measured)
+    model = PhraseModel(trained_on_phrases(examples, measured))
     with replaced_file(out) as file:
-        file.write(body)
+        file.write(model.body)
+    phrases = [phrase.decode() for phrase in model.phrases]
     return {
         "strings": len(examples),
+        "phrases": len(phrases),
+        "longest_phrases": sorted(phrases, key=lambda phrase: (-len(phrase), phrase))[:_PRINTED],
+        "phrases_to_look_at": [phrase for phrase in phrases if _PRIVATE.search(phrase)],
         "bits_left_out": measured._asdict(),
-        "bits_of_shipped_model": quantiles(sorted(map(shipped.length, examples)))._asdict(),
+        "bits_of_shipped_model": quantiles(sorted(map(shipped_model().length, examples)))._asdict(),
         "file": str(out),
-        "bytes": len(body),
+        "bytes": len(model.body),
         "model": out.name,
-        "model_digest": Model(body).digest.hex(),
+        "model_digest": model.digest.hex(),
         "longest_bits": longest_bits,
         "levels": 1 + level_of(longest_bits),
         "sent_whole": round(sum(each <= longest_bits for each in bits) / len(bits), 3),
@@ -129,7 +141,9 @@ def _trained(examples: dict[bytes, float], out: Path) -> dict[str, Any]:
 def _text(answer: dict[str, Any], out: Path) -> list[str]:
     own, shipped = answer["bits_left_out"], answer["bits_of_shipped_model"]
     lines = [
-        f"{answer['strings']:,} different strings",
+        f"{answer['strings']:,} different strings, {answer['phrases']:,} phrases. Every device "
+        "gets these; the longest:",
+        *(f"  {printable(visible(phrase))}" for phrase in answer["longest_phrases"]),
         "Bits of a string, if strings that begin alike are left out of the training:",
         f"  {_needed(own)}",
         f"  {_needed(shipped)}  with the shipped model",
@@ -150,6 +164,10 @@ def _text(answer: dict[str, Any], out: Path) -> list[str]:
         f"  longest_bits = {answer['longest_bits']}  # {levels} level{'s' * (levels > 1)}: "
         f"{answer['sent_whole']:.0%} of strings like these are sent whole",
         "",
+    ]
+    lines += [
+        f"Look at this phrase: {printable(visible(phrase))}"
+        for phrase in answer["phrases_to_look_at"]
     ]
     return lines + wrapped(
         [

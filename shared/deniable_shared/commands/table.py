@@ -74,7 +74,7 @@ COMMANDS: Final = {
     ),
     "model train": Command(
         "deniable_shared.commands.model_train",
-        "Makes a model of letters, for discovering strings of a kind.",
+        "Makes a model of phrases, for discovering strings of a kind.",
         "developer",
     ),
     "hints": Command(

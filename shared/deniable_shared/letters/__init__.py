@@ -1,8 +1,8 @@
 """The letter code: turns any string into a few bits, so that popular strings can be discovered.
 
-A string's bytes are coded one after another by a model of letters, in which likely letters have
-short code words. `LetterCode` cuts the bits into pieces, one for each level of the ``trie``
-mechanism. A model decides how many bits a string takes, never how private a report is.
+A string is coded byte by byte by a model of letters, or in parts by one of phrases, in which what
+is likely has short code words. `LetterCode` cuts the bits into pieces, one for each level of the
+``trie`` mechanism. A model decides how many bits a string takes, never how private a report is.
 """
 
 from deniable_shared.letters.code import (

@@ -9,7 +9,6 @@ The file is four letters, `MAGIC`, and a zlib stream of big-endian numbers:
     the edges' bytes               edges x uint8
     the edges' targets             edges x uint16
     code lengths                   tables x 257 x uint8
-    bits of strings left out       3 x uint16, or nothing, see `LeftOutBits`
 
 An edge says to which state a byte leads. Where a state has none for a byte, its fallback's counts,
 and so on. A state falls back to a later one, and the last state to itself.
@@ -24,18 +23,16 @@ import zlib
 from array import array
 from functools import cache, cached_property
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from deniable_shared.errors import ParameterError
-from deniable_shared.letters.levels import LeftOutBits
 from deniable_shared.letters.machine import MAX_LENGTH, SYMBOLS, CodeTable, Machine
 
 MAGIC: Final = b"DLM1"
 MAX_STATES: Final = 1_024
 MAX_EDGES: Final = 8_192
 _HEADER: Final = ">3H"
-_LEFT_OUT: Final = ">3H"
-_LARGEST: Final = 12 + MAX_STATES * (4 + SYMBOLS) + MAX_EDGES * 5
+_LARGEST: Final = 6 + MAX_STATES * (4 + SYMBOLS) + MAX_EDGES * 5
 """Bytes of the largest model: what is longer is not unpacked."""
 
 _SHIPPED: Final = "words.model"
@@ -48,12 +45,13 @@ class Model(Machine):
         body: the same.
         states: how many states there are, at most 1,024.
         fallbacks: the fallback of each state; uint16.
-        left_out: how many bits strings took that were left out of its training; None if that was
-            not measured.
+        left_out: nothing is known of strings that are not among its training, see `PhraseModel`.
 
     Raises:
         ParameterError: if the bytes are not a model file.
     """
+
+    left_out: ClassVar[None] = None
 
     def __init__(self, body: bytes) -> None:
         self.body = body
@@ -62,11 +60,7 @@ class Model(Machine):
         columns = f">{self.states}H{self.states}H{edges}H{edges}B{edges}H"
         position = struct.calcsize(_HEADER) + struct.calcsize(columns)
         _require(1 <= self.states <= MAX_STATES and edges <= MAX_EDGES)
-        end = position + tables * SYMBOLS
-        _require(len(payload) in (end, end + struct.calcsize(_LEFT_OUT)))
-        self.left_out = (
-            LeftOutBits(*struct.unpack_from(_LEFT_OUT, payload, end)) if payload[end:] else None
-        )
+        _require(len(payload) == position + tables * SYMBOLS)
         numbers = struct.unpack_from(columns, payload, struct.calcsize(_HEADER))
         ends = [0, self.states, 2 * self.states]
         ends += [ends[-1] + edges * part for part in (1, 2, 3)]
@@ -81,7 +75,7 @@ class Model(Machine):
         for source, byte, target in zip(sources, edge_bytes, targets, strict=True):
             self._bytes[source].append(byte)
             self._targets[source].append(target)
-        lengths = payload[position:end]
+        lengths = payload[position:]
         _require(max(lengths, default=0) <= MAX_LENGTH)
         self._codes = [
             CodeTable(lengths[start : start + SYMBOLS]) for start in range(0, len(lengths), SYMBOLS)
@@ -158,6 +152,4 @@ def _unpacked(body: bytes) -> bytes:
 
 def _require(condition: bool) -> None:
     if not condition:
-        raise ParameterError(
-            "model", "a file that `deniable model train` made", "bytes that break its format"
-        )
+        raise ParameterError("model", "a file of a model of letters", "bytes that break its format")

@@ -11,14 +11,11 @@ from deniable_shared.letters.model import MAGIC
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from deniable_shared.letters.levels import LeftOutBits
-
 
 def model_file(
     fallbacks: Sequence[int],
     edges: Mapping[tuple[int, int], int],
     lengths: Sequence[bytes],
-    left_out: LeftOutBits | None = None,
 ) -> bytes:
     """The bytes of a model file.
 
@@ -26,7 +23,6 @@ def model_file(
         fallbacks: of each state, a later one; of the last state itself.
         edges: from a state and a byte to the state after it, where the fallback's is another.
         lengths: the 257 code lengths of each state. Equal ones are written once.
-        left_out: see `Model`.
     """
     tables = list(dict.fromkeys(lengths))
     numbers = {table: index for index, table in enumerate(tables)}
@@ -41,5 +37,4 @@ def model_file(
         *[byte for (_, byte), _ in listed],
         *[target for _, target in listed],
     )
-    measured = b"" if left_out is None else struct.pack(">3H", *left_out)
-    return MAGIC + zlib.compress(payload + b"".join(tables) + measured, 9)
+    return MAGIC + zlib.compress(payload + b"".join(tables), 9)

@@ -6,7 +6,7 @@ import re
 import pytest
 from click.testing import CliRunner
 
-from deniable_shared.letters import LetterCode, Model, shipped_model
+from deniable_shared.letters import PhraseModel, shipped_model
 from tests.command_line import deniable
 
 PLACES = ["home", "search", "cart", "orders", "account", "settings", "help", "reviews"]
@@ -21,37 +21,39 @@ def run(tmp_path, *options, lines=ROUTES):
 
 
 def bits(model, text):
-    return LetterCode("text", 64, model).encode(text.encode())[1]
+    return model.length(text.encode())
 
 
 def test_strings_like_the_examples_take_fewer_bits(tmp_path):
     result = run(tmp_path, "--json")
     assert result.exit_code == 0, result.output
     answer = json.loads(result.output)
-    model = Model((tmp_path / "routes.model").read_bytes())
+    model = PhraseModel((tmp_path / "routes.model").read_bytes())
     assert answer["strings"] == 192
     assert answer["model_digest"] == model.digest.hex()
     assert answer["bits_left_out"] == model.left_out._asdict()
-    for part, bits_needed in answer["bits_left_out"].items():
-        assert bits_needed < 0.8 * answer["bits_of_shipped_model"][part]
+    assert answer["bits_left_out"]["half"] < 0.8 * answer["bits_of_shipped_model"]["half"]
     assert answer["longest_bits"] == answer["bits_left_out"]["nearly_all"]
     assert bits(model, "/shop/help/orders-edit") < 0.6 * bits(
         shipped_model(), "/shop/help/orders-edit"
     )
 
 
-def test_strings_unlike_the_examples_keep_a_code(tmp_path):
-    run(tmp_path)
-    model = Model((tmp_path / "routes.model").read_bytes())
-    code = LetterCode("text", 64, model)
-    for text in ("the", "的", "zebra", "में", "🙂", "", "QXZ9"):
-        assert code.decode(*code.encode(text.encode())) == (text.encode(), True)
-        assert bits(model, text) <= bits(shipped_model(), text) + 4.5 * (len(text.encode()) + 1)
+def test_phrases_are_printed_and_what_looks_like_somebodys_is_pointed_out(tmp_path):
+    output = run(tmp_path).output
+    assert "settings" in output
+    assert "Look at this phrase" not in output
+    own = [f"/home/jane/{route}" for route in ROUTES] + [f"{route}4711471147" for route in ROUTES]
+    looked_at = [
+        line for line in run(tmp_path, lines=own).output.splitlines() if "Look at this" in line
+    ]
+    assert any("/home/jane" in line for line in looked_at)
+    assert any("471147" in line for line in looked_at)
 
 
 def test_the_answer_says_what_goes_into_the_registry_and_what_never_to_train_on(tmp_path):
     output = run(tmp_path).output
-    digest = Model((tmp_path / "routes.model").read_bytes()).digest.hex()
+    digest = PhraseModel((tmp_path / "routes.model").read_bytes()).digest.hex()
     assert f'model = "routes.model"\n  model_digest = "{digest}"\n  longest_bits = ' in output
     assert "never on what users recorded" in " ".join(output.split())
 
@@ -63,10 +65,10 @@ def test_the_same_examples_make_the_same_model_in_any_order(tmp_path):
 
 def test_counts_say_how_often_a_string_comes(tmp_path):
     run(tmp_path, lines=[f"{route}\t{1 + 999 * (route == ROUTES[7])}" for route in ROUTES])
-    counted = Model((tmp_path / "routes.model").read_bytes())
+    counted = PhraseModel((tmp_path / "routes.model").read_bytes())
     run(tmp_path)
     assert bits(counted, ROUTES[7]) < bits(
-        Model((tmp_path / "routes.model").read_bytes()), ROUTES[7]
+        PhraseModel((tmp_path / "routes.model").read_bytes()), ROUTES[7]
     )
 
 

@@ -10,10 +10,10 @@ import pytest
 from deniable_shared import registry
 from deniable_shared.commands.example_text import example_sentences
 from deniable_shared.errors import ParameterError, RegistryError
-from deniable_shared.letters import LetterCode, Model, shipped_model
+from deniable_shared.letters import LetterCode, PhraseModel, shipped_model
 from deniable_shared.letters.left_out import bits_left_out, groups_of, quantiles
 from deniable_shared.letters.levels import LeftOutBits
-from deniable_shared.letters.training import fitted
+from deniable_shared.letters.phrase_training import trained_on_phrases
 from deniable_shared.planning.plan import plan
 from deniable_shared.review.metric_rules import metric_findings
 
@@ -63,12 +63,8 @@ def test_a_model_file_says_what_strings_left_out_need():
     examples = {link.encode(): 1.0 for link in LINKS}
     measured = quantiles(list(range(1, 102)))
     assert measured == LeftOutBits(51, 91, 99)
-    model = Model(fitted(shipped_model(), examples, measured))
-    assert model.left_out == measured
-    assert Model(fitted(shipped_model(), examples)).left_out is None
+    assert PhraseModel(trained_on_phrases(examples, measured)).left_out == measured
     assert shipped_model().left_out is None
-    for bits in (b"the", "天気".encode()):
-        assert model.length(bits) == LetterCode("text", 64, model).encode(bits)[1]
 
 
 @pytest.mark.parametrize(("nearly_all", "longest_bits"), [(7, 20), (219, 219), (900, 388)])
@@ -86,13 +82,13 @@ def test_levels_are_counted_in_bits(bits, levels):
 
 
 def test_a_string_of_256_bytes_is_sent_whole_where_its_bits_allow_it():
-    words = [f"error number {number} of the module" for number in range(60)]
-    model = Model(fitted(shipped_model(), {word.encode(): 1.0 for word in words}))
-    value = b"o" * 256
+    words = {f"error number {number} of the module".encode(): 1.0 for number in range(60)}
+    model = PhraseModel(trained_on_phrases(words, LeftOutBits(1, 1, 1)))
+    value = b"error number 7 of the module" * 9 + b"module"[2:]
+    assert len(value) == 256
     code = LetterCode("text", None, model, 388)
-    decoded, whole = code.decode(*code.encode(value))
-    assert value.startswith(decoded)
-    assert whole == (model.length(value) <= 388)
+    assert code.decode(*code.encode(value)) == (value, True)
+    assert shipped_model().length(value) > 2 * 388
 
 
 def test_bits_that_no_metric_can_have_are_refused():
@@ -107,10 +103,8 @@ def test_bits_that_no_metric_can_have_are_refused():
         LetterCode("text", 10, shipped_model(), 64)
 
 
-def metric(fields, left_out=None):
-    """A metric that discovers, with a model that says what strings left out need."""
-    model = fitted(shipped_model(), {link.encode(): 1.0 for link in LINKS}, left_out)
-    text = f"""\
+MEASURED = LeftOutBits(60, 140, 190)
+REGISTRY = """\
 registry = 1
 application = "flightdeck"
 [budget]
@@ -121,6 +115,13 @@ type = "string"
 description = "Which page was opened"
 epsilon = 4
 discover = true
+"""
+
+
+def metric(fields, left_out):
+    """A metric that discovers, with a model that says what strings left out need."""
+    model = trained_on_phrases({link.encode(): 1.0 for link in LINKS}, left_out)
+    text = f"""{REGISTRY}
 model = "links.model"
 model_digest = "{hashlib.sha256(model).hexdigest()}"
 {fields}
@@ -131,12 +132,13 @@ model_digest = "{hashlib.sha256(model).hexdigest()}"
 
 
 def test_a_registry_says_how_many_bits_are_sent():
-    assert metric("longest_bits = 100").spec.letters.levels == 6
-    assert metric("longest_bits = 100").spec.digest != metric("longest_bits = 101").spec.digest
+    assert metric("longest_bits = 100", MEASURED).spec.letters.levels == 6
+    digests = {metric(f"longest_bits = {bits}", MEASURED).spec.digest for bits in (100, 101)}
+    assert len(digests) == 2
     with pytest.raises(RegistryError, match="longest must be left out with longest_bits"):
-        metric("longest_bits = 100\nlongest = 5")
+        metric("longest_bits = 100\nlongest = 5", MEASURED)
     with pytest.raises(RegistryError, match="longest_bits must be an integer in \\[20, 388\\]"):
-        metric("longest_bits = 19")
+        metric("longest_bits = 19", MEASURED)
 
 
 @pytest.mark.parametrize(
@@ -159,15 +161,14 @@ def test_a_review_warns_of_levels_that_do_not_fit_the_model(fields, reason):
     else:
         assert found["levels-unlike-model"].reason.startswith(reason)
         assert "longest_bits = 190" in found["levels-unlike-model"].remedy
-    plain = metric_findings(metric(fields), 1000)
-    assert "levels-unlike-model" not in {each.code for each in plain}
 
 
 def test_levels_beyond_the_median_of_what_was_left_out_are_drawn_less_often():
     shares = metric("longest_bits = 190", LeftOutBits(60, 140, 190)).spec.mechanism.level_shares
     assert len(set(shares[:4])) == 1  # 60 bits end in the fourth level
     assert list(shares[3:-1]) == sorted(shares[3:-1], reverse=True)
-    assert metric("longest_bits = 190").spec.mechanism.shares == ()
+    shipped = registry.parse(REGISTRY).metrics["link"].spec
+    assert shipped.letters.level_shares == shipped.mechanism.shares == ()
 
 
 def test_a_plan_forecasts_what_the_model_suggests_beside_what_was_chosen():
@@ -181,5 +182,6 @@ def test_a_plan_forecasts_what_the_model_suggests_beside_what_was_chosen():
     cut = plan(metric("longest_bits = 60", LeftOutBits(40, 80, 100)), devices=100_000)
     assert cut.suggestion.devices_now is None
     assert "the 4 levels of this metric cut it off" in " ".join(example_sentences(cut))
-    for same in (metric("longest_bits = 97", LeftOutBits(40, 80, 100)), metric("longest = 64")):
-        assert plan(same, devices=100_000).suggestion is None
+    same = metric("longest_bits = 97", LeftOutBits(40, 80, 100))
+    for planned in (same, registry.parse(REGISTRY).metrics["link"]):
+        assert plan(planned, devices=100_000).suggestion is None
