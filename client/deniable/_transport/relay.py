@@ -58,7 +58,7 @@ class RelayTransport(HttpServer):
         return hash((super().__hash__(), self._relay_key, self._write_key))
 
     def prepare(self) -> None:
-        """Imports what uploads need: 40 ms, which programs without uploads need not wait."""
+        """Imports what uploads need, which takes twice as long as without sealing."""
         super().prepare()
         with _import_lock.hold():
             import cryptography.hazmat.backends.openssl.backend
