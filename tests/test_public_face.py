@@ -81,8 +81,12 @@ def test_importing_the_client_loads_nothing_heavy():
 def test_the_client_is_built_on_the_standard_library_mmh3_and_msgpack():
     allowed = {"deniable", "deniable_shared", "mmh3", "msgpack"} | sys.stdlib_module_names
     for path in modules(CLIENT):
-        plugin_of = {"pytest_plugin.py": "pytest", "hook-deniable.py": "PyInstaller"}
-        assert imported(path) <= allowed | {plugin_of.get(path.name, "deniable")}, path
+        needs = {
+            "pytest_plugin.py": "pytest",
+            "hook-deniable.py": "PyInstaller",
+            "relay.py": "cryptography",
+        }
+        assert imported(path) <= allowed | {needs.get(path.name, "deniable")}, path
 
 
 @pytest.mark.service
@@ -98,7 +102,18 @@ def test_nothing_in_the_client_leads_to_what_is_for_tests():
 def test_the_shared_package_depends_on_neither_side():
     allowed = {"deniable_shared", "mmh3", "msgpack"} | sys.stdlib_module_names
     for path in modules(SHARED):
-        assert imported(path) <= allowed, path
+        seals = path.relative_to(SHARED).as_posix() == "sealing/keys.py"
+        assert imported(path) <= allowed | ({"cryptography"} if seals else set()), path
+
+
+@pytest.mark.service
+def test_what_seals_uploads_imports_cryptography_only_to_seal_them():
+    code = (
+        "import sys, deniable, deniable_shared.sealing\n"
+        "for name in deniable.__all__: getattr(deniable, name)\n"
+        "print([name for name in sys.modules if name.startswith('cryptography')])"
+    )
+    assert in_a_new_interpreter(code) == "[]"
 
 
 def test_the_aggregator_does_not_import_the_client():

@@ -172,6 +172,8 @@ def _why_this_day(spec: Spec, trial: Trial) -> str:
 def _answer(trial: Trial) -> str:
     if trial.held_until is not None:
         return f"not sent before {trial.held_until}"
+    if trial.relay_required:
+        return "not sent, as it is taken through the relay alone"
     if trial.answer is None:
         return "not sent, as the answer before would be given again"
     return "has stored it" if trial.answer.accepted else f"{trial.answer.problem}"

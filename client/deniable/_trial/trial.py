@@ -101,6 +101,7 @@ class Trial:
         answer: what the server said; None if it was not asked.
         waits: whether a report may leave only after its period.
         held_until: the day on which it may leave, if that is still to come.
+        relay_required: whether it is taken through a relay alone, and so is never sent from here.
     """
 
     metric: str
@@ -113,6 +114,7 @@ class Trial:
     answer: Answer | None = None
     waits: bool = False
     held_until: date | None = None
+    relay_required: bool = False
 
     @property
     def failed(self) -> bool:
@@ -210,12 +212,17 @@ class Trials:
             problem,
             refused,
             waits=metric.spec.waits_for_period_end,
+            relay_required=metric.relay_required,
         )
         if outcome is not Outcome.RECORDED:
             return trial
         device.shift_seconds += days_until_sent * SECONDS_PER_EPOCH
+        transport = device.courier.transport
+        if metric.relay_required:
+            device.courier.transport = None
         asked, device.courier.body = device.courier.transport is not None, b""
         result = client.flush(timeout_seconds=SEND_SECONDS)
+        device.courier.transport = transport
         if not device.courier.body:  # it could not even be tried
             return replace(trial, problem=client.status().last_error or "it was not sent in time")
         answer = self._judge(device, result, spec.name) if asked else None

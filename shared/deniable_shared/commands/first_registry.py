@@ -54,8 +54,9 @@ pick = "first"                    # later starts of a month are left out; "rando
 # every = "month"
 
 # Several items of a device at one moment, such as its plug-ins: type = "set", with values. Several
-# facts for the price of one report: type = "attributes". The documentation has these and every
-# other field: docs/reference/metrics-toml.md
+# facts for the price of one report: type = "attributes". Uploads that reach the server without
+# addresses, many together: a table [relay]. The documentation has these and every other field:
+# docs/reference/metrics-toml.md
 """
 _COMMENT_COLUMN: Final = 34
 

@@ -13,6 +13,7 @@ from deniable.testing import InMemoryTransport
 from deniable_shared import registry as registries
 from deniable_shared import wire
 from deniable_shared.commands.entry import main
+from deniable_shared.sealing import PrivateKey
 
 KEY = "dw_secret"
 
@@ -200,3 +201,17 @@ def test_today_is_the_day_of_a_report(run, registry):
     _, text, _ = run(registry, "--metric", "late", "--json")
     (said,) = json.loads(text)["metrics"]
     assert before <= datetime.fromisoformat(said["upload"]["day"]).date() <= before + timedelta(1)
+
+
+def test_what_a_relay_is_required_for_is_shown_and_never_sent(run, tmp_path, collector):
+    path = tmp_path / "metrics.toml"
+    theme = '[metrics.theme]\ntype = "boolean"\nepsilon = 1\nrelay = "required"\n'
+    crash = theme.replace("theme", "crash") + "absent = false\n"
+    plain = '[metrics.plain]\ntype = "boolean"\nepsilon = 1\n'
+    key = PrivateKey.generate().public.text
+    relay = f'[relay]\nurl = "https://relay.example.org"\nkey = "{key}"\n'
+    write(path, relay + theme + crash + plain)
+    status, page, _ = run(path, "--endpoint", collector.endpoint, "--key", KEY)
+    assert status == 0
+    assert page.count("not sent, as it is taken through the relay alone") == 2
+    assert page.count("has stored it") == len(collector.bodies) == 1
