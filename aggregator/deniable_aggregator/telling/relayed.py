@@ -35,6 +35,11 @@ CONDITION: Final = (
 )
 
 
+def is_relayed(answer: Relayed) -> bool:
+    """Whether any of the reports came through a relay."""
+    return any(version.reason != "not_relayed" for version in answer.versions)
+
+
 def relayed_sentences(answer: Relayed) -> Iterator[str]:
     """What relayed reports of a metric cost, a paragraph for each version.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import secrets
 
 import msgspec
@@ -11,7 +10,7 @@ import pytest
 from deniable_aggregator.answers.relayed import Relayed
 from deniable_aggregator.asking.questions import RELAYED
 from deniable_aggregator.counting.relayed import central_epsilon
-from deniable_aggregator.keeping.store import Relay, Sender
+from deniable_aggregator.keeping.store import Sender
 from deniable_aggregator.telling.relayed import (
     CONDITION,
     WITHOUT_FIGURE,
@@ -19,11 +18,10 @@ from deniable_aggregator.telling.relayed import (
     relayed_table,
 )
 from deniable_shared import registry, wire
+from tests.aggregator.relayed import OTHER, RELAY, bring
 from tests.aggregator.service import REGISTRY, SPECS, TODAY, problem, serving
 from tests.aggregator.stored import key_administrator
 
-RELAY = Relay(b"key 1 id", b"batch of a week.")
-OTHER = RELAY._replace(batch=b"batch of another")
 LOCAL = SPECS["theme"].mechanism.epsilon
 
 
@@ -33,30 +31,6 @@ def service(tmp_path):
         assert running.register().status_code == 200
         running.id = running.write.split("_")[2]
         yield running
-
-
-def bring(
-    service,
-    number,
-    *,
-    relay=RELAY,
-    epoch=TODAY - 1,
-    key=None,
-    payloads=range(3),
-    spec=SPECS["theme"],
-):
-    """Uploads of devices whose answers are spread over some payloads."""
-    chance = random.Random(number)
-    chosen = [bytes([payload]) for payload in payloads]
-    uploads = [
-        wire.Upload(
-            secrets.token_bytes(16), (wire.Part(spec.digest, epoch, chance.choice(chosen)),)
-        )
-        for _ in range(number)
-    ]
-    sender = Sender("flightdeck", key or service.id, relay)
-    service.store.inbox.append(uploads, [sender] * number)
-    service.count()
 
 
 def asked(service, metric="theme", **query):

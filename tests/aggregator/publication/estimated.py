@@ -17,6 +17,7 @@ from deniable_aggregator.answers.answer import Answer, AskedQuestion
 from deniable_aggregator.answers.common import Notice, ordered_notices
 from deniable_aggregator.answers.dates import epoch_of
 from deniable_aggregator.answers.metrics import MetricDetails, VersionDetails
+from deniable_aggregator.answers.relayed import Relayed, RelayedVersion
 from deniable_aggregator.asking.questions import NO_LISTS
 from deniable_aggregator.counting.statistics.intervals import reports_by_period
 from deniable_aggregator.counting.tallies import tally_for
@@ -65,10 +66,32 @@ class TallySource(ByMethod):
         (metric,) = question.place
         if question.name == "metric":
             return self.metric(metric)
+        if question.name == "relayed":
+            return self.relayed(metric)
         return self.estimate(metric, query, lists)
 
     def metric(self, metric: str) -> MetricDetails:
         return details(metric, [spec for spec, _ in self.tallies])
+
+    def relayed(self, metric: str) -> Relayed:
+        """None of these reports came through a relay."""
+        spec, _ = self.tallies[0]
+        version = RelayedVersion(
+            version=spec.digest.hex(),
+            every=spec.every,
+            epsilon=spec.mechanism.epsilon,
+            reports=0,
+            not_counted=0,
+            reason="not_relayed",
+        )
+        return Relayed(
+            application="flightdeck",
+            metric=metric,
+            since=None,
+            until=None,
+            delta=1e-8,
+            versions=[version],
+        )
 
     def estimate(self, _metric: str, query: Any, lists: ValueLists) -> Any:
         self.asked.append(lists)

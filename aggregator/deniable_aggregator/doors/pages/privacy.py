@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Final, cast
 
 from deniable_aggregator.answers.dates import epoch_of
 from deniable_aggregator.asking.questions import METRIC, METRICS
+from deniable_aggregator.asking.relayed import ask_relayed
 from deniable_aggregator.doors.pages.parts import no_metrics
 from deniable_aggregator.doors.pages.rendering import page
 from deniable_aggregator.doors.pages.visit import current_visit
 from deniable_aggregator.telling.document import Column, Table, text_table
 from deniable_aggregator.telling.method import every_in_words, what_devices_give_away
+from deniable_aggregator.telling.relayed import is_relayed, relayed_sentences
 from deniable_aggregator.telling.wording import counted, listed, shown_value
 from deniable_shared.periods import period
 from deniable_shared.planning.disclosure_figures import most_certain
@@ -22,7 +24,7 @@ from deniable_shared.review.sentences import sentences
 from deniable_shared.spec import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import date
 
     from flask import Blueprint, Response
@@ -159,6 +161,8 @@ class MetricPrivacy:
         sure: how sure one report makes whoever guesses between two values, at most.
         collected: what a device reports and how often, in a sentence.
         gives_away: what one report gives away, and what reporting again costs.
+        relayed: what reports of the last weeks cost that came through a relay, if any did; a
+            paragraph each.
         facts: labels and texts: mechanism, version, owners, how long it is kept.
         expired: whether devices do not report it any more.
     """
@@ -171,6 +175,7 @@ class MetricPrivacy:
     sure: str
     collected: str
     gives_away: str
+    relayed: Sequence[str]
     facts: Sequence[tuple[str, str]]
     expired: bool
 
@@ -203,6 +208,7 @@ class PrivacyView:
 def privacy_view(
     application: str,
     metrics: Sequence[MetricDetails],
+    relayed: Mapping[str, Sequence[str]],
     keeping: Keeping,
     head: str,
     today: date,
@@ -212,6 +218,7 @@ def privacy_view(
     Args:
         application: whose metrics these are.
         metrics: all of them.
+        relayed: of metrics whose reports came through a relay, what these cost, in sentences.
         keeping: for how long the server keeps what.
         head: the hash of the last entry of the audit log; empty if there is none.
         today: the server's day.
@@ -224,7 +231,14 @@ def privacy_view(
         today=today,
         count=counted(len(metrics), "metric"),
         metrics=[
-            _metric(each, keeping, today, costs.get(each.name, 0.0), largest)
+            _metric(
+                each,
+                relayed.get(each.name, ()),
+                keeping,
+                today,
+                costs.get(each.name, 0.0),
+                largest,
+            )
             for each in sorted(metrics, key=lambda each: (-costs.get(each.name, 0.0), each.name))
         ],
         day=f"{sum(costs.values()):.4g}",
@@ -239,7 +253,12 @@ def _expired(metric: MetricDetails, today: date) -> bool:
 
 
 def _metric(
-    metric: MetricDetails, keeping: Keeping, today: date, cost: float, largest: float
+    metric: MetricDetails,
+    relayed: Sequence[str],
+    keeping: Keeping,
+    today: date,
+    cost: float,
+    largest: float,
 ) -> MetricPrivacy:
     newest, *earlier = metric.versions
     facts = [
@@ -270,6 +289,7 @@ def _metric(
             newest.epsilon_total,
             newest.delta,
         ),
+        relayed=relayed,
         facts=facts,
         expired=_expired(metric, today),
     )
@@ -349,6 +369,10 @@ def _kept(keeping: Keeping) -> Table:
         ("randomized reports, without sender and order", reports),
         ("sums of reports by metric, day and write key", sums),
         ("keyed hashes of upload ids, so that none counts twice", f"{open_days}, then unreadable"),
+        (
+            "sizes of groups of relayed reports; of closed days as powers of two",
+            sums,
+        ),
         ("keys: hash of the token, label, day of last use, bytes of that day", "for ever"),
         (
             "who has signed in to these pages: hash of the cookie, ids of keys",
@@ -397,6 +421,11 @@ def add_privacy(routes: Blueprint, parts: Parts) -> None:
         view = privacy_view(
             visit.application,
             [source.ask(METRIC.of(name)) for name in names],
+            {
+                name: list(relayed_sentences(answer))
+                for name in names
+                if (answer := ask_relayed(source, name, visit.today)) and is_relayed(answer)
+            },
             keeping,
             "" if last is None else last.hash.hex(),
             visit.today,

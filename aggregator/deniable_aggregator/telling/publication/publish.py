@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
-from deniable_aggregator.asking.questions import ESTIMATE, METRIC, Source
+from deniable_aggregator.answers.questions import DaysQuery, EstimateQuery, ValueLists
+from deniable_aggregator.asking.questions import ESTIMATE, METRIC, RELAYED, Source
 from deniable_aggregator.telling.numbers import (
     OVERLAPPING,
     is_untold,
@@ -31,6 +31,7 @@ from deniable_aggregator.telling.publication.selection import (
     periods_of,
     select,
 )
+from deniable_aggregator.telling.relayed import is_relayed, relayed_sentences
 from deniable_aggregator.telling.wording import counted
 from deniable_shared.errors import DeniableError
 from deniable_shared.spec import Spec
@@ -180,8 +181,15 @@ def _made(
         made,
         cautions=cautions_of(made, answer),
         reading=reading_of(made, answer),
-        notes=notes_of(made, answer, near),
+        notes=[*notes_of(made, answer, near), *_relayed(source, made, query)],
     )
+
+
+def _relayed(source: Source, made: Publication, query: EstimateQuery) -> list[str]:
+    """What the reports of these days cost, if they came through a relay."""
+    days = DaysQuery(since=made.since, until=made.until, without_key=query.without_key)
+    answer = source.ask(RELAYED.of(made.metric), days)
+    return list(relayed_sentences(answer)) if is_relayed(answer) else []
 
 
 def _together(
