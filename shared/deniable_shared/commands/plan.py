@@ -18,6 +18,7 @@ from deniable_shared.commands.plan_registry import (
     missing_or_needless,
     without_expected_devices,
 )
+from deniable_shared.commands.plan_relayed import relayed_as_json, relayed_text
 from deniable_shared.commands.plan_text import plan_plot, plan_text
 from deniable_shared.commands.plan_together import together_as_json, together_text
 from deniable_shared.commands.text import wrapped
@@ -176,6 +177,14 @@ def parser() -> Parser:
         "the unit of a number.",
     )
     command_parser.add_argument(
+        "--shuffled-among",
+        dest="among",
+        type=integer_in(1, MAX_DEVICES),
+        metavar="N",
+        help="Also: what a report costs behind a relay, if N honest ones look alike in a batch "
+        "(needs deniable[aggregator]).",
+    )
+    command_parser.add_argument(
         "--picture",
         type=Path,
         metavar="FILE",
@@ -209,6 +218,9 @@ def run(options: argparse.Namespace) -> int:
         _draw(plans, options.picture)
     if options.json:
         data: dict[str, Any] = {"plans": [planned.as_dict() for planned in plans]}
+        if options.among is not None:
+            for planned, entry in zip(plans, data["plans"], strict=True):
+                entry["relayed"] = relayed_as_json(planned.metric.spec, options.among)
         if registry is not None:
             data["together"] = together_as_json(registry, options.days)
         print(json.dumps(data, indent=2))
@@ -216,6 +228,8 @@ def run(options: argparse.Namespace) -> int:
         for planned in plans:
             origin = origins.get(planned.metric.spec.name, "")
             print(printable(plan_text(planned, with_name=options.file is not None, origin=origin)))
+            if options.among is not None:
+                print("\n".join(wrapped([relayed_text(planned.metric.spec, options.among)])))
             if len(plans) == 1 and not planned.examples:
                 print(printable(f"\n{plan_plot(planned)}"))
             print()
