@@ -54,7 +54,7 @@ UNKNOWN_RELAY_KEY: Final = "unknown_relay_key"
 """Of an envelope to a key of which this server knows nothing: another server may have it."""
 
 RETRY_SECONDS: Final = 600
-TURN_ENVELOPES: Final = 16
+TURN_ENVELOPES: Final = 64
 """Between so many envelopes other threads have a turn: opening one keeps the interpreter."""
 
 

@@ -273,7 +273,8 @@ def _append(
                 sizes[digest, epoch, sender.key_id] += len(payload)
             largest |= sizes  # the larger of each
             if sender.relay is not None:
-                relayed.update(RelayGroup(*where, *sender.relay) for where in sizes)
+                for where in sizes:
+                    relayed[RelayGroup(*where, *sender.relay)] += 1
     if payloads:
         step.append_rows([_inbox_row(*item, largest[item[0]]) for item in payloads.items()])
     if relayed:
