@@ -13,9 +13,12 @@ from prometheus_client.core import (
     Metric,
 )
 
+from deniable_aggregator.answering.requests import CODES
+from deniable_aggregator.doors.relay.envelopes import LOST, PUT_OFF, TOO_FEW
 from deniable_aggregator.keeping.store import StoreUnavailableError
 from deniable_shared import __version__
 from deniable_shared.periods import SECONDS_PER_EPOCH
+from deniable_shared.wire import REFUSED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -25,6 +28,16 @@ if TYPE_CHECKING:
     from deniable_aggregator.doors.relay.rounds import Rounds
 
 PREFIX: Final = "deniable_relay"
+REASONS: Final = (
+    TOO_FEW,
+    PUT_OFF,
+    LOST,
+    "unopened",
+    *sorted(code for code, (status, _) in CODES.items() if status in REFUSED),
+)
+"""Why envelopes are dropped. All are shown from the beginning: what grows from nothing at all is no
+increase to Prometheus."""
+
 _START: Final = "process_start_time_seconds"
 
 
@@ -78,7 +91,8 @@ class RelayCollector:
             "forwarding", "Envelopes of closed batches, to be forwarded.", totals.forwarding
         )
         yield _by("forwarded", "Envelopes that the aggregator has.", "outcome", totals.forwarded)
-        yield _by("dropped", "Envelopes that were given up.", "reason", totals.dropped)
+        dropped = {**dict.fromkeys(REASONS, 0), **totals.dropped}
+        yield _by("dropped", "Envelopes that were given up.", "reason", dropped)
         yield _gauge(
             "close_age_seconds",
             "How long ago the period began that is open.",
