@@ -27,6 +27,8 @@ from tests.ports import HOST, free_port
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from deniable_shared.registry import Registry
+
 MONDAY = 20_003
 """A Monday, in days since 1970-01-01."""
 
@@ -37,13 +39,17 @@ application = "flightdeck"
 [budget]
 epsilon_per_day = 4.0
 epsilon_lifetime = 40.0
+[relay]
+url = "{url}"
+key = "{key}"
 [metrics.theme]
 type = "category"
 values = ["light", "dark", "system"]
 complete = true
 epsilon = 4.0
+every = "week"
+relay = "required"
 """
-SPEC = registry.parse(REGISTRY).metrics["theme"].spec
 
 
 class Site:
@@ -55,6 +61,7 @@ class Site:
 
     Attributes:
         clock: of both.
+        registry: what ships with the application.
         aggregator: the server that opens.
         relay: the server that holds.
     """
@@ -65,18 +72,23 @@ class Site:
         self.clock = FileClock(folder / "clock")
         self.set_day(MONDAY)
         self.store, self.held = folder / "store.db", folder / "relay.db"
+        self._ports = free_port(), free_port()
+        self.key = RelayKeys.beside(self.store).create(X25519, calendar_day(MONDAY)).public
+        self.registry = self.registry_of(f"http://{HOST}:{self._ports[1]}")
+        self.spec = self.registry.metrics["theme"].spec
         with contextlib.closing(Store(self.store)) as store:
-            store.metrics.register([registry.parse(REGISTRY).metrics["theme"]], MONDAY)
+            store.metrics.register(self.registry.metrics.values(), MONDAY)
             self.write, self.token = (
                 create_key(store, scope=scope, application=APPLICATION, label="", today=MONDAY)
                 for scope in ("write", "relay")
             )
-        keys = RelayKeys.beside(self.store)
-        self.key = keys.create(X25519, calendar_day(MONDAY)).public
         self.sealer = Sealer(self.key, self.write)
-        self._ports = free_port(), free_port()
         self.start_aggregator()
         self.start_relay()
+
+    def registry_of(self, url: str) -> Registry:
+        """What ships with an application whose relay has this address."""
+        return registry.parse(REGISTRY.replace("{url}", url).replace("{key}", self.key.text))
 
     def start_aggregator(self) -> None:
         options = ("--fold-seconds", "1", "--question-processes", "0", "--accept-days", "60")
@@ -105,7 +117,7 @@ class Site:
 
     def upload(self, *items: int) -> bytes:
         """An upload of the day; a device's has one report."""
-        part = wire.Part(SPEC.digest, self.day, bytes(items))
+        part = wire.Part(self.spec.digest, self.day, bytes(items))
         return wire.encode(wire.Upload(secrets.token_bytes(wire.ID_BYTES), (part,)))
 
     def totals(self):
@@ -115,7 +127,7 @@ class Site:
         """What the aggregator has counted, by item; it must not be running."""
         show(self.store)
         with contextlib.closing(Store(self.store)) as store:
-            return store.tallies.total(tally_for(SPEC), 0, 10**6).cells.tolist()
+            return store.tallies.total(tally_for(self.spec), 0, 10**6).cells.tolist()
 
     def kill(self) -> None:
         self.aggregator.kill()

@@ -60,15 +60,16 @@ def adapted(text, changes):
     return text
 
 
-def nginx(folder, port, upstream, pem):
+def nginx(folder, port, upstream, pem, file="nginx.conf"):
+    name, usual = ("relay", 8788) if file.startswith("relay") else ("telemetry", 8787)
     site = adapted(
-        (DEPLOY / "nginx.conf").read_text(encoding="utf-8"),
+        (DEPLOY / file).read_text(encoding="utf-8"),
         {
-            "127.0.0.1:8787": f"{HOST}:{upstream}",
+            f"127.0.0.1:{usual}": f"{HOST}:{upstream}",
             "listen 443 ssl": f"listen {HOST}:{port} ssl",
-            "/etc/ssl/telemetry.example.org.pem": pem,
-            "/etc/ssl/private/telemetry.example.org.key": pem,
-            "server_name telemetry.example.org": "server_name localhost",
+            f"/etc/ssl/{name}.example.org.pem": pem,
+            f"/etc/ssl/private/{name}.example.org.key": pem,
+            f"server_name {name}.example.org": "server_name localhost",
         },
     )
     user = "user root;" if os.geteuid() == 0 else ""
@@ -95,13 +96,15 @@ def pieces_of(body):
 
 
 @contextlib.contextmanager
-def proxy(kind, folder, upstream):
+def proxy(kind, folder, upstream, program=""):
     """A running proxy: its URL, and what verifies it."""
-    if shutil.which(kind.__name__) is None:
-        pytest.skip(f"{kind.__name__} is not installed")
+    program = program or kind.__name__
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
     authority = trustme.CA()
     pem = folder / "server.pem"
     authority.issue_cert("localhost").private_key_and_cert_chain_pem.write_to_path(str(pem))
+    authority.cert_pem.write_to_path(str(folder / "authority.pem"))
     context = ssl.create_default_context()
     authority.configure_trust(context)
     port = free_port()

@@ -10,13 +10,17 @@ from collections import Counter
 import httpx
 import pytest
 
+import deniable
+from deniable import RelayTransport
 from deniable_shared import wire
 from deniable_shared.sealing import CONTENT_TYPE, SEALED_PATH
 from tests.end_to_end.asking import PATIENCE_SECONDS
 from tests.end_to_end.relaying import MONDAY, Device, Site
+from tests.end_to_end.test_proxies import nginx, proxy
 from tests.repetitions import full_or_small
 from tests.waiting import wait_until
 
+CLIENTS = 100
 KILLS = full_or_small(200, 40)
 DEVICES = 8
 LONGEST_LIFE_SECONDS = 0.6
@@ -53,6 +57,49 @@ def test_a_week_of_sealed_reports_is_counted_after_its_close(site):
     assert running.relay.stop() == 0
     assert running.aggregator.stop() == 0
     assert running.counted() == [acknowledged[item] for item in range(3)]
+
+
+@pytest.mark.service
+@pytest.mark.slow
+def test_a_hundred_real_clients_behind_nginx_are_counted_after_the_week_and_never_sent_directly(
+    site, tmp_path
+):
+    running = site("--batch", "50")
+    with proxied(tmp_path, running.relay.port) as (url, context):
+        registry = running.registry_of(f"{url}/flightdeck")
+        authority = tmp_path / "authority.pem"
+        transport = RelayTransport(registry.relay, running.write, ca_file=authority)
+        clients = [
+            deniable.Client(
+                registry,
+                transport=transport,
+                directory=tmp_path / f"device{number}",
+                consent=True,
+                background=False,
+                clock=running.clock,
+            )
+            for number in range(CLIENTS)
+        ]
+        outcomes = Counter(
+            client.record("theme", ("light", "dark", "system")[number % 3])
+            for number, client in enumerate(clients)
+        )
+        assert outcomes == {"recorded": CLIENTS}
+        assert sum(client.flush().sent for client in clients) == 0  # the week is not over
+        running.set_day(MONDAY + 9)
+        results = [client.flush() for client in clients]
+        assert [result.problem for result in results if result.problem] == []
+        assert sum(result.sent for result in results) == CLIENTS
+        for client in clients:
+            client.close()
+        sizes = httpx.get(f"{url}/flightdeck/v1/batches", verify=context).json()["batches"]
+        assert [each["size"] for each in sizes] == [0]
+        assert httpx.get(f"{url}/flightdeck/readyz", verify=context).status_code == 404
+    assert running.totals().waiting == CLIENTS
+    running.set_day(MONDAY + 14)
+    wait_until(lambda: running.totals().forwarded["stored"] == CLIENTS)
+    assert running.relay.stop() == running.aggregator.stop() == 0
+    assert sum(running.counted()) == CLIENTS
 
 
 @pytest.mark.service
@@ -162,6 +209,15 @@ def test_whatever_is_killed_each_acknowledged_report_is_counted_or_known_to_wait
     assert acknowledged == counted + known
     assert counted == totals.forwarded["stored"] + totals.forwarded["duplicate"]
     assert all(device.repeats for device in devices)
+
+
+def proxied(folder, upstream):
+    """The published nginx before a relay: its URL, and what verifies it."""
+
+    def relay_nginx(folder, port, upstream, pem):
+        return nginx(folder, port, upstream, pem, file="relay.nginx.conf")
+
+    return proxy(relay_nginx, folder, upstream, program="nginx")
 
 
 def flood(running, count):
