@@ -28,6 +28,8 @@ def ingest_rows() -> list[Row]:
     found = ingest.measure(INGEST_SECONDS)
     empty = ("empty Flask endpoint", found["empty_requests_per_second"])
     rows = []
+    over = found["relay_over_sqlite"]
+    rows.append(at_least("a relay's rate over the aggregator's, SQLite", over, "times", 0.8))
     for kind, name, share in (("sqlite", "SQLite", 0.8), ("postgresql", "PostgreSQL", 0.6)):
         if f"{kind}_relay" not in found:
             continue

@@ -34,6 +34,7 @@ from benchmarks.served import (
     load,
     prepare,
     script,
+    sealed_script,
     served,
 )
 from deniable_shared import wire
@@ -100,13 +101,14 @@ def compared(urls: dict[str, Served], scripts: dict[str, Path], seconds: int) ->
         answer[f"{kind}_failed"] = sum(r["not_2xx"] + r["socket_errors"] for r in results)
         answer[f"{kind}_memory_mib"] = round(urls[kind].memory_mib("VmHWM"))
     for kind in urls:
-        if kind != "empty":
+        other = "sqlite" if kind == "relay" else "empty"
+        if kind != other:
             # Round by round, so that a busy moment of the machine meets both.
             shares = (
-                own["requests_per_second"] / empty["requests_per_second"]
-                for own, empty in zip(rounds[kind], rounds["empty"], strict=True)
+                own["requests_per_second"] / others["requests_per_second"]
+                for own, others in zip(rounds[kind], rounds[other], strict=True)
             )
-            answer[f"{kind}_over_empty"] = round(statistics.median(shares), 3)
+            answer[f"{kind}_over_{other}"] = round(statistics.median(shares), 3)
     return answer
 
 
@@ -230,7 +232,9 @@ def measure(seconds: int) -> dict[str, Any]:
         small = {
             kind: script(folder, tokens[kind].write, ONE_REPORT, name=kind) for kind in targets
         }
-        answer |= compared(servers, {"empty": small["sqlite"], **small}, seconds)
+        held = stack.enter_context(served("", relay=str(folder / "relay.db")))
+        scripts = {"empty": small["sqlite"], **small, "relay": sealed_script(folder)}
+        answer |= compared({**servers, "relay": held}, scripts, seconds)
         for kind in targets:
             batches = script(folder, tokens[kind].batch, BATCH, name=kind)
             answer[f"{kind}_relay"] = relayed(servers[kind], tokens[kind], batches, seconds)

@@ -20,12 +20,22 @@ from flask import Flask
 from granian.constants import Interfaces
 
 from deniable_aggregator import Settings, Store
+from deniable_aggregator.asking.credentials import Token
+from deniable_aggregator.doors.relay.serving import serve_relay
+from deniable_aggregator.doors.relay.settings import RelaySettings
 from deniable_aggregator.doors.server.granian_adapter import granian_server
 from deniable_aggregator.doors.server.runner import serve
 from deniable_aggregator.doors.server.supervision import end_with_parent
 from deniable_aggregator.keeping.keys import create_key
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
+from deniable_shared.sealing import (
+    CONTENT_TYPE,
+    SEALED_PATH,
+    X25519,
+    PublicKey,
+    envelope_bytes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,6 +46,7 @@ START_SECONDS = 120.0
 PAUSE_SECONDS = 0.01
 APPLICATION = "benchmark"
 MARK = b"<the upload's id"
+RELAY_KEY = PublicKey(X25519, bytes(range(32)))
 TICKS = os.sysconf("SC_CLK_TCK")
 
 REGISTRY = """
@@ -69,15 +80,24 @@ function init(args)
     random:close()
     count = 0
     wrk.method = "POST"
-    wrk.headers["Content-Type"] = "application/msgpack"
+    wrk.headers["Content-Type"] = "%(kind)s"
     wrk.headers["Authorization"] = "Bearer %(token)s"
+    wrk.path = "%(path)s"
+    local seed = 0
+    for i = 1, 4 do seed = seed * 256 + run:byte(i) end
+    math.randomseed(seed)
+end
+-- A tag is a hash of an id, so it begins with any bytes.
+local function tag(own)
+    return string.char(math.random(0, 255), math.random(0, 255), math.random(0, 255)) ..
+        run:sub(4) .. own
 end
 function request()
     count = count + 1
     local n = count
     local own = string.char(name %% 256, 0, 0, 0, n %% 256, math.floor(n / 256) %% 256,
         math.floor(n / 65536) %% 256, math.floor(n / 16777216) %% 256)
-    return wrk.format(nil, nil, nil, head .. run .. own .. tail)
+    return wrk.format(nil, nil, nil, head .. %(id)s .. tail)
 end
 if %(statuses)s then
     function response(status)
@@ -173,7 +193,7 @@ def served(store: str, *, core: int | None = SERVER_CORE, **settings: Any) -> It
     Args:
         store: of the server; empty for the empty application.
         core: the only one that it may use; None for all.
-        settings: further ones.
+        settings: further ones; `relay` names the file of a relay that is served instead.
     """
     with closing(socket.socket()) as probe:
         probe.bind((HOST, 0))
@@ -237,10 +257,24 @@ def script(folder: Path, token: str, payload: bytes, *, name: str, statuses: boo
         name: of the store that the key is for.
         statuses: whether wrk counts accepted and refused, which costs it some speed.
     """
-    head, tail = body(payload).split(MARK)
     path = folder / f"{name}-{len(payload)}-{statuses}.lua"
-    values = {"head": _lua(head), "tail": _lua(tail), "token": token}
-    path.write_text(SCRIPT % {**values, "statuses": str(statuses).lower()})
+    given = {"token": token, "statuses": str(statuses).lower(), "id": "run .. own"}
+    given |= {"path": "/v1/reports", "kind": wire.CONTENT_TYPE}
+    return _written(path, body(payload), given)
+
+
+def sealed_script(folder: Path) -> Path:
+    """A script for wrk: what looks like envelopes of one report, each with a tag of its own."""
+    around = bytes([1]) + RELAY_KEY.id
+    envelope = around + MARK + bytes(min(envelope_bytes(X25519)) - len(around + MARK))
+    given = {"token": "", "statuses": "false", "id": "tag(own)"}
+    given |= {"path": SEALED_PATH, "kind": CONTENT_TYPE}
+    return _written(folder / "sealed.lua", envelope, given)
+
+
+def _written(path: Path, request: bytes, given: dict[str, str]) -> Path:
+    head, tail = map(_lua, request.split(MARK))
+    path.write_text(SCRIPT % {**given, "head": head, "tail": tail})
     return path
 
 
@@ -261,8 +295,16 @@ def load(url: str, upload: Path, *, seconds: int, connections: int) -> dict[str,
 def run() -> None:
     """Serves: the process that `served` starts."""
     end_with_parent(os.getppid(), signal.SIGTERM)
-    settings = Settings(**json.loads(sys.argv[1]))
-    if settings.store:
+    given = json.loads(sys.argv[1])
+    held = given.pop("relay", "")
+    settings = Settings(**given)
+    if held:
+        nowhere, token = "http://127.0.0.1:9", Token("none")
+        keys = (RELAY_KEY,)
+        serve_relay(
+            RelaySettings(Path(held), nowhere, token, keys, "week", 1_000, 1 << 40, settings)
+        )
+    elif settings.store:
         serve(settings)
     else:
         plain = granian_server(settings, Interfaces.WSGI)
