@@ -32,6 +32,29 @@ table](../analysis/getting-numbers-out.md#sql-and-dashboards).
 
 """
 
+MEASURES: Final = {
+    "share": "the share of a value",
+    "combined": "of several values together",
+    "rest": "the share of those values that some versions do not know",
+    "segment size": "the share of the devices that are in a segment",
+    "set size, items per device": "[of sets](../analysis/estimates.md#sets): the share of empty "
+    "and of too large ones, and the mean",
+    "lift": "how much more often two flags go together than by chance",
+    "mean, quantile, bin": "of a number or a distribution; a bin's estimate is its share",
+    "difference in share, difference in combined, difference in mean, difference in quantile": (
+        "of a change: after minus before"
+    ),
+    "distance": "how far a distribution has moved, and the test whether it has",
+    "effect together, effect of mix, effect of answers": "what a change "
+    "[comes from](../analysis/trends.md#what-explains-it): `within` says which part",
+    "reports": "in the SQL table: of strings whose values need a list, how many reports there are",
+    "day, key, check": "the verdict of a day, of what a key brought on it, and of one check",
+    "alarm": "of a series: whether a distribution has changed from one period to the next",
+    "contrast in share, contrast in mean, contrast in distribution": "how a key differs from all "
+    "others",
+}
+"""What the number of a row is, by its measures."""
+
 REQUESTS_HEAD: Final = """\
 # Requests, parameters and problems
 
@@ -80,7 +103,17 @@ def columns_page() -> str:
     }
     in_sql = metadata.tables["estimates"].columns.keys()
     rows = ((f"`{name}`", described[name], "yes" if name in in_sql else "") for name in COLUMNS)
-    return COLUMNS_HEAD + table(("column", "what it holds", "in SQL"), rows)
+    measures = (
+        (", ".join(f"`{name}`" for name in names.split(", ")), meaning)
+        for names, meaning in MEASURES.items()
+    )
+    return "\n".join(
+        [
+            COLUMNS_HEAD + table(("column", "what it holds", "in SQL"), rows),
+            "## Measures\n",
+            table(("measure", "what the number is"), measures),
+        ]
+    )
 
 
 def operations(document: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:

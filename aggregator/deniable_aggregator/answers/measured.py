@@ -43,7 +43,7 @@ Measure = Literal[
     "contrast in mean",
     "contrast in distribution",
 ]
-"""What a number is; docs/analysis/getting-numbers-out.md says it of each."""
+"""What a number is; docs/reference/columns.md says it of each."""
 
 UNITS: Final[Mapping[Measure, Unit]] = {
     "share": "share",

@@ -1,4 +1,4 @@
-"""The page about getting numbers out names every measure and format, and its programs run."""
+"""The pages about getting numbers out name every measure and format, and the programs run."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ import pytest
 from deniable_aggregator.answers.row import Row, RowMeasure
 from deniable_aggregator.media.row_formats import FORMATS, encode
 
-PAGE = (Path(__file__).parents[3] / "docs" / "analysis" / "getting-numbers-out.md").read_text(
-    encoding="utf-8"
+DOCS = Path(__file__).parents[3] / "docs"
+PAGE, COLUMNS = (
+    (DOCS / name).read_text(encoding="utf-8")
+    for name in ("analysis/getting-numbers-out.md", "reference/columns.md")
 )
 ROWS = [
     Row(
@@ -36,7 +38,7 @@ ROWS = [
 
 
 def test_every_measure_and_format_is_in_the_tables():
-    named = re.findall(r"`([^`]+)`", "\n".join(re.findall(r"(?m)^\| (`.*?) \|", PAGE)))
+    named = re.findall(r"`([^`]+)`", "\n".join(re.findall(r"(?m)^\| (`.*?) \|", PAGE + COLUMNS)))
     assert set(get_args(RowMeasure)) <= set(named)
     assert {f".{name}" for name in FORMATS} <= set(named)
 
