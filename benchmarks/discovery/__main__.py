@@ -9,7 +9,7 @@ the mechanism or the decoder changes.
 
 A run takes 1 to 5 seconds to draw a million reports and those of its decoder, and half a minute
 more once for the strings of a language; 10^7 devices take ten times as long to draw. Words need
-`pip install wordfreq==3.1.1`.
+`pip install wordfreq==3.1.1`, user agents and browsers `fake-useragent==2.2.0`.
 """
 
 from __future__ import annotations

@@ -46,6 +46,8 @@ class Population(NamedTuple):
         longest: what a registry says of the metric, in characters.
         alphabet: the same.
         language: whose words they are, so that a model can be trained without them; or nothing.
+        training: strings of the same kind that no device holds, which a model of phrases is made
+            of; none for the shipped model.
     """
 
     strings: list[str]
@@ -53,6 +55,7 @@ class Population(NamedTuple):
     longest: int
     alphabet: str = "text"
     language: str = ""
+    training: tuple[str, ...] = ()
 
 
 def population(

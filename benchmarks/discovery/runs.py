@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from benchmarks.discovery import generated, populations
+from benchmarks.discovery import generated, long_strings, populations
 from benchmarks.discovery.scores import Truth, score
 from benchmarks.discovery.simulation import CHUNK, Channel, Simulation, client_reports
 from deniable_aggregator.answering.discovery.discover import discover
@@ -22,11 +22,16 @@ from deniable_aggregator.counting.tallies import tally_for
 from deniable_aggregator.counting.tallies.base import oracle_tally_for
 from deniable_aggregator.counting.tallies.trie import TrieTally
 from deniable_shared.hashing import canonical
-from deniable_shared.letters import LetterCode, Model, shipped_model
+from deniable_shared.letters import LetterCode, Model, PhraseModel, shipped_model
+from deniable_shared.letters.left_out import bits_left_out, quantiles
+from deniable_shared.letters.levels import LeftOutBits
+from deniable_shared.letters.phrase_training import trained_on_phrases
 from deniable_shared.mechanisms import ProjectiveGeometryResponse, Trie
 from deniable_shared.spec import Spec
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
     from numpy.typing import NDArray
 
     from benchmarks.discovery.cells import Cell
@@ -67,7 +72,11 @@ class Coded(NamedTuple):
 def coded(name: str, without: str) -> Coded:
     """A population and its code, with the shipped model or one trained without a language."""
     population = _made(name)
-    code = LetterCode(population.alphabet, population.longest, model_without(without))
+    if population.training:
+        model = model_of_phrases(population.training)
+        code = LetterCode("text", None, model, model.left_out.longest_bits)
+    else:
+        code = LetterCode(population.alphabet, population.longest, model_without(without))
     pieces = [code.pieces(canonical(string)) for string in population.strings]
     return Coded(population, Truth(population), code, pieces)
 
@@ -93,7 +102,7 @@ def run(cell: Cell, number: int) -> dict[str, Any]:
 
 def spec_of(cell: Cell, code: LetterCode, number: int) -> Spec:
     """The metric of a run; each run has another hash family."""
-    mechanism = Trie.for_epsilon(code.levels, Fraction(cell.epsilon))
+    mechanism = Trie.for_epsilon(code.levels, Fraction(cell.epsilon), shares=code.level_shares)
     name = f"{cell.population}{number}"
     return Spec("discovery", name, "string", (), None, mechanism, "day", letters=code)
 
@@ -136,6 +145,17 @@ def ranked_from_list(cell: Cell, number: int) -> dict[str, Any]:
     return {"top": top, "ranked": int((largest < top).sum())}
 
 
+def model_of_phrases(texts: Sequence[str]) -> PhraseModel:
+    """The model that `deniable model train` makes of some strings."""
+    examples = {canonical(text): 1.0 for text in texts}
+
+    def train(half: Mapping[bytes, float]) -> Callable[[bytes], int]:
+        return PhraseModel(trained_on_phrases(half, LeftOutBits(0, 0, 0))).length
+
+    measured = quantiles(bits_left_out(examples, train))
+    return PhraseModel(trained_on_phrases(examples, measured))
+
+
 @cache
 def model_without(language: str) -> Model:
     """The shipped model, or that of the same training without a language."""
@@ -167,4 +187,5 @@ def version() -> str:
 @lru_cache(2)
 def _made(name: str) -> populations.Population:
     assert generated
+    assert long_strings
     return populations.POPULATIONS[name]()
