@@ -9,12 +9,17 @@ import numpy as np
 import pytest
 
 DAYS = "since=2024-09-09&until=2024-10-04"
-DRAWN = """() => [...document.querySelector("svg").querySelectorAll("g.row")].map((row) => ({
-    label: row.querySelector("text.label").textContent,
-    said: row.querySelector("text.range").textContent,
+DRAWN = """() => [...document.querySelectorAll(":is(#values, #untold) tbody tr")].map((row) => ({
+    label: row.querySelector("th").textContent,
+    said: row.querySelector("td[data-column^=share]").textContent,
     band: (({ left, right }) => [left, right])(
-        (row.querySelector("rect.interval") || row).getBoundingClientRect()
+        (row.querySelector("svg.bar rect.interval") || row).getBoundingClientRect()
     ),
+}))"""
+SERIES = """() => [...document.querySelectorAll(".broadest svg.followed a.period")].map((each) => ({
+    said: each.getAttribute("aria-label"),
+    shown: each.querySelector(".said").textContent,
+    at: each.querySelector(".target").getBoundingClientRect().left,
 }))"""
 
 

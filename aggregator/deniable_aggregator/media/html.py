@@ -8,12 +8,17 @@ from hashlib import sha256
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
+from deniable_aggregator.media.pictures.bars import bars_of
+from deniable_aggregator.media.pictures.followed import followed_svg
+from deniable_aggregator.media.pictures.key import samples_of
 from deniable_aggregator.media.pictures.svg import PHONE_WIDTH, sparkline, svg
-from deniable_aggregator.telling.document import Column, Row, Table
+from deniable_aggregator.telling.document import Column, Link, Row, Table
 from deniable_aggregator.telling.figure_words import table_of
 from deniable_shared.characters import visible, visible_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from jinja2 import Environment
 
     from deniable_aggregator.telling.figure import Figure
@@ -22,6 +27,7 @@ if TYPE_CHECKING:
 WIDE: Final = 560
 NARROW: Final = 296
 BROAD: Final = 1120
+MIDDLE: Final = 720
 """Widths of drawings on pages, in pixels: their texts are of the page's size in places as wide."""
 
 TEMPLATES: Final = "templates"
@@ -41,9 +47,15 @@ def environment() -> Environment:
     )
     templates.globals.update(
         # A drawing is there for wide and for narrow places; one of several parts, for broad ones.
-        wide_svg=lambda figure: svg(figure, WIDE, "page", heading=False),
-        broad_svg=lambda figure: svg(figure, BROAD, "page", heading=False),
-        narrow_svg=lambda figure: svg(figure, NARROW, "page", heading=False),
+        wide_svg=lambda figure, **options: svg(figure, WIDE, "page", heading=False, **options),
+        broad_svg=lambda figure, **options: svg(figure, BROAD, "page", heading=False, **options),
+        narrow_svg=lambda figure, **options: svg(figure, NARROW, "page", heading=False, **options),
+        followed=lambda figure, addresses: {
+            place: followed_svg(figure, width, addresses)
+            for place, width in (("broadest", BROAD), ("wide", MIDDLE), ("narrow", NARROW))
+        },
+        samples_of=samples_of,
+        bars_of=bars_of,
         # As wide as a phone: on wider pages two of them stand side by side.
         drawn=lambda figure: svg(figure, PHONE_WIDTH, "page"),
         sparkline=lambda figure: sparkline(figure, 240, 44),
@@ -54,15 +66,18 @@ def environment() -> Environment:
     return templates
 
 
-def numbers_of(figure: Figure) -> list[Table]:
+def numbers_of(figure: Figure, addresses: Sequence[str] = ()) -> list[Table]:
     """The numbers of a figure as tables, for those who cannot see it.
 
     Args:
         figure: any.
+        addresses: of a series of one number, where each period leads; empty for nowhere.
     """
     tables = []
     for panel in figure.panels:
         headings, rows = table_of(panel)
+        for row, address in zip(rows, addresses, strict=False):
+            row[1] = Link(row[1], address)
         tables.append(
             Table(
                 name="",

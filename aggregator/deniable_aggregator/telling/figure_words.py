@@ -207,6 +207,12 @@ def moment_in_words(moment: Moment, panel: Lines, marks: tuple[str, ...] = ()) -
     return ", ".join([f"{moment.since}: {words}", *special])
 
 
+def number_of_period(moment: Moment, panel: Lines, marks: tuple[str, ...] = ()) -> str:
+    """A period by itself: "Week of 2026-09-01: 44 to 46%, estimate 45%"."""
+    length = "" if panel.by == "day" else f"{panel.by.capitalize()} of "
+    return f"{length}{moment_in_words(moment, panel, marks)}"
+
+
 def bar_in_words(bar: Bar) -> str:
     """A bin: "1.5 to 2: 12 to 14%, estimate 13%"."""
     return f"{_bin_in_words(bar)}: {_interval_in_words(bar.interval, 'share')}"

@@ -61,7 +61,11 @@ _WORST_FIRST: Final = ("suspicious", "uneven", "surge", "unknown", "ok")
 
 
 def figure_of(
-    answer: Answer, truth: Mapping[str, float] | None = None, *, most: int = MOST_ROWS
+    answer: Answer,
+    truth: Mapping[str, float] | None = None,
+    *,
+    most: int = MOST_ROWS,
+    first: str = "",
 ) -> Figure:
     """The figure of an answer.
 
@@ -69,6 +73,7 @@ def figure_of(
         answer: to any question about one metric.
         truth: true shares by value, where they are known.
         most: how many values are drawn; of a series at most 8.
+        first: the value that the first line of a series follows; without one, the largest.
     """
     head, notes = answer.head, []
     panels: list[Panel]
@@ -76,7 +81,7 @@ def figure_of(
         panels = [_verdicts(answer, most)]
         notes = ["Suspicious: a check fails that honest reports nearly always pass."]
     elif answer.question.name == "series":
-        panels = [_over_time(answer, most)]
+        panels = [_over_time(answer, most, first=first)]
         if head.kind == "distribution" and answer.of("share"):
             panels.append(_over_time(answer, most, thresholds=True))
     elif answer.compares:
@@ -161,12 +166,13 @@ def _with_breaks(
         before = ends
 
 
-def _over_time(answer: Answer, most: int, *, thresholds: bool = False) -> Lines:
+def _over_time(answer: Answer, most: int, *, first: str = "", thresholds: bool = False) -> Lines:
     """A line for each value, those with the largest mean; of a number for mean and quantiles.
 
     Args:
         answer: a series.
         most: how many lines are drawn.
+        first: the value that the first line follows; without one, the largest.
         thresholds: of a distribution, whether it is of the share above or below a number.
     """
     head, shares = answer.head, answer.head.kind == "shares" or thresholds
@@ -176,11 +182,11 @@ def _over_time(answer: Answer, most: int, *, thresholds: bool = False) -> Lines:
         by_subject.setdefault(subject, {})[number.period] = number
     lines = list(by_subject.values())
     if shares:
-        lines.sort(key=lambda line: -_average(line.values()))
-    parts = _by_part(answer, next(iter(lines[0].values()))) if lines else {}
+        lines.sort(key=lambda line: (_value(line) != first, -_average(line.values())))
+    parts = _by_part(answer, _any_of(lines[0])) if lines else {}
     drawn = lines[: max(min(most, MOST_LINES) - len(parts), 1)]
     left = f"the {len(drawn)} largest of {len(lines)} values" if len(lines) > len(drawn) else ""
-    names = [name_of(next(iter(line.values()))) for line in drawn]
+    names = [name_of(_any_of(line)) for line in drawn]
     names += [f"{names[0]}, {part}" for part in parts]
     drawn = [*drawn, *parts.values()][:MOST_LINES]
     return Lines(
@@ -207,6 +213,15 @@ def _over_time(answer: Answer, most: int, *, thresholds: bool = False) -> Lines:
         events=tuple(Event(day=each.day, text=each.text) for each in head.annotations),
         left_out=left,
     )
+
+
+def _any_of(line: Mapping[int, Measured]) -> Measured:
+    """A number of a line: what it is of is the same in all periods."""
+    return next(iter(line.values()))
+
+
+def _value(line: Mapping[int, Measured]) -> str | None:
+    return _any_of(line).value
 
 
 def _by_part(answer: Answer, like: Measured) -> dict[str, dict[int, Measured]]:

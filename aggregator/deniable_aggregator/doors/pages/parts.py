@@ -67,6 +67,23 @@ class Picture:
 
 
 @dataclass(frozen=True, slots=True)
+class Followed:
+    """One number over time, as wide as the page.
+
+    Attributes:
+        figure: a series of that number.
+        addresses: where each of its periods leads.
+        hint: what they lead to, in a few words.
+        says: the same in a sentence; may be empty.
+    """
+
+    figure: Figure
+    addresses: Sequence[str]
+    hint: str
+    says: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Part:
     """A part of a page: pictures and tables under a title.
 
@@ -78,6 +95,7 @@ class Part:
         tables: below them.
         folded: parts that open.
         sorting: how its tables of values are sorted; None if they are not.
+        drawn: whether the intervals of tables are drawn beside the names.
     """
 
     name: str
@@ -87,6 +105,7 @@ class Part:
     tables: Sequence[Table] = ()
     folded: Sequence[Part] = ()
     sorting: Sorting | None = None
+    drawn: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

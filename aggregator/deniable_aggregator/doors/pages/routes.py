@@ -88,7 +88,8 @@ def metric(name: str) -> Response:
     choices = read_choices(request.args, details, visit.today)
     strings = strings_of(visit.source, details, choices, request.args)
     answers = ask(visit.source, details, questions(details, choices, lists_of(strings)), strings)
-    view = metric_view(answers, choices, _address(name))
+    metrics = visit.source.ask(METRICS).metrics
+    view = metric_view(answers, choices, _address(name), metrics)
     return page("metric/metric.html.jinja", status=400 if choices.problems else 200, shown=view)
 
 

@@ -152,6 +152,20 @@ class Canvas:
         yield
         self._parts.append("</g>")
 
+    @contextmanager
+    def link(self, kind: str, address: str, words: str) -> Iterator[None]:
+        """Elements that lead somewhere, in a drawing for a page.
+
+        Args:
+            kind: its class.
+            address: where it leads.
+            words: what is said of it to those who cannot see it.
+        """
+        said = f'href="{escaped(address)}" aria-label="{escaped(words)}"'
+        self._parts.append(f'<a class="{kind}" {said}>')
+        yield
+        self._parts.append("</a>")
+
     def line(
         self,
         start: tuple[float, float],

@@ -6,6 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.media.pictures.canvas import FADED, SMALL, Canvas
 from deniable_aggregator.media.pictures.dots import RADIUS, SMALLEST_DOT
+from deniable_aggregator.media.pictures.events import (
+    NUMBER_ROW,
+    draw_event_texts,
+    draw_events,
+)
 from deniable_aggregator.media.pictures.layout import PHONE, Scale, scale_over, text_width
 from deniable_aggregator.media.pictures.marks import (
     MARK_ROW,
@@ -19,11 +24,17 @@ from deniable_aggregator.telling.interval import Interval, shown_part
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from deniable_aggregator.telling.figure import Event, Line, Lines, Moment
+    from deniable_aggregator.telling.figure import Line, Lines, Moment
 
 
 HEIGHT: Final = 150.0
 ALONE_HEIGHT: Final = 220.0
+PHONE_HEIGHT: Final = 84.0
+"""Of two pictures beside one another on a phone."""
+
+ABOVE_PLOT: Final = 24.0
+"""Room for the name of a picture, in pixels."""
+
 LEAST_WIDTH: Final = 240.0
 """Of a small picture, in pixels, where there are more than two beside one another."""
 
@@ -43,7 +54,9 @@ the axis longer: what lies beyond is cut off, with a mark."""
 
 _GAP: Final = 22.0
 _TICK_PIXELS: Final = 40
-_PAD: Final = 0.04
+PAD: Final = 0.04
+"""How much longer the axis is than the numbers at both ends, as a part of its length."""
+
 _CUT: Final = 4.0
 """How high and half as wide the mark of an interval that goes on is, in pixels."""
 
@@ -56,12 +69,14 @@ def draw_lines(canvas: Canvas, panel: Lines, width: float) -> float:
         panel: the lines.
         width: of the panel, in pixels.
     """
-    columns = 1 if width < PHONE else max(2, min(MOST_COLUMNS, int(width / LEAST_WIDTH)))
+    columns = max(2, min(MOST_COLUMNS, int(width / LEAST_WIDTH)))
     columns = min(columns, len(panel.lines)) or 1
     wide = (width - _GAP * (columns - 1)) / columns
-    high = ALONE_HEIGHT if len(panel.lines) == 1 else HEIGHT
+    high, above = (ALONE_HEIGHT if len(panel.lines) == 1 else HEIGHT), ABOVE_PLOT
+    if width < PHONE and columns > 1:
+        high, above = PHONE_HEIGHT, ABOVE_PLOT + SMALL + 3
     y = canvas.heading(panel.heading, width)
-    ends = [_ends(line, panel) for line in panel.lines]
+    ends = [axis_ends(line, panel) for line in panel.lines]
     own = scales_differ(panel)
     said = panel.axis + ("; each picture has a scale of its own" if own else "")
     y += canvas.paragraph(y, said, width) + 8
@@ -69,10 +84,16 @@ def draw_lines(canvas: Canvas, panel: Lines, width: float) -> float:
     for first in range(0, len(panel.lines), columns):
         for column, line in enumerate(panel.lines[first : first + columns]):
             numbers = ends[first + column] if own else everything
-            scale = scale_over(numbers, high, 0.0, pad=_PAD)
+            scale = scale_over(numbers, high, 0.0, pad=PAD)
             with canvas.group("line", move=(column * (wide + _GAP), y)):
-                _draw_line(canvas, line, panel, scale, wide, high)
-        y += high + 60 + (MARK_ROW if any(panel.marks) else 0) + (NUMBER_ROW if panel.events else 0)
+                _draw_line(canvas, line, panel, scale, wide, high, above)
+        y += (
+            high
+            + above
+            + 36
+            + (MARK_ROW if any(panel.marks) else 0)
+            + (NUMBER_ROW if panel.events else 0)
+        )
     y += draw_event_texts(canvas, panel, width, y - 6)
     if panel.left_out:
         y += canvas.paragraph(y - 6, panel.left_out, width)
@@ -81,12 +102,19 @@ def draw_lines(canvas: Canvas, panel: Lines, width: float) -> float:
 
 def scales_differ(panel: Lines) -> bool:
     """Whether numbers are so different that each line has a scale of its own."""
-    spans = [max(each) - min(each) for each in (_ends(line, panel) for line in panel.lines) if each]
+    spans = [
+        max(each) - min(each) for each in (axis_ends(line, panel) for line in panel.lines) if each
+    ]
     return bool(spans) and max(spans) > OWN_SCALES * min(spans)
 
 
-def _ends(line: Line, panel: Lines) -> list[float]:
-    """The numbers that the axis of a line must have room for; of shares, zero too."""
+def axis_ends(line: Line, panel: Lines) -> list[float]:
+    """The numbers that the axis of a line must have room for; of shares, zero too.
+
+    Args:
+        line: its periods.
+        panel: that it belongs to.
+    """
     found = telling_ends(line, panel)
     if panel.unit == "share":
         return [0.0, *found]
@@ -114,11 +142,11 @@ def is_cut(panel: Lines) -> bool:
     Args:
         panel: the lines.
     """
-    ends = [_ends(line, panel) for line in panel.lines]
+    ends = [axis_ends(line, panel) for line in panel.lines]
     everything = [number for each in ends for number in each]
     own = scales_differ(panel)
     for line, numbers in zip(panel.lines, ends, strict=True):
-        axis = scale_over(numbers if own else everything, 1.0, 0.0, pad=_PAD)
+        axis = scale_over(numbers if own else everything, 1.0, 0.0, pad=PAD)
         if any(any(_beyond(shown_part(each, panel.unit), axis)) for each in _intervals(line)):
             return True
     return False
@@ -134,35 +162,72 @@ def _intervals(line: Line) -> Iterator[Interval]:
 
 
 def _draw_line(
-    canvas: Canvas, line: Line, panel: Lines, scale: Scale, width: float, height: float
+    canvas: Canvas,
+    line: Line,
+    panel: Lines,
+    scale: Scale,
+    width: float,
+    height: float,
+    above: float,
 ) -> None:
-    theme = canvas.theme
+    """A picture with its name and newest number above, below one another where that is narrow."""
+    muted = canvas.theme.muted
     newest = next((each.interval for each in reversed(line.moments) if each.interval), None)
     newest_words = "" if newest is None else f"last {range_in_words(newest, panel.unit)}"
-    room = width - text_width(newest_words, SMALL) - 10
+    beside = above == ABOVE_PLOT
+    room = width - (text_width(newest_words, SMALL) + 10 if beside else 0)
     canvas.text(0, 12, line.label, bold=True, within=room, kind="label")
-    canvas.text(width, 12, newest_words, size=SMALL, anchor="end", color=theme.muted, kind="range")
+    if beside:
+        canvas.text(width, 12, newest_words, size=SMALL, anchor="end", color=muted, kind="range")
+    else:
+        canvas.text(0, 26, newest_words, size=SMALL, color=muted, within=width, kind="range")
+    with canvas.group("plot", move=(0, above + (NUMBER_ROW if panel.events else 0))):
+        draw_plot(canvas, line, panel, scale, width, height)
+
+
+def draw_plot(
+    canvas: Canvas,
+    line: Line,
+    panel: Lines,
+    scale: Scale,
+    width: float,
+    height: float,
+    *,
+    least_step: float = LEAST_STEP,
+) -> Scale:
+    """The axes of a line and what is between them; returns where its periods are, by number.
+
+    Args:
+        canvas: to draw on, from y = 0 on.
+        line: its periods.
+        panel: that it belongs to.
+        scale: of the numbers.
+        width: with the words of the axis, in pixels.
+        height: without the row of days below, in pixels.
+        least_step: as of `draw_moments`.
+    """
+    theme = canvas.theme
     ticks = scale.named_ticks(max(2, int(height / _TICK_PIXELS)), panel.unit)
     left = max((text_width(words, SMALL) for _, words in ticks), default=0.0) + 8
-    with canvas.group("plot", move=(0, 24 + (NUMBER_ROW if panel.events else 0))):
-        across = Scale(0, max(len(line.moments), 1), left, width)
-        for number, marks in enumerate(panel.marks):
-            draw_marked_day(canvas, marks, across(number), across(number + 1), height)
-        for tick, words in ticks:
-            y = scale(tick)
-            if tick == 0:
-                canvas.line((left, y), (width, y), theme.ink, kind="zero")
-            else:
-                canvas.line((left, y), (width, y), theme.ink, opacity=FADED)
-            canvas.text(left - 6, y + 4, words, size=SMALL, anchor="end", color=theme.muted)
-        draw_moments(canvas, line, panel, scale, across)
-        draw_events(canvas, panel, across, height)
-        base = height + 4
-        for first, last, marks in _marked(panel, apart=across(1) - across(0) >= LEAST_STEP):
-            middle = (across(first) + across(last + 1)) / 2
-            draw_mark(canvas, marks, middle, base + MARK_ROW / 2)
-        base += MARK_ROW if any(panel.marks) else 0
-        draw_days(canvas, [each.since for each in line.moments], panel.by, across, base)
+    across = Scale(0, max(len(line.moments), 1), left, width)
+    for number, marks in enumerate(panel.marks):
+        draw_marked_day(canvas, marks, across(number), across(number + 1), height)
+    for tick, words in ticks:
+        y = scale(tick)
+        if tick == 0:
+            canvas.line((left, y), (width, y), theme.ink, kind="zero")
+        else:
+            canvas.line((left, y), (width, y), theme.ink, opacity=FADED)
+        canvas.text(left - 6, y + 4, words, size=SMALL, anchor="end", color=theme.muted)
+    draw_moments(canvas, line, panel, scale, across, least_step=least_step)
+    draw_events(canvas, panel, across, height)
+    base = height + 4
+    for first, last, marks in _marked(panel, apart=across(1) - across(0) >= LEAST_STEP):
+        middle = (across(first) + across(last + 1)) / 2
+        draw_mark(canvas, marks, middle, base + MARK_ROW / 2)
+    base += MARK_ROW if any(panel.marks) else 0
+    draw_days(canvas, [each.since for each in line.moments], panel.by, across, base)
+    return across
 
 
 def _marked(panel: Lines, *, apart: bool) -> Iterator[tuple[int, int, tuple[str, ...]]]:
@@ -226,7 +291,7 @@ def _draw_band(
     for x, each in zip(middles, intervals, strict=True):
         _draw_cuts(canvas, each, scale, x)
         y = scale(_shown(each, panel))
-        if not each.told and radius >= LEAST_RADIUS and _inside(_shown(each, panel), scale):
+        if not each.told and radius >= LEAST_RADIUS and inside(_shown(each, panel), scale):
             canvas.dot(x, y, radius, theme.background or "#ffffff", theme.unclear, kind="untold")
 
 
@@ -237,7 +302,7 @@ def _connected(
     points: list[tuple[float, float]] = []
     for x, each in zip(middles, _of(run), strict=True):
         estimate = _shown(each, panel)
-        if _inside(estimate, scale):
+        if inside(estimate, scale):
             points.append((x, scale(estimate)))
             continue
         if len(points) > 1:
@@ -247,7 +312,13 @@ def _connected(
         yield points
 
 
-def _inside(number: float, scale: Scale) -> bool:
+def inside(number: float, scale: Scale) -> bool:
+    """Whether a number is between the ends of an axis.
+
+    Args:
+        number: any.
+        scale: the axis.
+    """
     return scale.low <= number <= scale.high
 
 
@@ -288,7 +359,7 @@ def _draw_moment(
         canvas.line((x, low), (x, high), theme.unclear, 1.5, kind="interval")
         canvas.line((x - 3, high), (x + 3, high), theme.unclear, 1.5)
     _draw_cuts(canvas, interval, scale, x)
-    if interval.estimate is None or not _inside(interval.estimate, scale):
+    if interval.estimate is None or not inside(interval.estimate, scale):
         return
     y = scale(_shown(interval, panel))
     if not interval.told:
@@ -324,82 +395,3 @@ def _runs(
 
 def _of(run: Sequence[Moment]) -> list[Interval]:
     return [each.interval for each in run if each.interval is not None]
-
-
-MOST_SAID: Final = 8
-"""Events whose texts stand below a picture: the newest; all have a rule."""
-
-NUMBER_ROW: Final = 8.0
-"""How much higher the room above a plot is for the numbers, in pixels."""
-
-_BELOW: Final = 6.0
-ABOVE: Final = 3.0
-"""How far above the plot numbers stand, in pixels."""
-
-
-def draw_events(canvas: Canvas, panel: Lines, across: Scale, height: float) -> None:
-    """The rules, and as many of their numbers as there is room for.
-
-    Args:
-        canvas: to draw on, from y = 0 on.
-        panel: that has the events.
-        across: of the periods, by number.
-        height: of the plot.
-    """
-    ink, taken = canvas.theme.ink, across.start - 1.0
-    for number, event in enumerate(panel.events, 1):
-        place = place_of(event, panel)
-        if place is None:
-            continue
-        x, said = across(place), str(number)
-        with canvas.group("event", f"{event.day}: {event.text}"):
-            canvas.line((x, 0), (x, height), ink, 1.2, kind="event-day", dashes="1 3")
-            half = text_width(said, SMALL, bold=True) / 2
-            if x - half > taken:
-                canvas.text(x, -ABOVE, said, size=SMALL, anchor="middle", bold=True)
-                taken = x + half + 2
-
-
-def draw_event_texts(canvas: Canvas, panel: Lines, width: float, y: float) -> float:
-    """The days and texts, a line each; returns how high they are.
-
-    Args:
-        canvas: to draw on.
-        panel: that has the events.
-        width: of the panel, in pixels.
-        y: where they begin.
-    """
-    top = y
-    for line in event_lines(panel):
-        y += canvas.paragraph(y, line, width)
-    return y - top + (_BELOW if y > top else 0)
-
-
-def event_lines(panel: Lines) -> Iterator[str]:
-    """What stands below a picture, such as "1: 2026-10-01, Version 3.2".
-
-    Args:
-        panel: that has the events.
-    """
-    first = max(0, len(panel.events) - MOST_SAID)
-    for number, event in enumerate(panel.events[first:], first + 1):
-        yield f"{number}: {event.day}, {event.text}"
-    if first:
-        yield f"and {first} before"
-
-
-def place_of(event: Event, panel: Lines) -> float | None:
-    """Where an event is: the number of its period, and how much of that was over.
-
-    Args:
-        event: one of the panel's.
-        panel: has the periods.
-
-    Returns:
-        None if it is in none of them.
-    """
-    for number, moment in enumerate(panel.lines[0].moments if panel.lines else ()):
-        if moment.since <= event.day <= moment.until:
-            length = (moment.until - moment.since).days + 1
-            return number + (event.day - moment.since).days / length
-    return None

@@ -19,40 +19,16 @@ from deniable_aggregator.media.pictures.canvas import (
     pixels,
 )
 from deniable_aggregator.media.pictures.dots import draw_dots
+from deniable_aggregator.media.pictures.key import SAMPLE, key_of
 from deniable_aggregator.media.pictures.layout import FONT, Scale, scale_over, text_width, wrapped
-from deniable_aggregator.media.pictures.lines import (
-    draw_cut,
-    draw_lines,
-    draw_moments,
-    is_cut,
-    telling_ends,
-)
-from deniable_aggregator.media.pictures.marks import (
-    draw_grid,
-    draw_mark,
-    draw_verdict,
-    drawn_marks,
-)
+from deniable_aggregator.media.pictures.lines import draw_lines, draw_moments, telling_ends
+from deniable_aggregator.media.pictures.marks import draw_grid
 from deniable_aggregator.media.pictures.plots import draw_curves, draw_histogram
-from deniable_aggregator.telling.figure import (
-    CHANGES,
-    Dot,
-    Dots,
-    Figure,
-    Grid,
-    Histogram,
-    Lines,
-    Panel,
-)
-from deniable_aggregator.telling.figure_words import MARKS, UNTOLD, VERDICTS, described
+from deniable_aggregator.telling.figure import Dots, Figure, Grid, Histogram, Lines, Panel
+from deniable_aggregator.telling.figure_words import described
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from deniable_aggregator.answers.measured import Unit
-    from deniable_aggregator.telling.interval import Interval
-
-    Sample = tuple[Callable[[Canvas], None], str]
+    from collections.abc import Sequence
 
 PAGE_WIDTH: Final = 640
 PHONE_WIDTH: Final = 360
@@ -67,6 +43,7 @@ def svg(
     *,
     columns: int = 1,
     heading: bool = True,
+    notes: bool = True,
 ) -> str:
     """A figure, or several on one sheet, as an SVG document.
 
@@ -80,6 +57,8 @@ def svg(
         heading: whether title, warnings and subtitle are drawn; without them, for a page that says
             the same, there is no margin either. The SVG's own title and description always have
             them.
+        notes: whether the key and the notes are drawn; a page that has several pictures says them
+            once.
     """
     figures = [figure] if isinstance(figure, Figure) else list(figure)
     colors = THEMES[theme]
@@ -91,7 +70,7 @@ def svg(
         heights = []
         for column, each in enumerate(figures[first : first + columns]):
             with canvas.group("figure", move=(margin + column * (wide + MARGIN), y)):
-                heights.append(_draw(canvas, each, wide, heading=heading))
+                heights.append(_draw(canvas, each, wide, heading=heading, notes=notes))
         y += max(heights) + margin
     title = "; ".join(each.title for each in figures)
     said = " ".join(described(each) for each in figures)
@@ -106,12 +85,14 @@ def svg(
     )
 
 
-def _draw(canvas: Canvas, figure: Figure, width: float, *, heading: bool) -> float:
+def _draw(canvas: Canvas, figure: Figure, width: float, *, heading: bool, notes: bool) -> float:
     """Draws a figure from y = 0 on; returns how high it is."""
     y = draw_heading(canvas, figure, width) if heading else 0.0
     for panel in figure.panels:
         with canvas.group("panel", move=(0, y)):
             y += _draw_panel(canvas, panel, width) + BETWEEN
+    if not notes:
+        return y - BETWEEN
     with canvas.group("notes", move=(0, y - BETWEEN)):
         return y - BETWEEN + draw_notes(canvas, figure, width)
 
@@ -229,121 +210,3 @@ def draw_notes(canvas: Canvas, figure: Figure, width: float) -> float:
             y += SMALL + 4
             canvas.text(0, y, line, size=SMALL, color=canvas.theme.muted)
     return y + 6
-
-
-SAMPLE: Final = 26.0
-"""How wide a sample is, in pixels."""
-
-
-def key_of(figure: Figure) -> list[Sample]:
-    """What draws a sample of a mark, and what the mark means.
-
-    Args:
-        figure: what is drawn.
-    """
-    key: list[Sample] = []
-    marked = [each for panel in figure.panels for each in _intervals(panel)]
-    if any(interval.told for interval, _ in marked):
-        what = "clear change: " if any(unit in CHANGES for _, unit in marked) else ""
-        key.append((_band, f"{what}estimate, inner half, and {figure.level:.0%} interval"))
-    for unit in dict.fromkeys(unit for interval, unit in marked if not interval.told):
-        if unit == "share":
-            key.append((_whisker, f"{UNTOLD[unit]}: upper end only"))
-        elif unit in UNTOLD:
-            key.append((_unclear, UNTOLD[unit]))
-    dots = [dot for panel in figure.panels for dot in _dots(panel)]
-    if any(dot.truth is not None for dot in dots):
-        key.append((_truth, "truth"))
-    if any(dot.adjusted is not None for dot in dots):
-        key.append((_adjusted, "adjusted"))
-    if any(isinstance(panel, Histogram) for panel in figure.panels):
-        key.append((_bar, "share of a bin, with its interval"))
-    marks = {
-        mark
-        for panel in figure.panels
-        if isinstance(panel, Lines)
-        for each in panel.marks
-        for mark in drawn_marks(each)
-    }
-    if any(isinstance(panel, Lines) and is_cut(panel) for panel in figure.panels):
-        key.append((_cut, "goes on beyond the picture: too few reports to say more"))
-    verdicts = {
-        verdict
-        for panel in figure.panels
-        if isinstance(panel, Grid)
-        for row in panel.rows
-        for verdict in row.verdicts
-    }
-    key += [(_verdict(each), words) for each, words in VERDICTS.items() if each in verdicts]
-    return [*key, *((_mark(mark), words) for mark, words in MARKS.items() if mark in marks)]
-
-
-def _dots(panel: Panel) -> tuple[Dot, ...]:
-    return panel.dots if isinstance(panel, Dots) else ()
-
-
-def _intervals(panel: Panel) -> Iterator[tuple[Interval, Unit]]:
-    """The intervals that are drawn as bands or whiskers, and their units."""
-    if isinstance(panel, Dots):
-        yield from ((dot.interval, panel.unit) for dot in panel.dots)
-    elif isinstance(panel, Lines):
-        for line in panel.lines:
-            found = (moment.interval for moment in line.moments)
-            yield from ((each, panel.unit) for each in found if each is not None)
-    elif isinstance(panel, Histogram):
-        yield from ((each.interval, "number") for each in panel.placed)
-
-
-def _band(canvas: Canvas) -> None:
-    canvas.box(0, -3.5, SAMPLE, 7, canvas.theme.band)
-    canvas.box(8, -3.5, 10, 7, canvas.theme.core)
-    canvas.dot(13, 0, 2.5, canvas.theme.ink)
-
-
-def _whisker(canvas: Canvas) -> None:
-    canvas.line((4, 0), (SAMPLE, 0), canvas.theme.unclear, 1.5)
-    canvas.line((SAMPLE, -4), (SAMPLE, 4), canvas.theme.unclear, 1.5)
-    canvas.dot(8, 0, 3.5, canvas.theme.inside, canvas.theme.unclear)
-
-
-def _unclear(canvas: Canvas) -> None:
-    canvas.line((0, 0), (SAMPLE, 0), canvas.theme.unclear, 1.5)
-    canvas.line((7, 0), (19, 0), canvas.theme.unclear, 4)
-    canvas.dot(13, 0, 3.5, canvas.theme.inside, canvas.theme.unclear)
-
-
-def _truth(canvas: Canvas) -> None:
-    canvas.line((13, -8), (13, 8), canvas.theme.truth, 2)
-
-
-def _adjusted(canvas: Canvas) -> None:
-    corners: list[tuple[float, float]] = [(9, 0), (13, -4), (17, 0), (13, 4)]
-    canvas.shape(corners, canvas.theme.inside, canvas.theme.adjusted, 1.5)
-
-
-def _bar(canvas: Canvas) -> None:
-    canvas.box(7, -4, 12, 9, canvas.theme.band)
-    canvas.line((13, -7), (13, -1), canvas.theme.ink)
-
-
-def _cut(canvas: Canvas) -> None:
-    draw_cut(canvas, 13, 3, -5)
-
-
-def _verdict(verdict: str) -> Callable[[Canvas], None]:
-    def draw(canvas: Canvas) -> None:
-        if verdict == "ok":
-            canvas.box(8, -5, 10, 10, canvas.theme.band)
-        else:
-            draw_verdict(canvas, verdict, 13, 0)
-
-    return draw
-
-
-def _mark(mark: str) -> Callable[[Canvas], None]:
-    def draw(canvas: Canvas) -> None:
-        if mark == "release":
-            canvas.line((13, -8), (13, 8), canvas.theme.ink, 1.2, dashes="4 3")
-        draw_mark(canvas, [mark], 13, 0)
-
-    return draw

@@ -67,6 +67,16 @@ def test_without_choices_the_last_28_full_days_are_compared_with_the_28_before()
         ({"period": "this-month"}, march(1, 7), march(22, 28, 2)),
         ({"period": "this-month", "compare": "month"}, march(1, 7), march(1, 7, 2)),
         ({"period": "last-month", "compare": "none"}, march(1, 28, 2), None),
+        ({"period": "last-week"}, (date(2026, 2, 23), date(2026, 3, 1)), march(16, 22, 2)),
+        (
+            {"period": "4-weeks", "compare": "year"},
+            (date(2026, 2, 2), date(2026, 3, 1)), (date(2025, 2, 3), date(2025, 3, 2)),
+        ),
+        ({"period": "this-quarter", "compare": "none"}, (date(2026, 1, 1), date(2026, 3, 7)), None),
+        (
+            {"period": "last-quarter", "compare": "none"},
+            (date(2025, 10, 1), date(2025, 12, 31)), None,
+        ),
         ({"period": "all"}, (date(2026, 1, 5), date(2026, 3, 7)), None),
         ({"since": "-3d"}, march(5, 7), march(26, 28, 2)),
         (
@@ -158,6 +168,14 @@ def test_values_that_are_picked_for_their_size_are_asked_for_as_such():
     assert questions(metric(), read(sort="-change")).estimate.interval is None
     few = questions(metric(), read())
     assert (few.estimate.top, few.series.top) == (None, None)
+
+
+def test_one_of_many_values_is_followed_by_itself():
+    many = metric(version(values=[f"v{number}" for number in range(40)]))
+    series = questions(many, read(many, follow="v7")).series
+    assert (series.value, series.top) == (("v7",), None)
+    assert questions(many, read(many)).series.top == 4
+    assert not questions(metric(), read(follow="dark")).series.value
 
 
 def test_a_segment_is_asked_of_all_questions():

@@ -157,7 +157,7 @@ def test_headings_sort_and_keep_all_other_choices(service):
     assert "before=2024-09-26..2024-09-27" in link
     assert "sort=-change" in link
     table = shown(service, link).partition('id="values"')[2].partition("</table>")[0]
-    values = re.findall(r'<th scope="row"><bdi>(\w+)</bdi></th>', table)
+    values = re.findall(r'<th scope="row"><a [^>]*><bdi>(\w+)</bdi></a></th>', table)
     assert values == ["dark", "system", "light"]
 
 

@@ -74,14 +74,35 @@ def test_a_mean_that_did_not_clearly_change_says_how_far_it_can_have():
     assert "no clear change" in table.rows[0].cells
 
 
-def test_of_one_number_a_sentence_says_what_its_line_shows_and_of_several_the_picture_is_broad():
+def test_one_number_over_time_is_large_and_the_others_are_small():
     weeks = [[share("true", 0.4, 0.41, 0.42)], [share("true", 0.5, 0.51, 0.52)]]
-    flag = parts(viewed(shares(share("true", 0.42, 0.425, 0.43)), None, series(*weeks)))["trend"]
-    assert flag.texts
-    assert not flag.pictures[0].broad
-    several = parts(viewed(THEMES, None, series([*THEMES.numbers], [*THEMES.numbers])))["trend"]
-    assert (list(several.texts), several.pictures[0].broad) == ([], True)
-    assert "trend" not in parts(viewed(THEMES, None, series([*THEMES.numbers])))
+    flag = viewed(shares(share("true", 0.42, 0.425, 0.43)), None, series(*weeks))
+    assert flag.answer.followed.says
+    assert "others" not in parts(flag)
+    several = viewed(THEMES, None, series([*THEMES.numbers], [*THEMES.numbers]))
+    assert large(several) == "dark"
+    assert not several.answer.followed.says
+    (small,) = parts(several)["others"].pictures
+    assert [line.label for panel in small.figure.panels for line in panel.lines] == ["light"]
+    assert viewed(THEMES, None, series([*THEMES.numbers])).answer.followed is None
+
+
+def test_a_value_leads_to_its_series_and_a_period_to_its_days():
+    both = series([*THEMES.numbers], [*THEMES.numbers])
+    view = viewed(THEMES, None, both, follow="light")
+    assert large(view) == "light"
+    (table,) = parts(view)["all-values"].tables
+    assert [row.cells[0].address for row in table.rows] == [
+        f"/metric/theme?follow={value}#over-time" for value in ("dark", "light")
+    ]
+    for address, period in zip(view.answer.followed.addresses, both.head.periods, strict=True):
+        assert f"period=own&since={period.since}&until={period.until}" in address
+
+
+def large(view):
+    (panel,) = view.answer.followed.figure.panels
+    (line,) = panel.lines
+    return line.label
 
 
 def test_quantiles_have_their_ends_and_those_not_placed_say_why():

@@ -180,6 +180,7 @@ def questions(
     most = choices.top or (listed if whole else MOST_OF_LONG_LIST if long else MOST_SHOWN)
     picks = most if listed > most and not single else None
     by_change = choices.sort == "change" and choices.both is not None and not long
+    alone = choices.follow != "" and listed > FEW_VALUES and not single
     above, below = choices.ends
     change = compare = None
     if choices.sides is not None and not long:
@@ -229,8 +230,8 @@ def questions(
             since=choices.followed.since,
             until=choices.followed.until,
             by=choices.by,
-            value=single,
-            top=MOST_FOLLOWED if listed > FEW_VALUES else None,
+            value=(choices.follow,) if alone else single,
+            top=MOST_FOLLOWED if listed > FEW_VALUES and not alone else None,
             above=above,
             below=below,
             split=choices.split,
@@ -314,10 +315,15 @@ def details(
         fakes.append(possible_shift(answer))
         fakes += [fakes_in_words(answer.head.fakes)] if answer.head.fakes is not None else []
     of_days = [line for document in told for line in document.days]
-    meaning = [line for document in told for line in (*document.below, *document.meaning)]
+    meaning = [
+        line
+        for part in ("notes", "asides", "below", "meaning")
+        for document in told
+        for line in getattr(document, part)
+    ]
     yield Detail(
         name="meaning",
-        title="What these numbers mean",
+        title="How sure these numbers are, and what they mean",
         paragraphs=[line for line in dict.fromkeys(meaning) if line not in fakes],
     )
     yield Detail(

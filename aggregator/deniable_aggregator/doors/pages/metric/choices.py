@@ -1,6 +1,4 @@
-"""What somebody chose, read from the page's address, and the form that shows it.
-
-What somebody chose, read from the page's address, and the form that shows it again.
+"""What somebody chose, read from the page's address, and the form that shows it again.
 
 What is wrong is said beside its field, and the rest is kept.
 """
@@ -61,6 +59,9 @@ ENDS: Final = {"above": "Count values from", "below": "Count values below"}
 MOST_SINCE: Final = 20
 """Releases that can be chosen; the days of others can be typed."""
 
+MOST_LETTERS: Final = 1_000
+"""Of a value in an address."""
+
 _QUOTED: Final = 100
 
 Read = TypeVar("Read")
@@ -78,6 +79,7 @@ class Choices:
         both: what is compared; None for nothing.
         by: how long the periods of the series are.
         followed: the days of the series.
+        follow: the value whose series is the large picture; empty for the largest.
         split: by what the reports are split; None for nothing.
         why: by what a change is explained; None for nothing.
         ends: above and below which number values of a distribution are counted.
@@ -95,6 +97,7 @@ class Choices:
     both: Compared | None
     by: PeriodLength
     followed: DayRange
+    follow: str
     split: Axis | None
     why: Why | None
     ends: tuple[float | None, float | None]
@@ -153,7 +156,9 @@ def read_choices(form: MultiDict[str, str], details: MetricDetails, today: date)
     )
     shown = days if both is None else both.after
     by = reader.one_of("by", typed["by"], PERIOD_LENGTHS, "")
-    length = cast("PeriodLength", by) or length_for(followed(shown, both, "day", known))
+    length = cast("PeriodLength", by) or length_for(
+        followed(shown, both, "day", known), typed["period"]
+    )
     passed = {each.name: reader.known(each, form, details) for each in PASSED}
     split = reader.one_of("split", typed["split"], tuple(_axes(details)), "")
     if split and passed["segment"] is not None:
@@ -175,6 +180,7 @@ def read_choices(form: MultiDict[str, str], details: MetricDetails, today: date)
         both=both,
         by=length,
         followed=followed(shown, both, length, known),
+        follow=form.get("follow", "")[:MOST_LETTERS],
         split=cast("Axis | None", split or None),
         why=None if why == "none" else cast("Why", why),
         ends=(above, below) if has_ends(details) else (None, None),
@@ -366,6 +372,7 @@ class Controls:
         fields: those that are always seen.
         more: others that the metric has, and that open.
         opened: whether something is chosen that is not seen at first.
+        follow: the value whose series is the large picture; empty for the largest.
     """
 
     typed: Mapping[str, str]
@@ -373,6 +380,7 @@ class Controls:
     fields: Sequence[Control]
     more: Sequence[Control]
     opened: bool
+    follow: str
 
     @property
     def unshown(self) -> Sequence[str]:
@@ -434,6 +442,7 @@ def controls(
         opened=bool(opened & set(choices.problems))
         or any(choices.passed.values())
         or any(typed.get(each) for each in opened),
+        follow=choices.follow,
     )
 
 

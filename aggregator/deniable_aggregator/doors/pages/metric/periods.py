@@ -23,19 +23,27 @@ if TYPE_CHECKING:
 PERIODS: Final[Mapping[str, str]] = {
     "7d": "Last 7 days",
     "28d": "Last 28 days",
-    "91d": "Last 13 weeks",
+    "last-week": "Last week",
+    "4-weeks": "Last 4 whole weeks",
+    "13-weeks": "Last 13 whole weeks",
     "this-month": "This month",
     "last-month": "Last month",
+    "this-quarter": "This quarter",
+    "last-quarter": "Last quarter",
     "all": "All days",
     "own": "Days of your own",
 }
-"""Periods by what they are called in addresses, and what people read. They end yesterday, as today
-is not over, and those that begin by a number of days are whole weeks."""
+"""Periods by what they are called in addresses, and what people read. Those that go on end
+yesterday, as today is not over; whole weeks are from Monday to Sunday."""
+
+WHOLE_WEEKS: Final[Mapping[str, int]] = {"last-week": 1, "4-weeks": 4, "13-weeks": 13}
+"""So many of them."""
 
 COMPARISONS: Final[Mapping[str, str]] = {
     "before": "The days before",
     "week": "The same days a week before",
     "month": "The same days a month before, or four weeks",
+    "year": "The same weeks last year",
     "none": "Nothing",
     "own": "Days of your own",
 }
@@ -48,6 +56,13 @@ DEFAULT_PERIOD: Final = "28d"
 DEFAULT_COMPARISON: Final = "before"
 _WEEK: Final = timedelta(7)
 _DAY: Final = timedelta(1)
+_YEAR: Final = timedelta(52 * 7)
+"""In whole weeks, so that weekdays are compared with the same ones."""
+
+_QUARTER_MONTHS: Final = 3
+
+WEEKS_FOLLOWED: Final = 12
+"""So many weeks, or more, are drawn where the metric had reports."""
 
 LONGEST_BY: Final[tuple[tuple[PeriodLength, int], ...]] = (("day", 31), ("week", 26 * 7))
 """So many days, and not more, are drawn by periods of this length if nobody chooses another."""
@@ -105,7 +120,21 @@ def days_of(period: str, known: Known, *, since: str = "", until: str = "") -> D
         return DayRange(first, max(first, yesterday))
     if period == "last-month":
         return calendar_period("month", known.today.replace(day=1) - _DAY)
+    if period in WHOLE_WEEKS:
+        sunday = calendar_period("week", known.today - _WEEK).until
+        return DayRange(sunday - WHOLE_WEEKS[period] * _WEEK + _DAY, sunday)
+    if period == "this-quarter":
+        first = _quarter(known.today)
+        return DayRange(first, max(first, yesterday))
+    if period == "last-quarter":
+        end = _quarter(known.today) - _DAY
+        return DayRange(_quarter(end), end)
     return DayRange(known.today - timedelta(int(period.removesuffix("d"))), yesterday)
+
+
+def _quarter(day: date) -> date:
+    """The first day of the quarter of the year that a day is in."""
+    return day.replace(day=1, month=day.month - (day.month - 1) % _QUARTER_MONTHS)
 
 
 def _own_days(known: Known, since: str, until: str) -> DayRange:
@@ -159,6 +188,8 @@ def compared(
         found = DayRange(days.since - _WEEK, days.until - _WEEK)
     elif comparison == "month":
         found = _a_month_before(days)
+    elif comparison == "year":
+        found = DayRange(days.since - _YEAR, days.until - _YEAR)
     elif comparison == "own":
         found = parse_period(before, today, name="before")
     else:
@@ -220,18 +251,23 @@ def _month_before(day: date) -> date:
     return month.until if day.day > month.until.day else month.since.replace(day=day.day)
 
 
-def length_for(days: DayRange) -> PeriodLength:
+def length_for(days: DayRange, period: str = "") -> PeriodLength:
     """How long the periods of a series are if nobody says so.
 
     Args:
         days: of the series.
+        period: one of `PERIODS`; whole weeks are followed by week.
     """
+    if period in WHOLE_WEEKS and days.until - days.since < WEEKS_FOLLOWED * _WEEK:
+        return "week"
     count = (days.until - days.since).days + 1
     return next((by for by, most in LONGEST_BY if count <= most), "month")
 
 
 def followed(days: DayRange, both: Compared | None, by: PeriodLength, known: Known) -> DayRange:
     """The days of a series: those that are compared too, from the start of a whole period.
+
+    By week they are at least `WEEKS_FOLLOWED` weeks, as a week is judged by those before.
 
     Args:
         days: that are shown.
@@ -240,6 +276,8 @@ def followed(days: DayRange, both: Compared | None, by: PeriodLength, known: Kno
         known: of the metric.
     """
     first = min(days.since, both.before.since) if both is not None else days.since
+    if by == "week":
+        first = min(first, days.until - WEEKS_FOLLOWED * _WEEK + _DAY)
     first = max(first, known.first or first)
     last = max(days.until, both.before.until) if both is not None else days.until
     return DayRange(calendar_period(by, min(first, last)).since, last)

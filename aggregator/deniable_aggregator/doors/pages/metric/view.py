@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
+from urllib.parse import parse_qsl, urlsplit
 
-from deniable_aggregator.answers.common import stopped_since
+from deniable_aggregator.answers.common import stopped_since, versions_by_name
 from deniable_aggregator.doors.pages import parts
 from deniable_aggregator.doors.pages.metric.answering import (
     LONG_LIST,
@@ -17,8 +18,15 @@ from deniable_aggregator.doors.pages.metric.answering import (
 )
 from deniable_aggregator.doors.pages.metric.choices import Choices, Controls, controls
 from deniable_aggregator.doors.pages.metric.files import Export, exports
+from deniable_aggregator.doors.pages.metric.over_time import (
+    followed_part,
+    leading,
+    leads_to_series,
+    multiples,
+    series_figure,
+)
 from deniable_aggregator.doors.pages.metric.strings import DiscoveredView, Strings, discovered_view
-from deniable_aggregator.doors.pages.parts import Part, Picture, Sorting, State
+from deniable_aggregator.doors.pages.parts import Followed, Part, Picture, Sorting, State
 from deniable_aggregator.doors.pages.rendering import address as address_of
 from deniable_aggregator.doors.pages.rendering import changed
 from deniable_aggregator.telling.document import WAY_WORDS, Badge, Document, Link
@@ -30,32 +38,40 @@ from deniable_aggregator.telling.findings import finding
 from deniable_aggregator.telling.glances import Headline, headline
 from deniable_aggregator.telling.lines import not_placed
 from deniable_aggregator.telling.meaning import cost_of_asking
-from deniable_aggregator.telling.numbers import named
 from deniable_aggregator.telling.tell import tell
 from deniable_aggregator.telling.value_tables import lift_matrix, value_tables
 from deniable_aggregator.telling.wording import as_sentence
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from deniable_aggregator.answers.administration import Metric
     from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.telling.figure import Figure
 
 MOST_DRAWN: Final = 12
 """Values of a picture; the table has more."""
 
-LEAST_DRAWN: Final = 3
-
 MOST_PAIRS: Final = 50
 """Of a table; the file has all."""
 
+OF_ALL_METRICS: Final = ("period", "since", "until", "compare", "before")
+"""Choices that go along to the page of another metric."""
+
 
 class Sentence(NamedTuple):
-    """A sentence that may begin with a value, which stands out."""
+    """A sentence that may begin with a value, which stands out.
+
+    Attributes:
+        value: empty if it begins with none.
+        rest: what follows.
+        address: where the value leads: to its own series; empty for nowhere.
+    """
 
     value: str
     rest: str
+    address: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +85,11 @@ class Shown:
         finding: what is there, where it is not one number.
         changes: what has clearly changed, each with its sign.
         unchanged: what has not, and how far it can have moved.
-        asides: which reports that is based on, and what else is to be known.
-        parts: pictures and tables.
+        why: what a change comes from; None where that is not asked.
+        asides: which reports that is based on, and what could not be answered.
+        followed: one number over time; None if there are no several periods.
+        parts: other pictures and tables.
+        key: what the marks of all these pictures mean; None if there are none.
         details: parts that open.
         exports: files of the answers.
     """
@@ -81,8 +100,11 @@ class Shown:
     finding: Sentence
     changes: Sequence[tuple[Badge, Sentence]]
     unchanged: Sequence[str]
+    why: Part | None
     asides: Sequence[str]
+    followed: Followed | None
     parts: Sequence[Part]
+    key: Figure | None
     details: Sequence[Detail]
     exports: Sequence[Export]
 
@@ -95,6 +117,7 @@ class MetricView:
         name: of the metric.
         title: what it is for, or its name.
         address: of the page, with its choices.
+        others: leads to the pages of other metrics, with the same days.
         controls: the form.
         strings: what is looked for in a metric of strings; None of all others.
         discovered: strings that nobody listed; None of metrics that cannot find any.
@@ -105,6 +128,7 @@ class MetricView:
     name: str
     title: str
     address: str
+    others: Sequence[Link]
     controls: Controls
     strings: Strings | None
     discovered: DiscoveredView | None
@@ -112,13 +136,23 @@ class MetricView:
     answer: Shown | None
 
 
-def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
-    """What the page shows; `address` is where it is, with its choices."""
+def metric_view(
+    answers: Answers, choices: Choices, address: str, metrics: Sequence[Metric] = ()
+) -> MetricView:
+    """What the page shows.
+
+    Args:
+        answers: to its questions.
+        choices: of the visitor.
+        address: where the page is, with its choices.
+        metrics: all that are registered, in all their versions.
+    """
     metric, strings = answers.details, answers.strings
     return MetricView(
         name=metric.name,
         title=metric.description.strip() or metric.name,
         address=address,
+        others=list(_others(metrics, metric.name, address)),
         controls=controls(metric, choices, answers.annotations),
         strings=strings,
         discovered=None
@@ -131,6 +165,17 @@ def metric_view(answers: Answers, choices: Choices, address: str) -> MetricView:
     )
 
 
+def _others(metrics: Sequence[Metric], shown: str, address: str) -> Iterator[Link]:
+    """Other metrics by what they are for, over the same days."""
+    titles = {name: some[0].description or name for name, some in versions_by_name(metrics).items()}
+    days = {
+        name: value for name, value in parse_qsl(urlsplit(address).query) if name in OF_ALL_METRICS
+    }
+    for name, title in sorted(titles.items(), key=lambda each: each[1].casefold()):
+        if name != shown:
+            yield Link(title, address_of("metric", name, **days))
+
+
 def _shown(answers: Answers, estimate: Answer, choices: Choices, address: str) -> Shown:
     change = answers.change
     if change is not None and not choices.typed["why"]:
@@ -138,37 +183,66 @@ def _shown(answers: Answers, estimate: Answer, choices: Choices, address: str) -
     told = [tell(estimate, order="largest", most=MOST_PAIRS)]
     told += [tell(change, order="largest")] if change is not None else []
     one, (first, *_), last = headline(estimate), told, told[-1]
-    values = [named(each) for each in estimate.of("share")]
+    series = series_figure(answers, estimate, choices)
+    # Of several numbers, the picture is of one that the first sentence has.
+    says = finding(answers.series) if answers.series is not None and one is not None else ""
+    leads = leads_to_series(estimate, address if series is not None else None)
+    parts = [
+        *_parts(replace(answers, change=change), estimate, told, choices, address, leads),
+        *multiples(series),
+        *_split(told, choices),
+        *_compared(answers),
+    ]
     return Shown(
         warnings=list(_warnings(told)),
         keys=list(key_links(answers, choices, address)),
         headline=one,
-        finding=_sentence("" if one is not None else first.finding, values),
+        finding=_sentence("" if one is not None else first.finding, leads),
         changes=[
-            (Badge(WAY_WORDS[each.way], each.way), _sentence(as_sentence(each.text), values))
+            (Badge(WAY_WORDS[each.way], each.way), _sentence(as_sentence(each.text), leads))
             for each in last.changes
         ],
         unchanged=[as_sentence(each) for each in last.unchanged],
+        why=_why(change, last),
         asides=[
             last.basis,
-            *dict.fromkeys(
-                text for document in told for text in (*document.notes, *document.asides)
-            ),
             *([cost_of_asking(estimate)] if answers.strings is not None else ()),
             *_not_answered(answers),
         ],
-        parts=[
-            *_parts(replace(answers, change=change), estimate, told, choices, address),
-            *_compared(answers),
-        ],
+        followed=None if series is None else followed_part(series, address, says),
+        parts=parts,
+        key=_key([*([series] if series is not None else ()), *_figures(parts)]),
         details=list(details(answers, told, choices, address)),
         exports=list(exports(answers, address)),
     )
 
 
-def _sentence(text: str, values: Iterable[str]) -> Sentence:
-    value = max((each for each in values if text.startswith(f"{each} ")), key=len, default="")
-    return Sentence(value, text[len(value) :])
+def _sentence(text: str, leads: Mapping[str, str]) -> Sentence:
+    value = max((each for each in leads if text.startswith(f"{each} ")), key=len, default="")
+    return Sentence(value, text[len(value) :], leads.get(value, ""))
+
+
+def _figures(parts: Sequence[Part]) -> Iterator[Figure]:
+    for part in parts:
+        yield from (each.figure for each in part.pictures)
+        yield from _figures(part.folded)
+
+
+def _key(figures: Sequence[Figure]) -> Figure | None:
+    """One figure of all panels, for the meaning of their marks."""
+    if not figures:
+        return None
+    notes = dict.fromkeys(text for each in figures for text in each.notes)
+    panels = tuple(panel for each in figures for panel in each.panels)
+    return replace(figures[0], panels=panels, notes=tuple(notes))
+
+
+def _why(change: Answer | None, told: Document) -> Part | None:
+    """What a change comes from, in a sentence, and part by part."""
+    effects = next((each for each in told.tables if each.name == "effects"), None)
+    if change is None or effects is None:
+        return None
+    return Part("why", effects_sentence(change), tables=[effects])
 
 
 def _warnings(told: Sequence[Document]) -> Iterator[str]:
@@ -208,9 +282,10 @@ def _parts(
     told: Sequence[Document],
     choices: Choices,
     address: str,
+    leads: Mapping[str, str],
 ) -> Iterator[Part]:
-    """Pictures and tables, with the numbers over time between them."""
-    change, one = answers.change, headline(estimate)
+    """Pictures and tables of the days that are shown."""
+    change = answers.change
     tables = {each.name: each for document in told for each in document.tables}
     if estimate.head.kind == "distribution":
         yield Part(
@@ -218,25 +293,15 @@ def _parts(
             "How the values are spread",
             texts=list(not_placed(estimate)),
             pictures=[Picture(figure_of(estimate))],
-            tables=[
-                tables[name]
-                for name in ("values", "numbers", "thresholds", "changes")
+            tables=[tables[name] for name in ("thresholds", "changes") if name in tables],
+            folded=[
+                Part(name, tables[name].caption, tables=[tables[name]])
+                for name in ("values", "numbers")
                 if name in tables
             ],
         )
     elif estimate.of("lift"):
         yield from _of_pairs(estimate, told[0])
-    elif one is None:
-        yield Part("shares", pictures=list(_pictures(estimate, change)))
-    series = answers.series
-    if series is not None and _says_something(series, estimate):
-        # The line of one number is said in a sentence; several are a broad picture.
-        yield Part(
-            "trend",
-            "Over time",
-            texts=[finding(series)] if one is not None else [],
-            pictures=[Picture(figure_of(series, most=MOST_DRAWN), broad=one is None)],
-        )
     if estimate.head.kind == "shares":
         values, *folded = value_tables(
             estimate,
@@ -251,16 +316,22 @@ def _parts(
         yield Part(
             "all-values",
             "All values",
-            tables=[*([values] if values.rows or not folded else ()), *sizes],
-            folded=[Part("untold", each.caption, tables=[each]) for each in folded],
+            tables=[leading(values, leads)] if values.rows or not folded else [],
+            folded=[
+                *(
+                    Part("untold", each.caption, tables=[leading(each, leads)], drawn=True)
+                    for each in folded
+                ),
+                *(Part(each.name, each.caption, tables=[each]) for each in sizes),
+            ],
             sorting=Sorting(table="values", address=address, by=by),
+            drawn=True,
         )
     elif estimate.head.kind == "mean":
         yield Part("numbers", tables=[tables["mean" if change is None else "changes"]])
-    if change is not None and "effects" in tables:
-        yield Part(
-            "why", "What explains it", texts=[effects_sentence(change)], tables=[tables["effects"]]
-        )
+
+
+def _split(told: Sequence[Document], choices: Choices) -> Iterator[Part]:
     split = [
         table
         for document in told
@@ -325,25 +396,6 @@ def _of_pairs(estimate: Answer, told: Document) -> Iterator[Part]:
             *([Part("both", "How many have both of a pair", pictures=both)] if both else ()),
         ],
     )
-
-
-def _pictures(estimate: Answer, change: Answer | None) -> Iterator[Picture]:
-    """Shares, and clear changes; the table has those that are not clear."""
-
-    def drawn(answer: Answer, caption: str) -> Picture:
-        told = sum(bool(each.told) for each in answer.of("share", "difference in share"))
-        most = max(LEAST_DRAWN, min(MOST_DRAWN, told))
-        return Picture(figure_of(answer, most=most), caption)
-
-    yield drawn(estimate, "Share of reports")
-    if change is not None and any(each.told for each in change.of("difference in share")):
-        yield drawn(change, "Change in points")
-
-
-def _says_something(series: Answer, estimate: Answer) -> bool:
-    """Whether there are several periods, and something to follow is told from zero."""
-    told = estimate.head.kind != "shares" or any(each.told for each in estimate.of("share"))
-    return len(series.head.periods) > 1 and told
 
 
 def _state(answers: Answers, choices: Choices, address: str) -> State:

@@ -38,6 +38,10 @@
   const prepare = (within) => {
     for (const button of within.querySelectorAll("button.copy")) button.hidden = !navigator.clipboard;
     for (const slider of within.querySelectorAll("input[data-of]")) place(slider);
+    for (const drawing of within.querySelectorAll("svg.followed")) {
+      const periods = drawing.querySelectorAll("a.period");
+      periods.forEach((each, number) => each.setAttribute("tabindex", number + 1 < periods.length ? -1 : 0));
+    }
     for (const part of within.querySelectorAll("[data-again]")) setTimeout(lookAgain, 1000 * part.dataset.again, part);
   };
 
@@ -55,7 +59,7 @@
   };
 
   // Fetches a page and shows its <main>; where anything is amiss, the browser goes there instead.
-  const show = async (url, remember) => {
+  const show = async (url, remember, part = "") => {
     const number = ++asked;
     const focused = document.activeElement?.id;
     root.classList.add("waiting");
@@ -71,6 +75,7 @@
       document.title = answer.title;
       prepare(main);
       document.getElementById(focused)?.focus({ preventScroll: true });
+      if (part) document.getElementById(part)?.scrollIntoView({ block: "nearest" });
       const heard = main.querySelector(".notice.error, .notice.done") || main.querySelector(".finding, h1 + .lead") || main.querySelector("h1");
       document.getElementById("announced").textContent = heard ? heard.textContent.trim() : answer.title;
     } catch {
@@ -112,12 +117,26 @@
     }
     const link = event.target.closest("main a[href]");
     const plain = !event.defaultPrevented && event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey;
-    if (!link || !plain || link.target || link.download) return;
-    const url = new URL(link.href);
+    if (!link || !plain || link.getAttribute("target") || link.hasAttribute("download")) return;
+    const url = new URL(link.getAttribute("href"), location);
     if (!samePage(url) || url.search === location.search) return;
     event.preventDefault();
+    const part = url.hash.slice(1);
     url.hash = "";
-    show(url, true);
+    show(url, true, part);
+  });
+  // In the large picture of a series, arrows go from period to period.
+  document.addEventListener("keydown", (event) => {
+    const period = event.target.closest("a.period");
+    if (!period || event.ctrlKey || event.metaKey || event.altKey) return;
+    const all = [...period.parentElement.querySelectorAll("a.period")];
+    const at = all.indexOf(period);
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: all.length - 1 }[event.key];
+    if (!all[to]) return;
+    event.preventDefault();
+    period.setAttribute("tabindex", -1);
+    all[to].setAttribute("tabindex", 0);
+    all[to].focus();
   });
   addEventListener("popstate", () => show(new URL(location), false));
 
