@@ -155,7 +155,10 @@ def _of_shares(shares: Sequence[Measured], *, records: bool) -> Glance:
 
 
 def _listed_ranges(numbers: Sequence[Measured]) -> str:
-    ranges = [f"{named(number)} {range_of_all(number)}" for number in numbers]
+    ranges = [
+        f"{named(number)} {range_of(number) if number.whole is False else range_of_all(number)}"
+        for number in numbers
+    ]
     return listed(ranges) if ranges else ""
 
 

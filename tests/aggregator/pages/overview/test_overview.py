@@ -306,7 +306,7 @@ def test_metrics_without_numbers_say_what_comes_next() -> None:
     assert "popular strings" in words(overview, "search")
 
 
-@pytest.mark.parametrize(("texts", "said"), [(["a", "b"], "nobody had listed"), ([], "No whole")])
+@pytest.mark.parametrize(("texts", "said"), [(["a", "b"], "nobody had listed"), ([], "No string")])
 def test_strings_that_were_looked_for_are_said_to_be_found_only_if_there_are_any(
     texts: list[str], said: str
 ) -> None:
@@ -356,6 +356,52 @@ def test_of_very_many_metrics_the_first_are_cards_and_all_can_be_found() -> None
     found = shown(map(metric, names), rows, Choice(find="ABOUT metric_11"))
     assert [card.name for card in found.cards] == names[110:]
     assert shown([metric("red")], (), Choice(find="zzz")).none_found
+
+
+def test_a_value_is_found_and_leads_to_its_series() -> None:
+    metrics = [metric("browser"), metric("theme")]
+    found = shown(metrics, [*BROWSERS, share("theme", "dark", 0.5)], Choice(find="safar"))
+    (card,) = found.cards
+    assert (card.name, card.address) == ("browser", "/metric/browser?follow=Safari")
+    assert "Safari: 21 to 23%" in words(found, "browser")
+    assert shown(metrics, BROWSERS, Choice(find="netscape")).none_found, "can't be told from zero"
+
+
+def test_beginnings_of_strings_are_shown_where_they_lead() -> None:
+    result = found(["a", "b"])
+    result.numbers = [each for each in result.numbers if each.whole is False]
+
+    class Searched(Kept):
+        def discoveries(self, metric: str) -> Discoveries:
+            return Discoveries(metric, "flightdeck", [run(1)])
+
+        def discovery(self, _metric: str, number: int) -> Discovery:
+            return structs.replace(run(number), result=result)
+
+    searched = metric("search", type="string", candidates=True, discovers=True)
+    weeks = read_weeks(Searched([searched], []), TODAY)  # type: ignore[arg-type]
+    said = words(overview_view(weeks, Choice(), TODAY, weekly=True), "search")
+    assert said.startswith("at least 1")
+    assert "a…" in said
+
+
+def test_of_a_table_that_is_half_written_it_is_said_how_far_it_is() -> None:
+    metrics = [metric("browser"), metric("theme"), metric("emoji", candidates=True)]
+    assert "of 1 of 2 metrics are worked out so far" in shown(metrics, BROWSERS).days
+    assert "so far" not in shown(metrics, [*BROWSERS, share("theme", "dark", 0.5)]).days
+
+
+def test_what_is_wrong_comes_after_what_changed_and_before_all_else() -> None:
+    rows = [
+        *BROWSERS,
+        share("alpha", "x", 0.5, suspicious=True),
+        share("theme", "dark", 0.5),
+        difference("theme", "dark", 0.1, 1e-9, low=0.08, high=0.12),
+    ]
+    names = ("alpha", "browser", "new", "theme")
+    overview = shown([metric(name, reports=9 * (name != "new")) for name in names], rows)
+    assert [each.name for each in overview.cards] == ["theme", "alpha", "browser", "new"]
+    assert overview.cards[0].address == "/metric/theme?period=last-week"
 
 
 def test_texts_of_others_never_act() -> None:

@@ -22,8 +22,9 @@ from deniable_aggregator.telling.glances import (
 from deniable_aggregator.telling.wording import counted, days_between
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from deniable_aggregator.answers.measured import Measured
     from deniable_aggregator.doors.pages.overview.reading import MetricWeek, Weeks
     from deniable_aggregator.telling.figure import Figure
 
@@ -44,6 +45,7 @@ class MetricCard:
         has_number: whether there is a number.
         change: the change in words.
         news: the first of its clear changes; empty if none is.
+        values: those that its numbers are of.
     """
 
     card: Card
@@ -53,6 +55,7 @@ class MetricCard:
     has_number: bool
     change: Badge | None
     news: str
+    values: Sequence[Measured]
 
 
 def metric_card(of: MetricWeek, weeks: Weeks, today: date) -> MetricCard:
@@ -68,10 +71,12 @@ def metric_card(of: MetricWeek, weeks: Weeks, today: date) -> MetricCard:
     health = _health(of, stopped=stopped is not None)
     change = _change(of, weeks)
     seen = of.glance if of.found is None else found_at_a_glance(of.found)
+    news = next(iter(_clear_changes(of)), "")
     card = Card(
         title=metric.description or metric.name,
         name=metric.name,
-        address=address("metric", metric.name),
+        # What is new is of the newest week.
+        address=address("metric", metric.name, period="last-week" if news else None),
         headline="" if seen is None else seen.range,
         of="" if seen is None else seen.of,
         figure=_trend(of, weeks) if of.trend else None,
@@ -86,7 +91,12 @@ def metric_card(of: MetricWeek, weeks: Weeks, today: date) -> MetricCard:
         clear=clearness(of.changes),
         has_number=seen is not None,
         change=change,
-        news=next(iter(_clear_changes(of)), ""),
+        news=news,
+        values=[
+            each
+            for each in (*of.rows, *(of.found.numbers if of.found is not None else ()))
+            if each.value is not None and each.measure == "share" and each.told is not False
+        ],
     )
 
 
@@ -157,8 +167,8 @@ def _asides(of: MetricWeek, weeks: Weeks, today: date) -> Iterator[str]:
     if of.found is not None:
         period = of.found.head.periods[0]
         days = days_between(period.since, period.until)
-        if not of.found.strings:
-            yield f"No whole string was found in reports of {days}."
+        if not of.found.strings and not of.found.prefixes:
+            yield f"No string was found in reports of {days}."
         else:
             yield f"Found in reports of {days}; nobody had listed it."
     elif metric.discovers:

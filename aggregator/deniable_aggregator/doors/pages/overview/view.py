@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +15,7 @@ from deniable_aggregator.doors.pages.rendering import address, page
 from deniable_aggregator.doors.pages.visit import current_visit
 from deniable_aggregator.telling.cautions import clear_among
 from deniable_aggregator.telling.document import Badge, Column, Link, Table, text_table
+from deniable_aggregator.telling.numbers import name_of, range_of
 from deniable_aggregator.telling.wording import as_sentence, counted, days_between, listed
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ MOST_NAMED: Final = 3
 
 MOST_HAPPENED: Final = 5
 
-SORTS: Final = {"changed": "Clearest change", "name": "Name", "health": "Health"}
+SORTS: Final = {"first": "What to look at first", "name": "Name", "health": "Health"}
+_TO_ACT_ON: Final = ("suspicious", "stopped")
 _WORST_FIRST: Final = ("suspicious", "uneven", "surge", "stopped", "unknown", "ok")
 
 
@@ -43,10 +45,10 @@ class Choice:
 
     Attributes:
         sort: one of `SORTS`.
-        find: only metrics with this text in their name or description; empty for all.
+        find: only metrics with this text in their name, description or values; empty for all.
     """
 
-    sort: str = "changed"
+    sort: str = "first"
     find: str = ""
 
 
@@ -93,11 +95,8 @@ def overview_view(weeks: Weeks, choice: Choice, today: date, *, weekly: bool) ->
     """
     found = [metric_card(each, weeks, today) for each in weeks.metrics]
     wanted = choice.find.casefold()
-    shown = [
-        each
-        for each in sorted(found, key=_ORDERS[choice.sort])
-        if wanted in each.name.casefold() or wanted in each.card.title.casefold()
-    ]
+    ordered = sorted(found, key=_ORDERS[choice.sort])
+    shown = [each for each in (_with_value(each, wanted) for each in ordered) if each is not None]
     first = shown if len(shown) <= MOST_CARDS else shown[:FIRST_CARDS]
     return Overview(
         finding=_finding(found),
@@ -108,12 +107,32 @@ def overview_view(weeks: Weeks, choice: Choice, today: date, *, weekly: bool) ->
         choice=choice,
         cards=[each.card for each in first],
         others=_table(shown[len(first) :]) if len(first) < len(shown) else None,
-        none_found="" if shown else f"No metric has {choice.find!r} in its name or description.",
+        none_found=""
+        if shown
+        else f"No metric has {choice.find!r} in its name, its description or its values.",
     )
 
 
+def _with_value(each: MetricCard, wanted: str) -> MetricCard | None:
+    """A metric that has a text in its name or description, or the value that has it; or neither."""
+    card = each.card
+    if wanted in each.name.casefold() or wanted in card.title.casefold():
+        return each
+    value = next((one for one in each.values if wanted in (one.value or "").casefold()), None)
+    if value is None:
+        return None
+    says = f"{name_of(value)}: {range_of(value)}"
+    place = address("metric", each.name, follow=value.value if value.whole is None else None)
+    return replace(each, card=replace(card, address=place, asides=[says, *card.asides]))
+
+
 _ORDERS: Final = {
-    "changed": lambda each: (-each.clear, not each.has_number, each.name),
+    "first": lambda each: (
+        -each.clear,
+        each.health not in _TO_ACT_ON,
+        not each.has_number,
+        each.name,
+    ),
     "name": lambda each: each.name,
     "health": lambda each: (_WORST_FIRST.index(each.health), each.name),
 }
@@ -142,10 +161,32 @@ def _days(weeks: Weeks) -> str:
     rows = [row for each in weeks.metrics for row in each.rows if row.since == weeks.week.since]
     if any(not row.final for row in rows):
         said += " Late reports may still move these numbers a little."
+    written, due = _written(weeks)
+    if 0 < written < due:
+        said += (
+            f" The numbers of {written:,} of {counted(due, 'metric')} are worked out so far; the "
+            "others follow within minutes."
+        )
     compared = sum(bool(each.changes) for each in weeks.metrics)
     if compared:
         said += f" {as_sentence(clear_among('all values', compared))}"
     return said
+
+
+def _written(weeks: Weeks) -> tuple[int, int]:
+    """Of how many metrics the newest week is in the table, and of how many it is to be."""
+    due = [
+        each
+        for each in weeks.metrics
+        if each.metric.first_day is not None
+        and each.metric.last_day is not None
+        and each.metric.first_day <= weeks.week.until
+        and weeks.week.since <= each.metric.last_day
+        and not each.metric.candidates
+        and not each.metric.discovers
+    ]
+    written = [each for each in due if each.rows and each.rows[0].since == weeks.week.since]
+    return len(written), len(due)
 
 
 def _warning(found: Sequence[MetricCard]) -> State | None:
@@ -255,7 +296,7 @@ def add_overview(routes: Blueprint, settings: Settings) -> None:
             )
         sort = request.args.get("sort", "")
         choice = Choice(
-            sort=sort if sort in SORTS else "changed",
+            sort=sort if sort in SORTS else "first",
             find=request.args.get("find", "").strip(),
         )
         shown = overview_view(weeks, choice, visit.today, weekly=weekly)
