@@ -18,7 +18,10 @@ from deniable_aggregator.counting.statistics.checks import (
     evenness_check,
     grouped_bounds_check,
 )
-from deniable_aggregator.counting.statistics.crowded_points import (
+from deniable_aggregator.counting.statistics.trie_estimates import PlacedStrings, shares_of_strings
+from deniable_aggregator.counting.statistics.trie_rows import TrieRows
+from deniable_aggregator.counting.tallies.base import ShareTally, chunks, oracle_tally_for, tallies
+from deniable_aggregator.counting.tallies.crowded_points import (
     HARDLY_EVER,
     MEETING,
     NEVER,
@@ -26,9 +29,6 @@ from deniable_aggregator.counting.statistics.crowded_points import (
     likeliest_mean,
     point_limits,
 )
-from deniable_aggregator.counting.statistics.trie_estimates import PlacedStrings, shares_of_strings
-from deniable_aggregator.counting.statistics.trie_rows import TrieRows
-from deniable_aggregator.counting.tallies.base import ShareTally, chunks, oracle_tally_for, tallies
 from deniable_shared.errors import WireError
 from deniable_shared.mechanisms import Trie
 
