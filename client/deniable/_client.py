@@ -244,8 +244,8 @@ class Client:
 
         Each report is tried once; if the aggregator cannot be reached, the flush ends early.
         Reports of metrics that count absence, or pick one of all values, stay until their period
-        is over. Avoid flushing after every `record`: it reveals to the aggregator when things
-        happened.
+        is over, and all that go through a relay until 12 hours after theirs. Avoid flushing
+        after every `record`: it reveals to the aggregator when things happened.
 
         Args:
             timeout_seconds: how long to take at most; a day is the limit.

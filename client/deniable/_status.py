@@ -99,8 +99,8 @@ class FlushResult:
             counted, because the storage cannot be used or was locked until the timeout.
         dropped: reports that were given up for good during the flush.
         problem: why reports were not accepted and what to do about it, in one line that begins with
-            a constant word; None if nothing went wrong. Reports of metrics that count absence or
-            pick one of all values wait until their period is over, which is no problem.
+            a constant word; None if nothing went wrong. Reports that wait until their period is
+            over, as `Client.flush` says, are no problem.
     """
 
     sent: int

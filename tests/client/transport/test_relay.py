@@ -6,7 +6,7 @@ import pytest
 
 import deniable
 from deniable import HttpTransport, ParameterError, RelayTransport, Response
-from deniable.testing import RecordingClient
+from deniable.testing import RecordingClient, capture
 from deniable_shared import wire
 from deniable_shared.registry import Registry, Relay
 from deniable_shared.sealing import X25519, PublicKey, envelope_bytes, read_header, tag_of
@@ -17,6 +17,13 @@ from tests.client.signing import PUBLIC
 from tests.client.transports import Accepting
 
 BODY = wire.encode(wire.Upload(bytes(range(16)), (wire.Part(bytes(32), 20_800, b"\x01"),)))
+METRIC = """
+[metrics.theme]
+type = "category"
+values = ["light", "dark"]
+complete = true
+epsilon = 1.0
+"""
 BOTH = pytest.mark.parametrize("key", [KEY, HYBRID_KEY], ids=["x25519", "hybrid"])
 
 
@@ -168,12 +175,11 @@ def test_in_development_without_an_endpoint_nothing_leaves_for_a_relay_elsewhere
 def test_what_a_relay_answers_is_said_of_a_relay(
     make_client, collector, clock, status, words, kept
 ):
-    client = make_client(registry=relayed(collector.endpoint), endpoint=None, key=WRITE_KEY)
+    client = make_client(registry=relayed(collector.endpoint, METRIC), endpoint=None, key=WRITE_KEY)
     client.record("theme", "dark")
     clock.forward(days=2)
     collector.answer = lambda _body: (status, {})
-    problems = {client.flush().problem}
-    assert any(each.startswith(words.format(collector.endpoint)) for each in problems)
+    assert client.flush().problem.startswith(words.format(collector.endpoint))
     assert (client.status().dropped == {}) is kept
 
 
@@ -213,13 +219,13 @@ def test_tests_of_programs_need_no_relay(clock):
     assert client.flush().sent > 0
 
 
-METRIC = """
-[metrics.theme]
-type = "category"
-values = ["light", "dark"]
-complete = true
-epsilon = 1.0
-"""
+def test_programs_with_a_relay_can_be_captured(tmp_path, clock):
+    with capture() as captured:
+        client = deniable.Client(
+            relayed(), key=WRITE_KEY, directory=tmp_path, consent=True, clock=clock
+        )
+        client.record("theme", "dark")
+    assert captured.recorded == [("theme", "dark")]
 
 
 def test_the_transport_is_part_of_the_interface():
