@@ -136,10 +136,12 @@ class Registered(Struct):
     Attributes:
         application: its name.
         metrics: one entry per metric of the registry.
+        warnings: what of it this server's settings do not fit.
     """
 
     application: str
     metrics: list[RegisteredMetric]
+    warnings: list[str] = []
 
 
 class RemovedMetric(Struct):

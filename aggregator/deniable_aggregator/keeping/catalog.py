@@ -32,19 +32,34 @@ OUTDATED: Final = (
 log = logging.getLogger("deniable_aggregator")
 
 
-def registered(registry: Registry, new: Iterable[Spec]) -> Registered:
+WEEKLY_ACCEPT_DAYS: Final = 21
+"""What a weekly close needs: a report waits for it up to a week, and for two more where a relay has
+too few."""
+
+
+def registered(
+    registry: Registry, new: Iterable[Spec], accept_days: int | None = None
+) -> Registered:
     """The answer to whoever has registered a registry.
 
     Args:
         registry: what was registered.
         new: the specs that were not registered before.
+        accept_days: for how many days the server takes reports of a day; None if that is not known.
     """
     digests = {spec.digest for spec in new}
     metrics = [
         RegisteredMetric(name, metric.spec.digest.hex(), metric.spec.digest in digests)
         for name, metric in registry.metrics.items()
     ]
-    return Registered(registry.application, metrics)
+    warnings = []
+    is_weekly = registry.relay is not None and registry.relay.every == "week"
+    if is_weekly and accept_days is not None and accept_days < WEEKLY_ACCEPT_DAYS:
+        warnings.append(
+            f"accept_days must be at least {WEEKLY_ACCEPT_DAYS} for a relay that closes weekly, "
+            f"got {accept_days}: reports that wait for its closes may come too late"
+        )
+    return Registered(registry.application, metrics, warnings)
 
 
 @dataclass(frozen=True)

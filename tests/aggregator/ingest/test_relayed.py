@@ -258,6 +258,23 @@ def test_a_metric_that_requires_the_relay_is_refused_directly_for_good(one_relay
 
 
 @pytest.mark.one_store
+@pytest.mark.parametrize(
+    ("every", "accept_days", "warns"), [("week", 20, True), ("week", 21, False), ("day", 14, False)]
+)
+def test_registering_warns_if_days_close_before_a_weekly_relay_does(
+    tmp_path, every, accept_days, warns
+):
+    with serving(tmp_path / "store.db", accept_days=accept_days) as service:
+        public = RelayKeys(tmp_path / "relay_keys").create(X25519, DAY).public.text
+        relay = f'[relay]\nurl = "https://relay.example.org"\nkey = "{public}"\nevery = "{every}"\n'
+        warnings = service.register(f"{REGISTRY}{relay}").get_json()["warnings"]
+    assert [
+        f"at least 21 for a relay that closes weekly, got {accept_days}" in each
+        for each in warnings
+    ] == [True] * warns
+
+
+@pytest.mark.one_store
 def test_only_a_relay_key_brings_parts_and_it_does_nothing_else(one_relayed):
     service = one_relayed.service
     part = Part(bytes(16), 1, "day", 1, (one_relayed.seal(),)).encode()

@@ -249,6 +249,8 @@ def register(
     states = {True: "new", False: "registered before"}
     rows = [(each.version[:16], states[each.new], each.name) for each in registered.metrics]
     print_rows(("version", "", "metric"), rows)
+    for warning in registered.warnings:
+        click.echo(f"Warning: {visible(warning)}.", err=True)
 
 
 def _register_in_store(store: str, file: Path) -> Registered:

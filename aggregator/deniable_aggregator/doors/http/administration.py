@@ -123,7 +123,7 @@ def register_metrics(parts: Parts, key: Key) -> Response:
         new = parts.catalogue.register(parsed.metrics.values(), parts.today, key.id)
     except RegistryError as error:
         raise _registry_refused(error, "Nothing was registered.") from None
-    return json_response(registered(parsed, new))
+    return json_response(registered(parsed, new, parts.settings.accept_days))
 
 
 def _registry_refused(error: RegistryError, detail: str) -> ProblemError:
