@@ -201,7 +201,7 @@ COMMANDS: Final = {
     ),
     "relay-key": Command(
         "deniable_aggregator.doors.cli.relay_key:relay_key",
-        "Makes, lists and retires the keys that uploads are sealed to.",
+        "Makes, lists and retires keys that uploads are sealed to.",
         "operator",
     ),
     "acknowledge": Command(
