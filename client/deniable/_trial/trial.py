@@ -11,7 +11,7 @@ from deniable._status import FlushResult, Outcome, Status
 from deniable._transport.http import Response, Transport
 from deniable._trial.device import Device
 from deniable._trial.samples import draw_sample, wrong_value
-from deniable._upload.delivery import REFUSED, WAITING
+from deniable._upload.delivery import WAITING
 from deniable._upload.problems import Target, of_exception, of_status
 from deniable_shared import wire
 from deniable_shared.periods import SECONDS_PER_EPOCH, calendar_day, epoch_at, period
@@ -31,7 +31,7 @@ SEND_SECONDS: Final = 20.0
 ACCEPTED_DAYS: Final = 14
 """How old a report's day may be, unless a server is configured otherwise."""
 
-_ABOUT_ONE_REPORT: Final = REFUSED | WAITING | {wire.ACCEPTED}
+_ABOUT_ONE_REPORT: Final = wire.REFUSED | WAITING | {wire.ACCEPTED}
 """Answers to one report; any other answer would be given to all."""
 
 
