@@ -215,8 +215,9 @@ def _series(of: Answerer, asked: Asked[SeriesQuery]) -> Answer:
     reported = answered_only(everything, Chosen(versions, left_out), asked.lists)
     split = Split([], [])
     try:
+        ahead = everything.reading_ahead()
         result = series(
-            lambda period: of.reader.collect(everything, period),
+            lambda period: of.reader.collect(ahead, period),
             reported.specs,
             periods,
             asked.query,

@@ -112,6 +112,39 @@ def _narrow(counters: NDArray[np.int64]) -> NDArray[np.int32] | NDArray[np.int64
     return counters.astype(np.int32) if fits else counters
 
 
+if TYPE_CHECKING:
+    ReadSlices = Callable[[int, int], Iterator[StoredSlice]]
+    """Reads the slices from one day to another, those of all keys, by day."""
+
+
+class ReadAhead:
+    """Reads the slices of some days, and holds those of the days after them.
+
+    Args:
+        read: reads them.
+        runs: the first and last day of each run of days that fits into memory, ascending.
+    """
+
+    def __init__(self, read: ReadSlices, runs: Sequence[tuple[int, int]]) -> None:
+        self._read, self._runs = read, runs
+        self._held: tuple[int, int] | None = None
+        self._by_day: dict[int, list[StoredSlice]] = {}
+
+    def __call__(self, since: int, until: int) -> Iterator[StoredSlice]:
+        """Reads the slices from one day to another, by day."""
+        within = (run for run in self._runs if run[0] <= since and until <= run[1])
+        run = next(within, None)
+        if run is None:
+            yield from self._read(since, until)
+            return
+        if run != self._held:
+            self._held, self._by_day = run, {}
+            for part in self._read(*run):
+                self._by_day.setdefault(part.epoch, []).append(part)
+        for day in range(since, until + 1):
+            yield from self._by_day.get(day, ())
+
+
 def runs(days: Sequence[int]) -> Iterator[tuple[int, int]]:
     """The first and last day of each run of days in a row.
 

@@ -12,14 +12,18 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from deniable_aggregator.answering.rolled_slices import RolledSums, add_days, without_keys
+from deniable_aggregator.answering.rolled_slices import (
+    ReadAhead,
+    RolledSums,
+    add_days,
+    without_keys,
+)
 from deniable_aggregator.counting.yield_points import yield_point
 from deniable_aggregator.keeping.store import DayStamp, StoredSlice, add_slices, count_slice
 from deniable_aggregator.keeping.store.encoding import CounterSum
 
 if TYPE_CHECKING:
     from collections.abc import (
-        Callable,
         Collection,
         Hashable,
         Iterable,
@@ -30,6 +34,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from deniable_aggregator.answering.rolled_slices import ReadSlices
     from deniable_aggregator.keeping.catalog import CatalogEntry
 
 
@@ -106,10 +111,6 @@ class BlockTotals:
                 self._bytes -= self._held.popitem(last=False)[1].nbytes
         return total
 
-
-if TYPE_CHECKING:
-    ReadSlices = Callable[[int, int], Iterator[StoredSlice]]
-    """Reads the slices from one day to another, those of all keys, by day."""
 
 CHUNK_BYTES: Final = 8 << 20
 """Counters are handed out in chunks of this size, so that arrays computed from a chunk are
@@ -471,15 +472,27 @@ class SliceTable:
 
     def _days_read_together(self) -> Iterator[tuple[int, int, bool]]:
         """The first and the last of some days, and whether all of their slices fit into memory."""
-        fitting = CHUNK_BYTES // (8 * self.entry.tally.stored_cells)
-        first = 0
-        for start, end in zip(
-            self.starts.tolist(), [*self.starts[1:].tolist(), len(self)], strict=True
-        ):
-            if end - first > max(fitting, 1) and start > first:
-                yield int(self.epochs[first]), int(self.epochs[start - 1]), start - first <= fitting
-                first = start
-        yield int(self.epochs[first]), int(self.epochs[-1]), len(self) - first <= fitting
+        tally = self.entry.tally
+        # A slice is stored as its reports where they are smaller than its counters.
+        sizes = np.minimum(self.reports * tally.report_bytes, 8 * tally.stored_cells)
+        by_day = np.add.reduceat(sizes, self.starts).tolist()
+        first, together = 0, 0
+        for place, size in enumerate(by_day):
+            if place > first and together + size > CHUNK_BYTES:
+                yield int(self.days[first]), int(self.days[place - 1]), together <= CHUNK_BYTES
+                first, together = place, 0
+            together += size
+        yield int(self.days[first]), int(self.days[-1]), together <= CHUNK_BYTES
+
+    def reading_ahead(self) -> SliceTable:
+        """The same slices for a question that goes through the days in parts, such as a series.
+
+        Of counters that are not in memory, days that fit there together are read with one query.
+        """
+        if self.counters is not None or not len(self):
+            return self
+        runs = [(since, until) for since, until, fits in self._days_read_together() if fits]
+        return replace(self, read_slices=ReadAhead(self.read_slices, runs))
 
     def total(self, cells: int) -> NDArray[np.int64]:
         """The sum of all slices, and of the days that became one: int64, (cells,).

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from deniable_aggregator import Store
+from deniable_aggregator.answering import slices
 from deniable_aggregator.answering.slice_cache import SliceTables
 from deniable_aggregator.keeping.catalog import MetricCatalog
 from tests.aggregator.service import TODAY
@@ -132,3 +133,20 @@ def test_sums_of_old_days_are_kept(store, monkeypatch):
     assert read[1:] == [(FIRST, FIRST + 4), (TODAY, TODAY)]
     without = tables.table(entry, 0, TODAY).without(["beef"]).total(CELLS)
     assert without.sum() == 2 * DAYS + 1
+
+
+@pytest.mark.parametrize(("chunk_bytes", "queries"), [(1 << 20, 1), (60, 4), (1, DAYS)])
+def test_periods_of_a_series_are_read_together(store, monkeypatch, chunk_bytes, queries):
+    monkeypatch.setattr(slices, "CHUNK_BYTES", chunk_bytes)
+    entry = entry_of(store)
+    near = SliceTables(store).table(entry, 0, TODAY)
+    ahead = SliceTables(store, most_table_bytes=0).table(entry, 0, TODAY).reading_ahead()
+    read = read_days(store, monkeypatch)
+    for day in range(FIRST, TODAY + 1):
+        one, other = (table.between(day, day) for table in (ahead, near))
+        assert as_rows(one) == as_rows(other)
+    assert len(read) <= queries
+    for days in (7, 40):
+        for day in range(FIRST, TODAY + 1, days):
+            one, other = (table.between(day, day + days - 1) for table in (ahead, near))
+            assert one.total(CELLS).tolist() == other.total(CELLS).tolist()

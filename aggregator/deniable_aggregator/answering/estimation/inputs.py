@@ -193,6 +193,10 @@ class MetricReports:
         """The same reports without slices that no question shows by themselves."""
         return self._with({digest: table.apart for digest, table in self.tables.items()})
 
+    def reading_ahead(self) -> MetricReports:
+        """The same reports for a question that goes through the days in parts."""
+        return self._with({digest: table.reading_ahead() for digest, table in self.tables.items()})
+
     def with_least(self, least: int) -> MetricReports:
         """The same reports without hidden slices of fewer.
 
