@@ -16,8 +16,9 @@ from deniable._recording.report_writer import ReportWriter
 from deniable_shared import wire
 from deniable_shared.planning.budget import epsilon_of_busiest_day
 from deniable_shared.registry import parse
+from deniable_shared.sealing import PrivateKey
 from tests.client.conftest import DAY, NOON
-from tests.client.transports import Accepting
+from tests.client.transport.test_relay import Sealing
 
 DAYS = 24
 LIVES = 4
@@ -58,6 +59,15 @@ def registry_of(draw):
     return f'registry = 1\napplication = "coupled"\n[budget]\n{budget}' + "".join(metrics)
 
 
+def behind_relay(text, draw):
+    """The same metrics behind a relay, which some of them require."""
+    key = PrivateKey.generate().public.text
+    relay = f'[relay]\nurl = "https://relay.example.org"\nkey = "{key}"\n'
+    head, *metrics = text.split("[metrics.")
+    required = [metric + 'relay = "required"\n' * (draw.random() < 0.7) for metric in metrics]
+    return head + relay + "".join(f"[metrics.{metric}" for metric in required)
+
+
 @pytest.fixture
 def coupled(monkeypatch, make_client, clock):
     """A life: what leaves the device, what other metrics are told, and what the ledger says."""
@@ -85,7 +95,7 @@ def coupled(monkeypatch, make_client, clock):
     monkeypatch.setattr(ReportWriter, "write", writing)
 
     def live(text, folder, days, values):
-        registry, transport = parse(text), Accepting()
+        registry, transport = parse(text), Sealing()
         clock.now = NOON
         client = make_client(
             registry=registry, directory=folder, transport=transport, clock=clock, background=False
@@ -128,6 +138,19 @@ def test_nothing_but_the_payload_depends_on_what_was_recorded(coupled, directory
     draw = random.Random(seed)
     text = registry_of(draw)
     days = sorted(draw.sample(range(DAYS), draw.randint(8, DAYS)))
+    assert_lives_look_the_same(coupled, directory, draw, text, days)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_nor_behind_a_relay_where_late_reports_are_dropped(coupled, directory, seed):
+    """On a device that is off for days, often for more than the seven that its reports have."""
+    draw = random.Random(seed)
+    text = behind_relay(registry_of(draw), draw)
+    days = sorted(draw.sample(range(2 * DAYS), draw.randint(8, 14)))
+    assert_lives_look_the_same(coupled, directory, draw, text, days)
+
+
+def assert_lives_look_the_same(coupled, directory, draw, text, days):
     names = parse(text).metrics
     seen = []
     for life in range(LIVES):
@@ -138,7 +161,7 @@ def test_nothing_but_the_payload_depends_on_what_was_recorded(coupled, directory
             for day in days
             if draw.random() < often
         }
-        seen.append(coupled(text, directory.parent / f"{seed}-{life}", days, values))
+        seen.append(coupled(text, directory.parent / f"{life}", days, values))
     assert seen[0][0]
     same = [each == seen[0] for each in seen]  # a difference is long
     assert all(same)
