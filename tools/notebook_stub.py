@@ -34,7 +34,6 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Literal
 
-from deniable_aggregator.asking.questions import Source
 {imports}
 
 class MetricQuestions:
@@ -55,7 +54,10 @@ def text() -> str:
     """The stub."""
     asked = [each for each in QUESTIONS if asked_of_metric(each) or asked_of_all(each)]
     named = dict.fromkeys(kind for each in asked for kind in _results(each))
-    modules: dict[str, list[str]] = {"deniable_analysis.questions": ["Day", "Period", "Some"]}
+    modules: dict[str, list[str]] = {
+        "deniable_aggregator.asking.questions": ["Source"],
+        "deniable_analysis.questions": ["Day", "Period", "Some"],
+    }
     for kind in named:
         modules.setdefault(kind.__module__, []).append(kind.__name__)
     imports = [

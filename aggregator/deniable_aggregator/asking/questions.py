@@ -207,7 +207,7 @@ HEALTH_OVERVIEW: Final[Question[DaysQuery, HealthOverview]] = Question(
 RELAYED: Final[Question[DaysQuery, Relayed]] = Question(
     "relayed",
     "/v1/metrics/<name>/relayed",
-    "What reports that came through a relay cost towards all but relay and aggregator together.",
+    "What relayed reports cost towards all but relay and aggregator together.",
     Relayed,
     DaysQuery,
     problems=(*_LIMITED, *_ABOUT_DAYS),
