@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Literal
 
-from deniable_aggregator.asking.questions import Source
 from deniable_aggregator.answers.relayed import Relayed
+from deniable_aggregator.asking.questions import Source
 from deniable_analysis.overviews import EstimateTable, HealthOverview
 from deniable_analysis.questions import Day, Period, Some
 from deniable_analysis.result import Result
@@ -278,7 +278,7 @@ class MetricQuestions:
         without_key: Some = (),
         days: Period | None = None,
     ) -> Relayed:
-        """What reports that came through a relay cost towards all but relay and aggregator together.
+        """What relayed reports cost towards all but relay and aggregator together.
 
         Args:
             since: the first day; left out for the first with reports.
