@@ -98,6 +98,9 @@ def value_tables(
 def _with_even_digits(table: Table, rows: Sequence[Measured]) -> Table:
     """Shares, all to as many digits as the finest of them has."""
     place = next((at for at, each in enumerate(table.columns) if each.key == "share"), None)
+    adjusted = next(
+        (at for at, each in enumerate(table.columns) if each.heading.startswith("adjusted")), None
+    )
     placed = [None if each.low is None or each.high is None else each.ends for each in rows]
     steps = [step_of(*exact_ends(*ends, percent=True)) for ends in placed if ends is not None]
     if place is None or not steps:
@@ -111,6 +114,8 @@ def _with_even_digits(table: Table, rows: Sequence[Measured]) -> Table:
             cells[place] = interval_in_words("share", *ends, told=told, step=step)
             if told and number.estimate is not None:
                 cells[place + 1] = estimate_in_words("share", number.estimate, *ends, step=step)
+            if number.adjusted is not None and adjusted is not None:
+                cells[adjusted] = estimate_in_words("share", number.adjusted, *ends, step=step)
         found.append(replace(row, cells=cells))
     return replace(table, rows=found)
 

@@ -81,7 +81,7 @@ def followed_svg(figure: Figure, width: int, addresses: Sequence[str] = ()) -> s
 def _draw_heading(canvas: Canvas, line: Line, panel: Lines, width: float, base: float) -> None:
     """The name, and the newest number, in whose place the number of a chosen period stands."""
     newest = next((each.interval for each in reversed(line.moments) if each.interval), None)
-    words = "" if newest is None else f"last {range_in_words(newest, panel.unit)}"
+    words = "" if newest is None else f"latest: {range_in_words(newest, panel.unit)}"
     room = width if base > _BASE else width * (1 - _ROOM)
     canvas.text(0, _BASE, line.label, size=_LABEL, bold=True, within=room, kind="label")
     muted = canvas.theme.muted

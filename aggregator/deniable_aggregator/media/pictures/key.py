@@ -41,7 +41,8 @@ def key_of(figure: Figure) -> list[Sample]:
     marked = [each for panel in figure.panels for each in _intervals(panel)]
     if any(interval.told for interval, _ in marked):
         what = "clear change: " if any(unit in CHANGES for _, unit in marked) else ""
-        key.append((_band, f"{what}estimate, inner half, and {figure.level:.0%} interval"))
+        level = f"{figure.level:.0%} interval"
+        key.append((_band, f"{what}dot: estimate; inner part: even odds; whole: {level}"))
     for unit in dict.fromkeys(unit for interval, unit in marked if not interval.told):
         if unit == "share":
             key.append((_whisker, f"{UNTOLD[unit]}: upper end only"))

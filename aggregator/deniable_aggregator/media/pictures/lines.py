@@ -173,7 +173,7 @@ def _draw_line(
     """A picture with its name and newest number above, below one another where that is narrow."""
     muted = canvas.theme.muted
     newest = next((each.interval for each in reversed(line.moments) if each.interval), None)
-    newest_words = "" if newest is None else f"last {range_in_words(newest, panel.unit)}"
+    newest_words = "" if newest is None else f"latest: {range_in_words(newest, panel.unit)}"
     beside = above == ABOVE_PLOT
     room = width - (text_width(newest_words, SMALL) + 10 if beside else 0)
     canvas.text(0, 12, line.label, bold=True, within=room, kind="label")

@@ -330,7 +330,7 @@ NONE = {"reports": 0, "first_day": None, "last_day": None}
     ("fields", "weekly", "title"),
     [
         ({}, False, "The server keeps no weeks"),
-        ({}, True, "The table of estimates is being written"),
+        ({}, True, "The numbers of the first weeks are being worked out"),
         ({"first_day": TODAY}, True, "The first week is not over"),
         (NONE, True, "No reports yet"),
         ({**NONE, "excluded_reports": 70}, True, "All reports are excluded"),
@@ -401,7 +401,7 @@ def test_what_is_wrong_comes_after_what_changed_and_before_all_else() -> None:
     names = ("alpha", "browser", "new", "theme")
     overview = shown([metric(name, reports=9 * (name != "new")) for name in names], rows)
     assert [each.name for each in overview.cards] == ["theme", "alpha", "browser", "new"]
-    assert overview.cards[0].address == "/metric/theme?period=last-week"
+    assert overview.cards[0].address == "/metric/theme?period=last-week&follow=dark"
 
 
 def test_texts_of_others_never_act() -> None:

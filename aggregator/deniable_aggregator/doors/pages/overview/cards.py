@@ -14,6 +14,7 @@ from deniable_aggregator.telling.document import Badge
 from deniable_aggregator.telling.figures import trend_figure
 from deniable_aggregator.telling.glances import (
     changes_at_a_glance,
+    clear_numbers,
     clearness,
     found_at_a_glance,
     no_change_at_a_glance,
@@ -72,11 +73,17 @@ def metric_card(of: MetricWeek, weeks: Weeks, today: date) -> MetricCard:
     change = _change(of, weeks)
     seen = of.glance if of.found is None else found_at_a_glance(of.found)
     news = next(iter(_clear_changes(of)), "")
+    clear = next((each.value for each in clear_numbers(of.changes)), None)
     card = Card(
         title=metric.description or metric.name,
         name=metric.name,
-        # What is new is of the newest week.
-        address=address("metric", metric.name, period="last-week" if news else None),
+        # What is new is of the newest week, and of a value.
+        address=address(
+            "metric",
+            metric.name,
+            period="last-week" if news else None,
+            follow=clear if metric.type != "boolean" else None,
+        ),
         headline="" if seen is None else seen.range,
         of="" if seen is None else seen.of,
         figure=_trend(of, weeks) if of.trend else None,
@@ -198,7 +205,7 @@ def _without_reports(of: MetricWeek) -> Iterator[str]:
 def _not_in_a_week(first: date | None, weeks: Weeks, today: date) -> str:
     """Why a metric with reports is in no week of the table."""
     if first is None or first <= weeks.week.until:
-        return "Its page has the numbers: they are in no week here yet."
+        return "Its page has numbers already; here they follow within minutes."
     ready = calendar_period("week", today).until + timedelta(1)
     return f"First reports on {first}. Here from {ready} on, when its first week is over."
 

@@ -235,9 +235,9 @@ def _state(weeks: Weeks, *, weekly: bool) -> State | None:
             f"{ready}. The page of each metric has those of the days that there are.",
         )
     return State(
-        "The table of estimates is being written",
-        "There are reports of weeks that are over, and their numbers are worked out beside the "
-        "server within minutes. Look again then. If nothing comes, this command says why.",
+        "The numbers of the first weeks are being worked out",
+        "They appear here within minutes; the page of each metric has those of all days already. "
+        "If nothing comes, this command says why.",
         ("deniable store estimates --store STORE",),
     )
 
