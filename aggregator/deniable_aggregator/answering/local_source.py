@@ -75,11 +75,10 @@ class LocalSource:
         lists: DiscoveryLists = NO_HINTS,
         on_progress: OnProgress | None = None,
     ) -> answer.Answer:
-        """See `Source.discover`. The server's deny list is unknown here: give one with `lists`."""
+        """See `Source.discover`; the deny list is that of the settings."""
         parts = self._answerer.parts
-        new = _answered(
-            lambda: DiscoveryAsker(parts).ask(self.application, metric, _valid(query), lists)
-        )
+        asker = DiscoveryAsker(parts)
+        new = _answered(lambda: asker.ask(self.application, metric, _valid(query), lists))
         job = Job(
             store=parts.store.name,
             memory_bytes=parts.settings.discovery_memory_bytes,
@@ -92,7 +91,7 @@ class LocalSource:
             since=new.since,
             query=query,
             hints=list(lists.hints),
-            deny=list(lists.deny),
+            deny=[*lists.deny, *asker.deny_list()],
         )
 
         def tell(stage: str, part: float) -> None:

@@ -111,6 +111,7 @@ TASKS: Final = (
     "delete",
     "shrink",
     "estimates",
+    "digests",
     "check",
 )
 
@@ -136,6 +137,7 @@ class Maintenance:
         roll_up_days: days become one so many days after them; None for never.
         write_estimates: looks after the SQL table of estimates, without waiting; called with the
             current day.
+        send_digests: looks whether people are to be sent something; called as the above.
         look: goes on with the daily look whether the store is whole; called as the above.
 
     Attributes:
@@ -157,6 +159,7 @@ class Maintenance:
         roll_up: RollUp | None = None,
         roll_up_days: int | None = None,
         write_estimates: Callable[[int], None] = lambda _: None,
+        send_digests: Callable[[int], None] = lambda _: None,
         look: Callable[[int], None] = lambda _: None,
     ) -> None:
         self._store = store
@@ -170,6 +173,7 @@ class Maintenance:
         self._roll_up = roll_up
         self._roll_up_days = roll_up_days
         self._write_estimates = write_estimates
+        self._send_digests = send_digests
         self._look = look
         self._rolled_up: tuple[int, list[int]] | None = None
         self._settler = store.tallies.settler(catalogue.tally)
@@ -214,6 +218,7 @@ class Maintenance:
             "delete": lambda: self._delete_expired(ends),
             "shrink": lambda: self._shrink(ends),
             "estimates": lambda: self._write_estimates(self._today),
+            "digests": lambda: self._send_digests(self._today),
             "check": lambda: self._look(self._today),
         }
         for task, work in tasks.items():
@@ -320,6 +325,7 @@ _FAILURE_MESSAGES: Final = {
     "roll-up": "rolling up days failed and will be tried again: %s",
     "shrink": "making the store smaller failed and will be tried again: %s",
     "estimates": "writing the table of estimates failed and will be tried again: %s",
+    "digests": "sending digests failed: %s",
     "check": "looking whether the store is whole failed and will be tried again: %s",
     "delete": "deleting old tallies failed and will be tried again: %s",
 }
@@ -345,6 +351,7 @@ def build(
     clock: GuardedClock,
     quotas: KeyQuotas,
     write_estimates: Callable[[int], None],
+    send_digests: Callable[[int], None],
     look: Callable[[int], None],
 ) -> BackgroundWork:
     """Makes it, and starts the thread.
@@ -354,6 +361,7 @@ def build(
         clock: says which day it is, and whether that is plausible.
         quotas: how much each key may bring.
         write_estimates: looks whether the SQL table of estimates must be written.
+        send_digests: looks whether people are to be sent something.
         look: goes on with the daily look whether the store is whole.
     """
     store, catalogue, settings = parts.store, parts.catalogue, parts.settings
@@ -377,6 +385,7 @@ def build(
         roll_up=RollUp(store, catalogue, cast("LongPeriod", settings.roll_up_by)),
         roll_up_days=settings.roll_up_days or None,
         write_estimates=write_estimates,
+        send_digests=send_digests,
         look=look,
     )
     look_seconds = min(settings.fold_seconds, LOOK_SECONDS)

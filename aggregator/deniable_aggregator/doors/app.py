@@ -10,6 +10,7 @@ from flask import Flask
 
 from deniable_aggregator.answering import maintenance as operations
 from deniable_aggregator.answering import requests
+from deniable_aggregator.answering.digests.runs import DigestRuns
 from deniable_aggregator.answering.discoveries.runs import DiscoveryRuns
 from deniable_aggregator.answering.estimate_table.runs import EstimateTableRuns
 from deniable_aggregator.doors.http import openapi, relayed
@@ -62,6 +63,7 @@ class Aggregator:
         operations: how it is doing.
         discovery_runs: looks for strings that nobody listed.
         estimate_runs: keeps the SQL table of estimates as the reports are.
+        digest_runs: sends people what is popular and what has changed.
         owns_store: whether `close` closes the store.
     """
 
@@ -78,6 +80,7 @@ class Aggregator:
     operations: OperationsReader
     discovery_runs: DiscoveryRuns
     estimate_runs: EstimateTableRuns
+    digest_runs: DigestRuns
     owns_store: bool
 
     def close(self) -> None:
@@ -86,6 +89,7 @@ class Aggregator:
         self.background.close()
         self.discovery_runs.close()
         self.estimate_runs.close()
+        self.digest_runs.close()
         if self.owns_store:
             self.store.close()
 
@@ -122,8 +126,9 @@ def create_app(
     watch = StoreWatch(opened, parts.catalogue.tally)
     takes = ingest.build(parts, guarded_clock.days_ahead, watch)
     estimate_runs = EstimateTableRuns(opened, parts.settings)
+    digest_runs = DigestRuns(opened, parts.settings, clock)
     background = operations.build(
-        parts, guarded_clock, takes.quotas, estimate_runs.look, watch.look
+        parts, guarded_clock, takes.quotas, estimate_runs.look, digest_runs.look, watch.look
     )
     discovery_runs = DiscoveryRuns(opened, parts.settings, clock)
     discovery_runs.resume()
@@ -160,6 +165,7 @@ def create_app(
         operations=monitoring.operations,
         discovery_runs=discovery_runs,
         estimate_runs=estimate_runs,
+        digest_runs=digest_runs,
         owns_store=opened is not store,
     )
     return app

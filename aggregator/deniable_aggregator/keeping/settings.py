@@ -23,13 +23,20 @@ MAX_SECONDS: Final = 10_000_000
 
 MAX_BYTES: Final = 1 << 40
 
+CHANNELS: Final = ("digest_webhook", "digest_mail_to")
+"""The settings that say where digests are sent to."""
+
 _CONSTRAINT: Final = "constraint"
 _ORIGIN: Final = r"[a-z][a-z0-9+.-]*://(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]+)?"
+
+_MAILBOX: Final = r"[^\s\0,@<>]+@[a-zA-Z0-9.-]+"
+_THIS_MACHINE: Final = r"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?(/|$)"
 
 _SERVER: Final = "Where it listens and what it keeps"
 _LIMITS: Final = "Limits"
 _WORK: Final = "Days and background work"
 _WATCH: Final = "What operators see"
+_DIGESTS: Final = "What comes to people"
 
 
 def _setting(default: Any, meaning: str, group: str, **bounds: Any) -> Any:
@@ -362,6 +369,83 @@ class Settings:
         maximum=65_535,
     )
 
+    digest_every: str = _setting(
+        "never",
+        "How often people are sent what is popular and what has changed: of yesterday, of the week "
+        "that ended on Sunday, or never.",
+        _DIGESTS,
+        choices=("never", "day", "week"),
+    )
+    digest_hour: int = _setting(
+        7, "From which hour of the day on (UTC) it is sent.", _DIGESTS, minimum=0, maximum=23
+    )
+    digest_when: str = _setting(
+        "always",
+        "Whether it is sent always, or only if something has clearly changed, looks forged or has "
+        "stopped: news.",
+        _DIGESTS,
+        choices=("always", "news"),
+    )
+    digest_details: str = _setting(
+        "off",
+        "Whether labels of keys, and strings that nobody listed, are in it: on or off. Whoever "
+        "runs the chat or mail server reads them, too.",
+        _DIGESTS,
+        choices=("off", "on"),
+    )
+    digest_link: str = _setting(
+        "",
+        "Where people reach this server's pages, such as https://telemetry.example.org; it stands "
+        "below the digest. Empty for no link.",
+        _DIGESTS,
+        optional=True,
+        pattern=r"https?://[^\s\0]+",
+        pattern_in_words="a URL that begins with https:// or http://",
+    )
+    digest_webhook: str = _setting(
+        "",
+        "The incoming webhook of a chat that it is sent to; empty for none. Whoever has the URL "
+        "can write there.",
+        _DIGESTS,
+        optional=True,
+        secret=True,
+        pattern=rf"https://[^\s\0]+|http://{_THIS_MACHINE}[^\s\0]*",
+        pattern_in_words="a URL that begins with https://, or with http:// and this machine",
+    )
+    digest_webhook_form: str = _setting(
+        "text",
+        "What the webhook takes: text, as Slack and Mattermost do, or card, an Adaptive Card, as "
+        "Teams does.",
+        _DIGESTS,
+        choices=("text", "card"),
+    )
+    digest_mail_to: str = _setting(
+        "",
+        "The addresses that it is mailed to, with commas between them; empty for none.",
+        _DIGESTS,
+        optional=True,
+        pattern=rf"{_MAILBOX}(,{_MAILBOX})*",
+        pattern_in_words="addresses such as team@example.org, with commas between them",
+    )
+    digest_mail_from: str = _setting(
+        "",
+        "The address that it is mailed from.",
+        _DIGESTS,
+        optional=True,
+        pattern=_MAILBOX,
+        pattern_in_words="an address such as deniable@example.org",
+    )
+    digest_mail_server: str = _setting(
+        "",
+        "The mail server: smtps://USER:PASSWORD@HOST:PORT, or smtp:// for STARTTLS, without which "
+        "only this machine is spoken to. USER and PASSWORD may be left out.",
+        _DIGESTS,
+        optional=True,
+        secret=True,
+        pattern=r"smtps?://([^\s\0/@:]+:[^\s\0/@]+@)?[a-zA-Z0-9.-]+(:[0-9]{1,5})?",
+        pattern_in_words="a URL that begins with smtp:// or smtps://",
+    )
+
     def __post_init__(self) -> None:
         values = {name: getattr(self, name) for name in CONSTRAINTS}
         for name, constraint in invalid_settings(values):
@@ -425,6 +509,13 @@ def invalid_settings(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             and not values[name] >= values[least_name]
         ):
             yield name, f"at least {least_name}, which is {values[least_name]:,}"
+    if wrong:
+        return
+    if values["digest_every"] != "never" and not any(map(values.get, CHANNELS)):
+        yield "digest_every", f"never without {' or '.join(CHANNELS)}"
+    for name in ("digest_mail_from", "digest_mail_server"):
+        if values["digest_mail_to"] and not values[name]:
+            yield name, "set with digest_mail_to"
 
 
 def redacted(name: str, value: object) -> object:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from deniable_aggregator.answers.words import Count, PeriodLength  # noqa: TC001
-from deniable_aggregator.keeping.child_process import PYTHON, ChildRun
+from deniable_aggregator.keeping.child_process import PYTHON, run_job
 from deniable_aggregator.keeping.store import Store, StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -80,8 +80,6 @@ RUN_SECONDS: Final = 300.0
 
 LAST_SECONDS: Final = 2 * RUN_SECONDS
 """After so long a run is ended, whatever it does."""
-
-POLL_SECONDS: Final = 0.5
 
 PAUSE_SECONDS: Final = 60.0
 """Between runs of which one has failed, or found another server's at work."""
@@ -193,28 +191,11 @@ class EstimateTableRuns:
             )
 
     def _outcome(self, today: int) -> Message:
-        said: list[Message] = []
-
-        def hear(line: bytes) -> bool:
-            try:
-                said.append(msgspec.json.decode(line, type=Message))
-            except msgspec.DecodeError:
-                return False  # cut off: it was killed
-            return True
-
-        run = ChildRun(self._command, self._job(today), hear)
-        end = self._monotonic() + LAST_SECONDS
-        late = False
-        while not run.has_ended(POLL_SECONDS):
-            late = self._monotonic() > end
-            if late or self._closed.is_set():
-                break
-        run.end()
-        if said:
-            return said[-1]
-        if self._closed.is_set():
-            return Busy()
-        return Failed("its process took too long" if late else f"its process {run.how_it_ended}")
+        said = run_job(self._command, self._job(today), self._closed, LAST_SECONDS, self._monotonic)
+        if isinstance(said, str):
+            return Busy() if self._closed.is_set() else Failed(said)
+        outcome: Message = msgspec.json.decode(said, type=Message)
+        return outcome
 
     def _job(self, today: int) -> bytes:
         job = Job(

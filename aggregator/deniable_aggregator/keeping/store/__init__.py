@@ -40,6 +40,7 @@ from deniable_aggregator.keeping.store.declared import (
     StoredAnnotations,
     StoredList,
 )
+from deniable_aggregator.keeping.store.digests import Digest, Digests
 from deniable_aggregator.keeping.store.discoveries import Discoveries, NewDiscovery, StoredDiscovery
 from deniable_aggregator.keeping.store.estimates import Estimates, PeriodName, PeriodRows
 from deniable_aggregator.keeping.store.expiry import Removal, StoreUsage, store_usage
@@ -121,6 +122,7 @@ class Store:
         discoveries: questions about unlisted strings, and what was found.
         counted_days: what was counted by day, in figures that tell whether it has changed.
         estimates: estimates of past periods, for programs that ask the database.
+        digests: what people were sent of past periods.
         saved_lists: lists of values that analysts keep.
         annotations: what happened on a day, in an administrator's words.
         audit: what administrators did.
@@ -151,6 +153,7 @@ class Store:
         self.discoveries = Discoveries(self._database)
         self.counted_days = CountedDays(self._database)
         self.estimates = Estimates(self._database)
+        self.digests = Digests(self._database)
         self.saved_lists = SavedLists(self._database)
         self.annotations = StoredAnnotations(self._database)
         self.audit = AuditLog(self._database)
@@ -232,6 +235,7 @@ __all__ = [
     "Damage",
     "DaySettler",
     "DayStamp",
+    "Digest",
     "Discoveries",
     "Estimates",
     "Gathering",

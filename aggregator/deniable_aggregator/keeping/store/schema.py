@@ -368,6 +368,20 @@ estimated_periods: Final = Table(
     sqlite_with_rowid=False,
 )
 
+# What people were sent, and what is still to be sent.
+digests: Final = Table(
+    "digests",
+    metadata,
+    Column("application", Text, primary_key=True),
+    Column("every", Text, primary_key=True),  # day or week
+    Column("since", Integer, primary_key=True, autoincrement=False),  # the first day it is about
+    Column("channel", Text, primary_key=True),
+    Column("attempts", Integer, nullable=False),
+    Column("not_before", BigInteger, nullable=False),  # of the next attempt, seconds since 1970
+    Column("ended", Text),  # how: sent, nothing to say, given up
+    sqlite_with_rowid=False,
+)
+
 LATEST_ESTIMATES: Final = "latest_estimates"
 """The view of the newest day, week and month of each metric."""
 

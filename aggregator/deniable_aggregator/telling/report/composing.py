@@ -32,7 +32,7 @@ from deniable_shared import __version__
 from deniable_shared.characters import visible
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.health_overview import MetricHealth
@@ -139,9 +139,9 @@ def compose(report: Report) -> ReportDocument:
     return ReportDocument(
         title=f"{visible(report.application)}, {days}",
         lead=list(_lead(report, len(answered))),
-        warnings=list(_warnings(report, anchors)),
-        changes=None if report.before is None else _changes(report, anchors),
-        unchanged=_unchanged(report),
+        warnings=list(warnings_of(report, anchors)),
+        changes=None if report.before is None else changes_of(report, anchors),
+        unchanged=unchanged_of(report),
         sections=[section_of(each, anchors[each.metric.name]) for each in answered],
         health=_health(report),
         not_answered=list(_not_answered(report)),
@@ -164,17 +164,25 @@ def _lead(report: Report, answered: int) -> Iterator[str]:
     )
 
 
-def _warnings(report: Report, anchors: dict[str, str]) -> Iterator[Item]:
-    """Suspicious reports, uneven keys, reports that have stopped, and days that are not over."""
+def warnings_of(
+    report: Report, anchors: Mapping[str, str], *, details: bool = True
+) -> Iterator[Item]:
+    """Suspicious reports, uneven keys, reports that have stopped, and days that are not over.
+
+    Args:
+        report: its answers.
+        anchors: the section of each metric.
+        details: whether keys are named.
+    """
     healths = [each.health for each in report.metrics if each.health is not None]
     for verdict in ("suspicious", "uneven", "surge"):
         for each in healths:
             if each.verdict == verdict:
-                yield Item(each.metric, _unwell(each), anchors[each.metric])
+                yield Item(each.metric, unwell(each, details=details), anchors.get(each.metric, ""))
     for each in healths:
         if each.stopped_since is not None:
             text = f"there are no reports from {each.stopped_since} on"
-            yield Item(each.metric, text, anchors[each.metric])
+            yield Item(each.metric, text, anchors.get(each.metric, ""))
     if report.days.until >= report.made:
         yield Item("", f"{report.made} is not over: more reports will come.")
     for failure in report.failures:
@@ -183,21 +191,34 @@ def _warnings(report: Report, anchors: dict[str, str]) -> Iterator[Item]:
         )
 
 
-def _unwell(health: MetricHealth) -> str:
+def unwell(health: MetricHealth, *, details: bool = True) -> str:
+    """How reports do not look like those of devices.
+
+    Args:
+        health: of reports that do not.
+        details: whether keys are named.
+    """
     if health.verdict == "surge":
         return f"far more reports than usual came on {days_shortly(health.surge_days)}"
+    if not details and health.verdict == "uneven":
+        return "one key answers differently from the others"
     keys = health.suspicious_keys if health.verdict == "suspicious" else health.uneven_keys
     named = ", ".join(visible(key_in_words(each.key, each.label)) for each in keys)
     if health.verdict == "suspicious":
         text = (
             f"reports of {days_shortly(health.suspicious_days)} are not all those of honest devices"
         )
-        return f"{text}; key {named} stands out" if named else text
+        return f"{text}; key {named} stands out" if named and details else text
     return f"key {named} answers differently from the others"
 
 
-def _changes(report: Report, anchors: dict[str, str]) -> list[Item]:
-    """Clear changes, the largest first."""
+def changes_of(report: Report, anchors: Mapping[str, str]) -> list[Item]:
+    """Clear changes, the largest first.
+
+    Args:
+        report: its answers.
+        anchors: the section of each metric.
+    """
     clear = [
         (_size(each.change), each.change)
         for each in report.metrics
@@ -205,7 +226,7 @@ def _changes(report: Report, anchors: dict[str, str]) -> list[Item]:
     ]
     clear.sort(key=lambda each: -each[0])
     return [
-        Item(change.head.metric, _change(change), anchors[change.head.metric])
+        Item(change.head.metric, _change(change), anchors.get(change.head.metric, ""))
         for _, change in clear
     ]
 
@@ -238,7 +259,8 @@ def _size(change: Answer) -> float:
     return max(sizes)
 
 
-def _unchanged(report: Report) -> str:
+def unchanged_of(report: Report) -> str:
+    """What is said of all metrics that were compared and have not clearly changed; or nothing."""
     others = [
         each for each in report.metrics if each.change is not None and not _is_clear(each.change)
     ]

@@ -270,6 +270,17 @@ def upgrade() -> None:
         sa.Column("numbers", sa.Integer, nullable=False),
         sqlite_with_rowid=False,
     )
+    op.create_table(
+        "digests",
+        sa.Column("application", sa.Text, primary_key=True),
+        sa.Column("every", sa.Text, primary_key=True),
+        sa.Column("since", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("channel", sa.Text, primary_key=True),
+        sa.Column("attempts", sa.Integer, nullable=False),
+        sa.Column("not_before", sa.BigInteger, nullable=False),
+        sa.Column("ended", sa.Text),
+        sqlite_with_rowid=False,
+    )
     columns = ", ".join(f"estimates.{column.name}" for column in estimates.c)
     op.execute(_LATEST_ESTIMATES.format(columns=columns))
     op.create_table(
