@@ -126,12 +126,14 @@ class Contents:
         Behind the mark a bad tail is torn, too; before it, what the tail held is lost.
         """
         reader, mark = self.reader, self.spool.mark
+        before = reader.latest
         for place, body, tail in reader.read(content):
             if tail is None:
                 if place >= mark:
-                    reader.end = place
+                    reader.latest, reader.end = before, place
                     return
                 self.lost += 1
+            before = place
             kind = body[0]
             if kind < REPORT:
                 self.ledger.apply(body)

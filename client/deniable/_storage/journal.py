@@ -58,9 +58,6 @@ FILE_NAMES: Final = (JOURNAL, LOCK, APPLICATION, CONSENT, ESTABLISHED, "remote.j
 MAX_BYTES: Final = 64 << 20
 """Of the file. A round of uploads leaves what waits, which is a sixth of this at most."""
 
-_LAST_BYTES: Final = 32
-"""By so many bytes at its end a journal is known again: they hold a checksum or random bytes."""
-
 _CHUNK: Final = 1 << 16
 _ORDER_BYTES: Final = 16
 """Of a random number whose ties have a probability below 2^-100."""
@@ -104,7 +101,10 @@ class Journal:
         self._file: int | None = None
         self._buffer = bytearray()
         self._size = 0
-        self._last = b""  # what the file ends with; empty if memory is not valid
+        # The whole record that the file ends with, by whose checksum a journal is known again: what
+        # a record says may stand in the same place of another. Empty if memory is not valid.
+        self._last = b""
+        self._appended = 0  # where the latest record begins in the buffer
         self._forks = self._entered = 0  # times that this process was forked, now and at an entry
         self._sealed: Mark | None = None  # the latest that this process has synced
         self.deletions = 0
@@ -121,7 +121,8 @@ class Journal:
 
     def append(self, body: bytes, tail: bytes) -> int:
         """Adds a record, which is written when the action ends; returns its place."""
-        place = self._size + len(self._buffer)
+        self._appended = len(self._buffer)
+        place = self._size + self._appended
         self._buffer += encode_record(self._contents.reader.seed, place, body, tail)
         return place
 
@@ -235,7 +236,8 @@ class Journal:
         """Reads what another process has appended."""
         content = self._read_from(self._size)
         last, self._last = self._last, b""
-        self._contents.reader.end = self._size
+        reader = self._contents.reader
+        reader.latest, reader.end = self._size - len(last), self._size
         self._contents.read_on(content)
         self._accept(last + content, self._size - len(last))
 
@@ -250,7 +252,7 @@ class Journal:
         if reader.end < place + len(content):
             content = content[: reader.end - place] + self._cut()
         self._size = reader.end
-        self._last = content[-_LAST_BYTES:]
+        self._last = content[reader.latest - place :]
 
     def _cut(self) -> bytes:
         """Writes a salt in place of what is torn, so that no part of that can come back."""
@@ -294,7 +296,7 @@ class Journal:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         self._buffer.clear()
         self._size += written
-        self._last = content[-_LAST_BYTES:]
+        self._last = content[self._appended :]
 
     def _refuse_in_child(self) -> None:
         """Ends an action in a child that a signal handler has forked within it.
@@ -356,7 +358,7 @@ class Journal:
         self.spool.seal(reader.end)
         self.secret = secret
         self._buffer.clear()
-        self._size, self._last = reader.end, content[-_LAST_BYTES:]
+        self._size, self._last = reader.end, parts[-1]
 
     def _write_new(self, content: bytes) -> None:
         """Writes what is to become the journal, durably."""

@@ -126,11 +126,13 @@ class RecordReader:
 
     Attributes:
         seed: what the checksum of the next record is bound to.
-        end: where the last whole record has ended.
+        latest: where the last whole record begins; 0, where the header does, if there is none.
+        end: where it has ended.
     """
 
     def __init__(self, header: Header, end: int) -> None:
         self.seed = crc32(header.nonce)
+        self.latest = 0
         self.end = end
 
     def read(self, content: bytes) -> Iterator[tuple[int, bytes, bytes | None]]:
@@ -161,6 +163,7 @@ class RecordReader:
 
     def follow(self, body: bytes, length: int) -> None:
         """Goes on behind a record of so many bytes."""
+        self.latest = self.end
         self.end += length
         if body[0] == SALT:
             self.seed = crc32(body, self.seed)

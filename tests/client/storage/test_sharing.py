@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
 import pytest
 
 from deniable import FlushResult
+from deniable._storage import journal
 from deniable._upload import delivery
-from tests.client.conftest import NOON, pending_reports
+from tests.client.conftest import NOON, REGISTRY, pending_reports
 from tests.client.flushing import counts
 
 
@@ -70,3 +72,31 @@ def test_a_report_that_could_not_be_sent_is_no_longer_claimed(make_client, colle
     client.flush()
     (report,) = pending_reports(client)
     assert (report.tries, report.claimant) == (1, 0)
+
+
+LONG = "a_name_of_22_character"
+THREE = "".join(
+    f'[metrics.{name}]\ntype = "boolean"\nepsilon = 0.5\n' for name in ("first", LONG, "last")
+)
+
+
+def test_a_journal_that_has_the_same_bytes_in_the_same_place_is_not_taken_for_the_known_one(
+    make_client, registry, directory, monkeypatch
+):
+    """Another process replaces it, and by chance a report ends where the known journal did."""
+    registry.write_text(REGISTRY.partition("[metrics")[0] + THREE, encoding="utf-8")
+    client, other = make_client(another_process=True), make_client(another_process=True)
+    for name in ("first", LONG, "last"):
+        client.record(name, value=True)
+    known = (directory / "journal").read_bytes()
+    keys = [b"0"] * 11  # of 3 debits, days, limits, 3 specs and 3 reports
+    keys[1], keys[-1] = b"2", b"1"  # at the end are the latest report, and the second debit
+    monkeypatch.setattr(journal, "_ORDER_BYTES", 7)
+    drawn, ask = iter(keys), os.urandom
+    monkeypatch.setattr(os, "urandom", lambda count: next(drawn) if count == 7 else ask(count))
+    other._storage.run_syncing(lambda: other._storage.erase_traces())
+    found = (directory / "journal").read_bytes()
+    assert found[len(known) - 32 : len(known)] == known[-32:]
+    assert len(found) > len(known)
+    assert client.status().pending == other.status().pending == 3
+    assert (directory / "journal").read_bytes() == found
