@@ -27,6 +27,24 @@ REFUSALS: Final = {
         "a key has brought all that it may by now of key_bytes_per_day",
         "raise it if devices did; replace the key if it is an attack",
     ),
+    "unopened": Refusal(
+        "a relay brought what no relay key opens",
+        "nothing, if it is junk; a key may have been retired too early",
+        loses=True,
+    ),
+    "unknown_relay_key": Refusal(
+        "a relay brought what was sealed to a key that this server has not got",
+        "give this server the newest file relay_keys",
+    ),
+    "no_relay_keys": Refusal(
+        "a relay brought a part, and this server has no relay keys",
+        "give this server the newest file relay_keys",
+    ),
+    "relay_required": Refusal(
+        "a metric that requires the relay was sent directly",
+        "nothing: old builds do so, and forgers",
+        loses=True,
+    ),
     "batch_key_needed": Refusal(
         "a write key brought more reports in an upload than devices do",
         "give importers a batch key; nothing, if it is an attack",

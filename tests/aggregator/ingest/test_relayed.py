@@ -238,6 +238,7 @@ def test_a_server_without_keys_takes_no_part(tmp_path):
         answer = relayed.post(part)
         problem(answer, 503, "no_relay_keys")
         assert int(answer.headers["Retry-After"]) > 0
+        assert service.status()["since_start"]["refused"] == {"no_relay_keys": 1}
 
 
 @pytest.mark.one_store

@@ -113,7 +113,7 @@ class RelayedReceiver:
             part = Part.decode(body)
         except WireError as error:
             raise ProblemError("malformed_upload", f"{error}.") from None
-        opener, known = self._opener()
+        opener, known = self._opener(key.application)
         checked: list[_Checked] = []
         again: list[int] = []
         dropped: Counter[str] = Counter()
@@ -154,12 +154,13 @@ class RelayedReceiver:
             again=sorted(again),
         )
 
-    def _opener(self) -> tuple[Opener, frozenset[bytes]]:
+    def _opener(self, application: str) -> tuple[Opener, frozenset[bytes]]:
         try:
             opener, known = self._keys.opener()
         except RelayKeysError:
             known = frozenset()
         if not known:
+            self._receiver.record_outcome(application, "no_relay_keys")
             raise ProblemError(
                 "no_relay_keys",
                 "Bring this part again later. The operator makes a key with deniable relay-key "

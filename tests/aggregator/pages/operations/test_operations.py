@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from deniable_aggregator.answering.requests import CODES
 from deniable_aggregator.answers.service import Inbox, Machine, Operations, Status, UploadCounts
+from deniable_aggregator.doors.http.relayed import UNKNOWN_RELAY_KEY, UNOPENED
 from deniable_aggregator.doors.pages.operations import in_bytes, operations_view
 from deniable_aggregator.telling.refusals import REFUSALS
 
@@ -87,7 +88,7 @@ def test_refusals_come_with_what_to_do_the_most_frequent_first():
 
 
 def test_every_reason_that_operators_read_about_is_known_to_the_page():
-    assert REFUSALS.keys() <= CODES.keys()
+    assert REFUSALS.keys() <= CODES.keys() | {UNOPENED, UNKNOWN_RELAY_KEY}
     text = Path("docs/operations/monitoring.md").read_text(encoding="utf-8")
     documented = re.findall(
         r"`(\w+)`", text[text.index("| outcome |") : text.index("## The clock")]
