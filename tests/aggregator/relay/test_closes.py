@@ -40,6 +40,35 @@ def test_a_clock_that_is_set_back_closes_nothing(relay):
     assert not made.store.closings()
 
 
+def test_a_clock_that_was_years_ahead_neither_stops_closes_nor_loses_what_waits(relay):
+    made = relay()
+    made.store.add(envelopes(25))
+    made.gateway.away = "unreachable"
+    made.pass_days(7)
+    made.pass_days(7_000)  # closes again, as fewer than ten wait
+    made.pass_days(-7_000)
+    made.close()
+    made.open()
+    made.gateway.away = ""
+    made.store.add(envelopes(30, seed=1))
+    made.pass_days(7)
+    assert [part.size for part in made.gateway.parts] == [25, 30]
+    assert made.store.totals().waiting == 0
+
+
+def test_a_day_that_a_wrong_clock_has_closed_is_passed_over(relay):
+    made = relay()
+    made.pass_days(21)
+    made.pass_days(-21)
+    batches = []
+    for week in range(4):
+        made.store.add(envelopes(25, seed=week))
+        made.pass_days(7)
+        batches.append(len(made.gateway.parts))
+    assert batches == [1, 2, 2, 3]
+    assert made.gateway.parts[-1].size == 50
+
+
 def test_a_batch_goes_in_parts_of_a_thousand_in_the_order_of_tags(relay):
     made = relay()
     held = envelopes(2_345)

@@ -42,6 +42,10 @@ another, perhaps smaller, batch."""
 CLOSING_DAYS: Final = 400
 """So long it is known how large batches were."""
 
+MOST_DAYS_BACK: Final = 7
+"""A clock that goes back by more was wrong before: the calendar follows it back. One that goes back
+around midnight by less must not close twice."""
+
 MOST_ROWS: Final = 1_000
 """So many envelopes are written anew in one transaction, for which new ones wait."""
 
@@ -230,10 +234,14 @@ class EnvelopeStore:
             most_missed: whoever has waited through so many closes is dropped.
 
         Returns:
-            None if the period before was closed already, or the clock was set back.
+            None if the period before was closed already, or the clock was set back. A clock that
+            was wrong by more than a week delays the next close by a period at most.
         """
         with self._transaction() as connection:
-            (closed,) = connection.execute("SELECT max(day) FROM calendar").fetchone()
+            closed = _closed_day(connection)
+            if closed > day + MOST_DAYS_BACK or _was_closed(connection, day):
+                connection.execute("UPDATE calendar SET day = ?", (day,))
+                return None
             if day <= closed:
                 return None
             (fresh,) = connection.execute(
@@ -253,7 +261,9 @@ class EnvelopeStore:
                 "INSERT INTO closing (day, batch, size, dropped, remaining) VALUES (?, ?, ?, ?, ?)",
                 (day, batch, size, dropped, size),
             )
-            connection.execute("DELETE FROM closing WHERE day < ?", (day - CLOSING_DAYS,))
+            connection.execute(
+                "DELETE FROM closing WHERE day < ? AND remaining = 0", (day - CLOSING_DAYS,)
+            )
         return Closing(day, size, dropped)
 
     def next_part(self, most_bytes: int) -> HeldPart | None:
@@ -428,6 +438,12 @@ def _reason(code: str) -> str:
 def _closed_day(connection: sqlite3.Connection) -> int:
     (day,) = connection.execute("SELECT max(day) FROM calendar").fetchone()
     return int(day)
+
+
+def _was_closed(connection: sqlite3.Connection, day: int) -> bool:
+    """Whether there was a close at this day; a clock that was wrong can have passed it before."""
+    found = connection.execute("SELECT 1 FROM closing WHERE day = ?", (day,)).fetchone()
+    return found is not None
 
 
 def _closings(connection: sqlite3.Connection) -> list[Closing]:
