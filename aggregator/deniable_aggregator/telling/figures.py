@@ -53,9 +53,9 @@ LEVEL: Final = 0.95
 """Of the intervals in the table of estimates."""
 
 _COVER: Final[Mapping[IntervalKind, str]] = {
-    "one": "each holds the true number that often",
+    "one": "each by itself holds the true number that often",
     "all": "all together",
-    "picked": "which hold also of values that were picked as the largest",
+    "picked": "after picking the largest",
 }
 _WORST_FIRST: Final = ("suspicious", "uneven", "surge", "unknown", "ok")
 

@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from deniable_aggregator.answers.words import VERSION_LETTERS, Known
 from deniable_aggregator.telling.document import WAY_WORDS, Column, Table, text_table
 from deniable_aggregator.telling.findings import untold_in_words
-from deniable_aggregator.telling.numbers import (
-    PAIR,
-    estimate_of,
-    is_untold,
-    range_of,
-    size_of,
-)
-from deniable_aggregator.telling.ranges import estimate_in_words, interval_in_words
-from deniable_aggregator.telling.rounding import exact_ends, step_of
+from deniable_aggregator.telling.numbers import PAIR, estimate_of, range_of, size_of
 from deniable_aggregator.telling.tables import LEAST_FOLDED, interval_heading, numbers_table, way_of
 from deniable_aggregator.telling.wording import SHOWN_OF_IDS, as_sentence, counted, key_in_words
 from deniable_shared.characters import visible
@@ -86,38 +78,12 @@ def value_tables(
     left_out = f"{counted(more, 'more value')}." if more > 0 else ""
     together = answer.of("combined", "rest")
     values = numbers_table(answer, "values", [*together, *told], left_out=left_out)
-    values = _with_even_digits(values, [*together, *told])
     tables = [_with_changes(values, [*together, *told], change, differences)]
     if untold:
         caption = as_sentence(untold_in_words(untold, others=bool(told))).removesuffix(".")
         table = numbers_table(answer, "untold", untold, caption)
         tables.append(_with_changes(table, untold, change, differences))
     return tables
-
-
-def _with_even_digits(table: Table, rows: Sequence[Measured]) -> Table:
-    """Shares, all to as many digits as the finest of them has."""
-    place = next((at for at, each in enumerate(table.columns) if each.key == "share"), None)
-    adjusted = next(
-        (at for at, each in enumerate(table.columns) if each.heading.startswith("adjusted")), None
-    )
-    placed = [None if each.low is None or each.high is None else each.ends for each in rows]
-    steps = [step_of(*exact_ends(*ends, percent=True)) for ends in placed if ends is not None]
-    if place is None or not steps:
-        return table
-    step = float(min(steps) / 100)
-    found = []
-    for row, number, ends in zip(table.rows, rows, placed, strict=True):
-        cells = list(row.cells)
-        if ends is not None and number.whole is not False:
-            told = not is_untold(number)
-            cells[place] = interval_in_words("share", *ends, told=told, step=step)
-            if told and number.estimate is not None:
-                cells[place + 1] = estimate_in_words("share", number.estimate, *ends, step=step)
-            if number.adjusted is not None and adjusted is not None:
-                cells[adjusted] = estimate_in_words("share", number.adjusted, *ends, step=step)
-        found.append(replace(row, cells=cells))
-    return replace(table, rows=found)
 
 
 def single_shares(answer: Answer) -> list[Measured]:

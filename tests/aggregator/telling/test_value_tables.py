@@ -138,13 +138,3 @@ def test_intervals_of_sizes_hold_by_themselves_whatever_was_picked() -> None:
     }
     assert "share, 95% interval, after picking" in headings["values"]
     assert "share, 95% interval" in headings["sizes"]
-
-
-def test_all_shares_of_a_column_have_the_same_digits():
-    (table,) = value_tables(
-        shares(share("a", 0.371, 0.39, 0.409), share("b", 0.1234, 0.124, 0.125))
-    )
-    assert [row.cells[1:3] for row in table.rows] == [
-        ["37.10 to 40.90%", "39.00%"],
-        ["12.34 to 12.50%", "12.40%"],
-    ]

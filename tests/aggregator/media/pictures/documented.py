@@ -15,7 +15,7 @@ from deniable_aggregator.telling.interval import interval_of
 
 FOLDER = Path(__file__).parents[4] / "docs" / "analysis"
 LEVEL = 0.95
-EACH = "95% intervals, each holds the true number that often"
+EACH = "95% intervals, each by itself holds the true number that often"
 
 
 def interval(estimate, half, told=True):
