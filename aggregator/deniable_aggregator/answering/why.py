@@ -84,7 +84,7 @@ def explain(
 ) -> list[Measured]:
     """What the largest clear change comes from; if none is clear, the largest.
 
-    Intervals cover those of all parts at once.
+    Nothing is said where no part has enough reports to be asked about by itself. Intervals cover those of all parts at once.
 
     Args:
         reader: reads their tallies.
@@ -135,6 +135,8 @@ def explain(
         (_, last), *_ = error.periods
         reason = f"{why}s are not kept apart up to {last}, so that nothing can be split by them"
         raise UnanswerableError("why", why, reason) from None
+    if not before and not after:  # every part is too small to be asked about
+        return []
     effects = split_difference(before, after)
     return _numbers(effects, of, alpha, (_WEEKDAYS, Effect(0.0, 0.0)))
 

@@ -54,6 +54,21 @@ def test_the_parts_add_up_to_the_change_that_is_shown(grown, why):
 
 
 @pytest.mark.one_store
+def test_nothing_explains_a_change_where_every_key_is_too_small_to_be_asked_about(target):
+    """Of the open days each key has fewer reports than a batch, so no part is shown."""
+    with serving(target, batch_reports=100) as service:
+        service.register()
+        week = {"a": payload(30, 20, 10), "b": payload(10, 10, 5)}
+        send_two_weeks(service, week, week)
+        service.clock.epoch = TODAY + 1  # all that waits is shown
+        service.count()
+        open_days = f"before={day(-8)}..{day(-5)}&after={day(-4)}..{day(-1)}"
+        answer = asked(service, f"{open_days}&value=dark&why=key")
+        assert len(answer.of("difference in share")) == 1
+        assert not answer.of("effect together", "effect of mix", "effect of answers")
+
+
+@pytest.mark.one_store
 def test_a_key_that_brought_more_reports_is_named_in_one_sentence_and_one_table(grown):
     answer = asked(grown, f"{WEEKS}&value=dark&why=key")
     told = tell(answer)
