@@ -8,6 +8,7 @@ from tools.concepts.epsilon import draw_epsilon
 from tools.concepts.intervals import draw_intervals
 from tools.concepts.over_time import draw_budget, draw_memoising
 from tools.concepts.randomizing import draw_randomizing
+from tools.concepts.strings import draw_strings
 from tools.concepts.way import draw_way
 
 if TYPE_CHECKING:
@@ -19,5 +20,6 @@ PICTURES: Final[dict[str, Callable[[], str]]] = {
     "intervals.svg": draw_intervals,
     "memoising.svg": draw_memoising,
     "randomizing.svg": draw_randomizing,
+    "strings.svg": draw_strings,
     "way-of-a-report.svg": draw_way,
 }

@@ -89,6 +89,7 @@ def example_sentences(planned: Plan) -> Iterator[str]:
         yield _suggested(planned.suggestion, planned)
     if planned.remedy is not None:
         yield _advice(planned.remedy, planned)
+    yield "Which of a list, a model and hints makes fewer devices enough: docs/concepts/strings.md."
 
 
 def _suggested(suggested: Suggestion, planned: Plan) -> str:

@@ -79,7 +79,7 @@ COMMANDS: Final = {
     ),
     "hints": Command(
         "deniable_shared.commands.hints",
-        "Collects names from sources, as hints for discovering strings.",
+        "Collects names from sources, by which strings are found.",
         "developer",
     ),
     "estimate": Command(
