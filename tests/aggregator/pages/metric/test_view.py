@@ -99,6 +99,12 @@ def test_a_value_leads_to_its_series_and_a_period_to_its_days():
         assert f"period=own&since={period.since}&until={period.until}" in address
 
 
+def test_the_meaning_of_marks_is_said_without_a_series_too():
+    page = words(viewed(THEMES))
+    assert page.count("dot: estimate") == 1
+    assert "adjusted" not in " ".join(viewed(THEMES).answer.key.notes)
+
+
 def large(view):
     (panel,) = view.answer.followed.figure.panels
     (line,) = panel.lines

@@ -211,7 +211,13 @@ def _shown(answers: Answers, estimate: Answer, choices: Choices, address: str) -
         ],
         followed=None if series is None else followed_part(series, address, says),
         parts=parts,
-        key=_key([*([series] if series is not None else ()), *_figures(parts)]),
+        key=_key(
+            [
+                *([series] if series is not None else ()),
+                *([_beside_values(estimate)] if any(each.drawn for each in parts) else ()),
+                *_figures(parts),
+            ]
+        ),
         details=list(details(answers, told, choices, address)),
         exports=list(exports(answers, address)),
     )
@@ -226,6 +232,16 @@ def _figures(parts: Sequence[Part]) -> Iterator[Figure]:
     for part in parts:
         yield from (each.figure for each in part.pictures)
         yield from _figures(part.folded)
+
+
+def _beside_values(estimate: Answer) -> Figure:
+    """What is drawn beside the values of a table: intervals, and nothing adjusted."""
+    figure = figure_of(estimate)
+    panels = tuple(
+        replace(panel, dots=tuple(replace(dot, adjusted=None) for dot in panel.dots))
+        for panel in _dots(figure)
+    )
+    return replace(figure, panels=panels, notes=figure.notes[:1])
 
 
 def _key(figures: Sequence[Figure]) -> Figure | None:
