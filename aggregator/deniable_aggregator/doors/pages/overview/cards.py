@@ -205,7 +205,7 @@ def _without_reports(of: MetricWeek) -> Iterator[str]:
 def _not_in_a_week(first: date | None, weeks: Weeks, today: date) -> str:
     """Why a metric with reports is in no week of the table."""
     if first is None or first <= weeks.week.until:
-        return "Its page has numbers already; here they follow within minutes."
+        return "Its page has the numbers; the weeks of this page do not have them yet."
     ready = calendar_period("week", today).until + timedelta(1)
     return f"First reports on {first}. Here from {ready} on, when its first week is over."
 

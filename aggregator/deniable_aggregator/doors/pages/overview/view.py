@@ -34,7 +34,7 @@ MOST_NAMED: Final = 3
 
 MOST_HAPPENED: Final = 5
 
-SORTS: Final = {"first": "What to look at first", "name": "Name", "health": "Health"}
+SORTS: Final = {"first": "Changes first", "name": "Name", "health": "Health"}
 _TO_ACT_ON: Final = ("suspicious", "stopped")
 _WORST_FIRST: Final = ("suspicious", "uneven", "surge", "stopped", "unknown", "ok")
 
