@@ -84,7 +84,8 @@ def explain(
 ) -> list[Measured]:
     """What the largest clear change comes from; if none is clear, the largest.
 
-    Nothing is said where no part has enough reports to be asked about by itself. Intervals cover those of all parts at once.
+    Nothing is said where no part has enough reports to be asked about by itself. Intervals cover
+    those of all parts at once.
 
     Args:
         reader: reads their tallies.
