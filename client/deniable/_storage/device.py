@@ -279,6 +279,8 @@ class DeviceStorage(Journal):
             if not self.run_locked(self._replace_mark, draft, mark):
                 return False
             files.sync_directory(self.directory)
+        except FileNotFoundError:
+            return False  # between two renamings, or it has tidied the draft up
         except OSError as error:
             failure = self._describe(error)
             with contextlib.suppress(*STORAGE_ERRORS):

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from deniable import FlushResult
+from deniable._platform import files
 from deniable._storage import journal
 from deniable._upload import delivery
 from tests.client.conftest import NOON, REGISTRY, pending_reports
 from tests.client.flushing import counts
+from tests.client.transports import Accepting
 
 
 @pytest.fixture
@@ -100,3 +103,24 @@ def test_a_journal_that_has_the_same_bytes_in_the_same_place_is_not_taken_for_th
     assert len(found) > len(known)
     assert client.status().pending == other.status().pending == 3
     assert (directory / "journal").read_bytes() == found
+
+
+@pytest.mark.parametrize("missing", ["journal", "established."])
+def test_an_upload_begins_although_another_process_replaces_or_tidies_files_at_that_moment(
+    make_client, monkeypatch, missing
+):
+    transport = Accepting()
+    client = make_client(transport=transport)
+    client.record("theme", "dark")
+    sync, failed = files.sync_file, []
+
+    def sync_once_missing(path):
+        if Path(path).name.startswith(missing) and not failed:
+            failed.append(path)
+            raise FileNotFoundError(path)
+        sync(path)
+
+    monkeypatch.setattr(files, "sync_file", sync_once_missing)
+    assert client.flush() == FlushResult(sent=1, pending=0, dropped=0)
+    assert failed
+    assert client.status().last_error is None
