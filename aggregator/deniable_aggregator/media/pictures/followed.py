@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.telling.figure import Figure, Line
 
 HEIGHT: Final = 280.0
-PHONE_HEIGHT: Final = 180.0
+PHONE_HEIGHT: Final = 160.0
 LEAST_TARGET: Final = 26.0
 """Where periods are closer to each other, in pixels, none is large enough to be pointed at."""
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 HEIGHT: Final = 150.0
 ALONE_HEIGHT: Final = 220.0
-PHONE_HEIGHT: Final = 84.0
+PHONE_HEIGHT: Final = 72.0
 """Of two pictures beside one another on a phone."""
 
 ABOVE_PLOT: Final = 24.0

@@ -87,6 +87,11 @@ def test_one_number_over_time_is_large_and_the_others_are_small():
     assert viewed(THEMES, None, series([*THEMES.numbers])).answer.followed is None
 
 
+def test_the_large_picture_is_of_the_value_that_leads_in_the_days_that_are_shown():
+    before = [share("dark", 0.08, 0.1, 0.12), share("light", 0.8, 0.85, 0.9)]
+    assert large(viewed(THEMES, None, series(before, [*THEMES.numbers]))) == "dark"
+
+
 def test_a_value_leads_to_its_series_and_a_period_to_its_days():
     both = series([*THEMES.numbers], [*THEMES.numbers])
     view = viewed(THEMES, None, both, follow="light")

@@ -10,7 +10,7 @@ from deniable_aggregator.doors.pages.rendering import changed
 from deniable_aggregator.telling.document import Link, Table
 from deniable_aggregator.telling.figure import Figure, Lines
 from deniable_aggregator.telling.figures import figure_of
-from deniable_aggregator.telling.numbers import name_of, named
+from deniable_aggregator.telling.numbers import name_of, named, size_of
 from deniable_aggregator.telling.value_tables import single_shares
 
 if TYPE_CHECKING:
@@ -43,11 +43,22 @@ def leads_to_series(estimate: Answer, address: str | None) -> dict[str, str]:
 
 
 def series_figure(answers: Answers, estimate: Answer, choices: Choices) -> Figure | None:
-    """All numbers over time, first the one that is followed; None if there is nothing to follow."""
+    """All numbers over time, first the one that is followed, or else the one that leads.
+
+    Args:
+        answers: have the series.
+        estimate: says which value leads in the days that are shown.
+        choices: of the visitor.
+
+    Returns:
+        None if there is nothing to follow.
+    """
     series = answers.series
     if series is None or not _says_something(series, estimate):
         return None
-    figure = figure_of(series, most=MOST_LINES, first=choices.follow)
+    leader = max(single_shares(estimate), key=size_of, default=None)
+    first = choices.follow or (leader.value if leader is not None else "") or ""
+    figure = figure_of(series, most=MOST_LINES, first=first)
     return figure if any(panel.lines for panel in _lines(figure)) else None
 
 
