@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -19,6 +18,7 @@ from deniable_shared.letters import PhraseModel, shipped_model
 from deniable_shared.letters.left_out import bits_left_out, quantiles
 from deniable_shared.letters.levels import LeftOutBits, level_of
 from deniable_shared.letters.phrase_training import trained_on_phrases
+from deniable_shared.public_text import longest_texts, private_shapes
 from deniable_shared.replaced_file import replaced_file
 from deniable_shared.value_lists import lines_of, notices
 
@@ -27,10 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 LEAST_EXAMPLES: Final = 50
-_PRINTED: Final = 40
-"""So many of the longest phrases are printed, to be read."""
-_PRIVATE: Final = re.compile(r"\w@\w|\d{6}|(?:/home/|/Users/|[\\/]Users[\\/])\w")
-"""What looks like an address, a number of somebody, or a folder of a user."""
 _NOT_MEASURED: Final = LeftOutBits(0, 0, 0)
 _ABOUT: Final = """\
 Makes a model of phrases from the lines of FILE, for metrics with
@@ -124,8 +120,8 @@ def _trained(examples: dict[bytes, float], out: Path) -> dict[str, Any]:
     return {
         "strings": len(examples),
         "phrases": len(phrases),
-        "longest_phrases": sorted(phrases, key=lambda phrase: (-len(phrase), phrase))[:_PRINTED],
-        "phrases_to_look_at": [phrase for phrase in phrases if _PRIVATE.search(phrase)],
+        "longest": longest_texts(phrases),
+        "warnings": list(private_shapes(phrases)),
         "bits_left_out": measured._asdict(),
         "bits_of_shipped_model": quantiles(sorted(map(shipped_model().length, examples)))._asdict(),
         "file": str(out),
@@ -143,7 +139,7 @@ def _text(answer: dict[str, Any], out: Path) -> list[str]:
     lines = [
         f"{answer['strings']:,} different strings, {answer['phrases']:,} phrases. Every device "
         "gets these; the longest:",
-        *(f"  {printable(visible(phrase))}" for phrase in answer["longest_phrases"]),
+        *(f"  {printable(visible(phrase))}" for phrase in answer["longest"]),
         "Bits of a string, if strings that begin alike are left out of the training:",
         f"  {_needed(own)}",
         f"  {_needed(shipped)}  with the shipped model",
@@ -165,10 +161,8 @@ def _text(answer: dict[str, Any], out: Path) -> list[str]:
         f"{answer['sent_whole']:.0%} of strings like these are sent whole",
         "",
     ]
-    lines += [
-        f"Look at this phrase: {printable(visible(phrase))}"
-        for phrase in answer["phrases_to_look_at"]
-    ]
+    for warning in answer["warnings"]:
+        lines += [*wrapped([printable(f"Warning: {warning}")]), ""]
     return lines + wrapped(
         [
             "Every device and the server get this file. Train on public text only, "
