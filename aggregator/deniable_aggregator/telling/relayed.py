@@ -12,10 +12,11 @@ from deniable_shared.planning.upper_bounds import power, upper
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from deniable_aggregator.answers.relayed import NoFigure, Relayed, RelayedVersion
+    from deniable_aggregator.answers.relayed import HiddenReports, NoFigure, Relayed, RelayedVersion
 
 TOLD_OF_100: Final = 99
-"""A sentence is about so many of 100 reports; the table has the others."""
+"""A sentence is about at most so many of 100 reports: fewer if the groups of these hide none. The
+table has the others."""
 
 WITHOUT_FIGURE: Final[Mapping[NoFigure, str]] = {
     "not_relayed": "none of these reports came through a relay",
@@ -30,7 +31,7 @@ WITHOUT_FIGURE: Final[Mapping[NoFigure, str]] = {
 """Why only the epsilon of the device is stated."""
 
 CONDITION: Final = (
-    "if at least half of these reports come from honest devices, and relay and aggregator do not "
+    "if at least half of each group comes from honest devices, and relay and aggregator do not "
     "work together"
 )
 
@@ -60,7 +61,7 @@ def _hiding(answer: Relayed, version: RelayedVersion) -> list[str]:
     local = upper(version.epsilon)
     if version.reason is not None:
         return [f"Nothing less is stated: {WITHOUT_FIGURE[version.reason]}."]
-    told = next(each for each in version.hidden if each.of_100 == TOLD_OF_100)
+    told = _told(version)
     worst = version.hidden[-1]
     days = ""
     if answer.since is not None and answer.until is not None:
@@ -69,7 +70,7 @@ def _hiding(answer: Relayed, version: RelayedVersion) -> list[str]:
     if told.epsilon_of_week is not None:
         week = f", and {upper(told.epsilon_of_week)} for the seven of a week together"
     sentences = [
-        f"{TOLD_OF_100} of 100 relayed reports{days} hid among at least {told.honest:,}: epsilon "
+        f"{told.of_100} of 100 relayed reports{days} hid among at least {told.honest:,}: epsilon "
         f"{upper(told.epsilon)}{week} (delta {power(answer.delta)}) to everybody but relay and "
         f"aggregator together, {CONDITION}; else {local}."
     ]
@@ -82,6 +83,13 @@ def _hiding(answer: Relayed, version: RelayedVersion) -> list[str]:
             f"days that are suspicious or not looked at, epsilon {local} alone is stated."
         )
     return sentences
+
+
+def _told(version: RelayedVersion) -> HiddenReports:
+    """The part of the reports that a sentence is about."""
+    most = [each for each in version.hidden if each.of_100 <= TOLD_OF_100]
+    less = [each for each in most if upper(each.epsilon) != upper(version.epsilon)]
+    return (less or most)[-1]
 
 
 def relayed_table(answers: Sequence[Relayed]) -> Table:

@@ -82,6 +82,17 @@ def test_every_figure_stands_beside_that_of_the_device_and_its_conditions(servic
     assert asked(service).delta == 1e-8
 
 
+def test_no_part_of_the_reports_is_said_to_hide_if_its_figure_is_that_of_the_device(service):
+    bring(service, 900)
+    for number in range(10):
+        bring(service, 10, relay=OTHER._replace(batch=bytes([number]) * 16))
+    sentence = told(service)
+    assert "90 of 100 relayed reports hid among at least 450: epsilon " in sentence
+    assert "99 of 100" not in sentence
+    assert sentence.endswith("100 stood in smaller groups: at most 1.")
+    assert "at least half of each group" in CONDITION  # half of all would be too little
+
+
 def nothing_less(service, reason, **query):
     """That only the epsilon of the device is stated, and why."""
     version = only_version(service, **query)
