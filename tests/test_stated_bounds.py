@@ -25,7 +25,8 @@ CLAIM = re.compile(
 )
 HARMLESS = re.compile(
     r"of about \{\} characters|upper_bound|within the bound|Followed over all words|at most 1 for "
-    r"anything|at most 2\.3%|text to discover at most|at most two thirds|pgr alone, exact",
+    r"anything|at most 2\.3%|text to discover at most|at most two thirds|pgr alone, exact|"
+    r"which `bounds` sees",
     re.I,
 )
 """Says "at most" of something else, or what an option or a recommendation is."""

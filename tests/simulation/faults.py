@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import event
 
-from deniable_aggregator.keeping.store.base import Database, IngestTransaction
+from deniable_aggregator.keeping.store.base import Database, IngestTransaction, RelayGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -133,3 +133,7 @@ class _PointedAppending(IngestTransaction):
     def append_rows(self, rows: Sequence[InboxRow]) -> None:
         self._inner.append_rows(rows)
         self._reached("after appending", False)
+
+    def count_relayed(self, groups: Mapping[RelayGroup, int]) -> None:
+        self._inner.count_relayed(groups)
+        self._reached("after counting groups", False)

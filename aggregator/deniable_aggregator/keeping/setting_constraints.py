@@ -24,6 +24,7 @@ class Constraint:
         pattern: a regular expression that the whole text must match, unless it is empty.
         pattern_in_words: the same in words.
         secret: whether it may hold a password, which must not be shown.
+        secret_path: whether it is a URL whose path must not be shown, either.
     """
 
     meaning: str
@@ -36,6 +37,7 @@ class Constraint:
     pattern: str = ""
     pattern_in_words: str = ""
     secret: bool = False
+    secret_path: bool = False
 
     def in_words(self, kind: type) -> str:
         """The constraint, as it stands after "must be".
@@ -106,3 +108,15 @@ def redact(value: object) -> object:
         name = user[0]
         remainder = f"{name}{f':{HIDDEN}' if name != before else ''}@{after}"
     return scheme[0] + _SECRET_FIELDS.sub(rf"\1{HIDDEN}", remainder)
+
+
+def redact_path(value: object) -> object:
+    """A URL without what follows the host.
+
+    Args:
+        value: the value of a setting, of any type.
+    """
+    if not isinstance(value, str) or not value:
+        return value
+    scheme, separator, rest = value.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}/{HIDDEN}" if separator else HIDDEN

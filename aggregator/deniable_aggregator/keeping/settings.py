@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from deniable_aggregator.keeping.setting_constraints import Constraint, redact
+from deniable_aggregator.keeping.setting_constraints import Constraint, redact, redact_path
 from deniable_shared.addresses import is_this_machine
 from deniable_shared.errors import ParameterError
 
@@ -409,6 +409,7 @@ class Settings:
         _DIGESTS,
         optional=True,
         secret=True,
+        secret_path=True,
         pattern=rf"https://[^\s\0]+|http://{_THIS_MACHINE}[^\s\0]*",
         pattern_in_words="a URL that begins with https://, or with http:// and this machine",
     )
@@ -520,4 +521,7 @@ def invalid_settings(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 def redacted(name: str, value: object) -> object:
     """The value of a setting, without the password that it may have."""
-    return redact(value) if CONSTRAINTS[name].secret else value
+    constraint = CONSTRAINTS[name]
+    if constraint.secret_path:
+        return redact_path(value)
+    return redact(value) if constraint.secret else value

@@ -279,8 +279,8 @@ class HttpTransport(HttpServer):
         proxy: str | None = "environment",
         ca_file: str | os.PathLike[str] | None = None,
     ) -> None:
-        check_key(key)
         super().__init__(endpoint, {"Authorization": f"Bearer {key}"}, proxy, ca_file)
+        check_key(key)
 
     def send(self, body: bytes, timeout_seconds: float) -> Response:
         """Delivers one upload; see `HttpServer.post` for its errors."""

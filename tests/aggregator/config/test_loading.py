@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from deniable_aggregator.keeping.setting_constraints import redact
-from deniable_aggregator.keeping.settings import CONSTRAINTS, DEFAULTS, Settings
+from deniable_aggregator.keeping.settings import CONSTRAINTS, DEFAULTS, Settings, redacted
 from deniable_aggregator.keeping.settings_files import (
     ConfigurationError,
     example_file,
@@ -134,6 +134,12 @@ def test_a_misspelt_variable_is_reported_and_one_of_another_program_ignored():
 def test_a_password_is_masked_and_the_rest_is_not(secret, shown):
     assert str(redact(secret)).startswith(str(shown))
     assert "pw" not in str(redact(secret))
+
+
+def test_a_webhook_is_shown_without_its_path_which_is_a_password():
+    shown = redacted("digest_webhook", "https://hooks.example.org/services/T0/B1/secret")
+    assert shown == "https://hooks.example.org/***"
+    assert "secret" not in repr(Settings(digest_webhook="https://a.example.org/secret"))
 
 
 def test_no_password_is_in_any_output(file):
