@@ -173,13 +173,13 @@ def test_code_runs(path, tmp_path, monkeypatch):
 
 @having("toml", but=RUN_ELSEWHERE)
 def test_toml_is_a_registry_a_metric_or_settings(path, tmp_path, deniable):
-    for text in blocks("toml", path):
+    for number, text in enumerate(blocks("toml", path)):
         if text.startswith("registry = "):
             registry.parse(text)
         elif text.startswith("[metrics."):
             registry.parse(TABLE_OF_A_METRIC + text)
         else:
-            file = tmp_path / "deniable.toml"
+            file = tmp_path / f"{number}.toml"
             file.write_text(text, "utf-8")
             shown = deniable("config", "show", "--json", "--config", str(file))
             settings = {name: each["value"] for name, each in json.loads(shown).items()}
