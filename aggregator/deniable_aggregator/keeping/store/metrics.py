@@ -146,7 +146,7 @@ class Metrics:
                     "retention_days": metric.retention_days,
                     "minimum_devices": metric.minimum_devices,
                     "renamed": json.dumps(dict(metric.renamed)),
-                    "relay_required": metric.relay_required,
+                    "relay_required": int(metric.relay_required),
                 }
                 if known_versions.get(spec.digest) == about:
                     continue
@@ -381,7 +381,7 @@ def _registration(row: Row[Any], spec: Spec | None) -> Registration | None:
             retention_days=row.retention_days,
             minimum_devices=row.minimum_devices,
             renamed=json.loads(row.renamed),
-            relay_required=row.relay_required,
+            relay_required=bool(row.relay_required),
             registered=row.registered,
         )
     except (ValueError, TypeError):

@@ -69,7 +69,7 @@ metrics: Final = Table(
     Column("registered", Integer, nullable=False),
     # JSON object: the earlier names of values, each with the one that it has now.
     Column("renamed", Text, nullable=False),
-    Column("relay_required", Boolean, nullable=False),  # whether a relay alone brings its reports
+    Column("relay_required", Integer, nullable=False),  # whether a relay alone brings its reports
 )
 
 # The chain of registered versions, see `registry_history`; entries are never changed or deleted.

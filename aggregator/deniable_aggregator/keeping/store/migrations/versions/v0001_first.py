@@ -38,7 +38,7 @@ def upgrade() -> None:
         sa.Column("epsilon", sa.Float, nullable=False),
         sa.Column("registered", sa.Integer, nullable=False),
         sa.Column("renamed", sa.Text, nullable=False),
-        sa.Column("relay_required", sa.Boolean, nullable=False),
+        sa.Column("relay_required", sa.Integer, nullable=False),
     )
     op.create_table(
         "registry_history",
