@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 from deniable_aggregator.answering.integrity.volumes import (
     FAMILY_P,
     PAST_DAYS,
-    Cell,
+    Brought,
     _one_day,
     surges,
 )
@@ -21,6 +23,24 @@ SPREAD = 0.15
 SIZES = {"ios": 20_000, "android": 60_000, "web": 3_000, "beta": 150}
 DAYS = 84
 FIRST = DAYS - 28
+
+
+class Cell(NamedTuple):
+    """What one key brought of one version for one day."""
+
+    digest: bytes
+    epoch: int
+    key: str
+    reports: int
+    largest: int
+
+
+def brought(cells):
+    cells = list(cells)
+    return [
+        Brought.of(digest, [cell[1:] for cell in cells if cell.digest == digest])
+        for digest in (OLD, NEW)
+    ]
 
 
 def usual_days(generator, days=DAYS, sizes=SIZES):
@@ -36,7 +56,7 @@ def usual_days(generator, days=DAYS, sizes=SIZES):
 
 
 def found(cells, first=FIRST, last=DAYS - 1):
-    return [(each.kind, each.epoch, each.key) for each in surges(cells, 0, first, last)]
+    return [(each.kind, each.epoch, each.key) for each in surges(brought(cells), 0, first, last)]
 
 
 @pytest.mark.statistics
@@ -78,7 +98,7 @@ def test_a_day_with_four_times_its_usual_reports_is_named():
 def test_one_upload_of_four_million_is_named_by_its_day_and_by_itself():
     cells = [*usual_days(np.random.default_rng(1)), Cell(NEW, 80, "android", 4_000_000, 4_000_000)]
     assert found(cells) == [("volume", 80, "android"), ("upload", 80, "android")]
-    (volume, upload) = surges(cells, 0, FIRST, DAYS - 1)
+    (volume, upload) = surges(brought(cells), 0, FIRST, DAYS - 1)
     assert volume.usual == pytest.approx(60_000, rel=0.3)
     assert (upload.reports, upload.usual, volume.digest) == (4_000_000, 1.0, NEW)
 

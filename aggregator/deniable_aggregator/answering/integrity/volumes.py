@@ -12,7 +12,6 @@ later days, until fewer than a week of unflagged days is left: then the new volu
 from __future__ import annotations
 
 from collections import Counter
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import numpy as np
@@ -23,7 +22,7 @@ from deniable_aggregator.answering.rolled_slices import read_rolled
 from deniable_aggregator.counting.yield_points import yield_point
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -123,93 +122,146 @@ def volumes_of(reported: MetricReports, store: Store) -> Volumes:
         reported: the reports; at least one.
         store: has those of the days before.
     """
-    own = list(_of_tables(reported))
+    own = [columns for digest in reported.tables for columns in _of_table(digest, reported)]
     largest = _largest_upload(own, reported.reports)
     days = reported.reported_days
     first, last = days[0], days[-1]
     since = first - DAYS_BEFORE
     left_out = {key for key in reported.keys if reported.is_excluded(key)} | reported.without
-    cells = [
-        cell
-        for cell in (*_before(reported, store, since, first - 1), *own)
-        if cell.key not in left_out
-    ]
-    found = surges(cells, since, first, last)
+    brought = [*_before(reported, store, since, first - 1), *own]
+    found = surges([columns.without(left_out) for columns in brought], since, first, last)
     total = reported.reports
     notable = [surge for surge in found if surge.reports >= LEAST_MOVED * total]
     return Volumes(tuple(found), tuple(notable), largest)
 
 
-class Cell(NamedTuple):
-    """What one key brought of one version for one day."""
+class Brought(NamedTuple):
+    """What keys brought of one version, by day: columns with an entry for each day and key.
+
+    Attributes:
+        digest: of the version.
+        epochs: int64, (entries,): the day of each.
+        keys: int64, (entries,): its key, as a position in `key_ids`.
+        key_ids: the ids of the keys; some may have no entry.
+        reports: int64, (entries,): how many reports it has.
+        largest: int64, (entries,): the most of these that one upload brought; 0 if not known.
+    """
 
     digest: bytes
-    epoch: int
-    key: str
-    reports: int
-    largest: int
+    epochs: NDArray[np.int64]
+    keys: NDArray[np.int64]
+    key_ids: Sequence[str]
+    reports: NDArray[np.int64]
+    largest: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, digest: bytes, volumes: Iterable[tuple[int, str, int, int]]) -> Brought:
+        """The columns of some volumes.
+
+        Args:
+            volumes: the day, the id of the key, the reports, and the largest upload of each.
+        """
+        code_of: dict[str, int] = {}
+        rows = [
+            (epoch, code_of.setdefault(key, len(code_of)), reports, largest)
+            for epoch, key, reports, largest in volumes
+        ]
+        epochs, keys, reports, largest = np.array(rows, np.int64).reshape(-1, 4).T
+        return cls(digest, epochs, keys, tuple(code_of), reports, largest)
+
+    def rows(self, chosen: NDArray[np.bool_]) -> Brought:
+        """Some of the entries.
+
+        Args:
+            chosen: bool, (entries,).
+        """
+        return self._replace(
+            epochs=self.epochs[chosen],
+            keys=self.keys[chosen],
+            reports=self.reports[chosen],
+            largest=self.largest[chosen],
+        )
+
+    def without(self, keys: Collection[str]) -> Brought:
+        """The entries of all other keys.
+
+        Args:
+            keys: ids.
+        """
+        codes = [code for code, key in enumerate(self.key_ids) if key in keys]
+        return self.rows(~np.isin(self.keys, codes)) if codes else self
 
 
-def _before(reported: MetricReports, store: Store, since: int, until: int) -> Iterator[Cell]:
+def _before(reported: MetricReports, store: Store, since: int, until: int) -> Iterator[Brought]:
     """What came on some days, also of those that became one."""
     volumes = store.tallies.volumes([entry.tally for entry in reported.entries], since, until)
     for digest, days in volumes.items():
-        for epoch, keys in days.items():
-            for key, volume in keys.items():
-                yield Cell(digest, epoch, key, volume.reports, volume.largest)
+        yield Brought.of(
+            digest,
+            ((day, key, *volume) for day, keys in days.items() for key, volume in keys.items()),
+        )
     for entry in reported.entries:
         digest = entry.spec.digest
-        for cell in _of_rolled(digest, read_rolled(store, digest, since, until)):
-            if since <= cell.epoch <= until:
-                yield cell
+        rolled = _of_rolled(digest, read_rolled(store, digest, since, until))
+        yield rolled.rows((rolled.epochs >= since) & (rolled.epochs <= until))
 
 
-def _of_rolled(digest: bytes, rolled: Iterable[RolledSums]) -> Iterator[Cell]:
-    for period in rolled:
-        for key, days in period.summary.volumes.items():
-            for epoch, (reports, largest) in days.items():
-                yield Cell(digest, epoch, key, reports, largest)
+def _of_rolled(digest: bytes, rolled: Iterable[RolledSums]) -> Brought:
+    return Brought.of(
+        digest,
+        (
+            (epoch, key, *volume)
+            for period in rolled
+            for key, days in period.summary.volumes.items()
+            for epoch, volume in days.items()
+        ),
+    )
 
 
-def _of_tables(reported: MetricReports) -> Iterator[Cell]:
-    for digest, table in reported.tables.items():
-        columns = table.epochs, table.keys, table.reports, table.largest
-        for epoch, code, reports, largest in zip(*(c.tolist() for c in columns), strict=True):
-            yield Cell(digest, epoch, table.key_ids[code], reports, largest)
-        yield from _of_rolled(digest, table.rolled)
+def _of_table(digest: bytes, reported: MetricReports) -> Iterator[Brought]:
+    table = reported.tables[digest]
+    epochs, keys = table.epochs.astype(np.int64), table.keys.astype(np.int64)
+    yield Brought(digest, epochs, keys, table.key_ids, table.reports, table.largest)
+    yield _of_rolled(digest, table.rolled)
 
 
-def _largest_upload(cells: Sequence[Cell], total: int) -> LargestUpload | None:
-    cell = max(cells, key=attrgetter("largest"), default=None)
-    if cell is None or cell.largest < LEAST_REPORTS or cell.largest <= LEAST_PART * total:
+def _largest_upload(brought: Iterable[Brought], total: int) -> LargestUpload | None:
+    some = [columns for columns in brought if columns.largest.size]
+    columns = max(some, key=lambda each: int(each.largest.max()), default=None)
+    if columns is None:
         return None
-    return LargestUpload(cell.key, cell.epoch, cell.largest, cell.largest / total)
+    row = columns.largest.argmax()
+    largest = int(columns.largest[row])
+    if largest < LEAST_REPORTS or largest <= LEAST_PART * total:
+        return None
+    key = columns.key_ids[columns.keys[row]]
+    return LargestUpload(key, int(columns.epochs[row]), largest, largest / total)
 
 
-def surges(cells: Iterable[Cell], since: int, first: int, last: int) -> list[Surge]:
+def surges(brought: Iterable[Brought], since: int, first: int, last: int) -> list[Surge]:
     """The days on which far more came than in the days before, the latest first.
 
     Versions are added up, as one takes the reports of another when it is released. All keys
     together are looked at where no key with a past of its own is flagged that day: a new key.
 
     Args:
-        cells: what came.
+        brought: what came.
         since: the first day of these.
         first: the first day that is asked about.
         last: the last.
     """
-    some = list(cells)
+    some = [columns for columns in brought if columns.epochs.size]
     if not some:
         return []
-    _, epochs, key_of_cell, reports_of_cell, largest_of_cell = zip(*some, strict=True)
-    keys = sorted(set(key_of_cell))
+    keys = sorted({c.key_ids[code] for c in some for code in np.unique(c.keys).tolist()})
     place = {key: number for number, key in enumerate(keys)}
     reports, largest = np.zeros((2, last - since + 1, len(keys) + 1))
-    days = np.array(epochs, np.int64) - since
-    columns = np.array([place[key] for key in key_of_cell], np.int64)
-    np.add.at(reports, (days, columns), np.array(reports_of_cell, np.float64))
+    for columns in some:
+        places = np.array([place.get(key, -1) for key in columns.key_ids], np.int64)
+        cells = columns.epochs - since, places[columns.keys]
+        np.add.at(reports, cells, columns.reports.astype(np.float64))
+        np.maximum.at(largest, cells, columns.largest.astype(np.float64))
     reports[:, -1] = reports[:, :-1].sum(axis=1)
-    np.maximum.at(largest, (days, columns), np.array(largest_of_cell, np.float64))
     asked = slice(first - since, None)
     tests = int(np.count_nonzero(reports[asked])) + int(np.count_nonzero(largest[asked]))
     limit = FAMILY_P / max(tests, 1)
@@ -224,9 +276,11 @@ def surges(cells: Iterable[Cell], since: int, first: int, last: int) -> list[Sur
                 continue  # a key explains it
             key, epoch = None if whole else keys[column], day + since
             digests: Counter[bytes] = Counter()
-            for cell in some:
-                if cell.epoch == epoch and key in (cell.key, None):
-                    digests[cell.digest] += cell.reports
+            for columns in some:
+                is_own = columns.epochs == epoch
+                if key is not None:
+                    is_own &= np.array(columns.key_ids)[columns.keys] == key
+                digests[columns.digest] += int(columns.reports[is_own].sum())
             found.append(
                 Surge(
                     kind,
