@@ -65,6 +65,38 @@ def test_the_write_key_is_nowhere_but_inside(collector):
     assert WRITE_KEY not in repr(transport)
 
 
+def test_to_the_aggregator_devices_differ_in_ids_noise_and_answers_alone(
+    collector, make_client, clock, tmp_path
+):
+    """What it opens is all that reaches it of a device."""
+    registry = relayed(collector.endpoint, METRIC)
+    clients = []
+    for number, value in enumerate(("dark", "dark", "light")):
+        clock.now += DAY // 24
+        client = make_client(
+            registry=registry,
+            endpoint=None,
+            key=WRITE_KEY,
+            directory=tmp_path / f"device {number}",
+            another_process=True,
+        )
+        for _ in range(1 + number):
+            client.record("theme", value)
+        clients.append(client)
+    clock.now += 3 * DAY
+    assert [client.flush().sent for client in clients] == [1, 1, 1]
+    seen = []
+    for body in collector.bodies:
+        write_key, upload = OPENER.open(body)
+        (part,) = upload.parts
+        assert write_key == WRITE_KEY
+        assert body[:9] == collector.bodies[0][:9]
+        assert read_header(body).tag == tag_of(upload.id)
+        seen.append((part.digest, part.epoch, len(part.payload), len(body)))
+    assert len(set(seen)) == 1
+    assert len({OPENER.open(body).upload.id for body in collector.bodies}) == 3
+
+
 def test_each_attempt_is_sealed_anew_under_the_same_tag(collector):
     transport = transport_to(collector)
     for _ in range(2):
