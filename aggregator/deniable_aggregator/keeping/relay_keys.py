@@ -6,6 +6,7 @@ file keeps the id alone, so that what was sealed to it is told from what another
 
 from __future__ import annotations
 
+import fcntl
 import os
 from contextlib import contextmanager
 from datetime import date  # noqa: TC003  msgspec reads it
@@ -150,18 +151,25 @@ class RelayKeys:
 
     @contextmanager
     def _changing(self) -> Iterator[list[RelayKey]]:
-        """The keys, which are written when the block ends."""
+        """The keys, which are written when the block ends; other commands wait until then."""
         if self.path is None:
             raise RelayKeysError("name the file of the keys: a database server has no directory")
-        keys = self.all()
-        yield keys
+        directory = -1
         try:
+            # Not the file, whose place another takes.
+            directory = os.open(self.path.parent, os.O_RDONLY)
+            fcntl.flock(directory, fcntl.LOCK_EX)
+            keys = self.all()
+            yield keys
             if not self.path.exists():
                 os.close(os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _MODE))
             with replaced_file(self.path) as file:
                 file.write(msgspec.json.format(msgspec.json.encode(keys)) + b"\n")
         except OSError as error:
             raise RelayKeysError(f"{self.path}: cannot be written: {error.strerror}") from None
+        finally:
+            if directory >= 0:
+                os.close(directory)
 
     def _look(self) -> tuple[int, ...] | None:
         """What tells whether the file has changed; None if it is not there.

@@ -6,7 +6,9 @@ import contextlib
 import json
 import stat
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
+from threading import Barrier, BrokenBarrierError
 
 import pytest
 from click.testing import CliRunner
@@ -116,6 +118,21 @@ def test_a_file_that_others_may_read_is_refused_and_so_is_one_that_is_something_
     keys.path.write_text('[{"id": 3}]')
     with pytest.raises(RelayKeysError, match="must be a file that deniable relay-key create wrote"):
         keys.all()
+
+
+def test_keys_that_are_made_at_the_same_time_are_all_kept(tmp_path, monkeypatch):
+    keys, read, both = RelayKeys(tmp_path / "keys"), RelayKeys.all, Barrier(2)
+
+    def read_together(self):
+        found = read(self)
+        with contextlib.suppress(BrokenBarrierError):  # if one waits for the other
+            both.wait(0.2)
+        return found
+
+    with monkeypatch.context() as patched, ThreadPoolExecutor(2) as threads:
+        patched.setattr(RelayKeys, "all", read_together)
+        made = set(threads.map(lambda _: keys.create(X25519, DAY).public.id.hex(), range(2)))
+    assert {key.id for key in keys.all()} == made
 
 
 def test_a_database_server_needs_the_name_of_the_file(tmp_path):
