@@ -21,6 +21,7 @@ from deniable_aggregator.simulating.population import (
     Reporting,
     Situation,
 )
+from deniable_shared.registry import with_models
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,7 +77,7 @@ def deployment(today: date) -> Deployment:
     first = release - timedelta((WEEKS - 1) * DAYS_PER_WEEK)
     change = (release - first).days
     return Deployment(
-        registries=(REGISTRY.read_text(encoding="utf-8"),),
+        registries=(with_models(REGISTRY.read_bytes(), REGISTRY.parent).decode(),),
         days=(today - first).days,
         seed=SEED,
         first_day=first,

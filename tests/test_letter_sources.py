@@ -1,9 +1,12 @@
-"""What the shipped model was made of is said, and the program that makes it works."""
+"""What the shipped model was made of is said, and programs that make models work."""
 
 from pathlib import Path
 
 import pytest
 
+from demo.browsers import REGISTRY, examples
+from demo.population import candidates
+from deniable_shared.commands import model_train
 from deniable_shared.letters import LetterCode, Model
 from tools.letters.__main__ import trained
 from tools.letters.language_words import words
@@ -39,3 +42,12 @@ def test_a_trained_model_codes_what_it_was_trained_on_in_few_bits_and_all_else_i
 def test_words_of_a_text_are_found_in_any_script():
     assert [*words("Don't STOP, naïve में!")] == ["don't", "stop", "naïve", "में"]
     assert [*words("中国は")] == ["中", "国", "中国", "中国", "は"]
+
+
+def test_the_demos_model_is_made_of_names_that_are_not_the_common_ones(tmp_path):
+    listed, made = tmp_path / "browsers.txt", tmp_path / "browsers.model"
+    listed.write_text("\n".join(examples()), encoding="utf-8")
+    words = [str(listed), "--out", str(made), "--json"]
+    assert model_train.run(model_train.parser().parse_args(words)) == 0
+    assert made.read_bytes() == REGISTRY.with_name("browsers.model").read_bytes()
+    assert not set(candidates()["browser_version"][:9]) & set(examples())
