@@ -7,6 +7,7 @@ while a pointer or the keyboard is there.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.media.pictures.canvas import SMALL, TEXT, THEMES, Canvas, escaped, pixels
@@ -41,13 +42,14 @@ _DOT: Final = 3.0
 
 
 def followed_svg(figure: Figure, width: int, addresses: Sequence[str] = ()) -> str:
-    """The first line of a series as an SVG document for a page.
+    """The first line of a series as an SVG document for a page, which has its warnings itself.
 
     Args:
         figure: of a series.
         width: of the drawing, in pixels; below 480 it is laid out for a phone.
         addresses: where each of its periods leads; empty for nowhere.
     """
+    said = described(replace(figure, warnings=()))
     panel = next(panel for panel in figure.panels if isinstance(panel, Lines))
     line, canvas = panel.lines[0], Canvas(THEMES["page"])
     phone = width < PHONE
@@ -66,10 +68,10 @@ def followed_svg(figure: Figure, width: int, addresses: Sequence[str] = ()) -> s
         canvas = Canvas(THEMES["page"])
         for number, address in enumerate(addresses):
             _draw_period(canvas, panel, number, address, across, (top, top + height), said_at)
-        drawing = f'<g role="img" aria-label="{escaped(described(figure))}">{drawing}</g>'
+        drawing = f'<g role="img" aria-label="{escaped(said)}">{drawing}</g>'
         links, role, label = canvas.svg(), "group", f"{line.label}: {panel.axis}"
     else:
-        links, role, label = "", "img", described(figure)
+        links, role, label = "", "img", said
     box = f'viewBox="0 0 {width} {pixels(bottom)}" width="{width}" height="{pixels(bottom)}"'
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="followed" role="{role}" '
