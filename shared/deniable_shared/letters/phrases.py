@@ -33,6 +33,8 @@ from deniable_shared.letters.phrase_file import read_phrase_file
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from deniable_shared.letters.machine import CodeTable
+
 Word = tuple[int, int]
 """Bits as an integer and how many they are, or of a code word how long it is, and the word."""
 
@@ -111,11 +113,14 @@ class PhraseModel:
         if len(value) == MAX_STRING_BYTES:  # it may end inside a character
             value = value.decode(errors="ignore").encode()
         bits, length = self._in_phrases(value, most)
-        letters = self._bits_in_letters(value, length - 2)
-        if letters is None:
+        tables = self._tables_if_shorter(value, length - 2)
+        if tables is None:
             return bits, length
-        bits, _ = self.letters.encode(value, letters)
-        return 0b11 << letters | bits, letters + 2
+        bits, length = 0b11, 2
+        for table, symbol in zip(tables, (*value, LETTERS_END), strict=True):
+            word_length, word = table.word(symbol)
+            bits, length = bits << word_length | word, length + word_length
+        return bits, length
 
     def _in_phrases(self, value: bytes, most: int) -> Word:
         bits, length, place, end = 0, 1, 0, len(value)
@@ -162,16 +167,20 @@ class PhraseModel:
             yield row[self.otherwise]
         yield self._general[self.end]
 
-    def _bits_in_letters(self, value: bytes, below: int) -> int | None:
-        """How many bits a string takes by the shipped model; None if not below so many."""
-        letters, state, total = self.letters, 0, 0
+    def _tables_if_shorter(self, value: bytes, below: int) -> list[CodeTable] | None:
+        """The shipped model's tables for each byte and END; None if not below so many bits."""
+        tables, state, total = [], 0, 0
+        table_of, next_state = self.letters.table, self.letters.next_state
         for byte in value:
-            total += letters.table(state).lengths[byte]
+            table = table_of(state)
+            total += table.lengths[byte]
             if total >= below:
                 return None
-            state = letters.next_state(state, byte)
-        total += letters.table(state).lengths[LETTERS_END]
-        return total if total < below else None
+            tables.append(table)
+            state = next_state(state, byte)
+        tables.append(table_of(state))
+        total += tables[-1].lengths[LETTERS_END]
+        return tables if total < below else None
 
     def decode(self, bits: int, length: int) -> tuple[bytes, bool]:
         """The text that bits stand for.
