@@ -128,7 +128,7 @@ def test_the_figures_of_the_page_are_computed(printed):
     done, _ = printed
     session = "\n".join(blocks("pycon"))
     test = doctest.DocTestParser().get_doctest(session, {}, PAGE.name, None, 0)
-    assert len(test.examples) > 20
+    assert len(test.examples) > 15
     complaints: list[str] = []
     runner = doctest.DocTestRunner(verbose=False)
     assert runner.run(test, out=complaints.append).failed == 0, "".join(complaints)
