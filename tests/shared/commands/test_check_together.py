@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -187,6 +188,8 @@ def test_no_line_of_sentences_is_wider_than_the_terminal(tmp_path, width):
 
 @pytest.mark.parametrize("file", ["examples/metrics.toml", "demo/metrics.toml"])
 def test_registries_to_copy_from_pass(tmp_path, file):
+    for model in (ROOT / file).parent.glob("*.model"):
+        shutil.copy(model, tmp_path)
     result = run(tmp_path, (ROOT / file).read_text("utf-8"), "--strict")
     assert result.exit_code == 0, result.output
 
