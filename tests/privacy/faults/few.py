@@ -306,14 +306,6 @@ ONE_PERIOD: Final = (
         "            last += 1",
         (ABSENCE + "a_week_reports_under_its_last_day_whatever_was_recorded_when",),
     ),
-    Fault(
-        "one period: a period is paid for once more on each of its days",
-        "deniable/_recording/absence.py",
-        "if last is not None and period(every, last) == number "
-        "and self._is_charged(metric, epoch):\n            return True\n",
-        "",
-        (COUPLED,),
-    ),
 )
 
 OTHERS: Final = (
