@@ -84,7 +84,7 @@ def _draw_heading(canvas: Canvas, line: Line, panel: Lines, width: float, base: 
     """The name, and the newest number, in whose place the number of a chosen period stands."""
     newest = next((each.interval for each in reversed(line.moments) if each.interval), None)
     words = "" if newest is None else f"latest: {range_in_words(newest, panel.unit)}"
-    room = width if base > _BASE else width * (1 - _ROOM)
+    room = 0.95 * width if base > _BASE else width * (1 - _ROOM)  # widths of texts are estimates
     canvas.text(0, _BASE, line.label, size=_LABEL, bold=True, within=room, kind="label")
     muted = canvas.theme.muted
     if base > _BASE:  # below the name
