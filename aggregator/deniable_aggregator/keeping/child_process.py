@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final, NoReturn
 
@@ -140,48 +139,3 @@ class ChildRun:
         """Such as "was killed by signal 9"."""
         status = self._popen.returncode
         return f"was killed by signal {-status}" if status < 0 else f"ended with {status}"
-
-
-POLL_SECONDS: Final = 0.5
-
-
-def run_job(
-    command: Sequence[str],
-    job: bytes,
-    closed: threading.Event,
-    seconds: float,
-    monotonic: Callable[[], float] = time.monotonic,
-) -> bytes | str:
-    """Runs a process that does one job and says in its last line how that went.
-
-    Args:
-        command: starts it.
-        job: its first line of input.
-        closed: the process is ended when this is set.
-        seconds: after so long it is ended, too.
-        monotonic: seconds.
-
-    Returns:
-        Its last line, or, if it has not said anything whole, what has become of it.
-
-    Raises:
-        OSError: if it cannot be started.
-    """
-    lines: list[bytes] = []
-
-    def hear(line: bytes) -> bool:
-        lines.append(line)
-        return True
-
-    run = ChildRun(command, job, hear)
-    end = monotonic() + seconds
-    late = False
-    while not run.has_ended(POLL_SECONDS):
-        late = monotonic() > end
-        if late or closed.is_set():
-            break
-    run.end()
-    whole = [line for line in lines if line.endswith(b"\n")]
-    if whole:
-        return whole[-1]
-    return "its process took too long" if late else f"its process {run.how_it_ended}"

@@ -13,7 +13,8 @@ import msgspec
 from deniable_aggregator.answering.digests.sending import due_at, due_period
 from deniable_aggregator.answers.dates import day_of
 from deniable_aggregator.answers.words import Count  # noqa: TC001
-from deniable_aggregator.keeping.child_process import PYTHON, run_job
+from deniable_aggregator.keeping.background_job import Failed, run_job
+from deniable_aggregator.keeping.child_process import PYTHON
 from deniable_aggregator.keeping.store import Store, StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -37,19 +38,10 @@ class Job(msgspec.Struct, frozen=True):
     ahead: float
     settings: dict[str, Any]
 
-
-class Busy(msgspec.Struct, frozen=True, tag=True):
-    """Another process sends."""
-
-
-class Failed(msgspec.Struct, frozen=True, tag=True):
-    """Nothing more could be sent.
-
-    Attributes:
-        why: for the log.
-    """
-
-    why: str
+    @property
+    def memory_bytes(self) -> int:
+        """How much memory it may take."""
+        return int(self.settings["question_memory_bytes"])
 
 
 class Finished(msgspec.Struct, frozen=True, tag=True):
@@ -65,9 +57,6 @@ class Finished(msgspec.Struct, frozen=True, tag=True):
     failures: list[str]
     next_attempt: float | None
 
-
-Message = Busy | Failed | Finished
-"""The line that the process writes before it ends."""
 
 MODULE: Final = "deniable_aggregator.answering.digests.process"
 
@@ -153,17 +142,7 @@ class DigestRuns:
     def _run(self, today: int, period: object) -> None:
         ahead = self._clock() - time.time()
         job = Job(str(self._store.target), today, ahead, asdict(self._settings))
-        try:
-            said = run_job(
-                self._command, msgspec.json.encode(job), self._closed, seconds=LAST_SECONDS
-            )
-            outcome: Message = (
-                Failed(said) if isinstance(said, str) else msgspec.json.decode(said, type=Message)
-            )
-        except OSError as error:
-            outcome = Failed(f"no process can be started: {error.strerror}")
-        except Exception as error:  # noqa: BLE001  whoever looks next is told
-            outcome = Failed(type(error).__name__)
+        outcome = run_job(self._command, job, Finished, self._closed, seconds=LAST_SECONDS)
         self._not_before = self._clock() + PAUSE_SECONDS
         match outcome:
             case Finished(sent=sent, failures=failures, next_attempt=next_attempt):
@@ -174,5 +153,5 @@ class DigestRuns:
                     self._not_before = next_attempt
                 if sent:
                     log.info("sent %d digests", sent)
-            case Failed(why=why) if not self._closed.is_set():
+            case Failed(why=why):
                 self._failures = [why]

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from deniable_aggregator.answers.words import Count, PeriodLength  # noqa: TC001
-from deniable_aggregator.keeping.child_process import PYTHON, run_job
+from deniable_aggregator.keeping.background_job import Failed, run_job
+from deniable_aggregator.keeping.child_process import PYTHON
 from deniable_aggregator.keeping.store import Store, StoreUnavailableError
 
 if TYPE_CHECKING:
@@ -41,20 +42,6 @@ class Job(msgspec.Struct, frozen=True):
     lengths: tuple[PeriodLength, ...]
 
 
-class Busy(msgspec.Struct, frozen=True, tag=True):
-    """Another process is at it."""
-
-
-class Failed(msgspec.Struct, frozen=True, tag=True):
-    """What was due is not written, or not all of it.
-
-    Attributes:
-        why: for the log.
-    """
-
-    why: str
-
-
 class Finished(msgspec.Struct, frozen=True, tag=True):
     """What was done.
 
@@ -67,10 +54,6 @@ class Finished(msgspec.Struct, frozen=True, tag=True):
     periods: Count
     deleted: Count
     left: Count
-
-
-Message = Busy | Failed | Finished
-"""The line that the process writes before it ends."""
 
 
 MODULE: Final = "deniable_aggregator.answering.estimate_table.process"
@@ -169,12 +152,14 @@ class EstimateTableRuns:
             self._thread.join()
 
     def _run(self, today: int, stamp: object) -> None:
-        try:
-            outcome = self._outcome(today)
-        except OSError as error:
-            outcome = Failed(f"no process can be started: {error.strerror}")
-        except Exception as error:  # noqa: BLE001  whoever looks next is told
-            outcome = Failed(type(error).__name__)
+        outcome = run_job(
+            self._command,
+            self._job(today),
+            Finished,
+            self._closed,
+            seconds=LAST_SECONDS,
+            monotonic=self._monotonic,
+        )
         match outcome:
             case Finished(left=0):
                 self._is_right_at = stamp
@@ -190,15 +175,8 @@ class EstimateTableRuns:
                 outcome.left,
             )
 
-    def _outcome(self, today: int) -> Message:
-        said = run_job(self._command, self._job(today), self._closed, LAST_SECONDS, self._monotonic)
-        if isinstance(said, str):
-            return Busy() if self._closed.is_set() else Failed(said)
-        outcome: Message = msgspec.json.decode(said, type=Message)
-        return outcome
-
-    def _job(self, today: int) -> bytes:
-        job = Job(
+    def _job(self, today: int) -> Job:
+        return Job(
             str(self._store.target),
             self._settings.question_memory_bytes,
             RUN_SECONDS,
@@ -207,4 +185,3 @@ class EstimateTableRuns:
             today,
             self._lengths,
         )
-        return msgspec.json.encode(job)
