@@ -13,13 +13,18 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.media.pictures.canvas import SMALL, TEXT, THEMES, Canvas, escaped, pixels
 from deniable_aggregator.media.pictures.events import NUMBER_ROW, draw_event_texts
 from deniable_aggregator.media.pictures.layout import FONT, PHONE, Scale, scale_over
-from deniable_aggregator.media.pictures.lines import PAD, axis_ends, draw_plot, inside
+from deniable_aggregator.media.pictures.lines import (
+    PAD,
+    axis_ends,
+    draw_plot,
+    inside,
+    newest_in_words,
+)
 from deniable_aggregator.media.pictures.marks import MARK_ROW
 from deniable_aggregator.telling.figure import Lines
 from deniable_aggregator.telling.figure_words import (
     described,
     number_of_period,
-    range_in_words,
 )
 from deniable_aggregator.telling.interval import shown_part
 
@@ -82,9 +87,8 @@ def followed_svg(figure: Figure, width: int, addresses: Sequence[str] = ()) -> s
 
 def _draw_heading(canvas: Canvas, line: Line, panel: Lines, width: float, base: float) -> None:
     """The name, and the newest number, in whose place the number of a chosen period stands."""
-    newest = next((each.interval for each in reversed(line.moments) if each.interval), None)
-    words = "" if newest is None else f"latest: {range_in_words(newest, panel.unit)}"
-    room = 0.95 * width if base > _BASE else width * (1 - _ROOM)  # widths of texts are estimates
+    words = newest_in_words(line, panel.unit)
+    room = width if base > _BASE else width * (1 - _ROOM)
     canvas.text(0, _BASE, line.label, size=_LABEL, bold=True, within=room, kind="label")
     muted = canvas.theme.muted
     if base > _BASE:  # below the name

@@ -18,10 +18,12 @@ PHONE: Final = 480
 FONT: Final = "Helvetica, Arial, Liberation Sans, sans-serif"
 """Fonts with the same widths, those of the table below, and whatever there is."""
 
-_BOLD: Final = 1.12
 _STAND_IN: Final = 1.15
 """How much wider DejaVu Sans is, which stands in where none of these fonts is installed: texts are
 laid out for it."""
+
+_BOLD: Final = 0.08
+"""By how much of its size it draws a character wider that is bold, a narrow one as a wide one."""
 
 _OTHER: Final = 0.6
 _WIDE: Final = 0.95
@@ -61,7 +63,8 @@ def text_width(text: str, size: float, *, bold: bool = False) -> float:
         size: of the font.
         bold: whether it is drawn bold.
     """
-    return size * _STAND_IN * (_BOLD if bold else 1.0) * sum(map(_width, text))
+    widths = [width for width in map(_width, text) if width]
+    return size * (_STAND_IN * sum(widths) + (_BOLD * len(widths) if bold else 0.0))
 
 
 def centred(x: float, text: str, size: float, width: float) -> float:

@@ -24,6 +24,7 @@ from deniable_aggregator.telling.interval import Interval, shown_part
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from deniable_aggregator.answers.measured import Unit
     from deniable_aggregator.telling.figure import Line, Lines, Moment
 
 
@@ -161,6 +162,12 @@ def _intervals(line: Line) -> Iterator[Interval]:
     return (each.interval for each in line.moments if each.interval is not None)
 
 
+def newest_in_words(line: Line, unit: Unit) -> str:
+    """The newest number of a line, such as "latest: 32 to 41%"; empty if there is none."""
+    newest = next((each.interval for each in reversed(line.moments) if each.interval), None)
+    return "" if newest is None else f"latest: {range_in_words(newest, unit)}"
+
+
 def _draw_line(
     canvas: Canvas,
     line: Line,
@@ -172,8 +179,7 @@ def _draw_line(
 ) -> None:
     """A picture with its name and newest number above, below one another where that is narrow."""
     muted = canvas.theme.muted
-    newest = next((each.interval for each in reversed(line.moments) if each.interval), None)
-    newest_words = "" if newest is None else f"latest: {range_in_words(newest, panel.unit)}"
+    newest_words = newest_in_words(line, panel.unit)
     beside = above == ABOVE_PLOT
     room = width - (text_width(newest_words, SMALL) + 10 if beside else 0)
     canvas.text(0, 12, line.label, bold=True, within=room, kind="label")
