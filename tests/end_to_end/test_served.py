@@ -128,6 +128,17 @@ def test_a_method_that_nobody_takes_is_refused_without_a_word_in_the_log(usual, 
     assert server.output.read_text() == before
 
 
+def test_an_upload_of_too_many_parts_is_refused_without_a_word_in_the_log(usual):
+    server, tokens = usual
+    before = server.output.read_text()
+    parts = [wire.Part(SPEC.digest, epoch_at(time.time()), b"\x01")] * wire.MAX_PARTS
+    whole = wire.encode(wire.Upload(secrets.token_bytes(16), tuple(parts)))
+    more = whole.replace(b"\xdc\x04\x00", b"\xdc\x04\x01", 1)  # an array of one part more
+    assert send(server, tokens["write"], more).json()["code"] == "upload_too_large"
+    assert answers(server.url)
+    assert server.output.read_text() == before
+
+
 def test_pages_of_an_allowed_origin_may_send_and_no_answer_is_taken_for_a_script(path, tokens):
     page = "https://app.example.org"
     with running(path, "--browser-origins", page) as server:

@@ -175,10 +175,11 @@ class RequestBody:
         budget: the memory that it is part of.
     """
 
-    __slots__ = ("_budget", "_iterating", "_size")
+    __slots__ = ("_budget", "_iterating", "_size", "_taken_whole")
 
     def __init__(self, budget: MemoryBudget) -> None:
         self._iterating = False
+        self._taken_whole = False
         self._budget = budget
         self._size = 0
 
@@ -225,6 +226,7 @@ class RequestBody:
 
     async def _read_whole(self, protocol: HTTPProtocol, length: int) -> bytes:
         self._add(length)
+        self._taken_whole = True
         data = await protocol()
         if len(data) != length:
             raise body_cut_off()
@@ -262,7 +264,7 @@ class RequestBody:
             seconds: how long to read.
         """
         left = DISCARDED_LIMITS * limit
-        if length is not None and length > left:
+        if self._taken_whole or (length is not None and length > left):
             return
         with suppress(StopAsyncIteration, ProtocolClosed, TimeoutError):
             async with asyncio.timeout(seconds):
