@@ -1,4 +1,7 @@
-"""An earlier store is refused until it was migrated; a migration loses nothing."""
+"""An earlier store is refused until it was migrated; a migration loses nothing.
+
+Nobody else has a store open while it is migrated, and no earlier version changes it afterwards.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,16 @@ from sqlalchemy import inspect
 
 from deniable_aggregator import Store
 from deniable_aggregator.keeping.audit import COMMAND_LINE
-from deniable_aggregator.keeping.store import StoreRefusedError, opening, transfer
+from deniable_aggregator.keeping.store import (
+    StoreRefusedError,
+    StoreUnavailableError,
+    opening,
+    sqlite,
+    transfer,
+)
+from deniable_aggregator.keeping.store.backup import backup
 from deniable_aggregator.keeping.store.opening import open_database
+from deniable_aggregator.keeping.store.postgresql import _SESSION
 from deniable_aggregator.keeping.store.schema import LATEST_ESTIMATES, REVISION, metadata
 from deniable_aggregator.keeping.store.transfer import MIGRATIONS, migrate, run_revisions
 from tests.aggregator.service import TODAY
@@ -33,7 +44,10 @@ down_revision = "{REVISION}"
 def upgrade():
     op.create_table("notes", sa.Column("text", sa.Text))
     op.create_index("notes_text", "notes", ["text"])
+    op.add_column("inbox", sa.Column("note", sa.Text))
 """
+VERSIONED = opening, sqlite, transfer
+"""The modules that know which schema this version works with."""
 
 
 @pytest.fixture
@@ -43,7 +57,7 @@ def later_version(monkeypatch, tmp_path):
     shutil.copytree(MIGRATIONS, migrations)
     (migrations / "versions" / f"v{LATER}_notes.py").write_text(LATER_REVISION)
     monkeypatch.setattr(transfer, "MIGRATIONS", migrations)
-    for module in (opening, transfer):
+    for module in VERSIONED:
         monkeypatch.setattr(module, "REVISION", LATER)
 
 
@@ -63,6 +77,17 @@ def tables(target):
     seen = []
     open_database(target, lambda connection, _: seen.extend(columns(connection).items())).close()
     return seen
+
+
+def asked(target, query):
+    """What a query answers, whatever the store's version is."""
+    found = []
+
+    def ask(connection, _):
+        found.extend(tuple(row) for row in connection.exec_driver_sql(query))
+
+    open_database(target, ask).close()
+    return found
 
 
 def test_an_earlier_store_is_refused_with_what_to_do(earlier):
@@ -112,6 +137,72 @@ def test_migrated_and_fresh_stores_have_the_same_tables(fresh_target):
     # No store is made this way: from nothing, through every revision.
     open_database(migrated, lambda connection, _: run_revisions(connection)).close()
     assert described(fresh) == described(migrated)
+
+
+def test_a_store_that_another_program_has_open_is_not_migrated(target, request):
+    with contextlib.closing(Store(target)) as store:
+        register(store)
+        append(store, [decoded(b"\x00\x01")])
+        request.getfixturevalue("later_version")
+        for _ in range(2):
+            with pytest.raises(StoreUnavailableError, match="another program has the store open"):
+                migrate(target)
+            append(store, [decoded(b"\x02")])
+        fold(store)
+        assert counted(store, TODAY) == [1, 1, 2]
+    assert migrate(target) == (REVISION, LATER)
+    with contextlib.closing(Store(target)) as store:
+        assert counted(store, TODAY) == [1, 1, 2]
+
+
+def test_nobody_opens_a_store_while_it_is_migrated(earlier, monkeypatch):
+    monkeypatch.setitem(_SESSION, "lock_timeout", "100ms")
+    monkeypatch.setattr(sqlite, "BUSY_TIMEOUT_MS", 100)
+    opened = []
+
+    def opening_meanwhile(connection):
+        run(connection)
+        with pytest.raises((StoreUnavailableError, StoreRefusedError)):
+            opened.append(Store(earlier, read_only=True))
+
+    run = transfer.run_revisions
+    monkeypatch.setattr(transfer, "run_revisions", opening_meanwhile)
+    migrate(earlier)
+    assert opened == []
+    Store(earlier).close()
+
+
+def test_an_earlier_version_changes_nothing_in_a_migrated_store(earlier, monkeypatch, tmp_path):
+    migrate(earlier)
+    with contextlib.closing(Store(earlier)) as store:
+        append(store, [decoded(b"\x02")])
+    for module in VERSIONED:
+        monkeypatch.setattr(module, "REVISION", REVISION)
+    monkeypatch.setattr(sqlite, "LOG_COMMITS", 1)
+    asked(earlier, "UPDATE inbox SET note = 'kept' RETURNING id")
+    with pytest.raises(StoreRefusedError, match=f"has schema {LATER}"):
+        Store(earlier)
+    backup(earlier, tmp_path / "backup", lambda *_: None)
+    assert asked(earlier, "SELECT note FROM inbox") == [("kept",), ("kept",)]
+
+
+def test_a_server_whose_database_was_migrated_while_it_was_away_stores_nothing(
+    postgresql, request
+):
+    target = postgresql.fresh_schema()
+    with contextlib.closing(Store(target)) as store:
+        register(store)
+        append(store, [decoded(b"\x00")])
+        request.getfixturevalue("later_version")
+        with postgresql.connect() as connection:
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE pid <> pg_backend_pid() AND datname = current_database()"
+            )
+        migrate(target)
+        for _ in range(2):
+            with pytest.raises(StoreUnavailableError, match=f"migrated to schema {LATER}"):
+                append(store, [decoded(b"\x01")])
 
 
 def described(target):

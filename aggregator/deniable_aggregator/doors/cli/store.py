@@ -158,8 +158,8 @@ def info(store: str, as_json: bool) -> None:
 def migrate_store(store: str, as_json: bool) -> None:
     """Brings a store of an earlier version of deniable to this one's schema.
 
-    Stop the servers and make a backup first. The change is one transaction: if it fails, the store
-    is as it was.
+    Stop the servers and make a backup first: while any program has an older store open, this is
+    refused. The change is one transaction: if it fails, the store is as it was.
     """
     from deniable_aggregator.keeping.store.transfer import migrate
 

@@ -6,6 +6,7 @@ StoreError (DeniableError)
 ├── StoreRefusedError       this version cannot work with what the path or database holds
 └── StoreUnavailableError   the store cannot be read or written now: full disk, lock, outage
     ├── InUseError          another process does what one at a time may do
+    ├── OpenElsewhereError  another program has the store open
     └── StoreMovedError     the store's file was deleted, moved or replaced while it was open
 """
 
@@ -56,6 +57,13 @@ class StoreMovedError(StoreUnavailableError):
 
     def __init__(self) -> None:
         super().__init__("the store's file was moved or replaced")
+
+
+class OpenElsewhereError(StoreUnavailableError):
+    """Another program has the store open, and would read and write it as its own version does."""
+
+    def __init__(self) -> None:
+        super().__init__("another program has the store open: stop all servers and commands that do")
 
 
 CHUNK_ROWS: Final = 1_000

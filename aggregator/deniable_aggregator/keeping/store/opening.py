@@ -84,6 +84,8 @@ def revision_of(connection: Connection, name: str) -> str | None:
 def open_database(
     target: str | Path,
     prepare: Callable[[Connection, str], None] = create_or_check,
+    *,
+    alone: bool = False,
 ) -> Database:
     """Opens the database of a store.
 
@@ -91,15 +93,16 @@ def open_database(
         target: the path of an SQLite file, or a ``postgresql://`` URL.
         prepare: checks or changes the tables; called with a connection, in a transaction that
             excludes all others, and with the store's name for messages.
+        alone: whether no other program may have the store open until `prepare` is done.
 
     Raises:
         StoreRefusedError: if `prepare` refuses it, or it is damaged.
-        StoreUnavailableError: if the database server cannot be reached, or the file not be written
-            now.
+        StoreUnavailableError: if the database server cannot be reached, the file not be written
+            now, or another program has open what is wanted `alone`.
     """
     if is_url(target):
-        return PostgresqlDatabase(str(target), prepare)
-    return SqliteDatabase(Path(target), prepare)
+        return PostgresqlDatabase(str(target), prepare, alone=alone)
+    return SqliteDatabase(Path(target), prepare, alone=alone)
 
 
 def require_existing(target: str | Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
@@ -15,6 +15,7 @@ from deniable_aggregator.keeping.store.base import (
     InboxRow,
     IngestTransaction,
     InUseError,
+    OpenElsewhereError,
     RelayGroup,
     Result,
     StoreRefusedError,
@@ -24,6 +25,7 @@ from deniable_aggregator.keeping.store.base import (
     parse_url,
     without_password,
 )
+from deniable_aggregator.keeping.store.schema import revision
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -41,6 +43,14 @@ SERIALIZATION_FAILURE: Final = "40001"
 DEADLOCK: Final = "40P01"
 
 LOCK_TIMEOUT: Final = "5s"
+
+_USERS_LOCK: Final = (
+    "hashtext('users'), to_regnamespace(quote_ident(current_schema()))::oid::int"
+)
+"""Shared by all connections to a store, for as long as they last."""
+
+_EXCLUDE_OTHERS: Final = f"SELECT pg_try_advisory_xact_lock({_USERS_LOCK})"
+"""Whether there are no other connections, nor will be until the transaction ends."""
 
 # Without these, rows would stay locked for hours after a server's machine vanished.
 _CLIENT: Final = {
@@ -97,6 +107,7 @@ def _set_up_session(connection: Any, _: object) -> None:
     connection.autocommit = True
     for name, value in _SESSION.items():
         connection.execute("SELECT set_config(%s, %s, false)", (name, value))
+    connection.execute(f"SELECT pg_advisory_lock_shared({_USERS_LOCK})")
     # A 204 survives the end of the database server, whatever its configuration says.
     connection.execute(
         "SELECT set_config('synchronous_commit', 'on', false) "
@@ -223,6 +234,7 @@ class PostgresqlIngest(IngestTransaction):
 ATTEMPTS: Final = 3
 PURGE_LOCK_MS: Final = 200
 _ARCHIVE_LOCK: Final = "hashtext(:purpose), 'archive'::regclass::oid::int"
+_REVISION: Final = f"SELECT version_num FROM {revision.name}"  # noqa: S608  a constant
 _FILE_OF_EPOCHS: Final = "SELECT pg_relation_filenode('epochs'::regclass)"
 
 
@@ -236,15 +248,19 @@ class PostgresqlDatabase(Database):
         url: ``postgresql://USER:PASSWORD@HOST:PORT/DATABASE``; libpq's environment variables may
             take the place of any part.
         prepare: checks or changes the tables, see `open_database`.
+        alone: see `open_database`.
 
     Raises:
         StoreRefusedError: if it is not a store of this version, or the driver is missing.
-        StoreUnavailableError: if the database cannot be reached.
+        StoreUnavailableError: if the database cannot be reached, or another program has it open
+            that is wanted `alone`.
     """
 
     locks_rows = True
 
-    def __init__(self, url: str, prepare: Callable[[Connection, str], None]) -> None:
+    def __init__(
+        self, url: str, prepare: Callable[[Connection, str], None], *, alone: bool = False
+    ) -> None:
         self.url = parse_url(url)
         self.name = without_password(self.url)
         self._ingesting = make_engine(self.url, isolation_level="READ COMMITTED")
@@ -259,10 +275,17 @@ class PostgresqlDatabase(Database):
             for _ in range(2)
         )
         self._closed = False
+        self._revision: str | None = None
+        for engine in self._engines():
+            event.listen(engine, "connect", self._check_revision)
         try:
             with self.write() as connection:
                 lock_schema(connection)
+                if alone and not connection.exec_driver_sql(_EXCLUDE_OTHERS).scalar_one():
+                    raise OpenElsewhereError
                 prepare(connection, self.name)
+                if inspect(connection).has_table(revision.name):
+                    self._revision = connection.exec_driver_sql(_REVISION).scalar()
         except StoreUnavailableError as error:
             self.close()
             raise StoreUnavailableError(f"{self.name}: {error}") from error
@@ -360,8 +383,23 @@ class PostgresqlDatabase(Database):
     def close(self) -> None:
         """See `Database.close`."""
         self._closed = True
-        for engine in (self._ingesting, self._writing, self._reading, self._lookups):
+        for engine in self._engines():
             engine.dispose()
+
+    def _engines(self) -> tuple[Engine, ...]:
+        return self._ingesting, self._writing, self._reading, self._lookups
+
+    def _check_revision(self, connection: Any, _: object) -> None:
+        """Refuses a connection to a store that was migrated while there was none."""
+        if self._revision is None:
+            return
+        (found,) = connection.execute(_REVISION).fetchone()
+        connection.rollback()
+        if found != self._revision:
+            connection.close()
+            raise StoreUnavailableError(
+                f"the store was migrated to schema {found} meanwhile: start the version that did it"
+            )
 
     def _ingest(self, work: Callable[[IngestTransaction], Result]) -> Result:
         with self._transaction(self._ingesting) as connection:

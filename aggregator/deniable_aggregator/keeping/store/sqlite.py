@@ -20,6 +20,7 @@ from deniable_aggregator.keeping.store.base import (
     Database,
     InboxRow,
     IngestTransaction,
+    OpenElsewhereError,
     RelayGroup,
     Result,
     StoreRefusedError,
@@ -28,6 +29,7 @@ from deniable_aggregator.keeping.store.base import (
     in_chunks,
     new_epoch_key,
 )
+from deniable_aggregator.keeping.store.schema import REVISION
 from deniable_aggregator.keeping.store.sqlite_files import Logged, StoreFiles
 
 if TYPE_CHECKING:
@@ -168,6 +170,7 @@ _WAITING: Final = (
     "SELECT id, digest, epoch, key, payload, largest FROM inbox WHERE gathered IS NULL "
     "ORDER BY id LIMIT ?"
 )
+_IS_OURS: Final = "SELECT 1 FROM alembic_version WHERE version_num = ?"
 _TAKE: Final = "DELETE FROM inbox WHERE gathered IS NULL"
 
 
@@ -239,6 +242,7 @@ class SqliteDatabase(Database):
     Args:
         path: the file; created, readable by its owner only, if absent.
         prepare: checks or changes the tables, see `open_database`.
+        alone: see `open_database`.
 
     Raises:
         StoreRefusedError: if the file is not a store of this version, or is damaged.
@@ -247,20 +251,26 @@ class SqliteDatabase(Database):
 
     locks_rows = False
 
-    def __init__(self, path: Path, prepare: Callable[[Connection, str], None]) -> None:
+    def __init__(
+        self, path: Path, prepare: Callable[[Connection, str], None], *, alone: bool = False
+    ) -> None:
         self.name = str(path)
         self._lock = threading.Lock()
         self._files = StoreFiles(path)
         self._driver = writing_connection(path)
         self._writer = writing_engine(self._driver)
         self._try_log_at = 0.0
+        self._opened = False
         self._readers, self._lookups = (reading_engine(path) for _ in range(2))
         try:
             with translate_errors():
                 set_pragmas(self._driver)
+            if alone:
+                self._exclude_others()
             with self.write() as connection:
                 prepare(connection, self.name)
             with self._locked(), translate_errors():
+                self._driver.execute("PRAGMA locking_mode = NORMAL")
                 # Only once `prepare` has found a store: this is written into the file.
                 self._driver.execute("PRAGMA journal_mode = WAL")
             with self.write():
@@ -280,6 +290,26 @@ class SqliteDatabase(Database):
         except BaseException:
             self._close()
             raise
+        self._opened = True
+
+    def _exclude_others(self) -> None:
+        """Locks the file for this connection alone, until its locking mode is the normal one.
+
+        Whoever has it open holds a lock on it, as its log could not be left else.
+
+        Raises:
+            OpenElsewhereError: if anybody has it open.
+        """
+        with self._locked(), translate_errors():
+            self._driver.execute("PRAGMA busy_timeout = 0")  # all commits wait meanwhile
+            self._driver.execute("PRAGMA locking_mode = EXCLUSIVE")
+            try:
+                self._driver.execute("PRAGMA journal_mode = DELETE")
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & _PRIMARY_CODE == sqlite3.SQLITE_BUSY:
+                    raise OpenElsewhereError from error
+                raise
+            self._driver.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
@@ -384,8 +414,11 @@ class SqliteDatabase(Database):
         """Writes the rows of the inbox anew, in the order of their random ids.
 
         A page of SQLite's file has its rows in the order in which they came, whatever their ids
-        are, so the file would tell in which order reports came.
+        are, so the file would tell in which order reports came. Rows of a store of another version,
+        which may have columns that this one does not know, are left as they are.
         """
+        if self._driver.execute(_IS_OURS, (REVISION,)).fetchone() is None:
+            return
         rows = self._driver.execute(_WAITING, (MOST_REWRITTEN + 1,)).fetchall()
         if not 1 < len(rows) <= MOST_REWRITTEN:
             return
@@ -428,9 +461,10 @@ class SqliteDatabase(Database):
             with self._locked():  # whoever closes a file last checkpoints it
                 self._readers.dispose()
                 self._lookups.dispose()
+                if self._opened:
+                    with suppress(sqlite3.Error):
+                        self._forget_order()
                 self._writer.dispose()
-                with suppress(sqlite3.Error):  # it may be no store, or be open elsewhere
-                    self._forget_order()
                 self._driver.close()  # the engine never used it if opening failed early
                 if refused:
                     self._files.discard()

@@ -51,16 +51,22 @@ def migrate(target: str | Path) -> MigrationResult:
 
     Raises:
         StoreRefusedError: if the target is not a store, or a later version wrote it.
-        StoreUnavailableError: if the store cannot be written; then nothing has changed.
+        StoreUnavailableError: if the store cannot be written, or another program has it open; then
+            nothing has changed.
     """
     require_existing(target)
-    revisions: list[str] = []
+    found: list[str | None] = []
+
+    def look(connection: Connection, name: str) -> None:
+        found.append(revision_of(connection, name))
 
     def prepare(connection: Connection, name: str) -> None:
-        revisions.append(upgrade(connection, name))
+        found.append(upgrade(connection, name))
 
-    open_database(target, prepare).close()
-    return MigrationResult(revisions[0], REVISION)
+    open_database(target, look).close()
+    if found != [REVISION]:  # nobody need stop for a store that has it already
+        open_database(target, prepare, alone=True).close()
+    return MigrationResult(str(found[-1]), REVISION)
 
 
 def upgrade(connection: Connection, name: str) -> str:
