@@ -42,6 +42,11 @@ def private_shapes(texts: Collection[str]) -> Iterator[str]:
             yield f"{count} {holds} what looks like {shape}: {shown}{more}."
 
 
+def outermost(texts: Collection[str]) -> list[str]:
+    """Those that are no part of another one: whoever reads these has read all."""
+    return [text for text in texts if not any(text in other and text != other for other in texts)]
+
+
 def longest_texts(texts: Collection[str]) -> list[str]:
     """The longest ones, to be read: a secret is seldom short.
 

@@ -18,7 +18,7 @@ from deniable_shared.letters import PhraseModel, shipped_model
 from deniable_shared.letters.left_out import bits_left_out, quantiles
 from deniable_shared.letters.levels import LeftOutBits, level_of
 from deniable_shared.letters.phrase_training import trained_on_phrases
-from deniable_shared.public_text import longest_texts, private_shapes
+from deniable_shared.public_text import longest_texts, outermost, private_shapes
 from deniable_shared.replaced_file import replaced_file
 from deniable_shared.value_lists import lines_of, notices
 
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 LEAST_EXAMPLES: Final = 50
 _NOT_MEASURED: Final = LeftOutBits(0, 0, 0)
+_NOTABLY_LESS: Final = 0.98
+"""A model that takes more than this part of the shipped one's bits does not do better."""
 _ABOUT: Final = """\
 Makes a model of phrases from the lines of FILE, for metrics with
 discover = true.
@@ -112,18 +114,24 @@ def _trained(examples: dict[bytes, float], out: Path) -> dict[str, Any]:
 
     bits = bits_left_out(examples, train)
     measured = quantiles(bits)
+    shipped = quantiles(sorted(map(shipped_model().length, examples)))
+    single = None
+    if not _is_better(measured, shipped):
+        single = quantiles(bits_left_out(examples, train, in_groups=False))
     longest_bits = measured.longest_bits
     model = PhraseModel(trained_on_phrases(examples, measured))
     with replaced_file(out) as file:
         file.write(model.body)
-    phrases = [phrase.decode() for phrase in model.phrases]
+    to_read = outermost([phrase.decode() for phrase in model.phrases])
     return {
         "strings": len(examples),
-        "phrases": len(phrases),
-        "longest": longest_texts(phrases),
-        "warnings": list(private_shapes(phrases)),
+        "phrases": len(model.phrases),
+        "longest": longest_texts(to_read),
+        "warnings": list(private_shapes(to_read)),
         "bits_left_out": measured._asdict(),
-        "bits_of_shipped_model": quantiles(sorted(map(shipped_model().length, examples)))._asdict(),
+        "bits_of_single_strings_left_out": single and single._asdict(),
+        "bits_of_shipped_model": shipped._asdict(),
+        "better": _is_better(single or measured, shipped),
         "file": str(out),
         "bytes": len(model.body),
         "model": out.name,
@@ -135,20 +143,29 @@ def _trained(examples: dict[bytes, float], out: Path) -> dict[str, Any]:
 
 
 def _text(answer: dict[str, Any], out: Path) -> list[str]:
-    own, shipped = answer["bits_left_out"], answer["bits_of_shipped_model"]
+    single = answer["bits_of_single_strings_left_out"]
     lines = [
         f"{answer['strings']:,} different strings, {answer['phrases']:,} phrases. Every device "
         "gets these; the longest:",
         *(f"  {printable(visible(phrase))}" for phrase in answer["longest"]),
         "Bits of a string, if strings that begin alike are left out of the training:",
-        f"  {_needed(own)}",
-        f"  {_needed(shipped)}  with the shipped model",
+        f"  {_needed(answer['bits_left_out'])}",
+        *([f"  {_needed(single)}  if single strings are"] if single else []),
+        f"  {_needed(answer['bits_of_shipped_model'])}  with the shipped model",
     ]
-    if not own["most"] < shipped["most"] * 0.98:
+    if not answer["better"]:
         lines += wrapped(
             [
                 "The shipped model does as well: leave model out of metrics.toml, "
                 "or give more examples."
+            ]
+        )
+    elif single:
+        lines += wrapped(
+            [
+                "Only strings that begin like an example take fewer bits than with the shipped "
+                "model: give examples of all that yours begin with. If they begin with nothing "
+                f"else, longest_bits = {LeftOutBits(**single).longest_bits} is enough."
             ]
         )
     levels = answer["levels"]
@@ -169,6 +186,10 @@ def _text(answer: dict[str, Any], out: Path) -> list[str]:
             "never on what users recorded."
         ]
     )
+
+
+def _is_better(bits: LeftOutBits, shipped: LeftOutBits) -> bool:
+    return bits.most < _NOTABLY_LESS * shipped.most
 
 
 def _needed(bits: dict[str, int]) -> str:

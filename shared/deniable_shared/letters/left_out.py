@@ -22,17 +22,18 @@ Train = Callable[[Mapping[bytes, float]], Callable[[bytes], int]]
 """Trains on examples, and returns what tells how many bits a string takes."""
 
 
-def bits_left_out(examples: Mapping[bytes, float], train: Train) -> list[int]:
+def bits_left_out(
+    examples: Mapping[bytes, float], train: Train, *, in_groups: bool = True
+) -> list[int]:
     """The bits of each example under a model of the half that it is not in, ascending.
-
-    Strings that begin alike, such as those of one host, package or scope, are in one half: devices
-    hold strings of such groups that no example is of.
 
     Args:
         examples: canonical strings, and how often each comes.
         train: makes a model of a half.
+        in_groups: whether strings that begin alike, such as those of one host, package or scope,
+            are in one half: as if devices held only strings of groups that no example is of.
     """
-    halves = _halves(sorted(examples))
+    halves = _halves(sorted(examples), in_groups=in_groups)
     counted = []
     for half, other in zip(halves, reversed(halves), strict=True):
         bits = train({value: examples[value] for value in other})
@@ -49,10 +50,11 @@ def quantiles(bits: Sequence[int]) -> LeftOutBits:
     return LeftOutBits(*(bits[int(part * (len(bits) - 1))] for part in (0.5, 0.9, 0.98)))
 
 
-def _halves(values: Sequence[bytes]) -> tuple[list[bytes], list[bytes]]:
+def _halves(values: Sequence[bytes], *, in_groups: bool) -> tuple[list[bytes], list[bytes]]:
     """Parts of nearly the same size; a group is in one of them."""
     halves: tuple[list[bytes], list[bytes]] = ([], [])
-    groups = groups_of([value.decode(errors="replace") for value in values])
+    texts = [value.decode(errors="replace") for value in values]
+    groups = groups_of(texts) if in_groups else texts
     members: dict[str, list[bytes]] = {}
     for value, group in zip(values, groups, strict=True):
         members.setdefault(group, []).append(value)

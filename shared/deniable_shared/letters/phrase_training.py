@@ -25,9 +25,6 @@ PHRASES: Final = 600
 LEAST_USES: Final = 3
 """A character or phrase that the examples have less often is none of the model, so that every
 phrase that a device carries stands in the examples at least so often."""
-LEAST_PARSED: Final = 2
-"""A phrase that is taken less often when the examples are cut is dropped."""
-_DROPPING_ROUNDS: Final = 2
 LEAST_ROW: Final = 3
 """A phrase has a row of its own if it comes at least so often."""
 LEAST_IN_ROW: Final = 2
@@ -59,7 +56,7 @@ def trained_on_phrases(examples: Mapping[bytes, float], left_out: LeftOutBits) -
     unit = len(weights) / math.fsum(weights)
     most = PHRASES
     while True:
-        phrases = _taken(_grown(texts, most), texts)
+        phrases = _grown(texts, most)
         body = phrase_file(
             left_out,
             [phrase.encode() for phrase in phrases],
@@ -71,7 +68,11 @@ def trained_on_phrases(examples: Mapping[bytes, float], left_out: LeftOutBits) -
 
 
 def _grown(texts: Sequence[str], most: int) -> list[str]:
-    """The characters that come often enough, and what grows of them."""
+    """The characters that come often enough, and what grows of them.
+
+    What has grown into longer phrases stays, though it may never be taken alone when the examples
+    are cut: other strings are put together of it where they leave the examples.
+    """
     cut = [list(text) for text in texts]
     characters = Counter(character for letters in cut for character in letters)
     often = sorted(characters, key=lambda character: (-characters[character], character))
@@ -116,16 +117,6 @@ def _joined(parts: Sequence[str], pair: tuple[str, str]) -> list[str]:
         else:
             joined.append(part)
     return joined
-
-
-def _taken(phrases: list[str], texts: Sequence[str]) -> list[str]:
-    """Those that are taken when the texts are cut; at least one."""
-    for _ in range(_DROPPING_ROUNDS):
-        cut = _Cutter(phrases)
-        taken = Counter(symbol for text in texts for symbol in cut(text))
-        kept = [phrase for number, phrase in enumerate(phrases) if taken[number] >= LEAST_PARSED]
-        phrases = kept or phrases[:1]
-    return phrases
 
 
 def _tables(phrases: Sequence[str], texts: Sequence[str], weights: Sequence[float]) -> Tables:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 
 import pytest
@@ -11,6 +12,13 @@ from tests.command_line import deniable
 
 PLACES = ["home", "search", "cart", "orders", "account", "settings", "help", "reviews"]
 ROUTES = [f"/shop/{a}/{b}-{c}" for a in PLACES for b in PLACES for c in ("list", "item", "edit")]
+
+WORDS = """
+about again because before between children city country different early earth
+enough every example family father found friend group head high house important kind
+large learn letter light little money morning mother mountain night number often other paper
+people picture place plant point question river school second sentence small something spell
+story together tree under water white without word world year young"""
 
 
 def run(tmp_path, *options, lines=ROUTES):
@@ -46,7 +54,29 @@ def test_phrases_are_printed_and_what_looks_like_somebodys_is_pointed_out(tmp_pa
     own = [f"/home/jane/{route}" for route in ROUTES] + [f"{route}4711471147" for route in ROUTES]
     warned = " ".join(run(tmp_path, lines=own).output.split())
     assert re.search(r"hold what looks like a folder of a user: '/home/jane", warned)
-    assert re.search(r"what looks like a number of six or more digits: '\S*471147", warned)
+    assert re.search(r"what looks like a number of six or more digits: '[^']*471147", warned)
+
+
+def names(families):
+    return [f"{each} {version}.0" for each in families for version in range(8)]
+
+
+def test_the_shipped_model_does_as_well_only_where_it_does(tmp_path):
+    letters = random.Random(3)
+    families = ["".join(letters.choices("bdfgklmnprstaeiou", k=10)) for _ in range(24)]
+    helps = " ".join(run(tmp_path, lines=names(families)).output.split())
+    assert "The shipped model does as well" not in helps
+    assert "Only strings that begin like an example take fewer bits" in helps
+    least = int(re.search(r"else, longest_bits = (\d+) is enough", helps).group(1))
+    model = PhraseModel((tmp_path / "routes.model").read_bytes())
+    assert max(bits(model, f"{family} 8.0") for family in families) <= least
+    assert "The shipped model does as well" in run(tmp_path, lines=WORDS.split()).output
+    assert "does as well" not in run(tmp_path).output
+
+
+def test_of_phrases_within_others_only_the_outermost_are_printed(tmp_path):
+    longest = json.loads(run(tmp_path, "--json").output)["longest"]
+    assert not any(one in other and one != other for one in longest for other in longest)
 
 
 def test_the_answer_says_what_goes_into_the_registry_and_what_never_to_train_on(tmp_path):

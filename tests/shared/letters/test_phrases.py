@@ -146,6 +146,21 @@ def test_every_phrase_stands_in_the_examples_often_enough():
     assert b"4711" not in b" ".join(model_of(once).phrases)
 
 
+def test_a_string_that_goes_on_unlike_the_examples_is_still_put_together_of_their_parts():
+    systems, engines = ("Linux; K", "Windows NT; x64", "Macintosh; Intel"), ("Chrome", "Firefox")
+    texts = [
+        f"Mozilla/5.0 ({system}) AppleWebKit (KHTML, like Gecko) {engine}/{version}.0"
+        for system in systems
+        for engine in engines
+        for version in range(3)
+    ]
+    model = model_of(tuple(texts))
+    for other in ("Opera/7", "Chrome/9.0 Safari/5"):
+        value = f"Mozilla/5.0 (Linux; K) AppleWebKit (KHTML, like Gecko) {other}".encode()
+        own = shipped_model().length(other.encode())
+        assert model.length(value) < own + 30 < 0.4 * shipped_model().length(value)
+
+
 def test_what_comes_often_gets_shorter():
     value = EXAMPLES[0].encode()
     often = {text.encode(): 1.0 + 999 * (text == EXAMPLES[0]) for text in EXAMPLES}
