@@ -229,6 +229,11 @@ COMMANDS: Final = {
         "Shows settings, and where they come from.",
         "operator",
     ),
+    "digest": Command(
+        "deniable_aggregator.doors.cli.digest:digest",
+        "Shows the digest as it would be sent now, and tries sending.",
+        "operator",
+    ),
     "remote": Command(
         "deniable_aggregator.doors.cli.remote:remote",
         "Signs and publishes remote configurations.",

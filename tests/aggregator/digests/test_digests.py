@@ -24,7 +24,7 @@ from deniable_aggregator.keeping.parts import Parts
 from deniable_aggregator.telling.report.digest import Chapter, Digest, digest_of
 from deniable_aggregator.telling.report.gathering import gather
 from tests.aggregator.simulating.registries import HEAD, THEME
-from tests.command_line import printed
+from tests.command_line import printed, run
 from tests.ports import free_port
 
 MONDAY = date(2026, 2, 2)
@@ -219,6 +219,55 @@ def test_a_server_that_is_a_day_late_sends_and_one_that_starts_again_does_not(st
     Server(store, digest_webhook=chat.url).look(24 * HOUR)
     Server(store, digest_webhook=chat.url).look(48 * HOUR)
     assert len(chat.bodies) == 1
+
+
+@pytest.fixture
+def on_monday(monkeypatch):
+    """The day on which the command looks back."""
+    monkeypatch.setattr("deniable_aggregator.doors.cli.digest.today", lambda: epoch_of(MONDAY))
+
+
+@pytest.mark.usefixtures("on_monday")
+def test_the_command_prints_what_would_be_sent_and_sends_it_only_if_told_to(eventful, chat):
+    options = ("digest", "--store", eventful, "--digest-webhook", chat.url)
+    shown = printed(*options)
+    assert shown.startswith("editor, 2026-01-26 to 2026-02-01: 1 clear change and 1 warning\n")
+    (data,) = json.loads(printed(*options, "--json"))
+    assert data["digest"]["chapters"][1]["heading"] == "Clear changes"
+    assert (data["digest"]["subject"], data["channels"]) == (shown.splitlines()[0], {})
+    assert not chat.bodies
+    assert "webhook: delivered" in printed(*options, "--send")
+    (body,) = chat.bodies
+    assert body["text"].startswith("*Trial: editor, 2026-01-26 to 2026-02-01: 1 clear change")
+
+
+@pytest.mark.usefixtures("on_monday")
+def test_a_trial_takes_nothing_from_the_server_that_sends(store, chat):
+    printed("digest", "--store", store.path, "--digest-webhook", chat.url, "--send")
+    Server(store, digest_webhook=chat.url).look()
+    assert [body["text"].startswith("*Trial") for body in chat.bodies] == [True, False]
+
+
+def test_a_trial_that_does_not_arrive_says_so_without_the_address(eventful, chat):
+    chat.status = 404
+    failed = run("digest", "--store", eventful, "--digest-webhook", chat.url, "--send")
+    assert failed.exit_code == 1
+    assert "webhook: the webhook answered 404" in failed.output
+    assert "secret-path" not in failed.output
+
+
+def test_receivers_are_tried_before_there_is_anything_to_say(tmp_path, chat):
+    tmp_path.joinpath("metrics.toml").write_text(HEAD + THEME)
+    store = tmp_path / "store.db"
+    with contextlib.closing(Store(store)):
+        pass
+    printed("metrics", "register", tmp_path / "metrics.toml", "--store", store)
+    said = printed("digest", "--store", store, "--digest-webhook", chat.url, "--send")
+    assert said.startswith("editor: nothing to say\n")
+    assert chat.bodies[0]["text"].startswith("*Trial: editor*")
+    refused = run("digest", "--store", store, "--send")
+    assert refused.exit_code == 2
+    assert "--send needs digest_webhook or digest_mail_to" in refused.output
 
 
 @pytest.mark.parametrize("weekday", range(7))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.telling.findings import finding
@@ -86,6 +86,19 @@ def digest_of(report: Report, *, details: bool) -> Digest | None:
         chapters=[Chapter(each.heading, _at_most(each.lines)) for each in chapters if each.lines],
         is_news=bool(news),
     )
+
+
+def trial_of(application: str, digest: Digest | None) -> Digest:
+    """A digest that says of itself that it is a trial.
+
+    Args:
+        application: whose digest it is.
+        digest: what to say; None if there is nothing.
+    """
+    if digest is None:
+        lead = "Digests arrive here. There is nothing to say of these days yet."
+        return Digest(f"Trial: {visible(application)}", lead, chapters=(), is_news=False)
+    return replace(digest, subject=f"Trial: {digest.subject}")
 
 
 def _popular(answered: Sequence[MetricAnswers], *, details: bool) -> Iterator[str]:
