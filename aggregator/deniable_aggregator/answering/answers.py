@@ -81,6 +81,7 @@ if TYPE_CHECKING:
     )
     from deniable_aggregator.answers.registry_history import RegistryHistory
     from deniable_aggregator.answers.relayed import Relayed
+    from deniable_aggregator.answers.views import SavedViews
     from deniable_aggregator.keeping.parts import Parts
     from deniable_shared.spec import Spec
 
@@ -387,6 +388,11 @@ def no_such_list(name: str) -> ProblemError:
     return ProblemError(
         "not_found", visible(f"There is no saved list {name[:100]!r}. GET /v1/lists lists them.")
     )
+
+
+@answers(questions.SAVED_VIEWS)
+def _saved_views(of: Answerer, asked: Asked[None]) -> SavedViews:
+    return of.parts.views.all(asked.application)
 
 
 @answers(questions.ANNOTATIONS)

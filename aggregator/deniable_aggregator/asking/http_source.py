@@ -17,6 +17,7 @@ from deniable_aggregator.answers.administration import (
 from deniable_aggregator.answers.discoveries import Discovery, DiscoveryLists, DiscoveryQuery
 from deniable_aggregator.answers.fields import query_parameters
 from deniable_aggregator.answers.questions import ValueLists
+from deniable_aggregator.answers.views import SavedView, SaveView
 from deniable_aggregator.asking.connection import Connection, ServerAnswer
 from deniable_aggregator.asking.credentials import AskingError, Token
 from deniable_aggregator.asking.questions import (
@@ -179,6 +180,30 @@ class HttpSource:
         """
         self._connection.request("DELETE", _list_path(name))
 
+    def save_view(self, name: str, place: str) -> SavedView:
+        """Saves the page of a metric as a view, in place of one of the same name.
+
+        Args:
+            name: of the view.
+            place: path and query of the page.
+
+        Raises:
+            AskingError: if the server cannot be reached, or refuses it.
+        """
+        answer = self._connection.request("PUT", _view_path(name), json=SaveView(place=place))
+        return answer.decode(SavedView)
+
+    def delete_view(self, name: str) -> None:
+        """Deletes a saved view.
+
+        Args:
+            name: of the view.
+
+        Raises:
+            AskingError: if the server cannot be reached, or has no such view.
+        """
+        self._connection.request("DELETE", _view_path(name))
+
     def acknowledge(self, metric: str, key: str, sent: Acknowledge) -> Acknowledged:
         """Acknowledges how a key differs from the others.
 
@@ -236,3 +261,7 @@ def _acknowledged_path(metric: str, key: str) -> str:
 
 def _list_path(name: str) -> str:
     return f"/v1/lists/{quote(name, safe='')}"
+
+
+def _view_path(name: str) -> str:
+    return f"/v1/views/{quote(name, safe='')}"

@@ -34,6 +34,7 @@ from deniable_aggregator.answers.questions import (
 from deniable_aggregator.answers.registry_history import RegistryHistory
 from deniable_aggregator.answers.relayed import Relayed
 from deniable_aggregator.answers.row import EstimateTable, EstimateTableQuery
+from deniable_aggregator.answers.views import SavedViews
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -254,6 +255,9 @@ SAVED_LISTS: Final[Question[None, SavedLists]] = Question(
 SAVED_LIST: Final[Question[None, SavedList]] = Question(
     "saved_list", "/v1/lists/<name>", "A list of values.", SavedList
 )
+SAVED_VIEWS: Final[Question[None, SavedViews]] = Question(
+    "saved_views", "/v1/views", "Pages of metrics that people keep under names.", SavedViews
+)
 ANNOTATIONS: Final[Question[None, Annotations]] = Question(
     "annotations",
     "/v1/annotations",
@@ -283,6 +287,7 @@ QUESTIONS: Final[tuple[Question[Any, Any], ...]] = (
     DISCOVERY,
     SAVED_LISTS,
     SAVED_LIST,
+    SAVED_VIEWS,
     ANNOTATIONS,
     REGISTRY_HISTORY,
 )

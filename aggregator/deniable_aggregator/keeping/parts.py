@@ -10,6 +10,7 @@ from deniable_aggregator.keeping.catalog import MetricCatalog
 from deniable_aggregator.keeping.key_verifier import KeyVerifier
 from deniable_aggregator.keeping.lists_and_annotations import AnnotationKeeper, SavedListKeeper
 from deniable_aggregator.keeping.settings import Settings
+from deniable_aggregator.keeping.views import ViewKeeper
 from deniable_shared.periods import epoch_at
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class Parts:
         verifier: verifies tokens.
         lists: the lists of values that analysts keep.
         annotations: what happened on which day.
+        views: pages that people keep under names.
     """
 
     store: Store
@@ -41,13 +43,16 @@ class Parts:
     verifier: KeyVerifier = field(init=False)
     lists: SavedListKeeper = field(init=False)
     annotations: AnnotationKeeper = field(init=False)
+    views: ViewKeeper = field(init=False)
 
     def __post_init__(self) -> None:
+        catalogue = MetricCatalog(self.store)
         for name, made in (
-            ("catalogue", MetricCatalog(self.store)),
+            ("catalogue", catalogue),
             ("verifier", KeyVerifier(self.store, clock=self.clock)),
             ("lists", SavedListKeeper(self.store, self.settings)),
             ("annotations", AnnotationKeeper(self.store)),
+            ("views", ViewKeeper(self.store, catalogue)),
         ):
             object.__setattr__(self, name, made)
 

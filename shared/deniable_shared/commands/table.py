@@ -150,6 +150,11 @@ COMMANDS: Final = {
         "Says what happened on which day, such as a release.",
         "analyst",
     ),
+    "views": Command(
+        "deniable_aggregator.doors.cli.views:views",
+        "Keeps pages of metrics under names, for all who read them.",
+        "analyst",
+    ),
     "profiles": Command(
         "deniable_aggregator.doors.cli.profiles:profiles",
         "Keeps servers and tokens under names, for --profile.",

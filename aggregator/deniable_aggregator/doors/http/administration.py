@@ -40,6 +40,7 @@ from deniable_aggregator.answers.administration import (
     Simulation,
 )
 from deniable_aggregator.answers.dates import day_of, epoch_of
+from deniable_aggregator.answers.views import SavedView, SaveView
 from deniable_aggregator.answers.words import KEY_ACTIONS
 from deniable_aggregator.doors.http.operation import ADMIN, READ, Body, Operations, operation
 from deniable_aggregator.keeping.audit import AuditAction, AuditRecord
@@ -51,6 +52,7 @@ from deniable_aggregator.keeping.key_administration import (
     public_key,
 )
 from deniable_aggregator.keeping.lists_and_annotations import NoSuchListError, NotAnnotatedError
+from deniable_aggregator.keeping.views import NoSuchViewError
 from deniable_shared import registry
 from deniable_shared.characters import visible
 from deniable_shared.errors import ParameterError, RegistryError
@@ -68,6 +70,7 @@ Sent = TypeVar("Sent", bound=Struct)
 
 _OF_KEY: Final[dict[str, Any]] = {"scopes": ADMIN, "problems": ("no_such_key", "key_refused")}
 _LIST: Final = 'Send JSON: {"values": ["...", ...]}.'
+_PLACE: Final = 'Send JSON: {"place": "/metric/theme?period=4-weeks"}.'
 _TEXT: Final = 'Send JSON: {"text": "Version 3.2"}.'
 
 
@@ -85,6 +88,8 @@ def blueprint(parts: Parts) -> Operations:
         act_on_key,
         save_list,
         delete_list,
+        save_view,
+        delete_view,
         annotate,
         remove_annotation,
         remote_configuration,
@@ -301,6 +306,28 @@ def delete_list(parts: Parts, key: Key, name: str) -> Response:
         parts.lists.delete(key.application, name, today=parts.today, actor=key.id)
     except NoSuchListError:
         raise no_such_list(name) from None
+    return Response(status=204)
+
+
+@operation("PUT", "/v1/views/<name>", SavedView, scopes=READ, body=Body(SaveView))
+def save_view(parts: Parts, key: Key, name: str) -> Response:
+    """Saves the page of a metric as a view, in place of one of the same name."""
+    sent = read_body(SaveView, _PLACE, MAX_REQUEST_BYTES, code="malformed_request")
+    try:
+        saved = parts.views.save(key.application, name, sent.place, today=parts.today, actor=key.id)
+    except ParameterError as error:
+        raise _malformed(error) from None
+    return json_response(saved)
+
+
+@operation("DELETE", "/v1/views/<name>", scopes=READ, status=204)
+def delete_view(parts: Parts, key: Key, name: str) -> Response:
+    """Deletes a saved view."""
+    try:
+        parts.views.delete(key.application, name, today=parts.today, actor=key.id)
+    except NoSuchViewError:
+        detail = visible(f"There is no saved view {name[:100]!r}. GET /v1/views lists them.")
+        raise ProblemError("not_found", detail) from None
     return Response(status=204)
 
 

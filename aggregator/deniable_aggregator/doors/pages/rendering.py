@@ -25,7 +25,7 @@ ANSWER_PAGES: Final = ("/", "/health", "/plan", "/privacy", "/metric/")
 """Pages that take seconds of a processor, and so are made where questions are answered: these
 paths, and those below one that ends in a slash."""
 
-SERVER_PAGES: Final = ("operations", "annotations", "keys", "lists")
+SERVER_PAGES: Final = ("operations", "annotations", "keys", "lists", "views")
 """The first parts of the paths of all other pages that need somebody who has signed in."""
 
 SIGN_IN: Final = "/sign-in"
@@ -176,6 +176,7 @@ PAGES: Final = (
     ("health", "Health"),
     ("plan", "Plan"),
     ("privacy", "Privacy"),
+    ("views", "Views"),
     ("annotations", "Annotations"),
     ("lists", "Lists"),
     ("operations", "Operations"),

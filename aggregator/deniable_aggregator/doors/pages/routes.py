@@ -40,6 +40,7 @@ from deniable_aggregator.doors.pages.rendering import (
     PATH as STATIC_PATH,
 )
 from deniable_aggregator.doors.pages.sign_in import add_sign_in
+from deniable_aggregator.doors.pages.views import add_views
 from deniable_aggregator.doors.pages.visit import (
     PageParts,
     SessionCookie,
@@ -179,6 +180,7 @@ def server_pages(pages: PageParts, operations: Callable[[Key], Operations]) -> B
     routes = Blueprint("pages of the server", __name__)
     admit_visitors(routes, pages)
     add_lists(routes, pages.parts.lists)
+    add_views(routes, pages.parts)
     add_annotations(routes, pages.parts.annotations)
     add_discovering(routes)
     add_operations(routes, operations)

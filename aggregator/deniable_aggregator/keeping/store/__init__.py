@@ -87,6 +87,12 @@ from deniable_aggregator.keeping.store.tallies import (
     Volume,
     VolumesBySlice,
 )
+from deniable_aggregator.keeping.store.views import (
+    ShareLinks,
+    StoredLink,
+    StoredView,
+    StoredViews,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -124,6 +130,8 @@ class Store:
         estimates: estimates of past periods, for programs that ask the database.
         digests: what people were sent of past periods.
         saved_lists: lists of values that analysts keep.
+        views: pages that people keep under names.
+        share_links: links that show one view to whoever has them.
         annotations: what happened on a day, in an administrator's words.
         audit: what administrators did.
         archive: what an archive has, and what it lacks.
@@ -155,6 +163,8 @@ class Store:
         self.estimates = Estimates(self._database)
         self.digests = Digests(self._database)
         self.saved_lists = SavedLists(self._database)
+        self.views = StoredViews(self._database)
+        self.share_links = ShareLinks(self._database)
         self.annotations = StoredAnnotations(self._database)
         self.audit = AuditLog(self._database)
         self.archive = Archive(self._database)
@@ -270,6 +280,7 @@ __all__ = [
     "Sessions",
     "SetAsideGroup",
     "SetAsideRows",
+    "ShareLinks",
     "Slice",
     "Store",
     "StoreError",
@@ -280,10 +291,13 @@ __all__ = [
     "StoredAnnotation",
     "StoredDiscovery",
     "StoredKey",
+    "StoredLink",
     "StoredList",
     "StoredPast",
     "StoredSession",
     "StoredSlice",
+    "StoredView",
+    "StoredViews",
     "Tallies",
     "TallyKey",
     "TallyTotal",

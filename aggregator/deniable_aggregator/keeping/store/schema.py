@@ -95,6 +95,30 @@ saved_lists: Final = Table(
     sqlite_with_rowid=False,
 )
 
+# Pages of metrics, with what was chosen there, that people keep under names.
+saved_views: Final = Table(
+    "saved_views",
+    metadata,
+    Column("application", Text, primary_key=True),
+    Column("name", Text, primary_key=True),
+    Column("saved", Integer, nullable=False),  # on which day
+    Column("place", Text, nullable=False),  # path and query
+    sqlite_with_rowid=False,
+)
+
+# Links that show one view to whoever has them.
+share_links: Final = Table(
+    "share_links",
+    metadata,
+    Column("hash", LargeBinary(32), primary_key=True),  # SHA-256 of the secret in the link
+    Column("application", Text, nullable=False),
+    Column("place", Text, nullable=False),  # path and query, with fixed days
+    Column("key", Text, nullable=False),  # the id of the key that it was made with
+    Column("made", Integer, nullable=False),  # on which day
+    Column("until", Integer, nullable=False),  # the last day on which it works
+    sqlite_with_rowid=False,
+)
+
 # What happened on a day, such as a release, in an administrator's words.
 annotated_days: Final = Table(
     "annotations",

@@ -117,6 +117,7 @@ class MetricView:
         name: of the metric.
         title: what it is for, or its name.
         address: of the page, with its choices.
+        keep: leads to where this view can be saved.
         others: leads to the pages of other metrics, with the same days.
         controls: the form.
         strings: what is looked for in a metric of strings; None of all others.
@@ -128,6 +129,7 @@ class MetricView:
     name: str
     title: str
     address: str
+    keep: Link
     others: Sequence[Link]
     controls: Controls
     strings: Strings | None
@@ -152,6 +154,7 @@ def metric_view(
         name=metric.name,
         title=metric.description.strip() or metric.name,
         address=address,
+        keep=Link("Save this view", address_of("views", of=address)),
         others=list(_others(metrics, metric.name, address)),
         controls=controls(metric, choices, answers.annotations),
         strings=strings,

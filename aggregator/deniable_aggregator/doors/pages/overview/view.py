@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from flask import Blueprint, Response, request
 
+from deniable_aggregator.asking.questions import SAVED_VIEWS
 from deniable_aggregator.doors.pages.overview.cards import MetricCard, metric_card
 from deniable_aggregator.doors.pages.overview.reading import Weeks, read_weeks
 from deniable_aggregator.doors.pages.parts import Card, State, all_excluded, no_metrics, no_reports
@@ -21,6 +22,7 @@ from deniable_aggregator.telling.wording import as_sentence, counted, days_betwe
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from deniable_aggregator.answers.views import SavedView
     from deniable_aggregator.keeping.settings import Settings
 
 
@@ -33,6 +35,7 @@ MOST_NAMED: Final = 3
 """Of metrics in a sentence."""
 
 MOST_HAPPENED: Final = 5
+MOST_VIEWS: Final = 8
 
 SORTS: Final = {"first": "Changes first", "name": "Name", "health": "Health"}
 _TO_ACT_ON: Final = ("suspicious", "stopped")
@@ -66,6 +69,7 @@ class Overview:
         cards: the first metrics.
         others: the rest, a row each; None if all are cards.
         none_found: what is said if no metric has the text.
+        views: leads to saved views, and to all of them where there are more.
     """
 
     finding: str
@@ -77,6 +81,7 @@ class Overview:
     cards: Sequence[Card]
     others: Table | None
     none_found: str
+    views: Sequence[Link] = ()
 
     @property
     def sorts(self) -> Sequence[tuple[str, str]]:
@@ -84,7 +89,14 @@ class Overview:
         return [*SORTS.items()]
 
 
-def overview_view(weeks: Weeks, choice: Choice, today: date, *, weekly: bool) -> Overview:
+def overview_view(
+    weeks: Weeks,
+    choice: Choice,
+    today: date,
+    *,
+    weekly: bool,
+    views: Sequence[SavedView] = (),
+) -> Overview:
     """What the page shows.
 
     Args:
@@ -92,6 +104,7 @@ def overview_view(weeks: Weeks, choice: Choice, today: date, *, weekly: bool) ->
         choice: what the visitor has chosen.
         today: the server's day.
         weekly: whether the server writes weeks into the table of estimates.
+        views: that are saved.
     """
     found = [metric_card(each, weeks, today) for each in weeks.metrics]
     wanted = choice.find.casefold()
@@ -110,6 +123,10 @@ def overview_view(weeks: Weeks, choice: Choice, today: date, *, weekly: bool) ->
         none_found=""
         if shown
         else f"No metric has {choice.find!r} in its name, its description or its values.",
+        views=[
+            *(Link(each.name, each.place) for each in views[:MOST_VIEWS]),
+            *([Link(f"all {len(views):,}", address("views"))] if len(views) > MOST_VIEWS else ()),
+        ],
     )
 
 
@@ -299,7 +316,8 @@ def add_overview(routes: Blueprint, settings: Settings) -> None:
             sort=sort if sort in SORTS else "first",
             find=request.args.get("find", "").strip(),
         )
-        shown = overview_view(weeks, choice, visit.today, weekly=weekly)
+        views = visit.source.ask(SAVED_VIEWS).views
+        shown = overview_view(weeks, choice, visit.today, weekly=weekly, views=views)
         return page("overview/overview.html.jinja", overview=shown, empty=None)
 
     routes.add_url_rule("/", "overview", overview)

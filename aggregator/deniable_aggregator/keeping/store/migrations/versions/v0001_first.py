@@ -58,6 +58,24 @@ def upgrade() -> None:
         sqlite_with_rowid=False,
     )
     op.create_table(
+        "saved_views",
+        sa.Column("application", sa.Text, primary_key=True),
+        sa.Column("name", sa.Text, primary_key=True),
+        sa.Column("saved", sa.Integer, nullable=False),
+        sa.Column("place", sa.Text, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "share_links",
+        sa.Column("hash", sa.LargeBinary(32), primary_key=True),
+        sa.Column("application", sa.Text, nullable=False),
+        sa.Column("place", sa.Text, nullable=False),
+        sa.Column("key", sa.Text, nullable=False),
+        sa.Column("made", sa.Integer, nullable=False),
+        sa.Column("until", sa.Integer, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
         "annotations",
         sa.Column("application", sa.Text, primary_key=True),
         sa.Column("day", sa.Integer, primary_key=True, autoincrement=False),
