@@ -13,10 +13,12 @@ from deniable_aggregator.answering.reader import MetricReader, read_steadily
 from deniable_aggregator.answering.responses import Validity, validity_of
 from deniable_aggregator.answering.review import Reviewer
 from deniable_aggregator.answering.slices import few_reports
+from deniable_aggregator.answers.answer import Answer as MetricAnswer
 from deniable_aggregator.answers.dates import FIRST_DAY, LAST_DAY, DayRange
 from deniable_aggregator.answers.questions import ChangeQuery, ValueLists
 from deniable_aggregator.asking.questions import NO_LISTS, Question
 from deniable_aggregator.media.rows import rows_of
+from deniable_aggregator.telling.precision import with_one_precision
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -186,7 +188,7 @@ class Answerer:
             ProblemError: if there is none.
         """
         function = _ANSWERS[question.name]
-        found: Answer
+        found: Any
         if self._bounded and question.lists is ValueLists:
             self._require_affordable(asked)
         if question.tagged:
@@ -196,7 +198,7 @@ class Answerer:
             )
         else:
             found = function(self, asked)
-        return found
+        return with_one_precision(found) if isinstance(found, MetricAnswer) else found
 
     def _require_affordable(self, asked: Asked[Any]) -> None:
         query = asked.query

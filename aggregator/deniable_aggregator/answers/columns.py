@@ -22,8 +22,8 @@ class ColumnType(NamedTuple):
     may_be_none: bool
 
 
-_NO_COLUMNS: Final = {"values", "versions", "period"}
-"""What other columns say: `value`, `version`, and `since` with `until`."""
+_NO_COLUMNS: Final = {"values", "versions", "period", "step"}
+"""What other columns say: `value`, `version`, and `since` with `until`; and how words round."""
 
 
 def _column_types() -> dict[str, ColumnType]:

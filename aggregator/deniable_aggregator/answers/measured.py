@@ -110,6 +110,8 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
         standard_error: of the estimate; of a difference, if no device reported in both periods.
         low: the lower end of its interval.
         high: the upper end.
+        step: the power of ten to which words round it and what stands beside it, so that a column
+            has one precision; None for as many digits as its own interval supports.
         told: whether it is told from zero, a change is clear, or two values clearly go together or
             exclude each other.
         reports: how many reports it is of: those of the versions that know the value. None for all
@@ -177,6 +179,7 @@ class Measured(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     standard_error: float | None = None
     low: float | None = None
     high: float | None = None
+    step: float | None = None
     told: bool | None = None
     reports: int | None = None
     versions: tuple[VersionId, ...] | None = None

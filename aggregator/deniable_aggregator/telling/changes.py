@@ -206,7 +206,8 @@ def at_most(number: Measured) -> str:
     low, high = number.ends
     far = max(abs(low), abs(high))
     low, high = (low, high) if low <= 0 <= high else (-far, far)
-    return (points_in_words if number.unit == "points" else difference_in_words)(low, high)
+    in_words = points_in_words if number.unit == "points" else difference_in_words
+    return in_words(low, high, number.step)
 
 
 def shape_line(answer: Answer) -> str:

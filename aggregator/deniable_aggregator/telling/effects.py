@@ -70,6 +70,7 @@ def effects_table(answer: Answer) -> Table | None:
                     level=answer.head.level,
                     standard_error=together.standard_error,
                     told=together.told is not False,
+                    step=together.step,
                 ),
             )
             for together, mix, answers in parts

@@ -332,7 +332,7 @@ def lift_in_words(lift: Measured) -> str:
     text = f"{first} and {second} {'go together' if together else 'exclude each other'}"
     if lift.low is None or lift.high is None:
         return text
-    bottom, top = number_ends(max(lift.low, 0.0), max(lift.high, 0.0))
+    bottom, top = number_ends(max(lift.low, 0.0), max(lift.high, 0.0), lift.step)
     if float(bottom.replace(",", "")) <= 1 <= float(top.replace(",", "")):
         return f"{text} ({'more' if together else 'less'} often than if independent)"
     return f"{text} ({range_of(lift)} times as often as if independent)"

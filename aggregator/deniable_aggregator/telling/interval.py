@@ -27,7 +27,7 @@ class Interval:
         core_high: its upper end.
         told: whether it is told from zero; of a change, whether it is a clear one.
         limits: what a number can be, such as the range of its metric; None if that is not known.
-        step: to which all of these were rounded before; None if they are as they were computed.
+        step: to which words round all of these; None for the digits of the interval.
         beyond: whether a quantile may lie below, and above, although its interval ends there.
     """
 
@@ -68,7 +68,7 @@ def interval_of(
         standard_error: of the estimate, where the answer has it.
         told: whether it is told from zero.
         limits: what a number can be, if that is known.
-        step: to which all of these were rounded before, if they were.
+        step: to which words round all of these, if not to the digits of the interval.
         beyond: as of `Interval`.
     """
     if estimate is None:  # nothing says where in the interval its middle is

@@ -175,6 +175,7 @@ def range_of(number: Measured, limits: Limits | None = None) -> str:
         *ends,
         told=not is_untold(number),
         limits=limits,
+        step=number.step,
         beyond=beyond_of(number),
     )
 
@@ -199,6 +200,7 @@ def interval_of_number(number: Measured, level: float, limits: Limits | None = N
         standard_error=number.standard_error,
         told=told,
         limits=limits if number.unit == "number" else None,
+        step=number.step,
         beyond=beyond_of(number),
     )
 
@@ -240,7 +242,8 @@ def range_of_all(number: Measured) -> str:
     Args:
         number: with an interval.
     """
-    return interval_in_words(number.unit, *number.of_all, told=not is_untold(number))
+    told = not is_untold(number)
+    return interval_in_words(number.unit, *number.of_all, told=told, step=number.step)
 
 
 def rank_of(number: Measured) -> str:
@@ -272,7 +275,8 @@ def possible_range_of(number: Measured) -> str:
     """
     if number.possible_low is None or number.possible_high is None:
         return ""
-    return interval_in_words("share", number.possible_low, number.possible_high)
+    ends = number.possible_low, number.possible_high
+    return interval_in_words("share", *ends, step=number.step)
 
 
 def robust_range_of(number: Measured) -> str:
@@ -283,7 +287,8 @@ def robust_range_of(number: Measured) -> str:
     """
     if number.robust_low is None or number.robust_high is None:
         return ""
-    return interval_in_words("share", number.robust_low, number.robust_high)
+    ends = number.robust_low, number.robust_high
+    return interval_in_words("share", *ends, step=number.step)
 
 
 def estimate_of(number: Measured, limits: Limits | None = None) -> str:
@@ -298,7 +303,7 @@ def estimate_of(number: Measured, limits: Limits | None = None) -> str:
     ends = _ends_to_round(number)
     if number.estimate is None or ends is None:
         return TOO_RARE if number.measure == "lift" else NOT_PLACED
-    return estimate_in_words(number.unit, number.estimate, *ends, limits=limits)
+    return estimate_in_words(number.unit, number.estimate, *ends, limits=limits, step=number.step)
 
 
 def beside(number: Measured, value: float | None, limits: Limits | None = None) -> str:
@@ -323,7 +328,7 @@ def beside(number: Measured, value: float | None, limits: Limits | None = None) 
     if ends is None or ends[0] == ends[1]:
         half = abs(value) / _PARTS
         ends = value - half, value + half
-    return level_in_words(number.unit, value, *ends, limits=limits)
+    return level_in_words(number.unit, value, *ends, limits=limits, step=number.step)
 
 
 def all_days_of(number: Measured) -> str:
@@ -334,7 +339,8 @@ def all_days_of(number: Measured) -> str:
     """
     if number.all_days is None or number.low is None or number.high is None:
         return ""
-    return estimate_in_words(number.unit, number.all_days, number.low, number.high)
+    ends = number.low, number.high
+    return estimate_in_words(number.unit, number.all_days, *ends, step=number.step)
 
 
 def robust_of(number: Measured) -> str:
@@ -345,7 +351,8 @@ def robust_of(number: Measured) -> str:
     """
     if number.robust is None or number.robust_low is None or number.robust_high is None:
         return ""
-    return estimate_in_words("share", number.robust, number.robust_low, number.robust_high)
+    ends = number.robust_low, number.robust_high
+    return estimate_in_words("share", number.robust, *ends, step=number.step)
 
 
 def movement_of(number: Measured) -> str:
@@ -355,7 +362,7 @@ def movement_of(number: Measured) -> str:
         number: a difference.
     """
     in_words = points_in_words if number.unit == "points" else difference_in_words
-    return in_words(*number.ends)
+    return in_words(*number.ends, number.step)
 
 
 def contrast_in_words(number: Measured, limits: Limits | None = None) -> str:
@@ -415,8 +422,8 @@ def _least(number: Measured) -> str:
         return ""
     low, high = max(0.0, ends[0]), max(0.0, ends[1])
     if number.unit == "points":
-        return f"at least {point_ends(low, high)[0].removeprefix('+')} points"
-    return f"at least {share_ends(low, high)[0]}"
+        return f"at least {point_ends(low, high, number.step)[0].removeprefix('+')} points"
+    return f"at least {share_ends(low, high, number.step)[0]}"
 
 
 def _mean_of_contrast(number: Measured, mean: float, limits: Limits | None) -> str:

@@ -77,7 +77,8 @@ def interval_in_words(
         high: the upper end, at least `low`.
         told: whether a share is told from zero; of one that is not, zero is within the range.
         limits: what a number can be, if that is known.
-        step: to which a share or a number was rounded already, as of `rounding.outward`.
+        step: to which it is rounded, as of `rounding.column_steps` or `rounding.outward`; None for
+            the digits of its own interval.
         beyond: of a quantile, as of `beyond_ends`.
 
     Raises:
@@ -87,11 +88,11 @@ def interval_in_words(
     if unit == "share":
         return range_in_words(low if told else min(low, 0.0), high, step)
     if unit == "points":
-        return _from_to(*point_ends(low, high))
+        return _from_to(*point_ends(low, high, step))
     if unit == "difference":
-        return _from_to(*difference_ends(low, high))
+        return _from_to(*difference_ends(low, high, step))
     if unit == "ratio":
-        return _from_to(*number_ends(max(low, 0.0), max(high, 0.0)))
+        return _from_to(*number_ends(max(low, 0.0), max(high, 0.0), step))
     return number_range_in_words(low, high, limits, step, beyond)
 
 
@@ -130,7 +131,8 @@ def estimate_in_words(
         low: the lower end of the interval.
         high: the upper end, at least `low`.
         limits: what a number can be, if that is known.
-        step: to which a share or a number was rounded already, as of `rounding.outward`.
+        step: to which it is rounded, as of `rounding.column_steps` or `rounding.outward`; None for
+            the digits of its own interval.
 
     Raises:
         ValueError: if the ends are in the wrong order or not numbers.
@@ -141,18 +143,23 @@ def estimate_in_words(
     if unit == "share":
         return share_in_words(value, low, high, step)
     if unit == "points":
-        return point_in_words(value, low, high)
+        return point_in_words(value, low, high, step)
     if unit == "difference":
-        return _signed(
-            round_to(decimal_of(value), step_of(*exact_ends(low, high)), ROUND_HALF_EVEN)
-        )
+        digits = _step(*exact_ends(low, high), step)
+        return _signed(round_to(decimal_of(value), digits, ROUND_HALF_EVEN))
     if unit == "ratio":
-        return number_in_words(max(value, 0.0), max(low, 0.0), max(high, 0.0))
+        return number_in_words(max(value, 0.0), max(low, 0.0), max(high, 0.0), step=step)
     return number_in_words(value, low, high, limits, step)
 
 
 def level_in_words(
-    unit: Unit, level: float | None, low: float, high: float, *, limits: Limits | None = None
+    unit: Unit,
+    level: float | None,
+    low: float,
+    high: float,
+    *,
+    limits: Limits | None = None,
+    step: float | None = None,
 ) -> str:
     """One of the two numbers of which an estimate is the difference, with as many digits as it.
 
@@ -162,6 +169,7 @@ def level_in_words(
         low: the lower end of the difference's interval.
         high: the upper end, at least `low`.
         limits: what the numbers can be, if that is known.
+        step: to which the difference is rounded; None for the digits of its own interval.
 
     Raises:
         ValueError: if the ends are in the wrong order or not numbers.
@@ -169,9 +177,9 @@ def level_in_words(
     if level is None:
         return NOT_PLACED
     if unit in ("share", "points"):
-        return estimate_in_words("share", level, low, high)
+        return estimate_in_words("share", level, low, high, step=step)
     least, greatest = limits or (-FARTHEST, FARTHEST)
-    return estimate_in_words("number", min(max(level, least), greatest), low, high)
+    return estimate_in_words("number", min(max(level, least), greatest), low, high, step=step)
 
 
 def bound_in_words(unit: Unit, bound: float) -> str:
@@ -201,7 +209,7 @@ def range_in_words(low: float, high: float, step: float | None = None) -> str:
     Args:
         low: the lower end, as a fraction.
         high: the upper end, at least `low`.
-        step: to which they were rounded already, as a fraction.
+        step: to which they are rounded, as a fraction; None for the digits of the interval.
 
     Raises:
         ValueError: if they are not finite or in the wrong order.
@@ -209,7 +217,7 @@ def range_in_words(low: float, high: float, step: float | None = None) -> str:
     first, last = exact_ends(low, high, percent=True)
     if first == last:
         return f"{_written(min(max(first, Decimal(0)), _HUNDRED))}%"
-    digits = step_of(first, last) if step is None else given_step(step, percent=True)
+    digits = _step(first, last, step, percent=True)
     first, last = cut(first, last, _PERCENT)
     if first <= 0:
         top = round_to(last, digits, ROUND_CEILING)
@@ -220,7 +228,7 @@ def range_in_words(low: float, high: float, step: float | None = None) -> str:
     return f"{_written(bottom)} to {_written(round_to(last, digits, ROUND_CEILING))}%"
 
 
-def points_in_words(low: float, high: float) -> str:
+def points_in_words(low: float, high: float, step: float | None = None) -> str:
     """A difference of shares in percentage points, such as "up 8 to 12 points".
 
     Where its interval has zero inside, the words say what can be excluded: "less than 3 points
@@ -229,6 +237,7 @@ def points_in_words(low: float, high: float) -> str:
     Args:
         low: the lower end of the difference, as a fraction.
         high: the upper end, at least `low`.
+        step: to which they are rounded, as a fraction; None for the digits of the interval.
 
     Raises:
         ValueError: if they are not finite or in the wrong order.
@@ -237,20 +246,23 @@ def points_in_words(low: float, high: float) -> str:
     if first <= 0 <= last and max(-first, last) > _HUNDRED:
         return "anything up to 100 points either way"
     first, last = (min(max(end, -_HUNDRED), _HUNDRED) for end in (first, last))
-    return _difference(first, last, " point")
+    return _difference(
+        first, last, " point", None if step is None else given_step(step, percent=True)
+    )
 
 
-def difference_in_words(low: float, high: float) -> str:
+def difference_in_words(low: float, high: float, step: float | None = None) -> str:
     """A difference of numbers, such as "up 0.3 to 0.5" or "less than 0.2 either way".
 
     Args:
         low: the lower end of the difference.
         high: the upper end, at least `low`.
+        step: to which they are rounded; None for the digits of the interval.
 
     Raises:
         ValueError: if they are not finite or in the wrong order.
     """
-    return _difference(*exact_ends(low, high), "")
+    return _difference(*exact_ends(low, high), "", None if step is None else given_step(step))
 
 
 def number_range_in_words(
@@ -267,7 +279,7 @@ def number_range_in_words(
         high: the upper end, at least `low`.
         limits: what the number can be, if that is known: the words are cut there, and say
             "anything from 60 to 100" where nothing within is excluded.
-        step: to which they were rounded already.
+        step: to which they are rounded; None for the digits of the interval.
         beyond: whether it may lie below, and above, although the interval ends there.
 
     Raises:
@@ -295,61 +307,67 @@ def verb_of(where: str) -> str:
     return "may be" if where.startswith(_ANYTHING) else "is"
 
 
-def share_ends(low: float, high: float) -> tuple[str, str]:
+def share_ends(low: float, high: float, step: float | None = None) -> tuple[str, str]:
     """The ends of a share's interval for a table, such as "44%" and "46%": rounded outward.
 
     Args:
         low: the lower end, as a fraction; outside 0 to 1 it is shown as the nearer end.
         high: the upper end, at least `low`.
+        step: to which they are rounded, as a fraction; None for the digits of the interval.
 
     Raises:
         ValueError: if they are not finite or in the wrong order.
     """
     first, last = exact_ends(low, high, percent=True)
-    step = step_of(first, last)
+    digits = _step(first, last, step, percent=True)
     first, last = cut(first, last, _PERCENT)
-    bottom = above_zero(first, step) if first > 0 else first
-    top = min(round_to(last, step, ROUND_CEILING), _HUNDRED) if high <= 1 else last
+    bottom = above_zero(first, digits) if first > 0 else first
+    top = min(round_to(last, digits, ROUND_CEILING), _HUNDRED) if high <= 1 else last
     return f"{_written(bottom)}%", f"{_written(top)}%"
 
 
-def point_ends(low: float, high: float) -> tuple[str, str]:
+def point_ends(low: float, high: float, step: float | None = None) -> tuple[str, str]:
     """The ends of a difference of shares in points, such as "+8" and "+12": rounded outward.
 
     Args:
         low: the lower end, as a fraction.
         high: the upper end, at least `low`.
+        step: to which they are rounded, as a fraction; None for the digits of the interval.
 
     Raises:
         ValueError: if they are not finite or in the wrong order.
     """
-    return _signed_ends(*exact_ends(low, high, percent=True))
+    first, last = exact_ends(low, high, percent=True)
+    return _signed_ends(first, last, _step(first, last, step, percent=True))
 
 
-def difference_ends(low: float, high: float) -> tuple[str, str]:
+def difference_ends(low: float, high: float, step: float | None = None) -> tuple[str, str]:
     """The ends of a difference of numbers, such as "-0.2" and "+0.3": rounded outward.
 
     Args:
         low: the lower end.
         high: the upper end, at least `low`.
+        step: to which they are rounded; None for the digits of the interval.
 
     Raises:
         ValueError: if they are not finite or in the wrong order.
     """
-    return _signed_ends(*exact_ends(low, high))
+    first, last = exact_ends(low, high)
+    return _signed_ends(first, last, _step(first, last, step))
 
 
-def number_ends(low: float, high: float) -> tuple[str, str]:
+def number_ends(low: float, high: float, step: float | None = None) -> tuple[str, str]:
     """The ends of a number's interval for a table: rounded outward.
 
     Args:
         low: the lower end.
         high: the upper end, at least `low`.
+        step: to which they are rounded; None for the digits of the interval.
 
     Raises:
         ValueError: if they are not finite or in the wrong order.
     """
-    first, last = outward_to(*exact_ends(low, high))
+    first, last = outward_to(*exact_ends(low, high), None if step is None else given_step(step))
     return _written(first), _written(last)
 
 
@@ -360,10 +378,10 @@ def share_in_words(share: float, low: float, high: float, step: float | None = N
         share: the estimate, as a fraction; outside 0 to 1 it is shown as the nearer end.
         low: the lower end of the interval.
         high: the upper end, at least `low`.
-        step: to which they were rounded already, as a fraction.
+        step: to which they are rounded, as a fraction; None for the digits of the interval.
     """
     ends = exact_ends(low, high, percent=True)
-    digits = step_of(*ends) if step is None else given_step(step, percent=True)
+    digits = _step(*ends, step, percent=True)
     inside = min(max(decimal_of(share, percent=True), Decimal(0)), _HUNDRED)
     return f"{_written(round_to(inside, digits, ROUND_HALF_EVEN))}%"
 
@@ -382,10 +400,10 @@ def number_in_words(
         low: the lower end of the interval.
         high: the upper end, at least `low`.
         limits: what the number can be, if that is known; outside it is shown as the nearer one.
-        step: to which they were rounded already.
+        step: to which they are rounded; None for the digits of the interval.
     """
     ends = exact_ends(*((low, high) if limits is None else ends_within(low, high, limits)))
-    digits = step_of(*ends) if step is None else given_step(step)
+    digits = _step(*ends, step)
     rounded = round_to(decimal_of(number), digits, ROUND_HALF_EVEN)
     if limits is None:
         return _written(rounded)
@@ -393,38 +411,43 @@ def number_in_words(
     return _written(min(max(rounded, least), greatest))
 
 
-def point_in_words(change: float, low: float, high: float) -> str:
+def point_in_words(change: float, low: float, high: float, step: float | None = None) -> str:
     """An estimated difference of shares in points, such as "+10", as its interval is rounded.
 
     Args:
         change: the estimate, as a fraction.
         low: the lower end of the interval.
         high: the upper end, at least `low`.
+        step: to which it is rounded, as a fraction; None for the digits of the interval.
     """
-    step = step_of(*exact_ends(low, high, percent=True))
-    return _signed(round_to(decimal_of(change, percent=True), step, ROUND_HALF_EVEN))
+    digits = _step(*exact_ends(low, high, percent=True), step, percent=True)
+    return _signed(round_to(decimal_of(change, percent=True), digits, ROUND_HALF_EVEN))
+
+
+def _step(first: Decimal, last: Decimal, step: float | None, *, percent: bool = False) -> Decimal:
+    """The given step, or that of an interval."""
+    return step_of(first, last) if step is None else given_step(step, percent=percent)
 
 
 def _from_to(bottom: str, top: str) -> str:
     return bottom if bottom == top else f"{bottom} to {top}"
 
 
-def _difference(first: Decimal, last: Decimal, unit: str) -> str:
+def _difference(first: Decimal, last: Decimal, unit: str, given: Decimal | None) -> str:
+    step = given or step_of(first, last)
     if first <= 0 <= last:
-        step, most = step_of(first, last), max(-first, last)
-        return f"less than {_counted(round_to(most, step, ROUND_CEILING), unit)} either way"
+        most = round_to(max(-first, last), step, ROUND_CEILING)
+        return f"less than {_counted(most, unit)} either way"
     way = "up" if first > 0 else "down"
     first, last = sorted((abs(first), abs(last)))
-    step = step_of(first, last)
     bottom, top = above_zero(first, step), round_to(last, step, ROUND_CEILING)
     far = _counted(top, unit)
     return f"{way} {far}" if bottom == top else f"{way} {_written(bottom)} to {far}"
 
 
-def _signed_ends(first: Decimal, last: Decimal) -> tuple[str, str]:
+def _signed_ends(first: Decimal, last: Decimal, step: Decimal) -> tuple[str, str]:
     """The ends of a difference; those of a clear one keep off zero, as `_above_zero` does."""
-    bottom, top = outward_to(first, last)
-    step = step_of(first, last)
+    bottom, top = outward_to(first, last, step)
     if first > 0:
         bottom = above_zero(first, step)
     if last < 0:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from deniable_aggregator.answers.limits import EXACT, Limits, cut, decimal_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from deniable_aggregator.answers.measured import Unit
 
 _WHOLE: Final = Decimal(1)
@@ -21,6 +23,18 @@ _WIDER: Final = Decimal("1.3")
 
 FARTHEST: Final = 1e300
 """Where an interval without an end is said to end."""
+
+_WIDER_IN_A_COLUMN: Final = Decimal("1.5")
+"""The same, where all ranges of a column have the digits of its narrowest interval."""
+
+_FAR_NARROWER: Final = 10
+"""An interval so many times narrower than the middle one of its column has digits of its own."""
+
+_NEVER_WIDENED_MUCH: Final = 4
+"""An interval of so many steps is never made wider by more than half: by less than two steps."""
+
+_COMPANY: Final = 2
+"""So many numbers are a column."""
 
 _FINEST: Final = Decimal("1e-300")
 """The smallest step that is kept as a float."""
@@ -41,7 +55,13 @@ class Outward(NamedTuple):
     step: float
 
 
-def outward(unit: Unit, low: float, high: float, limits: Limits | None = None) -> Outward:
+def outward(
+    unit: Unit,
+    low: float,
+    high: float,
+    limits: Limits | None = None,
+    given: float | None = None,
+) -> Outward:
     """An interval as words and tables have it, as numbers; not cut at what is possible.
 
     With `step`, the words of this interval are those of the one that it was made from.
@@ -51,6 +71,7 @@ def outward(unit: Unit, low: float, high: float, limits: Limits | None = None) -
         low: the lower end.
         high: the upper end, at least `low`.
         limits: what a number can be, if that is known; the step goes by the part within.
+        given: the step, as of `column_steps`; None for that of the interval itself.
 
     Raises:
         ValueError: if the ends are in the wrong order or not numbers.
@@ -59,7 +80,9 @@ def outward(unit: Unit, low: float, high: float, limits: Limits | None = None) -
     low, high = reached(low), reached(high)
     first, last = exact_ends(low, high, percent=percent)
     step = step_of(first, last)
-    if limits is not None:
+    if given is not None:
+        step = given_step(given, percent=percent)
+    elif limits is not None:
         step = step_of(*exact_ends(*ends_within(low, high, limits)))
     step = max(step, _FINEST)
     bottom, top = outward_to(first, last, step)
@@ -79,20 +102,61 @@ def to_step(number: float, step: float) -> float:
     return float(round_to(decimal_of(number), given_step(step), ROUND_HALF_EVEN)) + 0.0  # no -0
 
 
-def step_of(first: Decimal, last: Decimal) -> Decimal:
+def column_steps(unit: Unit, intervals: Sequence[Limits]) -> list[float | None]:
+    """To which power of ten each number of a column is rounded: the same for nearly all of them.
+
+    It is the coarsest that makes no range wider by more than half. An interval that is less than a
+    tenth as wide as the middle one does not decide, and has digits of its own: beside "12 to 14%",
+    a share of 0.03% would otherwise give every row three digits that say nothing.
+
+    Args:
+        unit: of the numbers.
+        intervals: their ends, in order; of those that can be, if limits are known.
+
+    Returns:
+        For each number its step; None for the digits of its own interval, which a number without
+        company or without an interval has, too.
+    """
+    percent = unit in ("share", "points")
+    widths = [high - low for low, high in intervals]
+    wide = sorted(width for width in widths if 0 < width < FARTHEST)
+    if len(wide) < _COMPANY:
+        return [None] * len(widths)
+    least = wide[(len(wide) - 1) // 2] / _FAR_NARROWER
+    narrowest = next(width for width in wide if width >= least)
+    first, last = exact_ends(*intervals[widths.index(narrowest)], percent=percent)
+    step = _half_of(EXACT.subtract(last, first))
+    sure = float(step.scaleb(-2 if percent else 0, EXACT)) * _NEVER_WIDENED_MUCH
+    if any(
+        step_of(*exact_ends(*ends, percent=percent), wider=_WIDER_IN_A_COLUMN) < step
+        for ends, width in zip(intervals, widths, strict=True)
+        if narrowest <= width < sure
+    ):
+        step = EXACT.divide(step, Decimal(10))
+    alike = float(max(step.scaleb(-2 if percent else 0, EXACT), _FINEST))
+    return [alike if narrowest <= width < FARTHEST else None for width in widths]
+
+
+def step_of(first: Decimal, last: Decimal, *, wider: Decimal = _WIDER) -> Decimal:
     """The power of ten to round to: at most half of the width, and smaller if that widens much.
 
     Args:
         first: the lower end of an interval.
         last: the upper end; of an interval without width the step keeps all digits.
+        wider: how many times as wide the rounded interval may be.
     """
     width = EXACT.subtract(last, first)
     if not width:
         return power_of_ten(min(int(first.normalize(EXACT).as_tuple().exponent), 0))
-    step = power_of_ten(EXACT.divide(width, Decimal(2)).adjusted())
+    step = _half_of(width)
     bottom, top = round_to(first, step, ROUND_FLOOR), round_to(last, step, ROUND_CEILING)
-    much = EXACT.subtract(top, bottom) > EXACT.multiply(width, _WIDER)
+    much = EXACT.subtract(top, bottom) > EXACT.multiply(width, wider)
     return EXACT.divide(step, Decimal(10)) if much else step
+
+
+def _half_of(width: Decimal) -> Decimal:
+    """The largest power of ten that is at most half of a width above zero."""
+    return power_of_ten(EXACT.divide(width, Decimal(2)).adjusted())
 
 
 def outward_to(

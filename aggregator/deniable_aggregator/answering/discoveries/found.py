@@ -36,6 +36,7 @@ from deniable_aggregator.counting.statistics.intervals import (
 )
 from deniable_aggregator.counting.statistics.ranks import rank_ranges
 from deniable_aggregator.counting.statistics.trie_estimates import planted_strings
+from deniable_aggregator.telling.precision import with_one_precision
 from deniable_shared.letters.alphabets import TEXT
 from deniable_shared.planning.discovery import Forecast
 
@@ -272,7 +273,7 @@ def found_strings(
         counts,
         deny,
     )
-    return Answer(
+    answer = Answer(
         head=replace(
             head,
             kind="strings",
@@ -303,6 +304,7 @@ def found_strings(
         ],
         notices=notices,
     )
+    return with_one_precision(answer)
 
 
 def still_shown(answer: Answer, deny: DenyList, minimum: int) -> Answer:

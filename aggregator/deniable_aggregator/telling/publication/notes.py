@@ -264,8 +264,8 @@ def _intervals(made: Publication, answer: Answer) -> Iterator[str]:
         yield f"Each interval covers the true number with a probability of {level}."
     yield (
         "Intervals describe the devices that reported: they allow for the noise of reports, but "
-        "not for who stayed silent. Numbers are rounded to the digits that the interval supports, "
-        "and its ends outward, so that it still covers."
+        "not for who stayed silent. Numbers of a column are rounded to the digits that its "
+        "narrowest interval supports, and ends outward, so that each still covers."
     )
     if any(row.items and not 0 <= row.number.low <= row.number.high <= 1 for row in made.rows):
         yield (

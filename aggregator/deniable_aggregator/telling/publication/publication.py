@@ -68,7 +68,12 @@ class Rounded(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def rounded(
-    unit: Unit, estimate: float | None, low: float, high: float, limits: Limits | None = None
+    unit: Unit,
+    estimate: float | None,
+    low: float,
+    high: float,
+    limits: Limits | None = None,
+    step: float | None = None,
 ) -> Rounded:
     """A number as it is published: it has the digits that it has wherever it is printed.
 
@@ -78,11 +83,12 @@ def rounded(
         low: the lower end.
         high: the upper end, at least `low`.
         limits: what a number can be, if that is known; nothing is cut there.
+        step: to which it is rounded, as of `column_steps`; None for the digits of its interval.
 
     Raises:
         ValueError: if the ends are in the wrong order or not numbers.
     """
-    ends = outward(unit, low, high, limits)
+    ends = outward(unit, low, high, limits, step)
     return Rounded(None if estimate is None else to_step(estimate, ends.step), *ends)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, Decimal
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -32,6 +32,7 @@ from deniable_aggregator.telling.publication.selection import (
     select,
 )
 from deniable_aggregator.telling.relayed import is_relayed, relayed_sentences
+from deniable_aggregator.telling.rounding import column_steps, ends_within
 from deniable_aggregator.telling.wording import counted
 from deniable_shared.errors import DeniableError
 from deniable_shared.spec import Spec
@@ -141,15 +142,24 @@ def _made(
     if head.kind == "shares":
         chosen = select(answer, periods, policy.minimum)
         whole = 1.0 if size is None else size.ends[1]
-        rows = [share_row(share, periods, policy, whole=whole) for share in chosen.shown]
         left_out, near = len(chosen.merged), len(chosen.near)
         can_be_added = head.segment is None and kind not in OVERLAPPING
-        if can_be_added and (left_out > 1 or (left_out and rows)):
+        together = None
+        if can_be_added and (left_out > 1 or (left_out and chosen.shown)):
             together = _together(source, answer, query, chosen)
             if together is None:
                 return None
-            rows.append(other_row(together, chosen, periods, policy, listed=kind == "string"))
             left_out = 0
+        steps = _steps_of(chosen, together, periods)
+        rows = [
+            share_row(share, periods, policy, whole=whole, steps=each)
+            for share, each in zip(chosen.shown, steps, strict=False)
+        ]
+        if together is not None:
+            listed = kind == "string"
+            rows.append(
+                other_row(together, chosen, periods, policy, listed=listed, steps=steps[-1])
+            )
     keys_left_out = [key for key in days.keys_left_out if key.reports]
     made = Publication(
         application=head.application,
@@ -157,7 +167,9 @@ def _made(
         type=kind,
         description=head.description,
         segment=head.segment,
-        segment_share=None if size is None else rounded("share", size.estimate, *size.ends),
+        segment_share=None
+        if size is None
+        else rounded("share", size.estimate, *size.ends, step=size.step),
         since=days.since,
         until=days.until,
         reports=head.reports,
@@ -206,8 +218,40 @@ def _together(
     return combined if same_days and again.head.reports == answer.head.reports else None
 
 
+class Steps(NamedTuple):
+    """To which powers of ten a row is rounded, as of `column_steps`.
+
+    Attributes:
+        share: its share.
+        reports: the same as a number of reports.
+    """
+
+    share: float | None = None
+    reports: float | None = None
+
+
+def _steps_of(chosen: Selection, together: Measured | None, periods: Periods) -> list[Steps]:
+    """The steps of all rows of a table: of the values shown, and of the others together."""
+    shares = [*chosen.shown, *([] if together is None else [together])]
+    intervals = [_ends(share) for share in chosen.shown]
+    if together is not None:
+        intervals.append(_ends_of_others(together, chosen))
+    counts = []
+    for share, ends in zip(shares, intervals, strict=True):
+        reports = float(periods.reports if share.reports is None else share.reports)
+        low, high = (end * reports for end in ends)
+        counts.append(ends_within(low, high, (0.0, reports)))
+    columns = column_steps("share", intervals), column_steps("number", counts)
+    return list(map(Steps, *columns))
+
+
 def share_row(
-    share: Measured, periods: Periods, policy: Policy, *, whole: float = 1.0
+    share: Measured,
+    periods: Periods,
+    policy: Policy,
+    *,
+    whole: float = 1.0,
+    steps: Steps = Steps(),  # noqa: B008  it is immutable
 ) -> PublishedRow:
     """The row of a value that is shown.
 
@@ -216,9 +260,10 @@ def share_row(
         periods: in how many periods the reports were sent.
         policy: has how many people it could be true of.
         whole: of a share within a segment, the largest part of all devices that this can be.
+        steps: to which it is rounded.
     """
     value, low, high = share.value or "", *_ends(share)
-    number = rounded("share", share.estimate, low, high)
+    number = rounded("share", share.estimate, low, high, step=steps.share)
     reports = periods.reports if share.reports is None else share.reports
     within = share.segment is not None
     devices = periods.devices(share).busiest * min(1.0, whole)
@@ -228,7 +273,9 @@ def share_row(
         label=value,
         items=1,
         number=number,
-        reports=None if within else _counted(share.estimate or 0.0, low, high, reports),
+        reports=None
+        if within
+        else _counted(share.estimate or 0.0, low, high, reports, steps.reports),
         of_reports=None if within else reports,
         people=people,
         presence=presence(number.high, devices, people),
@@ -236,7 +283,13 @@ def share_row(
 
 
 def other_row(
-    combined: Measured, chosen: Selection, periods: Periods, policy: Policy, *, listed: bool
+    combined: Measured,
+    chosen: Selection,
+    periods: Periods,
+    policy: Policy,
+    *,
+    listed: bool,
+    steps: Steps = Steps(),  # noqa: B008  it is immutable
 ) -> PublishedRow:
     """The row of all values that are not shown.
 
@@ -246,13 +299,11 @@ def other_row(
         periods: in how many periods the reports were sent.
         policy: has how many people they could be true of.
         listed: whether values were looked for from a list, so that devices may hold none of them.
+        steps: to which it is rounded.
     """
-    share, (low, high) = combined.estimate or 0.0, chosen.together(combined)
-    if high - low < 10**-_SHARE_DECIMALS:  # all values of a list together
-        share = low = high = round(share, _SHARE_DECIMALS)
-    elif is_untold(combined):
-        low = min(low, 0.0)
-    number = rounded("share", share, low, high)
+    low, high = _ends_of_others(combined, chosen)
+    share = low if low == high else combined.estimate or 0.0
+    number = rounded("share", share, low, high, step=steps.share)
     reports = periods.reports if combined.reports is None else combined.reports
     known = [policy.population.get(merged.value or "") for merged in chosen.merged]
     people = None if None in known else sum(filter(None, known))
@@ -262,7 +313,7 @@ def other_row(
         label=_label_of_others(chosen) if listed else f"other ({counted(size, 'item')})",
         items=size,
         number=number,
-        reports=_counted(share, low, high, reports),
+        reports=_counted(share, low, high, reports, steps.reports),
         of_reports=reports,
         people=people,
         presence=presence(number.high, periods.devices(combined).busiest, people),
@@ -275,6 +326,16 @@ def _ends(share: Measured) -> tuple[float, float]:
     return (min(low, 0.0) if is_untold(share) else low), high
 
 
+def _ends_of_others(combined: Measured, chosen: Selection) -> tuple[float, float]:
+    """The same of the values that are not shown; of all values of a list it has no width."""
+    low, high = chosen.together(combined)
+    if high - low < 10**-_SHARE_DECIMALS:
+        low = high = round(combined.estimate or 0.0, _SHARE_DECIMALS)
+    elif is_untold(combined):
+        low = min(low, 0.0)
+    return low, high
+
+
 def _label_of_others(chosen: Selection) -> str:
     """What the values of a list are called that are not shown."""
     size, whole = len(chosen.merged), len(chosen.merged) + len(chosen.shown)
@@ -284,9 +345,10 @@ def _label_of_others(chosen: Selection) -> str:
     return f"{others} looked for"
 
 
-def _counted(share: float, low: float, high: float, reports: int) -> Rounded:
+def _counted(share: float, low: float, high: float, reports: int, step: float | None) -> Rounded:
     """A share as a number of reports."""
-    return rounded("number", share * reports, low * reports, high * reports, (0.0, float(reports)))
+    numbers = (each * reports for each in (share, low, high))
+    return rounded("number", *numbers, (0.0, float(reports)), step)
 
 
 def presence(high: float, devices: float, people: int | None) -> float | None:
@@ -314,7 +376,9 @@ def number_rows(answer: Answer) -> list[PublishedRow]:
             measure="quantile" if number.measure == "quantile" else "mean",
             label=mean_in_words(number) if number.measure == "mean" else name_of(number),
             items=0,
-            number=rounded("number", number.estimate, *number.ends, answer.head.limits),
+            number=rounded(
+                "number", number.estimate, *number.ends, answer.head.limits, number.step
+            ),
             of_reports=answer.head.reports,
         )
         for number in (*answer.of("mean"), *answer.of("quantile"))
