@@ -2,19 +2,32 @@ from __future__ import annotations
 
 import contextlib
 import shutil
+import signal
 import socket
+import socketserver
 import subprocess
-import time
+import threading
 
 import pytest
 
 from deniable_aggregator.answering.requests import ProblemError
-from deniable_aggregator.doors.http.upload_limits import RateLimiter
+from deniable_aggregator.doors.http.upload_limits import PAUSE_SECONDS, RateLimiter
 from deniable_aggregator.keeping.settings import Settings
 from deniable_shared.errors import ParameterError
 from tests import watchdog
 from tests.aggregator.service import problem, serving, upload
 from tests.ports import free_port
+from tests.waiting import wait_until
+
+
+@contextlib.contextmanager
+def limiting(rate, store, **options):
+    """A limiter whose counter is elsewhere; its connections are closed in the end."""
+    limiter = RateLimiter(rate, store, **options)
+    try:
+        yield limiter
+    finally:
+        limiter._window.storage.storage.close()
 
 
 def allowed(limiter, key, times):
@@ -71,33 +84,95 @@ def test_without_its_counter_nothing_is_limited(caplog):
     assert "hunter2" not in caplog.text
 
 
+def test_a_counter_that_fails_is_left_alone_for_a_while_and_then_asked_once():
+    clock = [0.0]
+    with (
+        refusing() as (url, asked),
+        limiting("1/day", url, monotonic=lambda: clock[0]) as limiter,
+    ):
+        for _ in range(3):
+            before = asked[0]
+            limiter.hit("cafe")
+            once = asked[0]
+            assert once > before
+            assert allowed(limiter, "cafe", 50) == 50
+            assert asked[0] == once
+            clock[0] += PAUSE_SECONDS
+
+
+@contextlib.contextmanager
+def refusing():
+    """A counter that closes every connection: its URL, and how many connections there were."""
+    asked = [0]
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            asked[0] += 1
+
+    with socketserver.TCPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield f"redis://127.0.0.1:{server.server_address[1]}", asked
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+class Redis:
+    """A real server, which can be killed and started again."""
+
+    def __init__(self, folder):
+        self.folder, self.port = folder, free_port()
+        self.url = f"redis://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self):
+        command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
+        self.process = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.DEVNULL)
+        watchdog.watch(process=self.process.pid)
+        wait_until(self.answers)
+
+    def answers(self):
+        try:
+            socket.create_connection(("127.0.0.1", self.port), timeout=5).close()
+        except OSError:
+            return False
+        return True
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
 @pytest.fixture
 def redis(tmp_path):
-    """The URL of a real server."""
-    program = shutil.which("redis-server")
-    if program is None:
+    if shutil.which("redis-server") is None:
         pytest.skip("redis-server is not installed")
-    port = free_port()
-    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
-    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.DEVNULL)
-    watchdog.watch(process=process.pid)
-    try:
-        deadline = time.monotonic() + 120
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=5).close()
-                break
-            except OSError:
-                assert time.monotonic() < deadline
-                time.sleep(0.02)
-        yield f"redis://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait()
+    server = Redis(tmp_path)
+    yield server
+    server.kill()
 
 
 @pytest.mark.service
 def test_several_servers_share_a_counter(redis):
-    one, other = (RateLimiter("5/day", redis) for _ in range(2))
-    assert one.is_remote
-    assert allowed(one, "cafe", 3) + allowed(other, "cafe", 9) == 5
+    with limiting("5/day", redis.url) as one, limiting("5/day", redis.url) as other:
+        assert one.is_remote
+        assert allowed(one, "cafe", 3) + allowed(other, "cafe", 9) == 5
+
+
+@pytest.mark.service
+def test_uploads_go_on_while_a_shared_counter_is_dead_or_hangs_and_are_limited_again(redis):
+    clock = [0.0]
+    with limiting("2/day", redis.url, monotonic=lambda: clock[0]) as limiter:
+        assert allowed(limiter, "cafe", 9) == 2
+        redis.process.send_signal(signal.SIGSTOP)
+        assert allowed(limiter, "cafe", 1_000) == 1_000
+        redis.process.send_signal(signal.SIGCONT)
+        clock[0] += PAUSE_SECONDS
+        assert allowed(limiter, "cafe", 9) == 0
+        redis.kill()
+        assert allowed(limiter, "cafe", 1_000) == 1_000
+        redis.start()
+        clock[0] += PAUSE_SECONDS
+        assert allowed(limiter, "cafe", 9) == 2

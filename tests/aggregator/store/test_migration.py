@@ -186,9 +186,7 @@ def test_an_earlier_version_changes_nothing_in_a_migrated_store(earlier, monkeyp
     assert asked(earlier, "SELECT note FROM inbox") == [("kept",), ("kept",)]
 
 
-def test_a_server_whose_database_was_migrated_while_it_was_away_stores_nothing(
-    postgresql, request
-):
+def test_a_server_whose_database_was_migrated_while_it_was_away_stores_nothing(postgresql, request):
     target = postgresql.fresh_schema()
     with contextlib.closing(Store(target)) as store:
         register(store)

@@ -181,19 +181,27 @@ UPLOADS: Final = "This key may send {}. Send the same bytes again later."
 LOG_INTERVAL_SECONDS: Final = 60.0
 """That the counter cannot be reached is logged this often."""
 
+COUNTER_SECONDS: Final = 1.0
+"""A request waits for the counter for at most so long, each time it is asked."""
+
+PAUSE_SECONDS: Final = 15.0
+"""A counter that failed is asked again after so long, by one request. If it hangs, each that asks
+would keep one of the few threads for a second or more, and others would find none."""
+
 log = logging.getLogger("deniable_aggregator")
 
 
 class RateLimiter:
     """Limits the requests of each key over a sliding window.
 
-    While the counter cannot be reached, every request passes: the limit protects the service and
-    must not end it.
+    While the counter cannot be reached, every request passes, and hardly any waits for it: the
+    limit protects the service and must not end it.
 
     Args:
         rate: such as ``10000/minute``; empty for no limit.
         store: ``memory://`` or the URL of a Redis, in which several servers count together.
         sentence: what a key may do and what to do beyond it, with ``{}`` for the rate.
+        monotonic: a clock in seconds.
 
     Attributes:
         is_remote: whether `hit` asks another machine, and so may take a while.
@@ -202,10 +210,17 @@ class RateLimiter:
         ParameterError: if the rate or the URL has another form.
     """
 
-    def __init__(self, rate: str, store: str = MEMORY, sentence: str = UPLOADS) -> None:
+    def __init__(
+        self,
+        rate: str,
+        store: str = MEMORY,
+        sentence: str = UPLOADS,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.is_remote = bool(rate) and store != MEMORY
         self._sentence = sentence
-        self._last_logged = -math.inf
+        self._monotonic = monotonic
+        self._last_logged = self._ask_again_at = -math.inf
         self._limit: RateLimitItem | None = None
         if not rate:
             return
@@ -222,14 +237,16 @@ class RateLimiter:
         Raises:
             ProblemError: ``rate_limited``, if the key may send none now; it is not counted then.
         """
-        if self._limit is None:
+        if self._limit is None or self._is_paused():
             return
         try:
-            if self._window.hit(self._limit, key_id):
-                return
-            reset = self._window.get_window_stats(self._limit, key_id).reset_time
+            reset = self._count(self._limit, key_id)
         except Exception as error:  # noqa: BLE001  whatever the counter's driver raises
+            self._ask_again_at = self._monotonic() + PAUSE_SECONDS
             self._log_failure(error)
+            return
+        self._ask_again_at = -math.inf
+        if reset is None:
             return
         seconds = max(1, math.ceil(reset - time.time()))
         raise ProblemError(
@@ -238,8 +255,24 @@ class RateLimiter:
             headers={"Retry-After": str(seconds)},
         )
 
+    def _count(self, limit: RateLimitItem, key_id: str) -> float | None:
+        """Counts a request; if it may not pass, returns when it may, in seconds since 1970."""
+        if self._window.hit(limit, key_id):
+            return None
+        return self._window.get_window_stats(limit, key_id).reset_time
+
+    def _is_paused(self) -> bool:
+        """Whether the counter has failed of late; once the pause is over, one caller is told no."""
+        if self._ask_again_at == -math.inf:
+            return False
+        now = self._monotonic()
+        if now < self._ask_again_at:
+            return True
+        self._ask_again_at = now + PAUSE_SECONDS
+        return False
+
     def _log_failure(self, error: Exception) -> None:
-        now = time.monotonic()
+        now = self._monotonic()
         if now - self._last_logged >= LOG_INTERVAL_SECONDS:
             self._last_logged = now
             log.error("requests are not limited, as their counter fails: %s", type(error).__name__)
@@ -255,7 +288,8 @@ def _parse_rate(rate: str) -> RateLimitItem:
 
 
 def _open_storage(open_storage: Any, store: str) -> Any:
-    options = {} if store == MEMORY else {"socket_timeout": 1.0, "socket_connect_timeout": 1.0}
+    names = () if store == MEMORY else ("socket_timeout", "socket_connect_timeout")
+    options = dict.fromkeys(names, COUNTER_SECONDS)
     try:
         return open_storage(store, **options)
     except Exception as error:  # noqa: BLE001  the URL may hold a password: it is not told

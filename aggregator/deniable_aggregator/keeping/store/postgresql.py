@@ -44,9 +44,7 @@ DEADLOCK: Final = "40P01"
 
 LOCK_TIMEOUT: Final = "5s"
 
-_USERS_LOCK: Final = (
-    "hashtext('users'), to_regnamespace(quote_ident(current_schema()))::oid::int"
-)
+_USERS_LOCK: Final = "hashtext('users'), to_regnamespace(quote_ident(current_schema()))::oid::int"
 """Shared by all connections to a store, for as long as they last."""
 
 _EXCLUDE_OTHERS: Final = f"SELECT pg_try_advisory_xact_lock({_USERS_LOCK})"
