@@ -1,4 +1,4 @@
-"""Whatever is killed, and when: nothing acknowledged is lost, nothing is counted twice."""
+"""Whatever is killed or replaced, and when: nothing acknowledged is lost, nothing counts twice."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from deniable_aggregator.keeping.keys import create_key
 from deniable_shared import registry, wire
 from deniable_shared.periods import epoch_at
 from tests.end_to_end.asking import PATIENCE_SECONDS
-from tests.end_to_end.serving import start
+from tests.end_to_end.serving import Server, start
 from tests.ports import HOST, free_port
 from tests.repetitions import full_or_small
 
@@ -29,6 +29,7 @@ KILLS = full_or_small(20, 4)
 DATABASE_KILLS = full_or_small(4, 1)
 """The last so many of the kills on PostgreSQL hit the database too."""
 
+REPLACEMENTS = 4
 THREADS = 8
 LONGEST_LIFE_SECONDS = 0.4
 FOLD_SECONDS = "0.02"
@@ -129,11 +130,20 @@ def test_the_same_with_two_servers_of_one_file_of_which_one_is_killed_at_a_time(
 
 
 @pytest.mark.slow
+def test_the_same_with_two_servers_that_are_replaced_one_after_the_other(tmp_path):
+    def replaced(server):
+        assert server.stop() == 0
+
+    target, output = tmp_path / "store.db", tmp_path / "store.log"
+    kill_again_and_again(target, output, number=2, kills=REPLACEMENTS, kill=replaced)
+
+
+@pytest.mark.slow
 def test_the_same_on_postgresql_whose_server_is_killed_too(postgresql, mortal, tmp_path):  # noqa: ARG001
     kill_again_and_again(mortal.fresh_schema(), tmp_path / "store.log", mortal)
 
 
-def kill_again_and_again(target, output, database=None, number=1):
+def kill_again_and_again(target, output, database=None, number=1, kills=KILLS, kill=Server.kill):
     ports, epoch = [free_port() for _ in range(number)], epoch_at(time.time())
     with contextlib.closing(Store(target)) as store:
         store.metrics.register(METRICS.values(), epoch)
@@ -143,21 +153,21 @@ def kill_again_and_again(target, output, database=None, number=1):
         Relay(ports[each % number :] + ports[: each % number], token, epoch, stop)
         for each in range(THREADS)
     ]
-    options = ("--fold-seconds", FOLD_SECONDS)
+    options = ("--fold-seconds", FOLD_SECONDS, "--drain-seconds", "0.1")
     servers = [start(target, *options, port=port, output=output) for port in ports]
     try:
         for relay in relays:
             relay.start()
-        for kill in range(KILLS):
+        for killed in range(kills):
             time.sleep(random.uniform(0, LONGEST_LIFE_SECONDS))
-            if database is not None and kill >= KILLS - DATABASE_KILLS:
+            if database is not None and killed >= kills - DATABASE_KILLS:
                 database.kill()
                 # The server goes on, and answers that nothing can be stored now.
                 time.sleep(random.uniform(0, LONGEST_LIFE_SECONDS))
                 database.start()
                 time.sleep(random.uniform(0, LONGEST_LIFE_SECONDS))
             server = servers.pop(0)
-            server.kill()
+            kill(server)
             servers.append(start(target, *options, port=server.port, output=output))
         stop.set()
         for relay in relays:

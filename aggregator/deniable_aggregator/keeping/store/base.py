@@ -63,9 +63,7 @@ class OpenElsewhereError(StoreUnavailableError):
     """Another program has the store open, and would read and write it as its own version does."""
 
     def __init__(self) -> None:
-        super().__init__(
-            "another program has the store open: stop all of its servers and commands"
-        )
+        super().__init__("another program has the store open: stop all of its servers and commands")
 
 
 CHUNK_ROWS: Final = 1_000

@@ -52,7 +52,7 @@ def check_revision(connection: Connection, name: str) -> None:
     if revision_found < REVISION:
         raise StoreRefusedError(
             f"{name}: has the older schema {revision_found}, this program works with {REVISION}. "
-            f"Stop the server, back the store up, and run: deniable store migrate --store {name}"
+            f"Stop all servers, back the store up, and run: deniable store migrate --store {name}"
         )
     if revision_found != REVISION:
         raise newer_schema_error(name, revision_found)
