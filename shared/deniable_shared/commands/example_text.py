@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_shared.characters import visible
 from deniable_shared.commands.ascii import printable
-from deniable_shared.commands.text import display_width, rounded, wrapped
+from deniable_shared.commands.text import (
+    WHICH_WAY_FOR_STRINGS,
+    display_width,
+    rounded,
+    wrapped,
+)
 from deniable_shared.planning.detection import MOST_DEVICES
 from deniable_shared.planning.discovery import FOUND, Example, Remedy, Suggestion
 
@@ -89,7 +94,7 @@ def example_sentences(planned: Plan) -> Iterator[str]:
         yield _suggested(planned.suggestion, planned)
     if planned.remedy is not None:
         yield _advice(planned.remedy, planned)
-    yield "Which of a list, a model and hints makes fewer devices enough: docs/concepts/strings.md."
+    yield WHICH_WAY_FOR_STRINGS
 
 
 def _suggested(suggested: Suggestion, planned: Plan) -> str:

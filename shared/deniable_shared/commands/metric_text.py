@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from deniable_shared.accounting import history_bounds
 from deniable_shared.commands.text import (
+    WHICH_WAY_FOR_STRINGS,
     byte_count,
     labelled_lines,
     metric_kind,
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
 
 DETECTED_SHARE: Final = 0.01
 """The share of devices that have a value, for which the devices to detect it are counted."""
+
+SHORT_LEVELS: Final = 4
+"""Words and names end within so many levels; strings of more are long."""
 
 MEAN_WIDTH: Final = 0.01
 """Half the width of a mean's interval, as a part of its range, for which devices are counted."""
@@ -133,6 +137,8 @@ def _discovers(metric: Metric, mechanism: Trie) -> Iterator[tuple[str, str]]:
         f"about {rounded(long.devices(DETECTED_SHARE))} if it is as long as can be; deniable plan "
         "says it of examples",
     )
+    if mechanism.levels > SHORT_LEVELS:
+        yield "long strings", WHICH_WAY_FOR_STRINGS
     yield (
         "found",
         f"any string, whatever is in it, that about {minimum:,} reports surely hold; only epsilon "

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from deniable_shared.mechanisms import SetMechanism
     from deniable_shared.spec import Spec
 
+WHICH_WAY_FOR_STRINGS: Final = (
+    "Which of a list, a model and hints makes fewer devices enough: docs/concepts/strings.md."
+)
+
 _INDENT: Final = "  "
 _LEAST_TEXT_WIDTH: Final = 30
 

@@ -70,6 +70,9 @@ def test_of_a_metric_that_discovers_it_says_what_can_be_found_and_what_hides_a_t
         "that about 250 reports surely hold; only epsilon hides what one device holds",
     ):
         assert expected in said, said
+    guide = "docs/concepts/strings.md"
+    assert guide not in said
+    assert guide in run(tmp_path, text + "longest = 40\n").output
     (metric,) = json.loads(run(tmp_path, text, "--json").output)["metrics"]
     assert metric["minimum_devices"] == 250
     assert (metric["letters"]["longest"], metric["letters"]["longest_bits"]) == (10, None)
