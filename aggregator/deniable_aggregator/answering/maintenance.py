@@ -264,6 +264,7 @@ class Maintenance:
         if self._quotas is not None:
             self._quotas.synchronize()
         self._store.sessions.delete_past(self._today)
+        self._store.share_links.delete_past(self._today)
 
     def _oldest_open(self) -> int:
         return self._today - self._accept_days

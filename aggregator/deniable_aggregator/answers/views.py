@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode
 
 from msgspec import Meta, Struct
 
+from deniable_aggregator.answers.words import PERIOD_LENGTHS
 from deniable_shared.characters import visible_constraint
 from deniable_shared.errors import ParameterError
 
@@ -16,8 +17,9 @@ MOST_NAME_LETTERS: Final = 60
 MOST_PLACE_LETTERS: Final = 8_000
 """Of an address: browsers and proxies take no much longer ones."""
 
+_OF_DAYS: Final = ("period", "since", "until", "compare", "before", "by")
 PARAMETERS: Final = (
-    *("period", "since", "until", "compare", "before", "by"),
+    *_OF_DAYS,
     *("split", "why", "one", "other", "above", "below", "top", "sort", "follow"),
     *("segment", "version", "without_key", "list", "values"),
 )
@@ -73,6 +75,44 @@ def read_place(address: str) -> Place:
         constraint = f"without parameters other than {', '.join(PARAMETERS)}"
         raise ParameterError("place", constraint, unknown[0][:100])
     return Place(metric, tuple(chosen))
+
+
+def may_be_shared(place: Place) -> bool:
+    """Whether people without a key may be shown a page: no strings that nobody listed."""
+    return ("list", "found") not in place.chosen
+
+
+def with_fixed_days(place: Place, *, since: str, until: str, before: str, by: str) -> Place:
+    """The same page with days that stay, for people who may see no others.
+
+    Args:
+        place: the page.
+        since: the first day, such as "2026-09-01".
+        until: the last day.
+        before: what they are compared with, such as "2026-08-01..2026-08-31"; empty for nothing.
+        by: how long the periods are that are followed.
+
+    Raises:
+        ParameterError: if one of these is none.
+    """
+    named = [("since", since), ("until", until)]
+    named += [("before", day) for day in before.split("..", 1)] if before else []
+    for name, day in named:
+        if not _is_day(day):
+            raise ParameterError(name, "a day such as 2026-01-31", day[:100])
+    if by not in PERIOD_LENGTHS:
+        raise ParameterError("by", f"one of {', '.join(PERIOD_LENGTHS)}", by[:100])
+    chosen = [each for each in place.chosen if each[0] not in _OF_DAYS]
+    chosen += [("period", "own"), ("since", since), ("until", until), ("by", by)]
+    chosen += [("compare", "own"), ("before", before)] if before else [("compare", "none")]
+    return Place(place.metric, tuple(chosen))
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 class SavedView(Struct, kw_only=True):

@@ -211,4 +211,5 @@ def _add_questions(app: Flask, parts: Parts, runs: DiscoveryRuns | None = None) 
         return None
     made_with = pages.page_parts(parts, source_of)
     app.register_blueprint(pages.answer_pages(made_with))
+    app.register_blueprint(pages.shared_pages(made_with))
     return made_with

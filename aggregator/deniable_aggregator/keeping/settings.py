@@ -78,6 +78,13 @@ class Settings:
         _SERVER,
         choices=("auto", "on", "off"),
     )
+    share_links: str = _setting(
+        "off",
+        "Whether whoever may read metrics can make links that show one view with fixed days to "
+        "people without a key, for at most 90 days: on or off. Off, no link works that was made.",
+        _SERVER,
+        choices=("off", "on"),
+    )
     threads: int = _setting(
         8,
         "How many requests are worked on at a time, apart from uploads, which need no threads, and "

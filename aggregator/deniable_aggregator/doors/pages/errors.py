@@ -14,12 +14,15 @@ from deniable_aggregator.answering.requests import CODES, ProblemError, problem_
 from deniable_aggregator.asking.credentials import AskingError
 from deniable_aggregator.doors.pages.rendering import (
     HEADERS,
+    SHARED_HEADERS,
     SIGN_IN,
     go_to,
     is_page,
+    is_shared,
     needs_session,
     page,
 )
+from deniable_aggregator.keeping.share_links import NoSuchLinkError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -146,7 +149,8 @@ def error_page(error: Exception, asked: Asked, visit: Visit | None = None) -> Re
     shown, headers = _view(error, asked)
     text = _drawn(shown) if visit is None else _draw(shown)
     kept = {name: headers[name] for name in _KEPT_HEADERS & headers.keys()}
-    return Response(text, shown.status, HEADERS | kept, content_type="text/html; charset=utf-8")
+    always = SHARED_HEADERS if is_shared(asked.path) else HEADERS
+    return Response(text, shown.status, always | kept, content_type="text/html; charset=utf-8")
 
 
 _KEPT_HEADERS: Final = {"Allow", "Connection", "Retry-After"}
@@ -170,6 +174,8 @@ def _view(error: Exception, asked: Asked) -> tuple[ErrorView, Mapping[str, str]]
             link_text="Sign in",
         )
         return view, {}
+    if isinstance(error, NoSuchLinkError):
+        return _NO_LINK, {}
     problem = _problem(error)
     code = problem.code
     title, text = _WORDS.get(code, (problem.document.title, ""))
@@ -186,6 +192,16 @@ def _view(error: Exception, asked: Asked) -> tuple[ErrorView, Mapping[str, str]]
         link_text=link_text,
     )
     return view, problem.headers
+
+
+_NO_LINK: Final = ErrorView(
+    status=404,
+    title="This link does not work",
+    text="It has ended or was revoked, or its address is not whole. Ask whoever sent it for "
+    "another.",
+    link=HOME,
+    link_text="Sign in instead",
+)
 
 
 def _problem(error: Exception) -> ProblemError:

@@ -28,6 +28,10 @@ paths, and those below one that ends in a slash."""
 SERVER_PAGES: Final = ("operations", "annotations", "keys", "lists", "views")
 """The first parts of the paths of all other pages that need somebody who has signed in."""
 
+SHARED: Final = "/shared/"
+"""Where the pages of share links are, each named by the link's secret; also made where questions
+are answered."""
+
 SIGN_IN: Final = "/sign-in"
 SIGN_OUT: Final = "/sign-out"
 
@@ -38,6 +42,11 @@ _FOR_PROGRAMS: Final = ("v1", "static", "healthz", "readyz", "openapi.json", "ro
 def is_answer_page(path: str) -> bool:
     """Whether a path is one of `ANSWER_PAGES`."""
     return path in ANSWER_PAGES or path.startswith(_BELOW)
+
+
+def is_shared(path: str) -> bool:
+    """Whether a path is the page of a share link."""
+    return path.startswith(SHARED)
 
 
 def needs_session(path: str) -> bool:
@@ -57,7 +66,7 @@ def is_page(path: str, accept: str = "") -> bool:
         path: of the request.
         accept: its header of that name: a path that is nobody's is a page for browsers.
     """
-    if takes_forms(path):
+    if takes_forms(path) or is_shared(path):
         return True
     return "text/html" in accept and _first_part(path) not in _FOR_PROGRAMS
 
@@ -171,6 +180,13 @@ HEADERS: Final = {
     "X-Robots-Tag": "noindex, nofollow",
 }
 
+SHARED_HEADERS: Final = {
+    **HEADERS,
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "private, no-store",
+}
+"""Of pages whose address is a secret."""
+
 PAGES: Final = (
     ("", "Overview"),
     ("health", "Health"),
@@ -215,6 +231,15 @@ _PREFIX: Final = re.compile(r"(/[A-Za-z0-9][A-Za-z0-9._~-]*){1,8}")
 _PLACE: Final = re.compile(rb'( (?:href|action|src)=")(?=/[^/])|( (?:href|action)=")(?=/")')
 
 
+def checked_prefix(named: str) -> str:
+    """The path below which a proxy serves this, such as ``/telemetry``; empty if it is none.
+
+    Args:
+        named: by `PREFIX_HEADER`.
+    """
+    return named if _PREFIX.fullmatch(named) else ""
+
+
 def placed_below(answer: Response, prefix: str) -> Response:
     """An answer whose links lead to this server below a path.
 
@@ -222,7 +247,7 @@ def placed_below(answer: Response, prefix: str) -> Response:
         answer: with links such as ``/health``; changed in place.
         prefix: the path, such as ``/telemetry``; anything else changes nothing.
     """
-    if not _PREFIX.fullmatch(prefix):
+    if not checked_prefix(prefix):
         return answer
     if answer.location is not None and answer.location.startswith("/"):
         answer.location = prefix + answer.location

@@ -20,6 +20,7 @@ from deniable_aggregator.doors.pages.lists import add_lists
 from deniable_aggregator.doors.pages.metric.answering import ask, questions
 from deniable_aggregator.doors.pages.metric.choices import read_choices
 from deniable_aggregator.doors.pages.metric.files import export
+from deniable_aggregator.doors.pages.metric.shared import add_shared
 from deniable_aggregator.doors.pages.metric.strings import SHOWN, lists_of, strings_of
 from deniable_aggregator.doors.pages.metric.view import metric_view
 from deniable_aggregator.doors.pages.operations import add_operations
@@ -48,6 +49,7 @@ from deniable_aggregator.doors.pages.visit import (
     current_visit,
 )
 from deniable_aggregator.keeping.sessions import SessionKeeper
+from deniable_aggregator.keeping.share_links import ShareLinkKeeper
 from deniable_aggregator.media.rows import rows_of
 from deniable_aggregator.telling.document import Link
 from deniable_aggregator.telling.wording import shown_value
@@ -151,6 +153,9 @@ def page_parts(parts: Parts, source_of: Callable[[str], Source]) -> PageParts:
         source_of=source_of,
         sessions=SessionKeeper(parts.store, parts.verifier, parts.clock),
         cookie=SessionCookie(parts.settings.port),
+        links=ShareLinkKeeper(
+            parts.store, parts.verifier, parts.clock, allowed=parts.settings.share_links == "on"
+        ),
     )
 
 
@@ -170,6 +175,17 @@ def answer_pages(pages: PageParts) -> Blueprint:
     return routes
 
 
+def shared_pages(pages: PageParts) -> Blueprint:
+    """The pages of share links, which need no session.
+
+    Args:
+        pages: what they are made with.
+    """
+    routes = Blueprint("pages of share links", __name__)
+    add_shared(routes, pages)
+    return routes
+
+
 def server_pages(pages: PageParts, operations: Callable[[Key], Operations]) -> Blueprint:
     """All other pages: those that need what only the server's own process has.
 
@@ -180,7 +196,7 @@ def server_pages(pages: PageParts, operations: Callable[[Key], Operations]) -> B
     routes = Blueprint("pages of the server", __name__)
     admit_visitors(routes, pages)
     add_lists(routes, pages.parts.lists)
-    add_views(routes, pages.parts)
+    add_views(routes, pages)
     add_annotations(routes, pages.parts.annotations)
     add_discovering(routes)
     add_operations(routes, operations)

@@ -1,4 +1,4 @@
-"""The page of saved views: of those that there are, and of one that is to be saved."""
+"""The page of saved views and share links, and of a page that is to be saved or shared."""
 
 from __future__ import annotations
 
@@ -9,19 +9,39 @@ from typing import TYPE_CHECKING, Final
 from flask import Blueprint, Response, request
 
 from deniable_aggregator.answers.dates import epoch_of
-from deniable_aggregator.answers.views import MOST_NAME_LETTERS, Place, read_place
+from deniable_aggregator.answers.views import (
+    MOST_NAME_LETTERS,
+    Place,
+    may_be_shared,
+    read_place,
+    with_fixed_days,
+)
 from deniable_aggregator.doors.pages.metric.periods import DEFAULT_PERIOD, PERIODS
-from deniable_aggregator.doors.pages.rendering import address, go_to, here, page
+from deniable_aggregator.doors.pages.rendering import (
+    PREFIX_HEADER,
+    SHARED,
+    SHARED_HEADERS,
+    address,
+    checked_prefix,
+    go_to,
+    here,
+    page,
+)
 from deniable_aggregator.doors.pages.visit import current_visit
 from deniable_aggregator.keeping.views import NoSuchViewError
+from deniable_aggregator.telling.wording import key_in_words
 from deniable_shared.characters import visible
 from deniable_shared.errors import ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from deniable_aggregator.answers.views import SavedViews
-    from deniable_aggregator.keeping.parts import Parts
+    from deniable_aggregator.doors.pages.visit import PageParts
+    from deniable_aggregator.keeping.share_links import ShareLink
+
+LASTING: Final = (("7", "a week"), ("30", "30 days"), ("90", "90 days"))
+"""For how many days a link can work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +62,36 @@ class ViewLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LinkLine:
+    """A share link.
+
+    Attributes:
+        text: the metric and days that it shows.
+        about: who made it when, and until when it works.
+        revoke: where the form that ends it is sent.
+    """
+
+    text: str
+    about: str
+    revoke: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sharing:
+    """A page that can be shared.
+
+    Attributes:
+        hidden: what the form that shares it carries unseen, by name: the page and its days.
+        text: the metric and days that the link will show.
+        days: for how many days it can work.
+    """
+
+    hidden: Sequence[tuple[str, str]]
+    text: str
+    days: Sequence[tuple[str, str]] = LASTING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ViewsView:
     """What the page shows.
 
@@ -49,6 +99,10 @@ class ViewsView:
         lines: the saved views.
         of: the address of the page that is to be saved; empty if none is.
         of_text: its metric and days, and whether these move.
+        sharing: the form that shares the page; None if it cannot be shared.
+        links: that work, the newest first.
+        allowed: whether the server's settings let links be made.
+        made: the address of a link that has just been made; empty if none was.
         name: in the form that saves it.
         most_letters: of a name.
         problem: why what was typed is refused; empty if nothing was.
@@ -58,45 +112,27 @@ class ViewsView:
     lines: Sequence[ViewLine]
     of: str = ""
     of_text: str = ""
+    sharing: Sharing | None = None
+    links: Sequence[LinkLine] = ()
+    allowed: bool = False
+    made: str = ""
     name: str = ""
     most_letters: int = MOST_NAME_LETTERS
     problem: str = ""
     done: str = ""
 
 
-def views_view(
-    saved: SavedViews,
-    of: Place | None = None,
-    *,
-    name: str = "",
-    problem: str = "",
-    done: str = "",
-) -> ViewsView:
-    """What the page shows.
-
-    Args:
-        saved: the views of the application.
-        of: the page that is to be saved.
-        name: as it was typed.
-        problem: why that is refused.
-        done: what has just been done.
-    """
-    return ViewsView(
-        lines=[
-            ViewLine(
-                name=each.name,
-                text=in_words(read_place(each.place)),
-                place=each.place,
-                delete=address("views", each.name, "delete"),
-            )
-            for each in saved.views
-        ],
-        of="" if of is None else of.address,
-        of_text="" if of is None else f"{in_words(of)}. {_whether_days_move(of)}",
-        name=name,
-        problem=problem,
-        done=done,
-    )
+def view_lines(saved: SavedViews) -> list[ViewLine]:
+    """The saved views, a line each."""
+    return [
+        ViewLine(
+            name=each.name,
+            text=in_words(read_place(each.place)),
+            place=each.place,
+            delete=address("views", each.name, "delete"),
+        )
+        for each in saved.views
+    ]
 
 
 def in_words(place: Place) -> str:
@@ -121,33 +157,44 @@ def _period(place: Place) -> str:
 
 
 PATH: Final = "/views"
-_DONE: Final = {"saved": "The view is saved.", "deleted": "The view is deleted."}
+_DONE: Final = {
+    "saved": "The view is saved.",
+    "deleted": "The view is deleted.",
+    "revoked": "The link does not work any more.",
+}
 
 
-def add_views(routes: Blueprint, parts: Parts) -> None:
+def add_views(routes: Blueprint, pages: PageParts) -> None:
     """Adds ``/views`` and what is below it.
 
     Args:
         routes: pages of the server's own process.
-        parts: keep views.
+        pages: keep views, and links.
     """
-    pages = _Views(parts)
-    routes.add_url_rule(PATH, "views", pages.show)
-    routes.add_url_rule(PATH, "save view", pages.save, methods=["POST"])
-    routes.add_url_rule(f"{PATH}/<name>/delete", "delete view", pages.delete, methods=["POST"])
+    views = _Views(pages)
+    routes.add_url_rule(PATH, "views", views.show)
+    routes.add_url_rule(PATH, "save view", views.save, methods=["POST"])
+    routes.add_url_rule(f"{PATH}/<name>/delete", "delete view", views.delete, methods=["POST"])
+    routes.add_url_rule(f"{PATH}/share", "share view", views.share, methods=["POST"])
+    revoke = f"{PATH}/links/<link_id>/revoke"
+    routes.add_url_rule(revoke, "revoke link", views.revoke, methods=["POST"])
 
 
 class _Views:
-    def __init__(self, parts: Parts) -> None:
-        self._keeper = parts.views
+    def __init__(self, pages: PageParts) -> None:
+        self._keys = pages.parts.store.keys
+        self._keeper = pages.parts.views
+        self._links = pages.links
 
     def show(self) -> Response:
-        """All views, and a form for the page from which the visitor comes."""
+        """All views and links, and forms for the page from which the visitor comes."""
         try:
             of = self._place(request.args.get("of", ""))
+            sharing = None if of is None else self._sharing(of, request.args)
         except ParameterError as error:
             return self._page(status=400, problem=visible(f"{error}."))
-        return self._page(of, done=_DONE.get(request.args.get("done", ""), ""))
+        done = _DONE.get(request.args.get("done", ""), "")
+        return self._page(of, sharing, done=done)
 
     def save(self) -> Response:
         """Saves a view."""
@@ -173,9 +220,82 @@ class _Views:
             )
         return go_to(here(address("views", done="deleted")))
 
+    def share(self) -> Response:
+        """Makes a link, and shows its address, which nobody can show again."""
+        form, lasts = request.form, request.form.get("days", "")
+        try:
+            place = self._keeper.place(current_visit().application, form.get("of", ""))
+            fixed = _fixed(place, form)
+            if fixed is None or lasts not in dict(LASTING):
+                raise ParameterError("days", f"one of {', '.join(dict(LASTING))}", lasts[:100])
+            secret = self._links.make(current_visit().key, fixed, int(lasts))
+        except ParameterError as error:
+            return self._page(status=400, problem=visible(f"{error}."))
+        response = self._page(made=_whole(f"{SHARED}{secret}"))
+        response.headers.update(SHARED_HEADERS)
+        return response
+
+    def revoke(self, link_id: str) -> Response:
+        """Ends a link."""
+        visit = current_visit()
+        self._links.revoke(visit.application, link_id, actor=visit.key.id)
+        return go_to(here(address("views", done="revoked")))
+
     def _place(self, of: str) -> Place | None:
         return self._keeper.place(current_visit().application, of) if of else None
 
-    def _page(self, of: Place | None = None, *, status: int = 200, **shown: str) -> Response:
-        saved = self._keeper.all(current_visit().application)
-        return page("views/views.html.jinja", status=status, views=views_view(saved, of, **shown))
+    def _sharing(self, place: Place, given: Mapping[str, str]) -> Sharing | None:
+        fixed = _fixed(place, given) if self._links.allowed else None
+        if fixed is None:
+            return None
+        days = [(name, given.get(name, "")) for name in ("since", "until", "before", "by")]
+        return Sharing(hidden=[("of", place.address), *days], text=in_words(fixed))
+
+    def _page(
+        self,
+        of: Place | None = None,
+        sharing: Sharing | None = None,
+        *,
+        status: int = 200,
+        name: str = "",
+        problem: str = "",
+        done: str = "",
+        made: str = "",
+    ) -> Response:
+        application = current_visit().application
+        view = ViewsView(
+            lines=view_lines(self._keeper.all(application)),
+            of="" if of is None else of.address,
+            of_text="" if of is None else f"{in_words(of)}. {_whether_days_move(of)}",
+            sharing=sharing,
+            links=[self._line(each) for each in self._links.all(application)],
+            allowed=self._links.allowed,
+            made=made,
+            name=name,
+            problem=problem,
+            done=done,
+        )
+        return page("views/views.html.jinja", status=status, views=view)
+
+    def _line(self, link: ShareLink) -> LinkLine:
+        key = self._keys.find(link.key)
+        who = key_in_words(link.key, "" if key is None else key.label)
+        return LinkLine(
+            text=in_words(link.place),
+            about=f"made on {link.made} with key {who}, works until {link.until}",
+            revoke=address("views", "links", link.id, "revoke"),
+        )
+
+
+def _fixed(place: Place, given: Mapping[str, str]) -> Place | None:
+    """The page with the days that it shows now; None if these are not said, or it is not shared."""
+    since, until, before, by = (given.get(name, "") for name in ("since", "until", "before", "by"))
+    if not since or not may_be_shared(place):
+        return None
+    return with_fixed_days(place, since=since, until=until, before=before, by=by)
+
+
+def _whole(path: str) -> str:
+    """An address that can be sent to others: this server as the browser calls it, and a path."""
+    origin = request.headers.get("Origin", "").rstrip("/")
+    return f"{origin}{checked_prefix(request.headers.get(PREFIX_HEADER, ''))}{path}"

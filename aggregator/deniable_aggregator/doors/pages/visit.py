@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.asking.questions import Source
     from deniable_aggregator.keeping.keys import Key
     from deniable_aggregator.keeping.parts import Parts
+    from deniable_aggregator.keeping.share_links import ShareLinkKeeper
 
 
 SECURE_NAME: Final = "__Host-deniable"
@@ -92,12 +93,14 @@ class PageParts:
         source_of: answers questions about an application's metrics.
         sessions: knows who has signed in.
         cookie: what a browser keeps of a session.
+        links: knows which links show a view.
     """
 
     parts: Parts
     source_of: Callable[[str], Source]
     sessions: SessionKeeper
     cookie: SessionCookie
+    links: ShareLinkKeeper
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

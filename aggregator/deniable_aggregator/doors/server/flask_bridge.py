@@ -26,9 +26,11 @@ from deniable_aggregator.doors.http.upload_limits import RateLimiter
 from deniable_aggregator.doors.pages.errors import Asked, SignedOutError, error_page
 from deniable_aggregator.doors.pages.rendering import (
     PREFIX_HEADER,
+    SHARED,
     SIGN_IN,
     is_answer_page,
     is_page,
+    is_shared,
     needs_session,
     placed_below,
     takes_forms,
@@ -179,10 +181,11 @@ class FlaskBridge:
         body = RequestBody(self._memory)
         asker: Asker | None = None
         try:
-            if self._pages is not None and needs_session(_without_stray_slash(scope.path)):
+            admit = None if self._pages is None else self._who_admits(scope.path)
+            if self._pages is not None and admit is not None:
                 if scope.path.startswith("//"):
                     raise NotFound
-                asker = await self._checks.run(self._admit_visitor, self._pages, scope)
+                asker = await self._checks.run(admit, self._pages, scope)
             elif (question := asked(scope.method, scope.path)) is not None and question.limited:
                 authorization = scope.headers.get("authorization", "")
                 asker = await self._checks.run(self._admit_reader, authorization)
@@ -223,6 +226,19 @@ class FlaskBridge:
         named = dict(parse_qsl(scope.query_string)).get("application")
         key = next((key for key in session.keys if key.application == named), session.keys[0])
         return Asker(key.application, key.id)
+
+    def _who_admits(self, path: str) -> Callable[[PageParts, Scope], Asker] | None:
+        """What looks whether a page may be shown; None of paths that anybody may see."""
+        path = _without_stray_slash(path)
+        if is_shared(path):
+            return self._admit_link
+        return self._admit_visitor if needs_session(path) else None
+
+    def _admit_link(self, pages: PageParts, scope: Scope) -> Asker:
+        """Refuses a request by a link that does not work, or is used too often."""
+        link = pages.links.find(scope.path.removeprefix(SHARED))
+        self._limiter.hit(link.id)
+        return Asker(link.application, link.id)
 
     def _admit_reader(self, authorization: str) -> Asker:
         """Refuses a question that has no key for it, or one that asks too often."""
@@ -319,7 +335,7 @@ def asked(method: str, path: str) -> Question[Any, Any] | None:
 
 def is_shown(method: str, path: str) -> bool:
     """Whether a request is for a page that is made where questions are answered."""
-    return method in ("GET", "HEAD") and is_answer_page(path)
+    return method in ("GET", "HEAD") and (is_answer_page(path) or is_shared(path))
 
 
 def _without_stray_slash(path: str) -> str:

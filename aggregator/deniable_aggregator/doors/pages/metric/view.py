@@ -117,9 +117,9 @@ class MetricView:
         name: of the metric.
         title: what it is for, or its name.
         address: of the page, with its choices.
-        keep: leads to where this view can be saved.
+        keep: leads to where this view can be saved and shared; None if it cannot.
         others: leads to the pages of other metrics, with the same days.
-        controls: the form.
+        controls: the form; None where nothing can be chosen.
         strings: what is looked for in a metric of strings; None of all others.
         discovered: strings that nobody listed; None of metrics that cannot find any.
         state: why there is no answer, where one was asked for.
@@ -129,9 +129,9 @@ class MetricView:
     name: str
     title: str
     address: str
-    keep: Link
+    keep: Link | None
     others: Sequence[Link]
-    controls: Controls
+    controls: Controls | None
     strings: Strings | None
     discovered: DiscoveredView | None
     state: State | None
@@ -154,7 +154,7 @@ def metric_view(
         name=metric.name,
         title=metric.description.strip() or metric.name,
         address=address,
-        keep=Link("Save this view", address_of("views", of=address)),
+        keep=_keep(choices, address),
         others=list(_others(metrics, metric.name, address)),
         controls=controls(metric, choices, answers.annotations),
         strings=strings,
@@ -166,6 +166,20 @@ def metric_view(
         if answers.estimate is None
         else _shown(answers, answers.estimate, choices, address),
     )
+
+
+def _keep(choices: Choices, address: str) -> Link | None:
+    """Leads to where the view can be saved, or shared with the days that it shows now."""
+    if choices.problems:
+        return None
+    days, both = choices.days, choices.both
+    fixed = {
+        "since": str(days.since),
+        "until": str(days.until),
+        "before": "" if both is None else f"{both.before.since}..{both.before.until}",
+        "by": choices.by,
+    }
+    return Link("Save or share this view", address_of("views", of=address, **fixed))
 
 
 def _others(metrics: Sequence[Metric], shown: str, address: str) -> Iterator[Link]:
