@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from deniable_aggregator.answering.discoveries.service import DiscoveryService
 from deniable_aggregator.answering.integrity.slice_medians import SliceMedians
@@ -198,7 +198,9 @@ class Answerer:
             )
         else:
             found = function(self, asked)
-        return with_one_precision(found) if isinstance(found, MetricAnswer) else found
+        if isinstance(found, MetricAnswer):
+            found = with_one_precision(found)
+        return cast("Answer", found)
 
     def _require_affordable(self, asked: Asked[Any]) -> None:
         query = asked.query

@@ -347,8 +347,8 @@ def _label_of_others(chosen: Selection) -> str:
 
 def _counted(share: float, low: float, high: float, reports: int, step: float | None) -> Rounded:
     """A share as a number of reports."""
-    numbers = (each * reports for each in (share, low, high))
-    return rounded("number", *numbers, (0.0, float(reports)), step)
+    number, first, last = (each * reports for each in (share, low, high))
+    return rounded("number", number, first, last, (0.0, float(reports)), step)
 
 
 def presence(high: float, devices: float, people: int | None) -> float | None:
