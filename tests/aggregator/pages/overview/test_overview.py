@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec import structs
 
-from deniable_aggregator.answers.administration import Annotation, Annotations, Metric, Metrics
+from deniable_aggregator.answers.administration import (
+    Annotation,
+    Annotations,
+    Metric,
+    Metrics,
+    SavedList,
+    SavedListHead,
+    SavedLists,
+)
 from deniable_aggregator.answers.discoveries import Discoveries, Discovery
 from deniable_aggregator.answers.questions import EstimateQuery
 from deniable_aggregator.answers.row import EstimateTable, Row
@@ -18,8 +26,11 @@ from deniable_aggregator.asking.questions import (
     ANNOTATIONS,
     DISCOVERIES,
     DISCOVERY,
+    ESTIMATE,
     ESTIMATES,
     METRICS,
+    SAVED_LIST,
+    SAVED_LISTS,
 )
 from deniable_aggregator.doors.pages.overview.reading import read_weeks
 from deniable_aggregator.doors.pages.overview.view import Choice, overview_view
@@ -32,6 +43,7 @@ from tests.aggregator.pages.metric.test_discovered import found, run
 from tests.aggregator.service import TODAY as STORE_TODAY
 from tests.aggregator.service import serving
 from tests.aggregator.stored import append, decoded, fold, register
+from tests.aggregator.telling import answers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -95,6 +107,7 @@ class Kept(ByMethod):
             ANNOTATIONS.name: self.annotations,
             DISCOVERIES.name: lambda: self.discoveries(*question.place),
             DISCOVERY.name: lambda: self.discovery(*question.place),
+            SAVED_LISTS.name: self.saved_lists,
         }
         return answers[question.name]()
 
@@ -114,6 +127,9 @@ class Kept(ByMethod):
         days = (date(2026, 11, 1), MONDAY, TODAY)
         said = [Annotation(day, f"Version {day.day} <b>") for day in reversed(days)]
         return Annotations(application="flightdeck", annotations=said)
+
+    def saved_lists(self) -> SavedLists:
+        return SavedLists(application="flightdeck", lists=[])
 
     def discoveries(self, metric: str) -> Discoveries:
         return Discoveries(metric, "flightdeck", [])
@@ -172,7 +188,7 @@ def test_a_card_says_what_leads_and_draws_it_week_by_week() -> None:
         ([share("m", "true", 0.17)], "16 to 18% | true"),
         (
             [share("m", "red", 0.3), share("m", "blue", 0.305)],
-            "29.5 to 31.5% | blue | too close to call with red",
+            "29 to 32% | blue | too close to call with red",
         ),
         ([share("m", "red", 0.0, told=False)], "below 1% | red | can't be told from zero"),
         ([share("m", "red", 0.4, low=0.0, high=0.8)], "Too few reports yet"),
@@ -383,6 +399,40 @@ def test_beginnings_of_strings_are_shown_where_they_lead() -> None:
     said = words(overview_view(weeks, Choice(), TODAY, weekly=True), "search")
     assert said.startswith("at least 1")
     assert "a…" in said
+
+
+@pytest.mark.parametrize("name", ["emoji", "food"])
+def test_strings_of_the_saved_list_of_a_metric_are_shown_and_found(name: str) -> None:
+    answer = answers.shares(
+        answers.share("🍕", 0.44, 0.45, 0.46), answers.share("🔥", 0.21, 0.22, 0.23)
+    )
+
+    class Listing(Kept):
+        def saved_lists(self) -> SavedLists:
+            head = SavedListHead(name=name, values=2, saved=MONDAY)
+            return SavedLists(application="flightdeck", lists=[head])
+
+        def ask(self, question: Question[Any, Any], query: Any = None, lists: Any = None) -> Any:
+            if question.name == SAVED_LIST.name:
+                return SavedList(application="flightdeck", name=name, values=["🍕", "🔥"])
+            if question.name == ESTIMATE.name:
+                assert lists.candidates == ("🍕", "🔥")
+                assert query.until == MONDAY + timedelta(6)
+                return answer
+            return super().ask(question, query)
+
+    emoji = metric("emoji", type="string", candidates=True)
+    weeks = read_weeks(Listing([emoji], []), TODAY)
+    overview = overview_view(weeks, Choice(), TODAY, weekly=True)
+    if name != "emoji":
+        assert "a saved list with the name emoji" in words(overview, "emoji")
+        return
+    said = words(overview, "emoji")
+    assert said.startswith('44 to 46% | "🍕" | then "🔥" 21 to 23%')
+    assert "the saved list emoji" in said
+    (card,) = overview_view(weeks, Choice(find="🔥"), TODAY, weekly=True).cards
+    assert card.asides[0] == "🔥: 21 to 23%"
+    assert "list=saved%3Aemoji" in card.address
 
 
 def test_of_a_table_that_is_half_written_it_is_said_how_far_it_is() -> None:

@@ -13,10 +13,12 @@ from deniable_aggregator.doors.pages.rendering import address
 from deniable_aggregator.telling.document import Badge
 from deniable_aggregator.telling.figures import trend_figure
 from deniable_aggregator.telling.glances import (
+    Glance,
     changes_at_a_glance,
     clear_numbers,
     clearness,
     found_at_a_glance,
+    glance,
     no_change_at_a_glance,
     says_little,
 )
@@ -71,7 +73,7 @@ def metric_card(of: MetricWeek, weeks: Weeks, today: date) -> MetricCard:
     stopped = stopped_since(metric.every, metric.expires, metric.last_day, today)
     health = _health(of, stopped=stopped is not None)
     change = _change(of, weeks)
-    seen = of.glance if of.found is None else found_at_a_glance(of.found)
+    seen = _seen(of)
     news = next(iter(_clear_changes(of)), "")
     clear = next((each.value for each in clear_numbers(of.changes)), None)
     card = Card(
@@ -83,6 +85,7 @@ def metric_card(of: MetricWeek, weeks: Weeks, today: date) -> MetricCard:
             metric.name,
             period="last-week" if news else None,
             follow=clear if metric.type != "boolean" else None,
+            list=f"saved:{metric.name}" if of.listed is not None else None,
         ),
         headline="" if seen is None else seen.range,
         of="" if seen is None else seen.of,
@@ -101,10 +104,26 @@ def metric_card(of: MetricWeek, weeks: Weeks, today: date) -> MetricCard:
         news=news,
         values=[
             each
-            for each in (*of.rows, *(of.found.numbers if of.found is not None else ()))
+            for each in (
+                *of.rows,
+                *(
+                    number
+                    for answer in (of.found, of.listed)
+                    if answer
+                    for number in answer.numbers
+                ),
+            )
             if each.value is not None and each.measure == "share" and each.told is not False
         ],
     )
+
+
+def _seen(of: MetricWeek) -> Glance | None:
+    """The first number: of the table, of strings that were found, or of a list of values."""
+    found = None if of.found is None else found_at_a_glance(of.found)
+    if found is None and of.listed is not None:
+        return glance(of.listed.numbers)
+    return of.glance if of.found is None else found
 
 
 def _trend(of: MetricWeek, weeks: Weeks) -> Figure:
@@ -178,10 +197,17 @@ def _asides(of: MetricWeek, weeks: Weeks, today: date) -> Iterator[str]:
             yield f"No string was found in reports of {days}."
         else:
             yield f"Found in reports of {days}; nobody had listed it."
+    elif of.listed is not None:
+        days = days_between(of.listed.head.periods[0].since, of.listed.head.periods[0].until)
+        many = counted(of.listed.head.reports, "report")
+        yield f"Of the values of the saved list {metric.name}; {many} from {days}."
     elif metric.discovers:
         yield "Nobody has looked for popular strings yet: its page does."
     elif metric.candidates:
-        yield "Choose the values to look for on its page."
+        yield (
+            "Choose the values to look for on its page. The most common ones of a saved list with "
+            f"the name {metric.name} are shown here."
+        )
     elif of.glance is None:
         yield _not_in_a_week(metric.first_day, weeks, today)
     if of.rows:
@@ -205,7 +231,7 @@ def _without_reports(of: MetricWeek) -> Iterator[str]:
 def _not_in_a_week(first: date | None, weeks: Weeks, today: date) -> str:
     """Why a metric with reports is in no week of the table."""
     if first is None or first <= weeks.week.until:
-        return "Its page has the numbers; the weeks of this page do not have them yet."
+        return "Its page has the numbers; they are not worked out for this one yet."
     ready = calendar_period("week", today).until + timedelta(1)
     return f"First reports on {first}. Here from {ready} on, when its first week is over."
 

@@ -10,18 +10,23 @@ from typing import TYPE_CHECKING, Final
 from deniable_aggregator.answers.common import versions_by_name, whole_metric
 from deniable_aggregator.answers.dates import DayRange, calendar_period
 from deniable_aggregator.answers.limits import Limits, widest
+from deniable_aggregator.answers.questions import EstimateQuery, ValueLists
 from deniable_aggregator.answers.row import EstimateTableQuery, Row
 from deniable_aggregator.asking.credentials import AskingError
 from deniable_aggregator.asking.questions import (
     ANNOTATIONS,
     DISCOVERIES,
     DISCOVERY,
+    ESTIMATE,
     ESTIMATES,
     METRICS,
+    SAVED_LIST,
+    SAVED_LISTS,
     Source,
 )
 from deniable_aggregator.telling.clear_changes import numbers_at_level
 from deniable_aggregator.telling.glances import Glance, glance
+from deniable_aggregator.telling.precision import in_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,6 +45,9 @@ CHANGES: Final = (
     "difference in quantile",
     "distance",
 )
+MOST_LISTED: Final = 1_000
+"""Values of a list, as on the page of a metric."""
+
 MOST_SHARES: Final = 3
 """Of a metric without numbers in the newest week, so many values are read."""
 
@@ -51,12 +59,14 @@ class MetricWeek:
     Attributes:
         metric: its newest version, with the days and reports of all.
         rows: the numbers of that week, of all devices together; empty if it is in no week.
-        glance: the first of these numbers, in words.
+        glance: the first of these numbers, or of what was found or listed, in words.
         changes: what has changed since the week before, clear at the level of all metrics; empty
             if that is not known, or reports of either week are suspicious.
         trend: the same number, week by week.
         limits: the range of a metric of numbers; of several versions, the widest.
         found: what was found last of strings that nobody listed.
+        listed: of a metric of strings, the shares of the values of the saved list of its name in
+            the newest week; None without such a list.
     """
 
     metric: Metric
@@ -66,6 +76,7 @@ class MetricWeek:
     trend: Sequence[Row] = ()
     limits: Limits | None = None
     found: Answer | None = None
+    listed: Answer | None = None
 
     @property
     def marks(self) -> frozenset[str]:
@@ -96,7 +107,7 @@ class Weeks:
 
 
 def read_weeks(source: Source, today: date) -> Weeks:
-    """Asks for what the overview shows: two or three questions, whatever there is.
+    """Asks for what the overview shows: a few questions, and one for each metric of strings.
 
     Args:
         source: is asked.
@@ -110,7 +121,6 @@ def read_weeks(source: Source, today: date) -> Weeks:
     versions = versions_by_name(source.ask(METRICS).metrics)
     metrics = [whole_metric(versions[name]) for name in sorted(versions)]
     newest = _by_metric(_ask(source, week.since, week, (*NUMBERS, *CHANGES)))
-    changes = clear_changes(newest)
     late = [each.name for each in metrics if each.reports and each.name not in newest]
     if late:
         older = _by_metric(
@@ -120,6 +130,8 @@ def read_weeks(source: Source, today: date) -> Weeks:
     limits = {
         name: widest([each.range for each in some if each.range]) for name, some in versions.items()
     }
+    newest = {name: in_columns(rows, limits.get(name)) for name, rows in newest.items()}
+    changes = clear_changes(newest)
     glances = {
         each.name: glance(
             _numbers(newest.get(each.name, ())),
@@ -128,6 +140,7 @@ def read_weeks(source: Source, today: date) -> Weeks:
         )
         for each in metrics
     }
+    lists = _saved_lists(source, metrics)
     first_numbers = {name: seen.number for name, seen in glances.items() if seen}
     trends = _trends(source, drawn, week, first_numbers)
     first = min((row.since for rows in trends.values() for row in rows), default=week.since)
@@ -143,6 +156,7 @@ def read_weeks(source: Source, today: date) -> Weeks:
                 trend=trends.get(each.name, ()),
                 limits=limits[each.name],
                 found=_found(source, each) if each.discovers and each.reports else None,
+                listed=_listed(source, each.name, week) if each.name in lists else None,
             )
             for each in metrics
         ],
@@ -230,6 +244,26 @@ def _trends(
 
 def _key(number: Measured) -> tuple[object, ...]:
     return number.measure, number.value, number.quantile
+
+
+def _saved_lists(source: Source, metrics: Iterable[Metric]) -> set[str]:
+    """The metrics of strings that a list is named after."""
+    names = {each.name for each in metrics if each.candidates and each.reports}
+    return names & {each.name for each in source.ask(SAVED_LISTS).lists} if names else names
+
+
+def _listed(source: Source, name: str, week: DayRange) -> Answer | None:
+    """The shares of the values of a list, in the words of the metric's page."""
+    try:
+        values = tuple(source.ask(SAVED_LIST.of(name)).values)
+        query = EstimateQuery(
+            since=week.since,
+            until=week.until,
+            top=MOST_LISTED if len(values) > MOST_LISTED else None,
+        )
+        return source.ask(ESTIMATE.of(name), query, ValueLists(candidates=values))
+    except AskingError:  # no reports in these days, or the list was deleted meanwhile
+        return None
 
 
 def _found(source: Source, metric: Metric) -> Answer | None:

@@ -12,7 +12,7 @@ from deniable_aggregator.asking.questions import SAVED_VIEWS
 from deniable_aggregator.doors.pages.overview.cards import MetricCard, metric_card
 from deniable_aggregator.doors.pages.overview.reading import Weeks, read_weeks
 from deniable_aggregator.doors.pages.parts import Card, State, all_excluded, no_metrics, no_reports
-from deniable_aggregator.doors.pages.rendering import address, page
+from deniable_aggregator.doors.pages.rendering import address, changed, page
 from deniable_aggregator.doors.pages.visit import current_visit
 from deniable_aggregator.telling.cautions import clear_among
 from deniable_aggregator.telling.document import Badge, Column, Link, Table, text_table
@@ -139,7 +139,8 @@ def _with_value(each: MetricCard, wanted: str) -> MetricCard | None:
     if value is None:
         return None
     says = f"{name_of(value)}: {range_of(value)}"
-    place = address("metric", each.name, follow=value.value if value.whole is None else None)
+    follow = value.value if value.whole is None else None
+    place = changed(card.address, period=None, follow=follow)
     return replace(each, card=replace(card, address=place, asides=[says, *card.asides]))
 
 
@@ -231,7 +232,7 @@ def _named(names: Sequence[str]) -> str:
 
 def _state(weeks: Weeks, *, weekly: bool) -> State | None:
     """Why there are no numbers; None if there are."""
-    if any(each.rows for each in weeks.metrics):
+    if any(each.rows or each.listed for each in weeks.metrics):
         return None
     firsts = [each.metric.first_day for each in weeks.metrics if each.metric.first_day]
     if not firsts:
