@@ -96,7 +96,7 @@ bench: ## measure speed, beside the naive way and other projects; PART=accuracy,
 	$(call one_of,$(BENCHMARKS))
 	@$(MAKE) --no-print-directory .bench-$(PART)
 
-install: ## install what tests need besides Python, on Debian or Ubuntu: PART=chromium, node, postgresql or strace, or all
+install: ## install what tests need besides Python, on Debian or Ubuntu: PART=chromium, node, postgresql, redis or strace, or all
 	@.ci/install $(PART)
 
 sbom: $(VENV)/.demo ## write the parts list of the wheel, docs/reviewer/deniable.cdx.json
