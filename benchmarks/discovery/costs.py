@@ -62,8 +62,7 @@ def decode(population: str, devices: str, epsilon: str, longest: str, file: str)
     spec = runs.spec_of(cell, code, 0)
     before = peak_megabytes()
     start = time.process_time()
-    counts = np.load(file)
-    findings = runs.decoded(spec, counts)
+    findings = runs.decoded(spec, np.load(file))
     print(
         json.dumps(
             {

@@ -114,6 +114,7 @@ def decoded(spec: Spec, counts: NDArray[np.int64]) -> Findings:
     assert isinstance(spec.mechanism, Trie)
     assert spec.letters is not None
     kept = tally.uncrowded(counts).counts
+    del counts  # nothing holds them any more, if the caller does not
     return discover(partial(tally.supports_of_level, kept), spec.mechanism, spec.letters, spec.salt)
 
 

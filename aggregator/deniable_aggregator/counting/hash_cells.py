@@ -108,9 +108,9 @@ def places(
         points: cells in a row.
 
     Returns:
-        int64, (prefixes, rows), each below `points`.
+        int64, (prefixes, rows), each below `points`. In memory those of a row are neighbours.
     """
-    starts = np.empty((fingerprints.size, rows), np.int64)
+    starts = np.empty((rows, fingerprints.size), np.int64).T  # a row after the other in memory
     for row in range(rows):
         member = key(KEYS_PER_LEVEL * level + row)
         starts[:, row] = buckets(fingerprints, member, points)
@@ -125,11 +125,12 @@ def cells(
     Args:
         fingerprints: uint64, (strings,): of the pieces before the level, or of all pieces of a
             string that ended before it.
-        pieces: integers, (strings,): the piece in this level; 0 for a string that ended before.
+        pieces: integers below `points`, (strings,): the piece in this level; 0 for a string that
+            ended before.
         level: see `places`.
         points: cells in a row.
     """
     numbers = places(fingerprints, level, rows, points)
     numbers += pieces.astype(np.int64)[:, None]
-    numbers %= points
+    np.subtract(numbers, points, out=numbers, where=numbers >= points)
     return numbers

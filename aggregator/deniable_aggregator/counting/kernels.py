@@ -21,6 +21,7 @@ operations per machine word, and only the planes are unpacked.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -53,8 +54,11 @@ def walsh_hadamard(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return source
 
 
+@lru_cache(2)  # of the largest space it has 18 MB and takes half a second
 def singer_cycle(q: int, t: int, size: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
     """The cycle of the space over F_q^t, in terms of the numbers that reports carry.
+
+    The arrays are kept, and not to be changed.
 
     Args:
         q: a prime.

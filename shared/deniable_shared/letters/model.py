@@ -110,6 +110,14 @@ class Model(Machine):
             state = fallback
         return self._targets[state][place]
 
+    def next_states(self, state: int) -> list[int]:
+        """See `Machine.next_states`: those of the fallback, but for the state's own edges."""
+        fallback = self.fallbacks[state]
+        after = [state] * 256 if fallback == state else self.next_states(fallback)
+        for byte, target in zip(self._bytes[state], self._targets[state], strict=True):
+            after[byte] = target
+        return after
+
     @property
     def edges(self) -> dict[tuple[int, int], int]:
         """From a state and a byte to the state after it, where the fallback's is another."""

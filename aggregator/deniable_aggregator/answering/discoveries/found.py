@@ -132,7 +132,7 @@ class Earlier:
         strings: Collection[str],
         prefixes: Collection[str],
         tally: TrieTally,
-        counts: NDArray[np.int64],
+        counts: NDArray[np.integer],
         deny: DenyList,
     ) -> tuple[EarlierWindow | None, list[Measured]]:
         """Which result it is, and which of its strings are missing now; none if there is none.
@@ -186,7 +186,7 @@ def _is_beginning(one: str, other: str) -> bool:
     return one.startswith(other) or other.startswith(one)
 
 
-def _limits(tally: TrieTally, counts: NDArray[np.int64], texts: Sequence[str]) -> list[float]:
+def _limits(tally: TrieTally, counts: NDArray[np.integer], texts: Sequence[str]) -> list[float]:
     """The largest share that each string can have, all of them together at `GONE_ALPHA`."""
     if not texts:
         return []
@@ -232,7 +232,7 @@ def found_strings(
     notices: list[Notice],
     entry: CatalogEntry,
     tally: TrieTally,
-    counts: NDArray[np.int64],
+    counts: NDArray[np.integer],
     findings: Findings,
     deny: DenyList,
     earlier: Earlier,
@@ -248,7 +248,7 @@ def found_strings(
         notices: what to know before the numbers.
         entry: the version of the metric.
         tally: counts its reports.
-        counts: int64, (cells,).
+        counts: integers, (cells,).
         findings: what the decoder has found.
         deny: strings that must not be shown.
         earlier: what was found in the days before.

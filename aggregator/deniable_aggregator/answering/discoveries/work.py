@@ -109,6 +109,7 @@ class DiscoveryWork:
         trie, code = cast("Trie", spec.mechanism), spec.letters
         assert code is not None
         kept = tally.uncrowded(counts)
+        del counts  # half a gigabyte, if there are 24 levels
         deny = DenyList(self._job.deny)
         earlier = Earlier.of(self._store, entry, reported, self._job.since)
         hints = dict.fromkeys(normalize(hint) for hint in self._job.hints)

@@ -59,9 +59,6 @@ HEAVY_Z: Final = 6.0
 
 _PREFIXES: Final = 512
 """How many prefixes of a level are kept for a test of their own."""
-_ROUNDS: Final = 8
-"""How often the heaviest children are taken out of a level; each time the largest that is left is
-a fifth of the one before, so this is enough for shares of 1 among errors of a millionth."""
 _SOON_BITS: Final = 8
 """All children are looked at that end a string within so many bits."""
 _LN2: Final = math.log(2)
@@ -144,13 +141,7 @@ class Walk:
         """The strings that end in a level, and the prefixes to follow from there."""
         search = LevelSearch(level, prefixes, self._decoder)
         prefixes = search.prefixes
-        certain = []
-        for _ in range(_ROUNDS):
-            sure = search.sure(self._beam)
-            if not sure.pieces.size:
-                break
-            level.explain(search.cells(sure.parents, sure.pieces), sure.shares)
-            certain.append(sure)
+        certain = search.take_out_sure(self._beam)
         uncertain = [
             search.likely(RANKED * self._beam),
             search.ending_soon(min(_SOON_BITS, level.bits)),
@@ -297,14 +288,14 @@ def _explain_away(candidates: Strings, levels: Sequence[Level]) -> None:
     A round takes the heavy ones out of all levels by the estimates so far, and estimates again:
     Jacobi's iteration for the least squares of shares that explain all cells at once.
     """
+    filled = [(level, candidates.locate(level)) for level in levels[1:] if level.total]
     for _ in range(_JACOBI_ROUNDS):
         shares, deviations = candidates.pool(levels)
         heavy = shares > _ACTIVE_Z * deviations
-        filled = [level for level in levels[1:] if level.total]
-        for level in filled:
-            candidates.explain(level, heavy, shares)
-        for level in filled:
-            candidates.estimate(level)
+        for level, located in filled:
+            candidates.explain(level, heavy, shares, located)
+        for level, located in filled:
+            candidates.estimate(level, located)
 
 
 def _tested_whole(
@@ -312,9 +303,9 @@ def _tested_whole(
 ) -> Shown:
     shares, deviations = candidates.pool(levels)
     p_values = upper_tails(shares, candidates.weights(levels), levels)
-    # Only what could pass is decoded: all of it would take seconds.
-    spent = np.exp(candidates.log_weights) * alpha * len(candidates)
-    for place in np.flatnonzero(p_values <= spent).tolist():
+    # Only what passes is decoded: fewer that pass make none of the others pass.
+    passed = passing(p_values, candidates.log_weights, alpha)
+    for place in np.flatnonzero(passed).tolist():
         if not texts.can_be_recorded(candidates, place):
             p_values[place] = 1.0
     passed = passing(p_values, candidates.log_weights, alpha)

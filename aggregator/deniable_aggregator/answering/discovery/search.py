@@ -69,13 +69,9 @@ class Level:
         self.p, self.q = support.p, support.q
         self.spread = _spread(reports, supporting, self.q)
         self.variance = self.spread**2 * self.q * (1 - self.q) / (self.p - self.q) ** 2
-        # The first cells once more at the end, so that no slice of children has to wrap around.
-        wrapped = 1 << bits if number else 0
-        self._excess = np.empty((len(reports), self.cells + wrapped), np.float32)
+        self._excess = np.empty(supporting.shape, np.float32)
         for row, supported in enumerate(supporting):
-            own = (supported - self.reports[row] * self.q) / (self.p - self.q)
-            self._excess[row, : self.cells] = own
-            self._excess[row, self.cells :] = own[:wrapped]
+            self._excess[row] = (supported - self.reports[row] * self.q) / (self.p - self.q)
 
     @property
     def weight(self) -> float:
@@ -87,53 +83,53 @@ class Level:
         """The standard error of an estimated share where nobody is; infinite without reports."""
         return self.weight**-0.5 if self.total else np.inf
 
-    def estimates(self, cells: NDArray[np.int64]) -> NDArray[np.float64]:
+    def estimates(self, cells: NDArray[np.integer]) -> NDArray[np.float64]:
         """Estimated shares of what is in these cells and not explained yet; 0 without reports.
 
         Args:
-            cells: int64, (strings, rows).
+            cells: integers, (strings, rows).
 
         Returns:
             float64, (strings,).
         """
-        rows, width = self._excess.shape
-        places = cells + np.arange(0, rows * width, width)
-        sums = self._excess.ravel().take(places).sum(axis=1, dtype=np.float64)
+        sums = np.zeros(len(cells))
+        for row, excess in enumerate(self._excess):  # a row stays in the cache
+            sums += excess.take(cells[:, row])
         return np.asarray(sums / max(self.total, 1.0))
 
     def rounded(self) -> tuple[NDArray[np.int16], float]:
         """The excess of all cells in small integers, to scan many cells quickly.
 
         Returns:
-            int16, (rows, cells and the first ones again): what is beyond the range of a sum over
-            the rows is clipped. The unit in devices, a hundredth of the standard error of a sum.
+            int16, (rows, cells and the first ones again, so that no slice of children has to wrap
+            around): what is beyond the range of a sum over the rows is clipped. The unit in
+            devices, a hundredth of the standard error of a sum.
         """
         unit = self.deviation * self.total / _UNITS
         most = np.iinfo(np.int16).max // len(self._excess)
-        rounded = np.empty(self._excess.shape, np.int16)
+        wrapped = 1 << self.bits
+        rounded = np.empty((len(self._excess), self.cells + wrapped), np.int16)
         for row, excess in enumerate(self._excess):
-            rounded[row] = np.clip(np.rint(excess / np.float32(unit)), -most, most)
+            scaled = excess / np.float32(unit)
+            np.rint(scaled, out=scaled)
+            rounded[row, : self.cells] = np.clip(scaled, -most, most, out=scaled)
+        rounded[:, self.cells :] = rounded[:, :wrapped]
         return rounded, unit
 
     def first_row(self) -> NDArray[np.float64]:
         """Estimated shares of all cells of a level of one row: float64, (cells,)."""
         return np.asarray(self._excess[0].astype(np.float64) / max(self.total, 1.0))
 
-    def explain(self, cells: NDArray[np.int64], shares: NDArray[np.float64]) -> None:
+    def explain(self, cells: NDArray[np.integer], shares: NDArray[np.float64]) -> None:
         """Takes out what strings of these shares put into their cells.
 
         Args:
-            cells: int64, (strings, rows).
+            cells: integers, (strings, rows).
             shares: float64, (strings,); negative ones put something back.
         """
         for row, reports in enumerate(self.reports.tolist()):
-            column = cells[:, row]
             devices: Any = (shares * reports).astype(np.float32)
-            np.subtract.at(self._excess[row], column, devices)
-            overlapping = column < self._excess.shape[1] - self.cells
-            np.subtract.at(
-                self._excess[row], column[overlapping] + self.cells, devices[overlapping]
-            )
+            np.subtract.at(self._excess[row], cells[:, row], devices)
 
 
 NOTABLE_SPREAD: Final = 1.02
@@ -191,6 +187,9 @@ _LIKELY: Final = math.log(0.01)
 _LEAST_ODDS: Final = -12.0
 """Children with a smaller logarithm of the odds are not followed: with few reports there are
 millions of them, and among a million reports none of the best is."""
+_ROUNDS: Final = 8
+"""How often the heaviest children are taken out of a level; each time the largest that is left is
+a fifth of the one before, so this is enough for shares of 1 among errors of a millionth."""
 _BLOCK: Final = 64
 """So many prefixes are read between two looks at what a child needs to be among the best."""
 _ROUNDING: Final = 4
@@ -261,8 +260,31 @@ class LevelSearch:
         self.least = least_shares(self.prefixes, self._level, pool.least)
         return self._make_children(*best)
 
-    def sure(self, most: int) -> Children:
-        """The heaviest children, down to a part of the largest that no collision can have."""
+    def take_out_sure(self, most: int) -> list[Children]:
+        """Takes the heaviest children out of the level, at most so many at a time.
+
+        What they put into the cells of others is gone then, so that lighter ones can be told from
+        it.
+
+        Returns:
+            What was taken out each time, the heaviest first.
+        """
+        certain = []
+        for _ in range(_ROUNDS):
+            sure, least = self._sure(most)
+            if not sure.pieces.size:
+                break
+            self._level.explain(self.cells(sure.parents, sure.pieces), sure.shares)
+            certain.append(sure)
+            if least <= SURE_Z * self._level.deviation:  # all of them
+                break
+        return certain
+
+    def _sure(self, most: int) -> tuple[Children, float]:
+        """The heaviest children, and a share above which all are among them.
+
+        They end at a part of the largest that no collision can have.
+        """
         level = self._level
         pool = _Pool(2 * most, most, 0.0)
         largest = 0.0
@@ -282,9 +304,10 @@ class LevelSearch:
                 pool.add(*prefixes, prefixes[2])
         parents, pieces, shares, _ = pool.best()
         is_large = shares > ECHO * largest
-        return self._make_children(
+        children = self._make_children(
             parents[is_large], pieces[is_large], shares[is_large], shares[is_large]
         )
+        return children, max(SURE_Z * level.deviation, ECHO * largest, pool.least)
 
     def ending_soon(self, bits: int) -> Children:
         """All children that end a string within so few bits, whatever their estimate."""
@@ -303,7 +326,12 @@ class LevelSearch:
 
     def cells(self, parents: NDArray[np.int64], pieces: NDArray[np.int64]) -> NDArray[np.int64]:
         """int64, (children, rows)."""
-        return np.asarray((self._places[parents] + pieces[:, None]) % self._level.cells)
+        cells = np.empty((self._places.shape[1], parents.size), np.int64).T
+        for row in range(self._places.shape[1]):
+            cells[:, row] = self._places[:, row].take(parents)
+        cells += pieces[:, None]
+        np.subtract(cells, self._level.cells, out=cells, where=cells >= self._level.cells)
+        return cells
 
     def estimates(
         self, parents: NDArray[np.int64], pieces: NDArray[np.int64]
@@ -318,12 +346,14 @@ class LevelSearch:
         excess, unit = rounded
         cuts = np.minimum(np.floor(least * self._level.total / unit) - _ROUNDING, _HIGHEST)
         columns = []
-        sums = np.empty(1 << self._level.bits, np.int16)
+        size = 1 << self._level.bits
+        sums = np.zeros(size, np.int16)
+        rows = list(excess)
         for places, cut in zip(self._places[chosen].tolist(), cuts.astype(np.int16), strict=True):
-            sums[:] = excess[0, places[0] : places[0] + sums.size]
-            for row, place in enumerate(places[1:], 1):
-                sums += excess[row, place : place + sums.size]
-            columns.append(np.flatnonzero(sums > cut))
+            sums[:] = 0
+            for own, place in zip(rows, places, strict=True):
+                sums += own[place : place + size]
+            columns.append((sums > cut).nonzero()[0])
         parents = np.repeat(chosen, [pieces.size for pieces in columns])
         pieces = np.concatenate([np.empty(0, np.int64), *columns])
         shares = self.estimates(parents, pieces)

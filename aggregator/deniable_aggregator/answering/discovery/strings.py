@@ -20,6 +20,18 @@ if TYPE_CHECKING:
     from deniable_shared.letters import LetterCode
 
 
+class Located(NamedTuple):
+    """Where strings are in a level.
+
+    Attributes:
+        strings: int64, (located,): the places of those that have ended, ascending.
+        cells: int32, (located, rows): of these.
+    """
+
+    strings: NDArray[np.int64]
+    cells: NDArray[np.int32]
+
+
 @dataclass
 class Strings:
     """Some strings and prefixes, one in each place of every array.
@@ -111,15 +123,22 @@ class Strings:
         }
         return replace(parts[0], **joined)
 
-    def cells(self, level: Level) -> NDArray[np.int64]:
-        """Where they are in a level that is not below their ends: int64, (strings, rows)."""
+    def locate(self, level: Level) -> Located:
+        """Where those are in a level that have ended there or before."""
+        chosen = np.flatnonzero(self.ends <= level.number)
+        return Located(chosen, self._cells(level, chosen).astype(np.int32))
+
+    def _cells(self, level: Level, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Where some of them are in a level not below their ends: int64, (chosen, rows)."""
         number = level.number
+        pieces = self.pieces[chosen, number]
         if number == 0:
-            return self.pieces[:, :1]
-        ended = self.ends < number
-        fingerprints = np.where(ended, self.fingerprints, self.before)
-        pieces = np.where(ended, 0, self.pieces[:, number])
-        return hash_cells.cells(fingerprints, pieces, number, level.reports.size, level.cells)
+            return pieces[:, None]
+        ended = self.ends[chosen] < number
+        fingerprints = np.where(ended, self.fingerprints[chosen], self.before[chosen])
+        return hash_cells.cells(
+            fingerprints, np.where(ended, 0, pieces), number, level.reports.size, level.cells
+        )
 
     def pool(
         self, levels: Sequence[Level], last: int | None = None
@@ -157,27 +176,40 @@ class Strings:
         ends = np.arange(len(levels)) == self.ends[:, None]
         return np.where(ends, self.weights(levels), 0.0)
 
-    def estimate(self, level: Level) -> None:
-        """Estimates their shares in one level, adding back what is explained by themselves."""
-        number = level.number
-        ended = np.flatnonzero(self.ends <= number)
-        strings = self.take(ended)
-        estimates = level.estimates(strings.cells(level)) + strings.explained[:, number]
-        self.shares[ended, number] = estimates
+    def estimate(self, level: Level, located: Located | None = None) -> None:
+        """Estimates their shares in one level, adding back what is explained by themselves.
 
-    def explain(self, level: Level, chosen: NDArray[np.bool_], shares: NDArray[np.float64]) -> None:
+        Args:
+            located: where they are, if that is known.
+        """
+        number = level.number
+        ended, cells = self.locate(level) if located is None else located
+        self.shares[ended, number] = level.estimates(cells) + self.explained[ended, number]
+
+    def explain(
+        self,
+        level: Level,
+        chosen: NDArray[np.bool_],
+        shares: NDArray[np.float64],
+        located: Located | None = None,
+    ) -> None:
         """Takes the chosen ones out of one level, and puts back what was taken out of it before.
 
         Args:
             chosen: bool, (strings,).
             shares: float64, (strings,).
+            located: where they are, if that is known.
         """
         number = level.number
         target = np.where(chosen & (self.ends <= number), shares, 0.0)
         change = target - self.explained[:, number]
         moved = np.flatnonzero(change)
         if moved.size:
-            level.explain(self.take(moved).cells(level), change[moved])
+            if located is None:
+                cells: NDArray[np.integer] = self._cells(level, moved)
+            else:
+                cells = located.cells[np.searchsorted(located.strings, moved)]
+            level.explain(cells, change[moved])
             self.explained[moved, number] = target[moved]
 
 

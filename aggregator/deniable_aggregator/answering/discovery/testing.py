@@ -58,19 +58,23 @@ def upper_tails(
 def _saddlepoint(
     shares: NDArray[np.float64], weights: NDArray[np.float64], levels: Sequence[Level]
 ) -> NDArray[np.float64]:
-    q = np.array([level.q for level in levels])
-    reports = np.where(weights > 0, [level.total for level in levels], 0.0)
     # What one supporter adds to the pooled sum, in terms of the largest such amount.
     amounts = np.array([1 / (level.variance * (level.p - level.q)) for level in levels])
     unit = amounts.max()
     amounts = amounts / unit
+    steepest = 60.0 / amounts.min()
+    pooled = (weights > 0).any(axis=0)  # of prefixes that end in one level it is that one alone
+    weights, amounts = weights[:, pooled], amounts[pooled]
+    q = np.array([level.q for level in levels])[pooled]
+    totals = np.array([level.total for level in levels])[pooled]
+    reports = np.where(weights > 0, totals, 0.0)
     mean = (reports * q * amounts).sum(axis=1)
     variance = (reports * q * (1 - q) * amounts**2).sum(axis=1)
     most = (reports * amounts).sum(axis=1)
     least = np.where(reports > 0, amounts, np.inf).min(axis=1)
     observed = mean + shares * weights.sum(axis=1) / unit - least / 2
     observed = np.clip(observed, mean + 1e-3 * np.sqrt(variance), mean + (most - mean) * (1 - 1e-9))
-    low, high = np.zeros(shares.size), np.full(shares.size, 60.0 / amounts.min())
+    low, high = np.zeros(shares.size), np.full(shares.size, steepest)
     for _ in range(_HALVINGS):
         t = (low + high) / 2
         tilted = _tilted_chances(q, amounts, t)

@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, cast
 
 import numpy as np
@@ -56,12 +57,12 @@ class Uncrowded(NamedTuple):
     """Counts without what hardly any honest devices send.
 
     Attributes:
-        counts: int64, (cells,).
+        counts: integers as narrow as these allow, (cells,), since there may be 58 million.
         left_out: how many reports of each level are not in them.
         reports: how many each level had.
     """
 
-    counts: NDArray[np.int64]
+    counts: NDArray[np.integer]
     left_out: tuple[int, ...]
     reports: tuple[int, ...]
 
@@ -107,11 +108,11 @@ class KeptRows:
         self._lock = threading.Lock()
         self._held: OrderedDict[tuple[bytes, bytes], TrieRows] = OrderedDict()
 
-    def rows(self, tally: TrieTally, counts: NDArray[np.int64]) -> TrieRows:
+    def rows(self, tally: TrieTally, counts: NDArray[np.integer]) -> TrieRows:
         """The rows of a total.
 
         Args:
-            counts: int64, (cells,).
+            counts: integers, (cells,).
         """
         content = hashlib.sha256(np.ascontiguousarray(counts).data, usedforsecurity=False).digest()
         name = tally.digest, content
@@ -191,7 +192,7 @@ class TrieTally(ShareTally):
         np.add.at(counts, self.places(payload), 1)
         return counts
 
-    def reports(self, counts: NDArray[np.int64]) -> int:
+    def reports(self, counts: NDArray[np.integer]) -> int:
         """The sum of all counters."""
         return int(counts.sum())
 
@@ -205,10 +206,10 @@ class TrieTally(ShareTally):
         Args:
             counts: int64, (cells,).
         """
-        kept, trie = counts.copy(), self._trie
+        kept, trie = counts.astype(np.min_scalar_type(int(counts.max(initial=0)))), self._trie
         first, deeper = kept[: self._row_starts[1]], kept[self._row_starts[1] :]
         first_limit = likeliest_mean(trie.first, first.sum(keepdims=True), 1.0)
-        np.minimum(first, point_limits(trie.first, first_limit, NEVER), out=first)
+        _cut(first, point_limits(trie.first, first_limit, NEVER))
         self._cut_deeper(deeper, 1.0, NEVER)
         (reports,), (supporting,) = self.supports_of_level(kept, 0)
         if reports:
@@ -227,27 +228,27 @@ class TrieTally(ShareTally):
         before, after = self._of_levels(counts), self._of_levels(kept)
         return Uncrowded(kept, tuple((before - after).tolist()), tuple(before.tolist()))
 
-    def _cut_deeper(self, counts: NDArray[np.int64], share: float, chance: float) -> None:
+    def _cut_deeper(self, counts: NDArray[np.integer], share: float, chance: float) -> None:
         """Cuts each point of each row below the first level to its limit."""
         oracle = self._trie.deeper
         rows = counts.reshape(-1, oracle.outcomes)
         mean = likeliest_mean(oracle, rows.sum(axis=1), share)
-        np.minimum(rows, point_limits(oracle, mean, chance)[:, None], out=rows)
+        _cut(rows, point_limits(oracle, mean, chance)[:, None])
 
-    def _of_levels(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _of_levels(self, counts: NDArray[np.integer]) -> NDArray[np.int64]:
         """How many reports each level has: int64, (levels,)."""
-        first_rows = [0, *range(1, self._row_starts.size - 1, self._trie.rows)]
-        return np.asarray(np.add.reduceat(counts, self._row_starts[first_rows]))
+        ends = self._row_starts[1 :: self._trie.rows].tolist()
+        return np.array([counts[start:end].sum() for start, end in pairwise([0, *ends])], np.int64)
 
     def supports_of_level(
-        self, counts: NDArray[np.int64], level: int
+        self, counts: NDArray[np.integer], level: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """How many reports each row of a level has, and how many of them support each item.
 
         The integers are exact. Memory is that of one level: 20 MB of supports at epsilon 4.
 
         Args:
-            counts: int64, (cells,).
+            counts: integers, (cells,).
             level: from 0; the first level is one row.
 
         Returns:
@@ -256,7 +257,7 @@ class TrieTally(ShareTally):
         trie = self._trie
         first, end = (0, 1) if not level else (1 + (level - 1) * trie.rows, 1 + level * trie.rows)
         of_level = counts[self._row_starts[first] : self._row_starts[end]]
-        rows = of_level.reshape(end - first, -1)
+        rows = of_level.reshape(end - first, -1).astype(np.int64, copy=False)
         oracle = oracle_tally_for(trie.oracle(level))
         return oracle.reports(rows), oracle.supporting(rows)
 
@@ -321,13 +322,18 @@ class TrieTally(ShareTally):
         of_slice = np.repeat(np.arange(len(reports)), np.diff(stored.indptr))
         return np.bincount(of_slice, above, len(reports)).astype(np.int64)
 
-    def shares(self, counts: NDArray[np.int64], items: Sequence[str]) -> ItemShares:
+    def shares(self, counts: NDArray[np.integer], items: Sequence[str]) -> ItemShares:
         """The shares of any strings; cost grows linearly with them.
 
         A string that is cut has the share of all strings with the same beginning.
         """
         rows = KEPT_ROWS.rows(self, counts)
         return shares_of_strings(rows, StringPlaces(self.spec, items))
+
+
+def _cut(counts: NDArray[np.integer], limits: NDArray[np.int64]) -> None:
+    """Cuts counts to limits, in place."""
+    np.minimum(counts, limits, out=counts, casting="unsafe")  # what is cut is smaller than before
 
 
 def _largest(values: NDArray[np.float64], most: int) -> NDArray[np.int64]:
