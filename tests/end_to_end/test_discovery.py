@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import time
 from collections import Counter
-from functools import partial
 
 import numpy as np
 import pytest
 
-from deniable import _engine
-from deniable._randomness import Randomness
-from deniable.randomizers import randomizer_for
-from deniable.testing import RecordingClient
-from deniable_aggregator import Store
-from deniable_aggregator.keeping.keys import create_key
 from deniable_shared import registry, wire
-from deniable_shared.periods import epoch_at
 from tests.aggregator.served import numbers, shares
 from tests.end_to_end import asking
-from tests.end_to_end.serving import running
+from tests.end_to_end.discovering import discovered, seeded_noise, serving_metrics, uploads
 from tests.repetitions import full_or_small
-from tests.waiting import wait_until
 
 pytestmark = [pytest.mark.service, pytest.mark.slow]
 
@@ -66,60 +54,14 @@ def truth():
 
 @pytest.fixture
 def noise(monkeypatch):
-    """Noise of a seed, so that the test is the same every time; clients draw it from the system."""
-    source = np.random.default_rng(SEED).bytes
-    monkeypatch.setattr(_engine, "Randomness", partial(Randomness, source))
-    return Randomness(source)
+    return seeded_noise(monkeypatch, SEED)
 
 
 @pytest.fixture
 def server(tmp_path):
     """A server with the metrics, and its tokens by scope."""
-    path, today = tmp_path / "store.db", epoch_at(time.time())
-    with contextlib.closing(Store(path)) as store:
-        store.metrics.register(registry.parse(REGISTRY).metrics.values(), today)
-        tokens = {
-            scope: create_key(store, scope=scope, application="flightdeck", label="", today=today)
-            for scope in ("batch", "read")
-        }
-    with running(path) as server:
-        yield server, tokens
-
-
-def uploads(values, noise):
-    """The bodies that devices with these values send: of whole clients, and of one relay."""
-    metrics = registry.parse(REGISTRY)
-    for value in values[:WHOLE_CLIENTS]:
-        with RecordingClient(metrics) as client:
-            client.record("term", value)
-            assert client.flush().sent == 1
-            (body,) = client._engine.settings.transport.bodies
-        yield body
-    relayed = values[WHOLE_CLIENTS:]
-    if relayed:
-        spec = metrics.metrics["term"].spec
-        report = randomizer_for(spec, noise).report
-        payload = b"".join(report(spec.encode(value), bytes(32)) for value in relayed)
-        part = wire.Part(spec.digest, epoch_at(time.time()), payload)
-        yield wire.encode(wire.Upload(os.urandom(wire.ID_BYTES), (part,)))
-
-
-def discovered(client, metric="term"):
-    """The result of a discovery, once it is there."""
-    path = f"/v1/metrics/{metric}/discoveries"
-    asked = client.post(path, json={})
-    assert asked.is_success, asked.text
-    last = {}
-
-    def done():
-        answer = client.get(f"{path}/{asked.json()['id']}")
-        assert answer.is_success, answer.text
-        last.update(answer.json())
-        return last["state"] in ("done", "failed")
-
-    wait_until(done)
-    assert last["state"] == "done", last.get("failure")
-    return last["result"]
+    with serving_metrics(tmp_path, registry.parse(REGISTRY)) as served:
+        yield served
 
 
 def test_what_20_000_clients_hold_is_found_although_nobody_listed_it(server, truth, noise):
@@ -128,12 +70,13 @@ def test_what_20_000_clients_hold_is_found_although_nobody_listed_it(server, tru
     np.random.default_rng(SEED).shuffle(values)
     with asking.client(base_url=running_server.url) as sender:
         headers = {"Authorization": f"Bearer {tokens['batch']}", "Content-Type": wire.CONTENT_TYPE}
-        for body in uploads(values, noise):
+        metrics = registry.parse(REGISTRY)
+        for body in uploads(metrics, "term", values, noise, whole_clients=WHOLE_CLIENTS):
             assert sender.post("/v1/reports", content=body, headers=headers).status_code == 204
     running_server.show()
     reader = {"Authorization": f"Bearer {tokens['read']}"}
     with asking.client(base_url=running_server.url, headers=reader) as analyst:
-        answer = discovered(analyst)
+        answer = discovered(analyst, "term")
         assert answer["head"]["reports"] == DEVICES
         found = {row["value"]: row for row in numbers(answer, "share", whole=True, told=True)}
         shown = shares(answer, told=True)
