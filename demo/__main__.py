@@ -16,6 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from demo import clients, screenshot
+from demo.crowd import METRIC, Crowd
 from demo.population import (
     FORGED_METRIC,
     PARTNER_KEY,
@@ -45,9 +46,9 @@ from deniable_aggregator.telling.tables import ordered
 from field.clocked_server import READ
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from deniable_aggregator.simulating.draws import Recorded
+    from deniable_aggregator.simulating.draws import Batch, Recorded
     from deniable_aggregator.simulating.population import Deployment
 
 DEVICES: Final = 200_000
@@ -70,8 +71,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print("[bold]Starting the aggregator[/bold] with a fresh store")
         calendar = deployment(utc_today())
         server = Server(directory, calendar)
-        recorded, lines = _collect(console, calendar, server, options)
+        crowd = Crowd(server)
+        recorded, lines = _collect(console, calendar, server, crowd, options)
         _report(console, Truth(calendar, recorded), server, options.picture)
+        _report_crowd(crowd, server)
         for line in lines:
             console.print(line)
         console.print(f"Everything took {time.monotonic() - started:.0f} seconds.\n")
@@ -115,9 +118,18 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _collect(
-    console: Console, calendar: Deployment, server: Server, options: argparse.Namespace
+    console: Console,
+    calendar: Deployment,
+    server: Server,
+    crowd: Crowd,
+    options: argparse.Namespace,
 ) -> tuple[Recorded, list[str]]:
     """Runs all devices; returns what they recorded, and lines of text about what is stored."""
+
+    def others(day: int) -> Iterable[Batch]:
+        crowd.pass_day(day)
+        return ()
+
     columns = (
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     )  # fmt: skip
@@ -128,8 +140,10 @@ def _collect(
             population(calendar, options.devices),
             server,
             processes=os.cpu_count() or 1,
+            others=others,
             progress=lambda day: progress.update(task, completed=day + 1),
         )
+        crowd.close()
         server.read_the_systems_clock(keep=options.keep)
         assert calendar.change is not None, "something is released"
         released = f"/v1/annotations/{calendar.date_of(calendar.change)}"
@@ -218,6 +232,15 @@ def _report_listed(
         figures.append(figure_of(answer, true_shares, most=CHART_ROWS))
     save(figures, picture, columns=2)
     return covered, asked
+
+
+def _report_crowd(crowd: Crowd, server: Server) -> None:
+    """Prints what a relay brought, and what one report costs in its crowd."""
+    answer = server.estimate(METRIC, None)
+    rows = beside(answer, ordered(answer.of("share"), "largest"), crowd.truth)
+    print_lines(["", f"{METRIC}, through a relay: {counted_line(answer)}"])
+    print_table(table_beside_truth(answer, rows))
+    print_lines([*crowd.sentences(), ""])
 
 
 def _explore(console: Console, server: Server, directory: Path, *, keep: bool) -> None:

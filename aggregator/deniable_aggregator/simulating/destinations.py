@@ -50,11 +50,13 @@ class NewStore:
         deployment: the calendar.
 
     Attributes:
+        store: as given.
         read_token: the token of a key that may read, to sign in to pages with.
+        tokens: of the keys that devices send with, by name.
     """
 
     def __init__(self, store: Store, deployment: Deployment) -> None:
-        self._store, self._deployment = store, deployment
+        self.store, self._deployment = store, deployment
         self._catalogue = MetricCatalog(store)
         self._fold = InboxFold(store, self._catalogue)
         self._day = 0
@@ -64,13 +66,14 @@ class NewStore:
         store.audit.record_if_changed(AuditRecord(first, COMMAND_LINE, act, details))
         keys = KeyAdministrator(store, actor=COMMAND_LINE, today=first)
         application = deployment.application
-        self._senders = {
-            label: Sender(
-                application,
-                keys.create(scope="batch", application=application, label=label).key.id,
-            )
+        # A relay brings what single devices send, whose keys are of this scope.
+        scope = "batch" if deployment.relay is None else "write"
+        made = {
+            label: keys.create(scope=scope, application=application, label=label)
             for label in deployment.keys
         }
+        self.tokens = {label: key.token for label, key in made.items()}
+        self._senders = {label: Sender(application, key.key.id) for label, key in made.items()}
         issued = keys.create(scope="read", application=application, label=READER)
         self.read_token = issued.token
 
@@ -83,12 +86,12 @@ class NewStore:
         """Registers what a version of the application ships."""
         metrics = self._deployment.registry(version).metrics
         today = self._deployment.epoch(self._day)
-        self._store.metrics.register(metrics.values(), today, COMMAND_LINE)
+        self.store.metrics.register(metrics.values(), today, COMMAND_LINE)
         self._catalogue.reload()
 
     def send(self, upload: Upload) -> None:
         """Stores an upload."""
-        (outcome,) = self._store.inbox.append(
+        (outcome,) = self.store.inbox.append(
             [wire.decode(upload.body)], [self._senders[upload.key]]
         )
         assert outcome is Outcome.STORED, "an upload is new, and its day is open"
@@ -96,15 +99,15 @@ class NewStore:
     def source(self) -> LocalSource:
         """Answers questions, when the last day is over and everything is counted."""
         self._fold.fold(seconds=FOLD_SECONDS)
-        parts = Parts(self._store, Settings(batch_reports=1), self._clock)
+        parts = Parts(self.store, Settings(batch_reports=1), self._clock)
         return LocalSource(Answerer(parts), self._deployment.application)
 
     def settle(self) -> None:
         """Closes days and gives them their final form, as a server does in the background."""
         settings = Settings()
-        clock = GuardedClock(self._store, self._clock, self._clock)
+        clock = GuardedClock(self.store, self._clock, self._clock)
         maintenance = Maintenance(
-            self._store,
+            self.store,
             accept_days=settings.accept_days,
             clock=clock,
             catalogue=self._catalogue,
@@ -112,8 +115,9 @@ class NewStore:
         maintenance.run()
 
     def _clock(self) -> float:
-        """Noon of the day after the last one."""
-        return (self._deployment.epoch(self._deployment.days) + _NOON) * SECONDS_PER_EPOCH
+        """Noon of the day after the last one that has passed."""
+        day = max(self._deployment.last, self._day) + 1
+        return (self._deployment.epoch(day) + _NOON) * SECONDS_PER_EPOCH
 
 
 @contextmanager

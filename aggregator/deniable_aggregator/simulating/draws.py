@@ -22,19 +22,32 @@ if TYPE_CHECKING:
 SECRET_BYTES: Final = 32
 
 
+class Way(NamedTuple):
+    """How reports go through a relay.
+
+    Attributes:
+        recorded: the day on which they were recorded.
+        arrives: the day on which the relay has them.
+    """
+
+    recorded: int
+    arrives: int
+
+
 @dataclass(frozen=True)
 class Batch:
     """What some devices with the same build recorded of one metric on one day.
 
     Attributes:
         metric: its name.
-        day: from 0.
+        day: to which its reports are dated, from 0.
         key: the name of the write key.
         version: of the application.
         values: different values; empty for numbers.
         counts: how many devices recorded each.
         numbers: float64, what each device holds, also outside of the metric's range.
         secrets: of devices that report again, each one's secret, value by value; otherwise empty.
+        way: through a relay; None if the reports are sent at once, on their day.
     """
 
     metric: str
@@ -45,6 +58,7 @@ class Batch:
     counts: Sequence[int] = ()
     numbers: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
     secrets: Sequence[bytes] = ()
+    way: Way | None = None
 
     @property
     def reports(self) -> int:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from deniable_aggregator.simulating import ForgerKind
+    from deniable_shared.registry import Relay
 
 DAYS_PER_WEEK: Final = 7
 SATURDAY: Final = 5
@@ -141,6 +142,11 @@ class Deployment:
     def application(self) -> str:
         """Its name, which is part of the hash families of sketches."""
         return self.registry(1).application
+
+    @property
+    def relay(self) -> Relay | None:
+        """The relay of the newest version of the application."""
+        return self.registry(self.versions[-1]).relay
 
     @property
     def versions(self) -> range:

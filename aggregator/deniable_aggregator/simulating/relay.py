@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.simulating.draws import SECRET_BYTES, Batch, Recorded
+from deniable_aggregator.simulating.relayed import by_arrival
 from deniable_shared import wire
 
 if TYPE_CHECKING:
@@ -51,11 +52,13 @@ class Upload(NamedTuple):
         key: the name of the write key that it is sent with.
         body: its bytes.
         late: how many days after its reports' day it is sent.
+        relayed: whether it goes through a relay, which takes a device's uploads of one report.
     """
 
     key: str
     body: bytes
     late: int = 0
+    relayed: bool = False
 
 
 def uploads(
@@ -106,12 +109,16 @@ def _submitted(
 def randomized(deployment: Deployment, batches: Sequence[Batch]) -> list[Upload]:
     """The uploads of one day's reports."""
     parts: dict[tuple[str, int], list[wire.Part]] = {}
+    relayed: list[Upload] = []
     late = deployment.late
     for batch in batches:
-        purpose = "noise", batch.metric, batch.day, batch.key, batch.version
+        purpose = "noise", batch.metric, batch.day, batch.key, batch.version, *(batch.way or ())
         source = deployment.generator(*purpose).bytes
         spec = deployment.registry(batch.version).metrics[batch.metric].spec
         made = reports(spec, batch, Randomness(source, BUFFER_BYTES))
+        if batch.way is not None:
+            relayed += _relayed(batch.key, spec, deployment.epoch(batch.day), made)
+            continue
         by_delay = {0: made}
         if late is not None and late.is_due(batch.key, batch.day, deployment.days):
             one_in = round(1 / late.part)
@@ -121,11 +128,17 @@ def randomized(deployment: Deployment, batches: Sequence[Batch]) -> list[Upload]
         epoch = deployment.epoch(batch.day)
         for delay, some in by_delay.items():
             parts.setdefault((batch.key, delay), []).extend(_parts(spec, epoch, some))
-    return [
+    return relayed + [
         upload(key, body, delay)
         for (key, delay), listed in parts.items()
         for body in _bodies(listed)
     ]
+
+
+def _relayed(key: str, spec: Spec, epoch: int, made: Iterable[bytes]) -> Iterator[Upload]:
+    """An upload of each report, as a device gives it to a relay."""
+    for report in made:
+        yield upload(key, [wire.Part(spec.digest, epoch, report)])._replace(relayed=True)
 
 
 def reports(spec: Spec, batch: Batch, randomness: Randomness) -> list[bytes]:
@@ -259,7 +272,7 @@ def let_pass(
     others: Callable[[int], Iterable[Batch]] = lambda _: (),
     progress: Callable[[int], None] = lambda _: None,
 ) -> Recorded:
-    """Lets all days pass; returns what was recorded, and arrived.
+    """Lets all days pass, and those in which a relay has reports of them; returns what arrived.
 
     Args:
         deployment: the calendar.
@@ -270,7 +283,7 @@ def let_pass(
         progress: called with each day that has passed.
     """
     recorded = Recorded()
-    days = [population.day(day) for day in range(deployment.days)]
+    days = by_arrival(deployment, map(population.day, range(deployment.days)))
     later: list[tuple[int, Upload]] = []
     for day, made in enumerate(uploads(deployment, days, processes)):
         destination.set_day(day)
@@ -291,6 +304,7 @@ def let_pass(
                     destination.send(body)
                 recorded.add_forged(batch)
         recorded.add(days[day])
-        recorded.add(others(day))
-        progress(day)
+        if day < deployment.days:
+            recorded.add(others(day))
+            progress(day)
     return recorded

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from deniable_aggregator.asking.dates import utc_today
 from deniable_aggregator.simulating.draws import Population
 from deniable_aggregator.simulating.laws import FLAGS
 from deniable_aggregator.simulating.population import DAYS_PER_WEEK, Deployment, Forgery, Late
@@ -29,6 +31,9 @@ KEYS: Final = {"release": 0.9, "beta": 0.08, FORGED_KEY: 0.02}
 LATE_DAYS: Final = 2
 """So much later reports come that are late."""
 
+RELAY_DAYS: Final = 15
+"""After so many days a relay has closed on the reports of a week, of whatever day."""
+
 NAIVE_DAYS: Final = 3
 """On so many days in a row one report is sent again and again."""
 
@@ -41,7 +46,7 @@ class Scenario:
         files: the registry that each version of the application ships, the oldest first.
         devices: how many there are; each reports each metric once, on one of the days.
         days: how many.
-        until: the last day.
+        until: the last day; None for yesterday, or with a relay `RELAY_DAYS` ago.
         seed: of the population and of the noise.
         priors: a file of shares, see `stated_priors`; None to make them up.
         growth: by which part the number of devices grows in a week.
@@ -60,7 +65,7 @@ class Scenario:
     files: tuple[Path, ...]
     devices: int
     days: int
-    until: date
+    until: date | None
     seed: int = 1
     priors: Path | None = None
     growth: float = 0.0
@@ -99,13 +104,14 @@ def prepared(scenario: Scenario) -> Prepared:
     """
     texts = tuple(_text(file) for file in scenario.files)
     _check_application(scenario, texts)
-    first = scenario.until.fromordinal(scenario.until.toordinal() - scenario.days + 1)
     count = len(texts)
+    has_relay = parse(texts[-1]).relay is not None
+    until = scenario.until or utc_today() - timedelta(RELAY_DAYS if has_relay else 1)
     deployment = Deployment(
         registries=texts,
         days=scenario.days,
         seed=scenario.seed,
-        first_day=first,
+        first_day=until - timedelta(scenario.days - 1),
         keys=scenario.keys,
         releases=tuple(scenario.days * number // count for number in range(count)),
         growth=scenario.growth,
@@ -182,6 +188,8 @@ def _forgeries(deployment: Deployment, scenario: Scenario) -> tuple[Forgery, ...
     """
     if scenario.forged is None:
         return ()
+    if deployment.relay is not None:
+        raise ParameterError("forged", "left out for a registry with [relay]", scenario.forged)
     name, _, text = scenario.forged.partition("=")
     if name not in deployment.metrics:
         meant = did_you_mean(name, deployment.metrics)

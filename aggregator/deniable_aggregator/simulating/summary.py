@@ -7,9 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable_aggregator.answers.questions import ChangeQuery, EstimateQuery, ValueLists
+import msgspec
+
+from deniable_aggregator.answers.questions import ChangeQuery, DaysQuery, EstimateQuery, ValueLists
 from deniable_aggregator.asking.credentials import AskingError
-from deniable_aggregator.asking.questions import CHANGE, ESTIMATE
+from deniable_aggregator.asking.questions import CHANGE, ESTIMATE, RELAYED
 from deniable_aggregator.simulating.beside import (
     Beside,
     beside,
@@ -22,6 +24,7 @@ from deniable_aggregator.simulating.population import DAYS_PER_WEEK
 from deniable_aggregator.telling.cautions import counted_line, health_in_words
 from deniable_aggregator.telling.changes import change_finding
 from deniable_aggregator.telling.numbers import named
+from deniable_aggregator.telling.relayed import relayed_sentences
 from deniable_aggregator.telling.wording import as_sentence, counted, listed
 
 if TYPE_CHECKING:
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.answers.answer import Answer
     from deniable_aggregator.answers.measured import Measure, Measured
+    from deniable_aggregator.answers.relayed import Relayed
     from deniable_aggregator.asking.questions import Source
     from deniable_aggregator.simulating.laws import Prior
     from deniable_aggregator.simulating.population import Deployment
@@ -71,6 +75,7 @@ class Shown:
         others: how many reports the answer is of that were not simulated now.
         problem: why there is no answer; empty if there is one.
         not_compared: why something changes and there is no `change`; else empty.
+        relayed: what its reports cost that came through a relay; None without one.
     """
 
     metric: Metric
@@ -85,6 +90,7 @@ class Shown:
     others: int = 0
     problem: str = ""
     not_compared: str = ""
+    relayed: Relayed | None = None
 
     @property
     def name(self) -> str:
@@ -114,6 +120,8 @@ class Shown:
 
     def lines(self) -> Iterator[str]:
         """What is to be said of the numbers, a sentence or two each."""
+        if self.relayed is not None:
+            yield from relayed_sentences(self.relayed)
         if self.others:
             yield f"There are {self.others:,} other reports of these days: the truth is not theirs."
         if self.metric.spec.picks:
@@ -142,6 +150,7 @@ class Shown:
             "problem": self.problem or None,
             "reports": self.answer.head.reports if self.answer else 0,
             "forgery_noticed": self.noticed,
+            "relayed": None if self.relayed is None else msgspec.to_builtins(self.relayed),
             "clipped": self.clipped,
             "numbers": [_number_data(row) for row in self.rows],
             "changes": [_number_data(row) for row in self.changes],
@@ -211,10 +220,13 @@ class _Asking:
         rows = beside(answer, self._numbers(answer), self._truth, selection)
         change, not_compared = self._change(selection.without)
         changes = [] if change is None else self._beside_change(change, selection)
+        relayed = None
+        if self._deployment.relay is not None:
+            relayed = self._source.ask(RELAYED.of(self._name), DaysQuery())
         others = answer.head.reports - self._truth.recorded.reports(self._name, selection)
         return Shown(
             self._metric, answer, rows, change, changes, noticed, prior, held, clipped, others,
-            not_compared=not_compared,
+            not_compared=not_compared, relayed=relayed,
         )  # fmt: skip
 
     def _numbers(self, answer: Answer) -> list[Measured]:

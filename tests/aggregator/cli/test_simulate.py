@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import re
 from contextlib import closing
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from deniable_aggregator import Store
+from deniable_aggregator.asking.dates import utc_today
 from deniable_aggregator.keeping.catalog import MetricCatalog
 from tests import command_line
 from tests.aggregator.simulating.registries import EVERYTHING, HEAD, SEPIA, THEME
+from tests.aggregator.simulating.test_relayed import RELAYED
 
 PLANNING = Path(__file__).parents[3] / "docs" / "analysis" / "planning.md"
 FEW = ("--devices", 400, "--days", 6, "--until", "2026-02-01")
@@ -146,6 +149,21 @@ def test_what_cannot_be_simulated_is_refused_with_a_reason(
     result = run(registry, *FEW, *options, columns=200)
     assert result.exit_code == status
     assert words in result.output
+
+
+def test_with_a_relay_what_the_crowd_is_worth_is_printed_and_no_server_is_asked(tmp_path):
+    file = tmp_path / "metrics.toml"
+    file.write_text(RELAYED)
+    refused = run(file, "--server", "http://127.0.0.1:1", columns=200)
+    assert refused.exit_code == 2
+    assert "with --server give a file without [relay]" in refused.output
+    options = ("--devices", 300, "--days", 7, "--change", 0, "--store", tmp_path / "kept.db")
+    words = " ".join(printed(file, *options).split())
+    assert f" to {utc_today() - timedelta(15)}, seed 1" in words  # the relay has closed since
+    assert re.search(r"theme: \d+ reports", words)
+    assert "theme: epsilon 4 on the device. Nothing less is stated: no group" in words
+    assert "export DENIABLE_TOKEN=deniable_read_" in words
+    assert {path.name for path in tmp_path.iterdir()} == {"kept.db", "metrics.toml"}
 
 
 def test_the_numbers_of_the_document_are_printed_again(tmp_path, monkeypatch):

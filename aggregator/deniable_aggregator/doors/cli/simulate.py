@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
-from contextlib import closing, contextmanager
-from datetime import timedelta
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from deniable_aggregator.asking.dates import utc_today
 from deniable_aggregator.asking.profiles import BATCH_KEY, TOKEN
 from deniable_aggregator.doors.cli.output import json_option, picture_option, print_json
 from deniable_aggregator.doors.cli.parameters import (
@@ -27,9 +25,10 @@ from deniable_aggregator.simulating import FORGERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from datetime import date
 
-    from deniable_aggregator.simulating.destinations import DevelopmentServer
+    from deniable_aggregator.simulating.destinations import DevelopmentServer, NewStore
     from deniable_aggregator.simulating.population import Deployment
     from deniable_aggregator.simulating.relay import Answering
     from deniable_aggregator.simulating.scenario import Scenario
@@ -82,7 +81,10 @@ def _percent_option(
     show_default=True,
     help="For how many days.",
 )
-@_day_option("--until", "The last day; yesterday if left out.")
+@_day_option(
+    "--until",
+    "The last day; if left out, yesterday, or with a relay the day by which it has closed on all.",
+)
 @click.option(
     "--priors",
     type=READABLE_FILE,
@@ -165,6 +167,10 @@ def simulate(
     Several files are versions of one application, the oldest first: they are released one after
     the other, and each spreads within twelve days.
 
+    With a table [relay], each report is dated, sealed and sent as by a device, also by the 5% whose
+    clocks are up to a day wrong; a relay holds it until its close, and the epsilon of the crowd is
+    stated.
+
     \b
         deniable simulate metrics.toml
         deniable simulate metrics.toml --devices 5000 --days 7
@@ -178,6 +184,7 @@ def simulate(
     that: devices draw from their operating system, whatever anybody sets. Answers and pages of the
     store that it leaves say that it is simulated.
     """  # noqa: D301  click reads the backslash as a sign
+    from deniable_aggregator.doors.relay.simulated import RelayedStore
     from deniable_aggregator.simulating.destinations import KEY, NewStore
     from deniable_aggregator.simulating.scenario import KEYS, Scenario, prepared
     from deniable_aggregator.simulating.simulation import simulated
@@ -190,7 +197,7 @@ def simulate(
         )
     scenario = Scenario(
         files=files,
-        until=until or utc_today() - timedelta(1),
+        until=until,
         weekend_volume=weekends,
         change_points=points,
         forged=forge,
@@ -199,6 +206,10 @@ def simulate(
         **options,
     )
     plan = prepared(scenario)
+    if plan.deployment.relay is not None and server is not None:
+        raise click.UsageError(
+            "with --server give a file without [relay], whose key only a relay's operator has"
+        )
     with _destination(plan.deployment, store, server) as to, progress_bar("simulate") as show:
         found = simulated(scenario, plan, to, show)
     if picture is not None:
@@ -208,7 +219,7 @@ def simulate(
         return
     _print(found, scenario, drawn=picture)
     if store is not None:
-        assert isinstance(to, NewStore), "this is where it went"
+        assert isinstance(to, (NewStore, RelayedStore)), "this is where it went"
         _say_how_to_explore(found, store, to.read_token)
 
 
@@ -225,14 +236,23 @@ def _destination(
             yield development
     elif store is not None:
         with new_store(store, deployment) as kept:
-            yield kept
+            with _relayed(kept, deployment) as destination:
+                yield destination
             kept.settle()
     else:
         with (
             tempfile.TemporaryDirectory(prefix="deniable-simulate-") as folder,
             new_store(Path(folder) / "simulated.db", deployment) as temporary,
+            _relayed(temporary, deployment) as destination,
         ):
-            yield temporary
+            yield destination
+
+
+def _relayed(store: NewStore, deployment: Deployment) -> AbstractContextManager[Answering]:
+    """A store, with a relay before it if the newest version has one."""
+    from deniable_aggregator.doors.relay.simulated import behind_relay
+
+    return nullcontext(store) if deployment.relay is None else behind_relay(store, deployment)
 
 
 def _server(address: str) -> DevelopmentServer:

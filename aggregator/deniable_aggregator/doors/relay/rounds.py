@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from deniable_aggregator.asking.credentials import AskingError
 from deniable_aggregator.doors.relay.settings import first_day
@@ -24,7 +24,7 @@ from deniable_shared.sealing import MAX_PART_BYTES, PART_CONTENT_TYPE, RELAYED_P
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from deniable_aggregator.asking.connection import Connection
+    from deniable_aggregator.asking.connection import ServerAnswer
     from deniable_aggregator.doors.relay.envelopes import Closing, EnvelopeStore
     from deniable_aggregator.doors.relay.settings import RelaySettings
 
@@ -39,12 +39,21 @@ PART_ENVELOPES_BYTES: Final = MAX_PART_BYTES - (64 << 10)
 log = logging.getLogger(OURS)
 
 
+class Aggregator(Protocol):
+    """Whom a relay asks: `Connection`, with a key of scope relay."""
+
+    def request(
+        self, method: str, path: str, *, content: bytes | None = None, content_type: str = ""
+    ) -> ServerAnswer:
+        """As of `Connection`."""
+
+
 class Rounds:
     """Does what is due.
 
     Args:
         store: the relay's file.
-        connection: to the aggregator, with a key of scope relay.
+        connection: to the aggregator.
         settings: the calendar and the limits.
         clock: seconds since 1970.
         monotonic: seconds by a clock that cannot be set.
@@ -61,7 +70,7 @@ class Rounds:
     def __init__(
         self,
         store: EnvelopeStore,
-        connection: Connection,
+        connection: Aggregator,
         settings: RelaySettings,
         *,
         clock: Callable[[], float] = time.time,
