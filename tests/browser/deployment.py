@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 import numpy as np
 
@@ -46,6 +47,8 @@ APPLICATIONS: Final = (APPLICATION, "empty")
 EMOJI: Final = {"😂": 0.4, "❤️": 0.25, "👩🏽‍🚀": 0.2, "🇺🇦": 0.15}
 HOSTILE: Final = "<img src=x onerror=\"document.title='owned'\"> עברית"
 FORGER: Final = f"partner {HOSTILE}"
+VIEW: Final = HOSTILE.replace("/", "").removeprefix("<")
+OWN_DAYS: Final = "/metric/plugin?since=2024-09-02&until=2024-09-29"
 MANY: Final = [*(f"value {number}" for number in range(99_999)), "😂"]
 FOUND: Final = {
     "<b>x": 0.3,
@@ -126,11 +129,14 @@ def _let_days_pass(service: Service, clock: Clock, forger: str) -> None:
 
 
 def _write_beside(service: Service, settings: Settings) -> None:
-    """What people have written: annotations, and lists of values."""
+    """What people have written: annotations, lists of values, and names of views."""
     for day, text in ((RELEASE, "Version 2.0"), (RELEASE + 8, HOSTILE)):
         path = f"/v1/annotations/{day_of(day)}"
         headers = bearer(service.admin)
         assert service.http.put(path, json={"text": text}, headers=headers).status_code == 200
+    for name, place in (("Themes by week", "/metric/theme?period=4-weeks"), (VIEW, OWN_DAYS)):
+        path, body = f"/v1/views/{quote(name)}", {"place": place}
+        assert service.ask(path, method="PUT", json=body).status_code == 200
     lists = SavedListKeeper(service.store, settings)
     for name, values in (("emoji-and-more", [*EMOJI, HOSTILE]), ("many", MANY)):
         lists.save(APPLICATION, name, values, today=TODAY, actor="test")

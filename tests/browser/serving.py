@@ -31,6 +31,7 @@ def serving(store: Path) -> Iterator[str]:
     command += ["--store", str(store), "--port", str(port), "--end-with", str(os.getpid())]
     # Processes of their own would read the system's clock.
     command += ["--question-processes", "0", "--estimate-periods", "", "--read-rate-limit", ""]
+    command += ["--share-links", "on"]
     output = store.with_suffix(".log")
     with output.open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, cwd=ROOT)

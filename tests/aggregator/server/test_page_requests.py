@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from deniable_aggregator.answers.views import read_place
 from deniable_aggregator.doors.server.bodies import AnswerBody
 from deniable_aggregator.doors.server.flask_bridge import BoundedThreadPool, FlaskBridge
 from deniable_aggregator.doors.server.wsgi_call import Response
@@ -96,7 +97,8 @@ class Server:
 def service(tmp_path_factory):
     path = tmp_path_factory.mktemp("requests") / "store.db"
     # No process is started, as no event loop is told to.
-    with serving(path, question_processes=1, read_rate_limit="9/minute") as running:
+    limits = {"question_processes": 1, "read_rate_limit": "9/minute", "share_links": "on"}
+    with serving(path, **limits) as running:
         running.register()
         yield running
 
@@ -107,6 +109,36 @@ def server(service):
     started = Server(service)
     yield started
     started.close()
+
+
+def share_link(service):
+    """The path of a link to a page."""
+    pages = service.running.pages
+    key = service.running.key_verifier.verify(service.read)
+    place = read_place("/metric/theme?since=2024-09-01&until=2024-09-28")
+    return f"/shared/{pages.links.make(key, place, 7)}"
+
+
+def test_a_share_link_is_answered_like_a_question_within_a_limit_of_its_own(server, service):
+    link, other = share_link(service), share_link(service)
+    for method in ("GET", "HEAD"):
+        assert server.ask(method, link).status == 200
+    assert server.processes.asked == [link, link]
+    statuses = [server.ask("GET", link).status for _ in range(8)]
+    assert statuses == [*[200] * 7, 429]
+    refused = server.ask("GET", link)
+    assert refused.headers["referrer-policy"] == "no-referrer"
+    assert server.ask("GET", other).status == 200
+
+
+def test_a_share_link_that_does_not_work_costs_no_question_process(server, service):
+    link = share_link(service)
+    for path in (f"/shared/{'A' * 43}", "/shared/", "/shared/x", f"/{link}", f"{link}/more"):
+        answer = server.ask("GET", path)
+        assert answer.status == 404
+        assert answer.headers["referrer-policy"] == "no-referrer"
+    assert server.ask("POST", link, b"x=1", **FORM).status in (401, 405)
+    assert server.processes.asked == []
 
 
 PAGES = ["/", "/plan?epsilon=1", "/metric/theme", "/metric/theme/discoveries/1.csv", "/health"]

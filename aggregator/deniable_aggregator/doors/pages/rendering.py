@@ -45,8 +45,8 @@ def is_answer_page(path: str) -> bool:
 
 
 def is_shared(path: str) -> bool:
-    """Whether a path is the page of a share link."""
-    return path.startswith(SHARED)
+    """Whether a path is the page of a share link, even if it is written with more slashes."""
+    return path.lstrip("/").startswith(SHARED[1:])
 
 
 def needs_session(path: str) -> bool:
