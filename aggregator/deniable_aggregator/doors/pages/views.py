@@ -98,7 +98,8 @@ class ViewsView:
     Attributes:
         lines: the saved views.
         of: the address of the page that is to be saved; empty if none is.
-        of_text: its metric and days, and whether these move.
+        of_text: its metric and days.
+        move: whether these move.
         sharing: the form that shares the page; None if it cannot be shared.
         links: that work, the newest first.
         allowed: whether the server's settings let links be made.
@@ -112,6 +113,7 @@ class ViewsView:
     lines: Sequence[ViewLine]
     of: str = ""
     of_text: str = ""
+    move: str = ""
     sharing: Sharing | None = None
     links: Sequence[LinkLine] = ()
     allowed: bool = False
@@ -266,7 +268,8 @@ class _Views:
         view = ViewsView(
             lines=view_lines(self._keeper.all(application)),
             of="" if of is None else of.address,
-            of_text="" if of is None else f"{in_words(of)}. {_whether_days_move(of)}",
+            of_text="" if of is None else in_words(of),
+            move="" if of is None else _whether_days_move(of),
             sharing=sharing,
             links=[self._line(each) for each in self._links.all(application)],
             allowed=self._links.allowed,

@@ -115,6 +115,7 @@ class Visit:
         today: the server's day.
         form_token: carried by every form that changes something, so that no other site can send it.
         simulated: whether all reports are of simulated devices.
+        shares: whether views may be shared with people who have no key.
     """
 
     application: str
@@ -124,6 +125,7 @@ class Visit:
     today: date
     form_token: str
     simulated: bool = False
+    shares: bool = False
 
     @property
     def administers(self) -> bool:
@@ -274,6 +276,7 @@ def admit_visitors(routes: Blueprint, pages: PageParts) -> None:
             today=day_of(pages.parts.today),
             form_token=masked(session.form_token),
             simulated=pages.parts.catalogue.simulated,
+            shares=pages.links.allowed,
         )
         if name != key.application:  # whether there is such an application or not
             raise ProblemError(

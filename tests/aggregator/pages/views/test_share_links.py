@@ -62,7 +62,7 @@ def test_whoever_has_a_link_sees_the_view_with_its_days_for_ever(service):
     link = share(service)
     seen = stranger(service, link)
     assert seen.status_code == 200
-    assert "This page shows theme of flightdeck from 2024-09-27 to 2024-10-03" in seen.text
+    assert "Shared from flightdeck: theme, 2024-09-27 to 2024-10-03" in seen.text
     assert "from 2024-09-27 to 2024-10-03" in seen.text
     assert "Which colour theme is active" in seen.text
     service.clock.epoch += 20

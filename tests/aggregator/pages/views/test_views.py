@@ -29,9 +29,9 @@ def post(service, path="/views", **form):
 
 def test_the_page_of_a_metric_leads_to_a_form_that_saves_it_as_it_is(service):
     page = service.http.get(OF).text
-    place = unescape(re.search(r'href="([^"]+)">Save or share', page)[1])
+    place = unescape(re.search(r'href="([^"]+)">Save this view', page)[1])
     form = service.http.get(place).text
-    assert "theme, last 4 whole weeks. Its days move with time" in form
+    assert "theme, last 4 whole weeks</a>. Its days move with time" in form
     carried = unescape(re.search(r'name="of" value="([^"]+)"', form)[1])
     assert carried == OF
     saved = post(service, name="Themes", of=carried)
@@ -45,7 +45,7 @@ def test_days_of_ones_own_stay(service):
     shown = service.http.get(
         "/views", query_string={"of": "/metric/theme?since=2024-09-01&until=2024-09-28"}
     ).text
-    assert "theme, 2024-09-01 to 2024-09-28. The view always shows these days." in shown
+    assert "theme, 2024-09-01 to 2024-09-28</a>. The view always shows these days." in shown
 
 
 def test_what_cannot_be_kept_is_shown_again_with_the_reason(service):

@@ -55,8 +55,8 @@ def add_shared(routes: Blueprint, pages: PageParts) -> None:
 def _about(link: ShareLink) -> str:
     days = dict(link.place.chosen)
     return (
-        f"This page shows {link.place.metric} of {link.application} from {days['since']} to "
-        f"{days['until']}, until {link.until}."
+        f"Shared from {link.application}: {link.place.metric}, {days['since']} to {days['until']}, "
+        f"beside earlier days. The link works until {link.until}."
     )
 
 
@@ -84,7 +84,7 @@ def without_links(view: MetricView) -> MetricView:
         )
     return replace(
         view,
-        keep=None,
+        keep="",
         others=(),
         controls=None,
         discovered=None,

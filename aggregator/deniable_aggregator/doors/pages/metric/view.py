@@ -117,7 +117,7 @@ class MetricView:
         name: of the metric.
         title: what it is for, or its name.
         address: of the page, with its choices.
-        keep: leads to where this view can be saved and shared; None if it cannot.
+        keep: the address at which this view can be saved and shared; empty if it cannot.
         others: leads to the pages of other metrics, with the same days.
         controls: the form; None where nothing can be chosen.
         strings: what is looked for in a metric of strings; None of all others.
@@ -129,7 +129,7 @@ class MetricView:
     name: str
     title: str
     address: str
-    keep: Link | None
+    keep: str
     others: Sequence[Link]
     controls: Controls | None
     strings: Strings | None
@@ -168,10 +168,10 @@ def metric_view(
     )
 
 
-def _keep(choices: Choices, address: str) -> Link | None:
-    """Leads to where the view can be saved, or shared with the days that it shows now."""
+def _keep(choices: Choices, address: str) -> str:
+    """Where the view can be saved, or shared with the days that it shows now."""
     if choices.problems:
-        return None
+        return ""
     days, both = choices.days, choices.both
     fixed = {
         "since": str(days.since),
@@ -179,7 +179,7 @@ def _keep(choices: Choices, address: str) -> Link | None:
         "before": "" if both is None else f"{both.before.since}..{both.before.until}",
         "by": choices.by,
     }
-    return Link("Save or share this view", address_of("views", of=address, **fixed))
+    return address_of("views", of=address, **fixed)
 
 
 def _others(metrics: Sequence[Metric], shown: str, address: str) -> Iterator[Link]:
