@@ -52,6 +52,11 @@ HYBRID: Final = Suite(
 )
 SUITES: Final = {suite.name: suite for suite in (X25519, HYBRID)}
 KEY_CONSTRAINT: Final = " or ".join(f"{name}:<base64>" for name in SUITES)
+"""As `deniable relay-key create` prints it; of a point of low order no seal can be made."""
+
+_PRIME: Final = 2**255 - 19
+_CURVE: Final = 486_662
+"""Curve25519 is y^2 = x^3 + 486662 x^2 + x modulo the prime (RFC 7748)."""
 
 
 @frozen
@@ -85,14 +90,12 @@ class PublicKey:
             cryptography.exceptions.UnsupportedAlgorithm: if cryptography was built without the
                 suite.
         """
-        from cryptography.hazmat.primitives.asymmetric import x25519
-
         loaded: x25519.X25519PublicKey | hpke.MLKEM768X25519PublicKey
         if self.suite == X25519:
-            loaded = x25519.X25519PublicKey.from_public_bytes(self.data)
+            loaded = _load_x25519(self.data)
         else:
             from cryptography.hazmat.primitives import hpke
-            from cryptography.hazmat.primitives.asymmetric import mlkem
+            from cryptography.hazmat.primitives.asymmetric import mlkem, x25519
 
             loaded = hpke.MLKEM768X25519PublicKey(
                 mlkem.MLKEM768PublicKey.from_public_bytes(self.data[:_MLKEM_PUBLIC_BYTES]),
@@ -237,7 +240,37 @@ def _parse(text: object, *, private: bool) -> tuple[Suite | None, bytes]:
         return None, b""
     if suite is None or len(data) != (suite.private_bytes if private else suite.public_bytes):
         return None, b""
+    if not private and _is_of_low_order(data[-X25519.public_bytes :]):
+        return None, b""
     return suite, data
+
+
+def _is_of_low_order(point: bytes) -> bool:
+    """Whether a point of Curve25519, or of its twist, is nothing when it is taken eight times.
+
+    Every exchange with such a point gives zero, so nothing can be sealed to it.
+    """
+    x, z = int.from_bytes(point, "little") % 2**255 % _PRIME, 1
+    for _ in range(3):  # three doublings (RFC 7748, section 5)
+        squares = (x * x - z * z) ** 2
+        x, z = squares % _PRIME, 4 * x * z * (x * x + _CURVE * x * z + z * z) % _PRIME
+    return z == 0
+
+
+def _load_x25519(data: bytes) -> x25519.X25519PublicKey:
+    """A public key, as cryptography's own method makes it.
+
+    That method first imports the module of backends, which takes longer than all else together and
+    says only whether OpenSSL has the curve.
+    """
+    try:
+        from cryptography.hazmat.bindings._rust import openssl
+
+        return openssl.x25519.from_public_bytes(data)
+    except (ImportError, AttributeError):  # of another version
+        from cryptography.hazmat.primitives.asymmetric import x25519
+
+        return x25519.X25519PublicKey.from_public_bytes(data)
 
 
 def _hpke(suite: Suite) -> hpke.Suite:

@@ -98,6 +98,7 @@ def test_the_url_is_one_of_https_or_of_this_machine(url, is_one):
     ("relay", "problem"),
     [
         (RELAY.replace(KEY.text, "x25519:AAAA"), "relay.key must be x25519:<base64> or mlkem768-"),
+        (RELAY.replace(KEY.text, f"x25519:{43 * 'A'}="), "relay.key must be x25519:<base64>"),
         (RELAY.replace(f'"{KEY.text}"', "3"), "relay.key must be x25519:<base64>"),
         (RELAY + 'every = "month"', "relay.every must be one of day, week, got 'month'"),
         (RELAY + "batch = 3", "relay.batch must be left out: no such field"),

@@ -3,6 +3,8 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+import subprocess
+import sys
 
 import pytest
 from cryptography.exceptions import InvalidTag
@@ -18,8 +20,10 @@ from deniable_shared.sealing import (
     Opener,
     Part,
     PrivateKey,
+    PublicKey,
     Sealer,
     envelope_bytes,
+    is_public_key,
     pack_write_key,
     parse_private_key,
     parse_public_key,
@@ -148,6 +152,46 @@ def test_a_second_reader_that_follows_the_standards_opens_the_same(vector):
 def test_a_text_that_is_no_key_is_refused(text):
     with pytest.raises(ParameterError, match="key must be x25519:<base64>"):
         parse_public_key(text)
+
+
+LOW_ORDER = (
+    0,
+    1,
+    325606250916557431795983626356110631294008115727848805560023387167927233504,
+    39382357235489614581723060781553021112529911719440698176882885853963445705823,
+    2**255 - 20,
+    2**255 - 19,
+    2**255 - 18,
+    2**256 - 1 - 18,  # the highest bit is not read
+)
+
+
+@pytest.mark.parametrize("point", LOW_ORDER)
+@every_suite
+def test_a_point_to_which_nothing_can_be_sealed_is_no_key(name, point):
+    suite = SUITES[name]
+    public = PrivateKey.generate(suite).public
+    weak = PublicKey(suite, public.data[:-32] + point.to_bytes(32, "little"))
+    with pytest.raises(ValueError, match="shared key"):
+        weak.seal(b"", b"")
+    assert not is_public_key(weak.text)
+    assert is_public_key(public.text)
+
+
+@pytest.mark.service
+def test_a_seal_to_x25519_does_without_the_backends_of_cryptography():
+    program = (
+        "import sys; from deniable_shared.sealing import X25519, PublicKey;"
+        "PublicKey(X25519, bytes([9] * 32)).seal(b'', b'');"
+        " assert not [name for name in sys.modules if 'backends' in name]"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_another_cryptography_is_asked_by_its_own_method(monkeypatch):
+    key = PrivateKey.generate(X25519)
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.bindings._rust", None)
+    assert key.open(key.public.seal(b"inside", b"info"), b"info") == b"inside"
 
 
 def test_a_private_key_is_never_shown():
