@@ -90,13 +90,27 @@ def test_the_page_of_another_metric_is_about_the_same_days(visit):
         assert tab.page.url.endswith("/metric/crash?period=7d&compare=none")
 
 
-def test_a_phone_shows_five_values_in_three_screens(visit):
+@pytest.mark.parametrize("scripted", [True, False])
+@pytest.mark.parametrize(
+    "path",
+    [QUIET, "/metric/theme", "/metric/features", "/metric/latency", "/metric/startup_seconds"],
+)
+def test_a_phone_shows_five_values_in_three_screens(visit, path, scripted):
+    """Also with a change, what explains it, warnings, keys that stand out and events."""
+    with visit(viewport=PHONE, java_script_enabled=scripted) as tab:
+        tab.open(path)
+        assert tab.page.locator("main").bounding_box()["height"] <= SCREENS * PHONE["height"]
+        others = tab.page.locator("details.secondary")
+        assert others.count()
+        assert not others.first.get_by_role("img").first.is_visible()
+        others.locator("summary").first.click()
+        assert others.first.get_by_role("img").or_(others.first.locator("table")).first.is_visible()
+
+
+def test_what_is_closed_on_a_phone_is_open_on_a_wide_screen(visit):
     with visit() as tab:
-        tab.page.set_viewport_size(PHONE)
-        tab.open(QUIET + "&without_key=")
-        height = tab.page.evaluate("document.documentElement.scrollHeight")
-        assert tab.page.locator("#values tbody tr").count() >= 3
-        assert height <= SCREENS * PHONE["height"]
+        tab.open("/metric/theme")
+        assert tab.page.locator("details.secondary[open] svg").count()
 
 
 def test_the_meaning_of_marks_is_said_once(visit):

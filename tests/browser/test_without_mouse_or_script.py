@@ -34,6 +34,8 @@ def test_the_keyboard_reaches_everything_in_order_and_shows_where_it_is(visit):
 def test_a_choice_is_made_and_details_are_opened_by_keyboard(visit):
     with visit() as tab:
         tab.open("/metric/theme")
+        tab.page.get_by_text("More choices").focus()
+        tab.page.keyboard.press("Enter")
         tab.page.locator("select[name=by]").focus()
         tab.page.keyboard.press("d")
         tab.page.wait_for_url("**by=day*")

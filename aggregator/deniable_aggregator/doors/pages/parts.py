@@ -96,6 +96,7 @@ class Part:
         folded: parts that open.
         sorting: how its tables of values are sorted; None if they are not.
         drawn: whether the intervals of tables are drawn beside the names.
+        secondary: whether it is closed at first where there is little room.
     """
 
     name: str
@@ -106,6 +107,7 @@ class Part:
     folded: Sequence[Part] = ()
     sorting: Sorting | None = None
     drawn: bool = False
+    secondary: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -133,7 +133,9 @@ def test_changes_of_quantiles_say_whether_they_are_clear():
         )
         for of, low in ((0.5, 10.0), (0.9, -10.0))
     ]  # fmt: skip
-    tables = parts(viewed(distribution(), change(*moved, kind="distribution")))["spread"].tables
+    tables = parts(viewed(distribution(), change(*moved, kind="distribution")))[
+        "what-changed"
+    ].tables
     median, high = tables[-1].rows
     assert median.cells[:4] == ("median", "50", "70", "+10 to +30")
     assert (median.cells[-1], high.cells[-1]) == ("yes", "no clear change")
@@ -164,8 +166,9 @@ def test_clear_pairs_are_said_first_and_all_of_them_fold():
     view = viewed(records("a", "b", "c"))
     assert "b=true and c=true go together (1.40 to 1.50 times" in view.answer.finding.rest
     pairs = parts(view)["pairs"]
-    assert pairs.tables[0].name == "matrix"
-    (table,) = pairs.folded[0].tables
+    matrix, of_pairs, both = pairs.folded
+    assert matrix.tables[0].name == "matrix"
+    (table,) = of_pairs.tables
     assert [row.cells[0] for row in table.rows] == [
         "b=true & c=true", "a=true & c=true", "a=true & b=true",
     ]  # fmt: skip
@@ -174,7 +177,7 @@ def test_clear_pairs_are_said_first_and_all_of_them_fold():
         "exclude each other",
         "can't tell",
     ]
-    assert pairs.folded[1].title == "How many have both of a pair"
+    assert both.title == "How many have both of a pair"
 
 
 def hostile():

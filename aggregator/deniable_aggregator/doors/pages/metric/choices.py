@@ -429,16 +429,15 @@ def controls(
     if has_ends(details):
         more += [of(name, words, ()) for name, words in ENDS.items()]
     lengths = [("", f"automatic ({choices.by})"), *((each, each) for each in PERIOD_LENGTHS)]
-    opened = {"top", "split", "why", "one", "other", *ENDS, *choices.passed}
+    opened = {"by", "top", "split", "why", "one", "other", *ENDS, *choices.passed}
     return Controls(
         typed=typed,
         problems=choices.problems,
         fields=[
             of("period", "Days", list(PERIODS.items())),
             of("compare", "Compare with", list(_comparisons(details, annotations))),
-            of("by", "Over time by", lengths),
         ],
-        more=[*more, *(each for each in passed if each.several)],
+        more=[of("by", "Over time by", lengths), *more, *(each for each in passed if each.several)],
         opened=bool(opened & set(choices.problems))
         or any(choices.passed.values())
         or any(typed.get(each) for each in opened),

@@ -77,7 +77,7 @@ def followed_part(series: Figure, address: str, says: str) -> Followed:
         for each in panel.lines[0].moments
     ]
     return Followed(
-        replace(series, panels=(first,)), places, f"Choose a {panel.by} to look at it alone.", says
+        replace(series, panels=(first,)), places, f"Choose a {panel.by} to open it.", says
     )
 
 
@@ -90,7 +90,9 @@ def multiples(series: Figure | None) -> Iterator[Part]:
     shown = tuple(panel for panel in panels if panel.lines)
     if shown:
         small = replace(series, panels=shown)
-        yield Part("others", "Others over time", pictures=[Picture(small, broad=True)])
+        yield Part(
+            "others", "Others over time", pictures=[Picture(small, broad=True)], secondary=True
+        )
 
 
 def leading(table: Table, leads: Mapping[str, str]) -> Table:

@@ -326,15 +326,16 @@ def _parts(
             "How the values are spread",
             texts=list(not_placed(estimate)),
             pictures=[Picture(figure_of(estimate))],
-            tables=[tables[name] for name in ("thresholds", "changes") if name in tables],
+            tables=[tables[name] for name in ("thresholds",) if name in tables],
             folded=[
                 Part(name, tables[name].caption, tables=[tables[name]])
                 for name in ("values", "numbers")
                 if name in tables
             ],
         )
-    elif estimate.of("lift"):
-        yield from _of_pairs(estimate, told[0])
+        if "changes" in tables:
+            table = tables["changes"]
+            yield Part("what-changed", "What changed", tables=[table], secondary=True)
     if estimate.head.kind == "shares":
         values, *folded = value_tables(
             estimate,
@@ -360,6 +361,8 @@ def _parts(
             sorting=Sorting(table="values", address=address, by=by),
             drawn=True,
         )
+        if estimate.of("lift"):
+            yield from _of_pairs(estimate, told[0])
     elif estimate.head.kind == "mean":
         yield Part("numbers", tables=[tables["mean" if change is None else "changes"]])
 
@@ -404,27 +407,24 @@ def _dots(figure: Figure) -> Iterator[Dots]:
 
 
 def _of_pairs(estimate: Answer, told: Document) -> Iterator[Part]:
-    """Attributes by themselves, and which of them go together."""
+    """Which attributes go together; the table of values has each by itself."""
     figure = figure_of(estimate)
-    of_pairs = (LIFTS_HEADING, PAIRS_HEADING)
-    single = [panel for panel in figure.panels if panel.heading not in of_pairs]
     lifts, both = (
         [
             Picture(replace(figure, panels=(panel,)))
             for panel in figure.panels
             if panel.heading == of
         ]
-        for of in of_pairs
+        for of in (LIFTS_HEADING, PAIRS_HEADING)
     )
-    yield Part("shares", pictures=[Picture(replace(figure, panels=tuple(single)))])
     matrix = lift_matrix(estimate)
     table = next(each for each in told.tables if each.name == "lifts")
     yield Part(
         "pairs",
         "Which go together",
         pictures=lifts,
-        tables=[matrix] if matrix is not None else [],
         folded=[
+            *([Part("matrix", matrix.caption, tables=[matrix])] if matrix is not None else ()),
             Part("lifts", table.caption, tables=[table]),
             *([Part("both", "How many have both of a pair", pictures=both)] if both else ()),
         ],

@@ -42,6 +42,8 @@
       const periods = drawing.querySelectorAll("a.period");
       periods.forEach((each, number) => each.setAttribute("tabindex", number + 1 < periods.length ? -1 : 0));
     }
+    const wide = matchMedia("(min-width: 44rem)").matches;
+    for (const part of within.querySelectorAll("details.secondary")) part.open ||= wide;
     for (const part of within.querySelectorAll("[data-again]")) setTimeout(lookAgain, 1000 * part.dataset.again, part);
   };
 
