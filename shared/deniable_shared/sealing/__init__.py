@@ -9,6 +9,7 @@ is needed: whoever reads keys, headers or batches does without.
 from __future__ import annotations
 
 from deniable_shared.sealing.batch import (
+    BATCH_ID_BYTES,
     MAX_ENVELOPES,
     MAX_PART_BYTES,
     PART_CONTENT_TYPE,
@@ -49,6 +50,7 @@ from deniable_shared.sealing.keys import (
 
 __all__ = [
     "ACCEPTED_SIZES",
+    "BATCH_ID_BYTES",
     "CONTENT_TYPE",
     "HEADER_BYTES",
     "HYBRID",

@@ -44,7 +44,7 @@ class Part(NamedTuple):
         batch: 16 random bytes, drawn at the close.
         size: how many envelopes the whole batch has; at least as many as this part.
         every: how often the relay closes.
-        least: how many envelopes the relay waits for before it forwards a batch; at least 1.
+        least: how many envelopes the relay waits for before it forwards a batch; from 1 to `size`.
         envelopes: 1 to 1,000, in the order of their tags.
         offered: which of them, by index and ascending, the aggregator had in an earlier batch and
             answered with `Answer.again`: it has seen these in another crowd.
@@ -121,6 +121,8 @@ class Part(NamedTuple):
                 raise WireError(f"{name} must be {constraint}")
         if size < len(uploads):
             raise WireError("size must be at least the uploads of this part")
+        if least > size:
+            raise WireError("least must be at most size: a relay forwards no smaller batch")
         if not _is_ascending(offered, len(uploads)):
             raise WireError("offered must be ascending indices of uploads")
         return cls(batch, size, every, least, tuple(uploads), tuple(offered))

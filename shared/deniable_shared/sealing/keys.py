@@ -10,6 +10,7 @@ from __future__ import annotations
 import binascii
 import hashlib
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from deniable_shared.addresses import Hidden
@@ -220,6 +221,7 @@ def pack_write_key(token: str) -> bytes:
     raise ParameterError("key", f"a write key as this command makes it: {made}", Hidden())
 
 
+@lru_cache(64)
 def unpack_write_key(data: bytes) -> str:
     """The write key of 38 bytes; whether it is valid is known to the store alone."""
     secret = binascii.b2a_base64(data[_WRITE_KEY_ID_BYTES:], newline=False).decode()

@@ -59,8 +59,8 @@ class Relayed:
             **options,
         )
 
-    def bring(self, envelopes, *, offered=(), batch=None, **options):
-        part = Part(batch or self.batch, 10**6, "week", 1, tuple(envelopes), tuple(offered))
+    def bring(self, envelopes, *, offered=(), batch=None, size=10**6, **options):
+        part = Part(batch or self.batch, size, "week", 1, tuple(envelopes), tuple(offered))
         answer = self.post(part.encode(), **options)
         assert answer.status_code == 200, answer.get_json()
         return Answer.decode(answer.data, len(part.envelopes))
@@ -199,6 +199,49 @@ def test_what_was_offered_before_is_counted_and_hides_among_nobody(one_relayed):
     assert one_relayed.bring(envelopes, offered=(1, 3)) == Answer(5, 0, {})
     assert one_relayed.groups() == [(TODAY, 3)]
     assert one_relayed.service.counts() == [0, 5, 0]
+
+
+@pytest.mark.one_store
+def test_a_batch_id_that_is_given_twice_makes_no_crowd_larger(one_relayed):
+    one_relayed.bring([one_relayed.seal() for _ in range(3)], size=5)
+    one_relayed.bring([one_relayed.seal() for _ in range(4)], size=4)
+    one_relayed.bring([one_relayed.seal() for _ in range(2)], size=5)
+    assert one_relayed.groups() == [(TODAY, 4), (TODAY, 5)]
+
+
+@pytest.mark.one_store
+def test_a_part_whose_second_commit_fails_is_brought_again_and_counts_once(
+    one_relayed, monkeypatch
+):
+    monkeypatch.setattr("deniable_aggregator.doors.http.relayed.COMMIT_ENVELOPES", 2)
+    database, commits = one_relayed.service.store.inbox._database, []
+    ingest = database.ingest
+
+    def fail_once(work):
+        commits.append(work)
+        if len(commits) == 2:
+            raise StoreUnavailableError("the disk is full")
+        return ingest(work)
+
+    monkeypatch.setattr(database, "ingest", fail_once)
+    envelopes = [one_relayed.seal() for _ in range(5)]
+    problem(
+        one_relayed.post(Part(one_relayed.batch, 5, "week", 1, tuple(envelopes)).encode()),
+        503,
+        "store_unavailable",
+    )
+    assert one_relayed.bring(envelopes, size=5) == Answer(3, 2, {})
+    assert one_relayed.groups() == [(TODAY, 5)]
+    assert one_relayed.service.counts() == [0, 5, 0]
+    refused = one_relayed.service.status()["since_start"]
+    assert (refused["accepted"], refused["duplicate"]) == (5, 2)
+
+
+@pytest.mark.one_store
+def test_a_batch_smaller_than_what_its_relay_waits_for_is_refused(one_relayed):
+    part = Part(bytes(16), 3, "week", 4, (one_relayed.seal(),)).encode()
+    problem(one_relayed.post(part), 400, "malformed_upload")
+    assert one_relayed.service.counts() == [0, 0, 0]
 
 
 @pytest.mark.one_store

@@ -1,4 +1,4 @@
-"""Parts of batches that a relay brings: opened, checked one by one, and stored in one commit.
+"""Parts of batches that a relay brings: opened, checked one by one, and stored in a few commits.
 
 ``POST /v1/relayed``. What is inside an envelope meets the same checks and quotas as an upload that
 a device sends itself. What a device would drop is dropped, and what it would send again the relay
@@ -7,6 +7,7 @@ brings again, with a later batch.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -29,6 +30,7 @@ from deniable_aggregator.keeping.store import Outcome, Relay, Sender, StoreUnava
 from deniable_shared import wire
 from deniable_shared.errors import SealError, TooManyPartsError, WireError
 from deniable_shared.sealing import (
+    BATCH_ID_BYTES,
     HEADER_BYTES,
     KEY_ID_BYTES,
     MAX_PART_BYTES,
@@ -38,6 +40,8 @@ from deniable_shared.sealing import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from deniable_aggregator.doors.http.uploads import UploadReceiver
     from deniable_aggregator.keeping.key_quotas import Charge
     from deniable_aggregator.keeping.key_verifier import KeyVerifier
@@ -50,26 +54,59 @@ UNOPENED: Final = "unopened"
 """What becomes of an envelope that does not open, or shows the tag of another upload: nobody's
 device made it, or its key was retired."""
 
+CLOSED: Final = "epoch_closed"
+"""Of an upload whose day was closed."""
+
 UNKNOWN_RELAY_KEY: Final = "unknown_relay_key"
 """Of an envelope to a key of which this server knows nothing: another server may have it."""
 
 RETRY_SECONDS: Final = 600
-TURN_ENVELOPES: Final = 64
+TURN_ENVELOPES: Final = 16
 """Between so many envelopes other threads have a turn: opening one keeps the interpreter."""
+
+COMMIT_ENVELOPES: Final = 500
+"""So many are stored in one commit, for which uploads of devices wait."""
 
 
 class _Checked(NamedTuple):
     """An upload that may be stored.
 
     Attributes:
-        place: of its envelope in the part.
         charge: what to give back if it is not stored.
     """
 
-    place: int
     upload: wire.Upload
     sender: Sender
     charge: Charge
+
+
+class _Brought:
+    """A part while it is taken.
+
+    Args:
+        application: the relay's.
+        part: what it brought.
+        opener: opens envelopes.
+        known: the ids of all keys that there are or were.
+
+    Attributes:
+        crowd: the id of the batch together with its size, so that no crowd grows by an id that a
+            relay gives twice.
+        counts: how many uploads had each outcome.
+        dropped: how many will never be stored, by the code of the problem.
+        again: places of envelopes that may be stored later.
+    """
+
+    def __init__(
+        self, application: str, part: Part, opener: Opener, known: frozenset[bytes]
+    ) -> None:
+        self.application, self.part, self.opener, self.known = application, part, opener, known
+        named = part.batch + part.size.to_bytes(4)
+        self.crowd = hashlib.blake2b(named, digest_size=BATCH_ID_BYTES).digest()
+        self.offered = frozenset(part.offered)
+        self.counts: Counter[Outcome] = Counter()
+        self.dropped: Counter[str] = Counter()
+        self.again: list[int] = []
 
 
 class RelayedReceiver:
@@ -97,7 +134,7 @@ class RelayedReceiver:
         )
 
     def take(self, key: Key, body: bytes) -> RelayedPart:
-        """Stores what is inside a part, each upload once; it is durable when this returns.
+        """Stores what is inside a part, each upload once; all are durable when this returns.
 
         Args:
             key: the relay's.
@@ -107,52 +144,63 @@ class RelayedReceiver:
             What has become of each envelope.
 
         Raises:
-            ProblemError: if the part is refused as a whole; nothing of it was stored.
+            ProblemError: if the part is to be brought again. What was stored of it counts once.
         """
         try:
             part = Part.decode(body)
         except WireError as error:
             raise ProblemError("malformed_upload", f"{error}.") from None
         opener, known = self._opener(key.application)
-        checked: list[_Checked] = []
-        again: list[int] = []
-        dropped: Counter[str] = Counter()
         # Tags are hashes of random ids: which uploads a quota refuses is chance.
         in_tag_order = sorted(
             range(len(part.envelopes)),
             key=lambda place: part.envelopes[place][1 + KEY_ID_BYTES : HEADER_BYTES],
         )
+        brought = _Brought(key.application, part, opener, known)
+        for first in range(0, len(in_tag_order), COMMIT_ENVELOPES):
+            self._take_some(brought, in_tag_order[first : first + COMMIT_ENVELOPES])
+        stored, duplicates = (
+            brought.counts.pop(outcome, 0) for outcome in (Outcome.STORED, Outcome.DUPLICATE)
+        )
+        if closed := brought.counts.pop(Outcome.CLOSED, 0):
+            brought.dropped[CLOSED] += closed
+        return RelayedPart(
+            stored=stored,
+            duplicates=duplicates,
+            dropped=dict(sorted(brought.dropped.items())),
+            again=sorted(brought.again),
+        )
+
+    def _take_some(self, brought: _Brought, places: Sequence[int]) -> None:
+        """Opens some envelopes, and stores what is inside in one commit."""
+        checked: list[_Checked] = []
+        skipped: dict[int, _SkippedError] = {}
         try:
-            for turn, place in enumerate(in_tag_order):
+            for turn, place in enumerate(places):
                 if turn % TURN_ENVELOPES == 0:
                     time.sleep(0)
                 try:
-                    checked.append(self._check(key, part, place, opener, known))
-                except _SkippedError as skipped:
-                    self._receiver.record_outcome(key.application, skipped.code)
-                    if skipped.is_final:
-                        dropped[skipped.code] += 1
-                    else:
-                        again.append(place)
+                    checked.append(self._check(brought, place))
+                except _SkippedError as error:
+                    skipped[place] = error
             outcomes = self._append(checked)
         except BaseException:
             for each in checked:
                 self._receiver.give_back(each.charge)
             raise
-        counts = Counter(outcomes)
         for each, outcome in zip(checked, outcomes, strict=True):
             if outcome is not Outcome.STORED:
                 self._receiver.give_back(each.charge)
-            name = OUTCOME_NAMES.get(outcome, "epoch_closed")
-            self._receiver.record_outcome(each.sender.application, name)
-        if counts[Outcome.CLOSED]:
-            dropped["epoch_closed"] += counts[Outcome.CLOSED]
-        return RelayedPart(
-            stored=counts[Outcome.STORED],
-            duplicates=counts[Outcome.DUPLICATE],
-            dropped=dict(sorted(dropped.items())),
-            again=sorted(again),
-        )
+        brought.counts.update(outcomes)
+        names = Counter(OUTCOME_NAMES.get(outcome, CLOSED) for outcome in outcomes)
+        for place, skip in skipped.items():
+            names[skip.code] += 1
+            if skip.is_final:
+                brought.dropped[skip.code] += 1
+            else:
+                brought.again.append(place)
+        for name, number in names.items():
+            self._receiver.record_outcome(brought.application, name, number)
 
     def _opener(self, application: str) -> tuple[Opener, frozenset[bytes]]:
         try:
@@ -169,20 +217,18 @@ class RelayedReceiver:
             )
         return opener, known
 
-    def _check(
-        self, relay: Key, part: Part, place: int, opener: Opener, known: frozenset[bytes]
-    ) -> _Checked:
+    def _check(self, brought: _Brought, place: int) -> _Checked:
         """Opens an envelope, and checks what is inside as if its device had sent it.
 
         Raises:
             _SkippedError: if it cannot be stored, or not now.
         """
-        envelope = part.envelopes[place]
+        envelope = brought.part.envelopes[place]
         key_id = envelope[1 : 1 + KEY_ID_BYTES]
-        if len(envelope) > HEADER_BYTES and key_id not in known:
+        if len(envelope) > HEADER_BYTES and key_id not in brought.known:
             raise _SkippedError(UNKNOWN_RELAY_KEY, is_final=False)
         try:
-            opened = opener.open(envelope)
+            opened = brought.opener.open(envelope)
         except SealError:
             raise _SkippedError(UNOPENED, is_final=True) from None
         except TooManyPartsError:
@@ -193,7 +239,7 @@ class RelayedReceiver:
             key = self._verifier.cached(opened.write_key) or authenticate(
                 self._verifier, f"Bearer {opened.write_key}", "write"
             )
-            if key.application != relay.application:
+            if key.application != brought.application:
                 raise ProblemError("wrong_scope", "A relay serves one application.")
             reports = self._receiver.check(key, opened.upload, relayed=True)
             charge = self._receiver.take(key, opened.upload, reports)
@@ -201,11 +247,9 @@ class RelayedReceiver:
             final = problem.status in wire.REFUSED
             raise _SkippedError(problem.code, is_final=final) from None
         # What was offered before was seen in another crowd.
-        hides = place not in part.offered
-        sender = Sender(
-            key.application, key.id, Relay(bytes(key_id), part.batch) if hides else None
-        )
-        return _Checked(place, opened.upload, sender, charge)
+        hides = place not in brought.offered
+        relay = Relay(key_id, brought.crowd) if hides else None
+        return _Checked(opened.upload, Sender(key.application, key.id, relay), charge)
 
     def _append(self, checked: list[_Checked]) -> list[Outcome]:
         if not checked:

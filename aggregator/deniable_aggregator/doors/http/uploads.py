@@ -327,15 +327,16 @@ class UploadReceiver:
             "epoch_closed", f"Drop it: reports are accepted for {days} days.", accept_days=days
         )
 
-    def record_outcome(self, application: str, outcome: str) -> None:
-        """Counts an upload.
+    def record_outcome(self, application: str, outcome: str, uploads: int = 1) -> None:
+        """Counts uploads.
 
         Args:
             application: whose key it came with, or `NO_APPLICATION`.
             outcome: ``accepted``, ``duplicate`` or a problem's code.
+            uploads: how many had it.
         """
         with self._lock:
-            self._counts[application, outcome] += 1
+            self._counts[application, outcome] += uploads
 
 
 def _clock_in_doubt() -> ProblemError:

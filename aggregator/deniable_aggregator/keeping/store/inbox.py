@@ -53,7 +53,7 @@ class Relay(NamedTuple):
 
     Attributes:
         key_id: the id of the key that it was sealed to, 8 bytes.
-        batch: the batch that it came with, 16 bytes.
+        batch: the batch that it came with, 16 bytes; another for each size that is told of one.
     """
 
     key_id: bytes
