@@ -107,6 +107,15 @@ def test_a_phone_shows_five_values_in_three_screens(visit, path, scripted):
         assert others.first.get_by_role("img").or_(others.first.locator("table")).first.is_visible()
 
 
+def test_two_segments_are_compared_by_one_click(visit):
+    with visit() as tab:
+        tab.open("/metric/plugin")
+        tab.page.get_by_role("link", name="Compare stable with <i>beta").click()
+        tab.page.wait_for_url("**one=segment*")
+        assert tab.page.locator("#compared").inner_text() == "channel=stable and channel=<i>beta"
+        assert not tab.page.get_by_role("link", name="Compare stable with").count()
+
+
 def test_what_is_closed_on_a_phone_is_open_on_a_wide_screen(visit):
     with visit() as tab:
         tab.open("/metric/theme")

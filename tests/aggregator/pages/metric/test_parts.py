@@ -65,5 +65,7 @@ def test_two_keys_are_compared_by_their_labels_and_as_a_file(service):
     file = PAGE.replace("theme?", "theme/export.csv?question=compare&")
     rows = service.ask(f"{file}&one=key:store&other=key:web").text.splitlines()
     assert sum("difference in share" in row for row in rows) == 3
+    half = words(service, f"{PAGE}&one=key:store")
+    assert "Clear differences" not in half, "the other is chosen next"
     same = words(service, f"{PAGE}&one=key:store&other=key:store", status=400)
     assert "other must be another key" in same

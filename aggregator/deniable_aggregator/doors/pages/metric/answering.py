@@ -367,3 +367,13 @@ def key_links(answers: Answers, choices: Choices, address: str) -> Iterator[Link
         since, until = str(choices.followed.since), str(choices.days.until)
         place = page_at("health", metric=answers.details.name, since=since, until=until)
         yield Link("See which checks fail, day by day", place)
+
+
+def segment_links(answers: Answers, choices: Choices, address: str) -> Iterator[Link]:
+    """Leads to the same page with two segments side by side, where no parts are compared yet."""
+    segments = answers.details.versions[0].segments
+    if segments and choices.sides is None and not choices.passed["segment"]:
+        one, other, *_ = (*segments.values, "", "")
+        if other:
+            sides = {"one": f"segment:{one}", "other": f"segment:{other}"}
+            yield Link(f"Compare {one} with {other}", changed(address, **sides))

@@ -295,8 +295,8 @@ def _parts_of(details: MetricDetails) -> Iterator[tuple[str, str, str]]:
 
 
 def _sides(one: str, other: str, details: MetricDetails) -> tuple[Axis, str, str] | None:
-    """Two parts of the reports that are compared."""
-    if not one and not other:
+    """Two parts of the reports that are compared; None until both are chosen."""
+    if not one or not other:
         return None
     offered = [*_parts_of(details)]
     chosen = []

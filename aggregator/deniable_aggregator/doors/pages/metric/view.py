@@ -15,6 +15,7 @@ from deniable_aggregator.doors.pages.metric.answering import (
     Detail,
     details,
     key_links,
+    segment_links,
 )
 from deniable_aggregator.doors.pages.metric.choices import Choices, Controls, controls
 from deniable_aggregator.doors.pages.metric.files import Export, exports
@@ -80,7 +81,7 @@ class Shown:
 
     Attributes:
         warnings: what must be known before the numbers.
-        keys: leads to the page without keys that stand out.
+        ways_on: leads to the page without keys that stand out, and to two segments compared.
         headline: the one number of a flag or a mean.
         finding: what is there, where it is not one number.
         changes: what has clearly changed, each with its sign.
@@ -95,7 +96,7 @@ class Shown:
     """
 
     warnings: Sequence[str]
-    keys: Sequence[Link]
+    ways_on: Sequence[Link]
     headline: Headline | None
     finding: Sentence
     changes: Sequence[tuple[Badge, Sentence]]
@@ -212,7 +213,10 @@ def _shown(answers: Answers, estimate: Answer, choices: Choices, address: str) -
     ]
     return Shown(
         warnings=list(_warnings(told)),
-        keys=list(key_links(answers, choices, address)),
+        ways_on=[
+            *key_links(answers, choices, address),
+            *segment_links(answers, choices, address),
+        ],
         headline=one,
         finding=_sentence("" if one is not None else first.finding, leads),
         changes=[
