@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_BLOCK_CELLS: Final = 1 << 17
-"""Cells are looked up so many at a time, which stay in the processor's cache."""
+_BLOCK_BYTES: Final = 1 << 19
+"""Cells are looked up so many bytes at a time, which stay in the processor's cache."""
 
 _MOSTLY_LOW: Final = 4
 """Where fewer than one of so many cells exceed their row's least, these alone are counted."""
@@ -56,7 +56,8 @@ class RowCounts:
         self._width = int((highest - least).max(initial=0)) + 1
         self.counts = least[:, None] + np.arange(self._width)
         self.number = np.empty(self.counts.shape, np.int64)
-        for start in range(0, len(cells), step := max(1, _BLOCK_CELLS // max(cells.shape[1], 1))):
+        step = max(1, _BLOCK_BYTES // max(cells.shape[1] * cells.itemsize, 1))
+        for start in range(0, len(cells), step):
             self.number[start : start + step] = _frequencies(
                 self._values[start : start + step], self._width
             )

@@ -349,7 +349,9 @@ def _judge_rows(
         judged = is_kept.any(axis=1)
         kept_reports = np.where(judged, is_kept @ rows.reports, rows.total).astype(np.float64)
         above = np.where(is_kept, cells - background.mean, 0.0).sum(axis=1)
-        share = np.where(judged, above / (kept_reports * rows.gap), share)
+        before, share = share, np.where(judged, above / (kept_reports * rows.gap), share)
+        if np.array_equal(share, before):
+            break  # which rows are kept does not change any more
     freedom = np.where(is_kept, background.number - 1, 0.0).sum(axis=1)
     squares = np.where(is_kept, background.squares, 0.0).sum(axis=1)
     alone = float(rows.support.variance(0.0, 1)) * rows.gap**2 * rows.total / rows.rows
