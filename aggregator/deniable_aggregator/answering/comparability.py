@@ -22,7 +22,7 @@ from deniable_aggregator.answering.estimation.inputs import UnanswerableError
 from deniable_aggregator.answering.estimation.means import estimate_mean
 from deniable_aggregator.answers.common import Notice
 from deniable_aggregator.answers.words import VERSION_LETTERS
-from deniable_aggregator.counting.tallies import nonempty
+from deniable_aggregator.counting.tallies import all_counters, nonempty
 from deniable_aggregator.telling.wording import counted, key_in_words, listed
 from deniable_shared.mechanisms import GroupedBins
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from datetime import date
 
     from deniable_aggregator.answering.estimation.inputs import CollectedTallies, MetricReports
-    from deniable_aggregator.counting.tallies import Reported
+    from deniable_aggregator.counting.tallies.counts import Counts
     from deniable_shared.spec import MetricType, Spec
 
 LEAST_REPORTS: Final = 100
@@ -96,12 +96,12 @@ class _Alike:
 
     Attributes:
         basis: of all of them.
-        entries: the versions with their counts.
+        entries: the versions with their counts, and how many reports these are.
         tallies: that they are of.
     """
 
     basis: Basis
-    entries: Sequence[Reported]
+    entries: Sequence[tuple[Spec, Counts, int]]
     tallies: CollectedTallies
 
     @property
@@ -118,7 +118,7 @@ class _Alike:
         """How imprecise their estimates are: of a mean its standard error, else only relative."""
         if not mean:
             return float(self.reports**-0.5)
-        counts = [(spec, counts) for spec, counts, _ in self.entries]
+        counts = [(spec, all_counters(counts)) for spec, counts, _ in self.entries]
         if self.basis.type == "number":
             return estimate_mean(counts, periods=self.tallies.periods).standard_error
         found = estimate_distribution(counts, quantiles=(0.5,), periods=self.tallies.periods)
@@ -127,7 +127,7 @@ class _Alike:
 
 def _alike(tallies: CollectedTallies) -> dict[Basis, _Alike]:
     groups: defaultdict[Basis, list[Any]] = defaultdict(list)
-    for entry in nonempty(tallies.tallies):
+    for entry in nonempty(tallies.sums):
         groups[Basis.of(entry[0])].append(entry)
     return {basis: _Alike(basis, entries, tallies) for basis, entries in groups.items()}
 
@@ -182,11 +182,7 @@ def _split(group: _Alike, tallies: CollectedTallies) -> Chosen:
     kept = frozenset(spec.digest for spec in group.specs)
     return Chosen(
         kept,
-        [
-            (spec, reports)
-            for spec, _, reports in nonempty(tallies.tallies)
-            if spec.digest not in kept
-        ],
+        [(spec, reports) for spec, _, reports in nonempty(tallies.sums) if spec.digest not in kept],
     )
 
 
@@ -229,10 +225,10 @@ def choose_of_period(
         None where no report is of such a version.
     """
     fitting = tallies.only({spec.digest for spec in followed})
-    if not fitting.tallies:
+    if not fitting.sums:
         return None
     fitting = fitting.only(choose_versions(fitting, newest_first).kept)
-    return fitting, Basis.of(nonempty(fitting.tallies)[0][0])
+    return fitting, Basis.of(nonempty(fitting.sums)[0][0])
 
 
 class ComparedVersions(NamedTuple):

@@ -272,7 +272,7 @@ def series(
     kind, followed = common_kind(versions), versions
     if kind is None:
         whole = collect(DayRange(periods[0].since, periods[-1].until))
-        if not whole.tallies:
+        if not whole.sums:
             raise ParameterError("reports", "at least 1", 0)
         kind, followed = followed_versions(whole, newest_first)
     versions = [spec for spec in followed if spec.value_type == kind]
@@ -398,7 +398,7 @@ def _largest_values(
     Raises:
         ParameterError: if there is no report, or these are not reports of values.
     """
-    if not tallies.tallies:
+    if not tallies.sums:
         raise ParameterError("reports", "at least 1", 0)
     query = EstimateQuery(top=top, postprocess="none")
     request = EstimateRequest(query, ValueLists(candidates=lists.candidates))

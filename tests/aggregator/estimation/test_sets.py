@@ -201,7 +201,7 @@ def test_a_version_that_does_not_list_an_item_says_nothing_of_it():
     ]
     both = replace(
         collected(*sides[0]),
-        tallies=sides,
+        sums=sides,
         periods={older.digest: {DAY: 2_000}, newer.digest: {DAY: 2_000}},
     )
     found = estimate(both, request())

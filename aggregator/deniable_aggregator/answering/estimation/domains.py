@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.words import Margin
     from deniable_aggregator.counting.statistics.intervals import Periods
     from deniable_aggregator.counting.tallies import ItemShares
+    from deniable_aggregator.counting.tallies.counts import Counts
     from deniable_shared.letters import LetterCode
     from deniable_shared.segments import Segments
     from deniable_shared.spec import Spec
@@ -315,7 +316,7 @@ class SpecEstimate(NamedTuple):
     """The estimates of one spec; of a record that samples attributes, those of one attribute.
 
     Attributes:
-        counts: int64, (cells,): its tally.
+        counts: its tally.
         reports: how many of its reports were counted; at least 1.
         known: int64, (known,): the positions of the items that are estimated.
         shares: estimates of these items, assuming that every report is of another device.
@@ -330,7 +331,7 @@ class SpecEstimate(NamedTuple):
     """
 
     spec: Spec
-    counts: NDArray[np.int64]
+    counts: Counts
     reports: int
     known: NDArray[np.int64]
     shares: ItemShares

@@ -119,7 +119,7 @@ class ShareEstimator:
         specs = request.versions or tallies.specs
         combined = combined_items(specs, request.lists)
         estimate = estimate_shares(
-            tallies.tallies,
+            tallies.sums,
             request.lists.candidates or None,
             _limited_options(specs, request, combined),
             add=combined,
@@ -128,6 +128,8 @@ class ShareEstimator:
             versions=request.versions,
         )
         if request.versions:
+            return estimate
+        if estimate.specs[0][0].type == "string":  # which have neither segments nor sets
             return estimate
         margin, level = request.query.margin, request.level
         sizes = estimate_segment_sizes(tallies.tallies, margin, level, tallies.periods)
@@ -147,7 +149,7 @@ class ShareEstimator:
         combined = combined_items(versions, lists)
         listed = lists.candidates or combined
         earlier, later = (
-            combine_specs(side.tallies, listed, SAMPLED, periods=side.periods, versions=versions)
+            combine_specs(side.sums, listed, SAMPLED, periods=side.periods, versions=versions)
             for side in (before, after)
         )
         common, not_compared = _common_items(earlier, later)

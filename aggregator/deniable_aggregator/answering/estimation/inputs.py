@@ -25,7 +25,7 @@ from deniable_aggregator.counting.statistics.intervals import (
     alpha_per_interval,
     reports_by_period,
 )
-from deniable_aggregator.counting.tallies import nonempty
+from deniable_aggregator.counting.tallies import FewCounts, all_counters, nonempty
 from deniable_aggregator.counting.yield_points import yield_point
 from deniable_shared.errors import ParameterError
 from deniable_shared.nearest import did_you_mean
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from deniable_aggregator.answering.slices import FewReports, SliceTable
     from deniable_aggregator.answers.answer import Head
     from deniable_aggregator.answers.words import IntervalKind
+    from deniable_aggregator.counting.tallies import Tally
+    from deniable_aggregator.counting.tallies.counts import Counts
     from deniable_aggregator.keeping.catalog import CatalogEntry
     from deniable_aggregator.keeping.store import Store, StoredKey
     from deniable_shared.periods import Every
@@ -113,28 +115,33 @@ class CollectedTallies:
     """What was counted of one metric over some days.
 
     Attributes:
-        tallies: for each spec with reports in these days, the spec and its counts.
+        sums: for each spec with reports in these days, the spec and its counts.
         periods: by the specs' digests, how many reports there are of each of their periods.
         excluded: how many reports are left out, because their keys are excluded.
         counted: how many reports of each spec these are, where the counts are weighted ones.
     """
 
-    tallies: Sequence[tuple[Spec, NDArray[np.int64]]]
+    sums: Sequence[tuple[Spec, Counts]]
     periods: Mapping[bytes, Mapping[int, int]]
     excluded: int = 0
     counted: Sequence[tuple[Spec, int]] | None = None
+
+    @cached_property
+    def tallies(self) -> Sequence[tuple[Spec, NDArray[np.int64]]]:
+        """For each of these specs, the spec and all of its counters: int64, (cells,)."""
+        return [(spec, all_counters(counts)) for spec, counts in self.sums]
 
     @property
     def reports_by_spec(self) -> list[tuple[Spec, int]]:
         """How many reports there are of each spec that has any."""
         if self.counted is not None:
             return list(self.counted)
-        return [(spec, reports) for spec, _, reports in nonempty(self.tallies)]
+        return [(spec, reports) for spec, _, reports in nonempty(self.sums)]
 
     @property
     def specs(self) -> list[Spec]:
         """The specs with reports."""
-        return [spec for spec, _ in self.tallies]
+        return [spec for spec, _ in self.sums]
 
     @property
     def reports(self) -> int:
@@ -145,7 +152,7 @@ class CollectedTallies:
         """The counts of some versions."""
         return replace(
             self,
-            tallies=[entry for entry in self.tallies if entry[0].digest in digests],
+            sums=[entry for entry in self.sums if entry[0].digest in digests],
             periods={each: days for each, days in self.periods.items() if each in digests},
         )
 
@@ -394,7 +401,8 @@ def _require_apart(
 def collect_tallies(reported: MetricReports, days: DayRange) -> CollectedTallies:
     """The tallies of a metric; versions without reports in these days are left out."""
     since, until = epoch_of(days.since), epoch_of(days.until)
-    tallies, periods = [], {}
+    sums: list[tuple[Spec, Counts]] = []
+    periods = {}
     for entry in reported.entries:
         spec = entry.spec
         if spec.digest not in reported.tables:
@@ -402,14 +410,21 @@ def collect_tallies(reported: MetricReports, days: DayRange) -> CollectedTallies
         yield_point()
         table = reported.tables[spec.digest].between(since, until)
         if not table.is_empty:
-            tallies.append((spec, table.total(entry.tally.cells)))
+            sums.append((spec, _counts(entry.tally, table)))
             periods[spec.digest] = reports_by_period(spec, table.reports_by_day)
     excluded = sum(
         slice_.reports
         for slice_ in reported.left_out
         if since <= slice_.epoch <= until and reported.is_excluded(slice_.key)
     )
-    return CollectedTallies(tallies, periods, excluded)
+    return CollectedTallies(sums, periods, excluded)
+
+
+def _counts(tally: Tally, table: SliceTable) -> Counts:
+    """The sum of all slices of a table."""
+    total = table.sum(tally.cells)
+    places = total.places() if tally.has_places else None
+    return total.array() if places is None else FewCounts(places, tally.cells)
 
 
 if TYPE_CHECKING:
@@ -429,13 +444,13 @@ def say_periods(head: Head, specs: Iterable[Spec], by_day: Mapping[bytes, Days])
         return
     for version, spec in zip(head.versions, counted, strict=True):
         days = by_day[spec.digest]
-        version.period_counts = _counts(spec.every, [days])
+        version.period_counts = _period_counts(spec.every, [days])
         version.first_day, version.last_day = day_of(min(days)), day_of(max(days))
     shortest = min((spec.every for spec in counted), key=EVERY.index)
-    head.period_counts = _counts(shortest, [by_day[spec.digest] for spec in counted])
+    head.period_counts = _period_counts(shortest, [by_day[spec.digest] for spec in counted])
 
 
-def _counts(every: Every, days: Iterable[Days]) -> PeriodCounts:
+def _period_counts(every: Every, days: Iterable[Days]) -> PeriodCounts:
     counts: Counter[int] = Counter()
     for period_days in days:
         for epoch, reports in period_days.items():

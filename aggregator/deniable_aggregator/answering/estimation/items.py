@@ -20,9 +20,11 @@ from deniable_aggregator.answering.estimation.inputs import UnknownNameError
 from deniable_aggregator.answering.estimation.subsets import influence_on_subset, merge_items
 from deniable_aggregator.counting.statistics.intervals import repeats_of
 from deniable_aggregator.counting.tallies import (
+    FewCounts,
     ItemShares,
     RapporTally,
     SampledAttributeTally,
+    all_counters,
     nonempty,
     share_tally_for,
 )
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answering.estimation.domains import Domain, View
     from deniable_aggregator.answers.words import Margin
     from deniable_aggregator.counting.statistics.intervals import Periods, PeriodsBySpec
+    from deniable_aggregator.counting.tallies.counts import Counts
     from deniable_shared.spec import Spec
 
 
@@ -88,7 +91,7 @@ class ItemEstimates(NamedTuple):
 
 
 def combine_specs(
-    tallies: Sequence[tuple[Spec, NDArray[np.int64]]],
+    tallies: Sequence[tuple[Spec, Counts]],
     items: Sequence[str] | None,
     margin: Margin,
     *,
@@ -161,7 +164,7 @@ def _domain(specs: Sequence[Spec], requested: Domain, add: Sequence[str] | None)
 
 def _parts(
     spec: Spec,
-    counts: NDArray[np.int64],
+    counts: Counts,
     reports: int,
     view: View,
     periods: Periods | None,
@@ -170,14 +173,16 @@ def _parts(
     repeats = repeats_of(spec, reports, periods)
     if view.pairs is not None:
         every = np.arange(len(spec.items))
-        shares = tally.shares(counts, spec.items)
+        shares = tally.shares(all_counters(counts), spec.items)
         pairs = SpecEstimate(spec, counts, reports, every, shares, repeats, periods)
         yield merge_groups(pairs, view.pairs)._replace(
             known=view.known, impossible=view.impossible, hidden=view.hidden, inside=view.inside
         )
         return
     places = [np.arange(view.known.size)]
-    if isinstance(tally, RapporTally):
+    if isinstance(counts, FewCounts):
+        estimates = [tally.shares_of_few(counts, view.items)]
+    elif isinstance(tally, RapporTally):
         estimates = [tally.shares(counts, view.items, repeats.extra * reports)]
     elif isinstance(tally, SampledAttributeTally):
         places = tally.attributes(view.items)

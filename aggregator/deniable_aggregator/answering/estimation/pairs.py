@@ -19,7 +19,7 @@ from deniable_aggregator.counting.statistics.intervals import (
     z_for_alpha,
 )
 from deniable_aggregator.counting.statistics.shares import LEAST_VARIANCE
-from deniable_aggregator.counting.tallies import share_tally_for
+from deniable_aggregator.counting.tallies import all_counters, share_tally_for
 from deniable_shared.attributes import both_true
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def estimate_pairs(
 
 def _version(part: SpecEstimate, place: dict[str, int]) -> _Version:
     tally = cast("SampledCoefficientsTally", share_tally_for(part.spec))
-    moments = tally.pair_moments(part.counts)
+    moments = tally.pair_moments(all_counters(part.counts))
     own = np.array([place.get(item, -1) for item in observed_pairs(part.spec)])
     usable = np.flatnonzero((own >= 0) & np.isfinite(moments.covariance).all(axis=(1, 2)))
     support = part.spec.mechanism.oracles[0].support

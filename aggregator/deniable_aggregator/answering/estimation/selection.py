@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.answers.measured import Measured
     from deniable_aggregator.answers.words import IntervalKind, Postprocess
     from deniable_aggregator.counting.statistics.intervals import PeriodsBySpec
+    from deniable_aggregator.counting.tallies.counts import Counts
     from deniable_shared.spec import Spec
 
 
@@ -370,7 +371,7 @@ def _postprocess(
 
 
 def estimate_shares(
-    tallies: Sequence[tuple[Spec, NDArray[np.int64]]],
+    tallies: Sequence[tuple[Spec, Counts]],
     items: Sequence[str] | None = None,
     options: EstimateOptions | None = None,
     *,
@@ -385,7 +386,7 @@ def estimate_shares(
     are averaged over the reports of the specs that know it, see `CombinedShares`.
 
     Args:
-        tallies: one entry per spec: the spec, and its counts as int64, (cells,).
+        tallies: one entry per spec: the spec, and its counts.
         items: what is asked for; None for all items of a known domain, or for those of the sum.
         add: items whose share together is asked for.
         periods: how many of the reports there are in each of the metric's periods, by the specs'

@@ -12,7 +12,12 @@ from deniable_aggregator.answering.estimation.domains import NOWHERE, SpecEstima
 from deniable_aggregator.answers.measured import Measured
 from deniable_aggregator.counting.statistics.influence import subset_influence
 from deniable_aggregator.counting.statistics.shares import LEAST_VARIANCE, CountedSums
-from deniable_aggregator.counting.tallies import ItemShares, SupportCounts, oracle_tally_for
+from deniable_aggregator.counting.tallies import (
+    ItemShares,
+    SupportCounts,
+    all_counters,
+    oracle_tally_for,
+)
 from deniable_shared.mechanisms import Mechanism, Oracle, PairSupport, Support
 from deniable_shared.mechanisms.base import MUTUALLY_EXCLUSIVE
 
@@ -260,7 +265,7 @@ def _sum(part: SpecEstimate, chosen: NDArray[np.int64]) -> tuple[ItemShares, str
     )
     if pairs.averaged:
         tally = oracle_tally_for(cast("Oracle", mechanism))
-        sum_variance = tally.sum_variance(part.counts, chosen, float(clipped[0]))
+        sum_variance = tally.sum_variance(all_counters(part.counts), chosen, float(clipped[0]))
         if sum_variance is None:
             return _with_largest_error(share, shares)
         # A few reports may agree by chance: one more has the variance of a random set of items.

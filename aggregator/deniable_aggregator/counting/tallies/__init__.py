@@ -26,6 +26,7 @@ from deniable_aggregator.counting.tallies.base import (
     oracle_tally_for,
     registered_tally,
 )
+from deniable_aggregator.counting.tallies.counts import FewCounts, all_counters
 from deniable_aggregator.counting.tallies.known_domains import (
     KnownDomainTally,
     SampledAttributeTally,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from deniable_aggregator.counting.tallies.counts import AnyCounts, Counts
     from deniable_shared.spec import Spec
 
     Reported = tuple[Spec, NDArray[np.int64], int]
@@ -76,7 +78,9 @@ def share_tally_for(spec: Spec) -> ShareTally:
     return tally
 
 
-def nonempty(tallies: Sequence[tuple[Spec, NDArray[np.int64]]]) -> list[Reported]:
+def nonempty(
+    tallies: Sequence[tuple[Spec, AnyCounts]],
+) -> list[tuple[Spec, AnyCounts, int]]:
     """Those of one metric's tallies that hold reports, with how many.
 
     Raises:
@@ -85,14 +89,19 @@ def nonempty(tallies: Sequence[tuple[Spec, NDArray[np.int64]]]) -> list[Reported
     reported = [
         (spec, counts, reports)
         for spec, counts in tallies
-        if (reports := tally_for(spec).reports(counts)) > 0
+        if (reports := _reports(spec, counts)) > 0
     ]
     if not reported:
         raise ParameterError("reports", "at least 1", 0)
     return reported
 
 
+def _reports(spec: Spec, counts: Counts) -> int:
+    return counts.reports if isinstance(counts, FewCounts) else tally_for(spec).reports(counts)
+
+
 __all__ = [
+    "FewCounts",
     "ItemShares",
     "RapporTally",
     "SampledAttributeTally",
@@ -101,6 +110,7 @@ __all__ = [
     "ShareTally",
     "SupportCounts",
     "Tally",
+    "all_counters",
     "nonempty",
     "oracle_tally_for",
     "share_tally_for",

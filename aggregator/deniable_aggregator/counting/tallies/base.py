@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.counting.statistics.outcomes import OutcomeCounts
     from deniable_aggregator.counting.statistics.shares import ItemShares
+    from deniable_aggregator.counting.tallies.counts import FewCounts
     from deniable_aggregator.counting.tallies.diagnostics import Diagnostics
     from deniable_aggregator.counting.tallies.oracle import OracleTally
     from deniable_shared.mechanisms import Mechanism, Oracle
@@ -118,7 +119,7 @@ class Tally(ABC):
         """
 
     def places(self, payload: bytes) -> NDArray[np.int64]:
-        """The counter to which each report of a payload adds 1, where the tally is sparse.
+        """The counter to which each report of a payload adds 1, where the tally has places.
 
         Returns:
             int64, (reports,), in the order of the reports.
@@ -126,7 +127,12 @@ class Tally(ABC):
         Raises:
             WireError: as `check` does.
         """
-        raise NotImplementedError(f"{type(self).__name__} is not sparse")
+        raise NotImplementedError(f"{type(self).__name__} has no places")
+
+    @property
+    def has_places(self) -> bool:
+        """Whether each report adds 1 to one counter, which `places` tells."""
+        return self.is_sparse
 
     @abstractmethod
     def reports(self, counts: NDArray[np.int64]) -> int:
@@ -238,6 +244,14 @@ class ShareTally(Tally):
             ParameterError: if an item is not in the metric's domain, or the list is too long for
                 the mechanism.
         """
+
+    def shares_of_few(self, counts: FewCounts, items: Sequence[str]) -> ItemShares:
+        """What `shares` estimates, from the counts of few reports.
+
+        Raises:
+            ParameterError: as `shares` does.
+        """
+        return self.shares(counts.array, items)
 
     def shares_of_slices(self, counts: NDArray[np.int64], items: Sequence[str]) -> SliceShares:
         """What `shares` estimates, for several slices at once.

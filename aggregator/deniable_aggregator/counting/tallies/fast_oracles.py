@@ -333,6 +333,26 @@ class ProjectiveGeometryResponseTally(IndexTally):
                 sums[chunk] = _sums(counts[chunk][:, space.numbers], space)
         return sums
 
+    def supporting_few(
+        self, groups: NDArray[np.int64], outcomes: NDArray[np.int64], size: int
+    ) -> NDArray[Any] | None:
+        """1 for each report and each item on its hyperplane."""
+        mechanism = cast("ProjectiveGeometryResponse", self.oracle)
+        supported = outcomes.size * mechanism.hyperplane
+        if (
+            mechanism.outcomes * mechanism.hyperplane > _MOST_LISTED_ITEMS
+            or supported * _FEW_SUPPORTED > size * mechanism.size
+        ):
+            return None
+        items = _items_by_point(mechanism.q, mechanism.t, mechanism.size)
+        # Behind the items, what is a point and no item.
+        width = mechanism.size + (mechanism.size < mechanism.outcomes)
+        most = int(np.bincount(groups).max(initial=0))
+        found = np.zeros((size, width), np.min_scalar_type(most))
+        places = items[outcomes] + (groups * width)[:, None]
+        np.add.at(found.reshape(-1), places.ravel(), found.dtype.type(1))
+        return np.ascontiguousarray(found[:, : mechanism.size])
+
     def support_range(self, chosen: NDArray[np.int64]) -> tuple[int, int]:
         """The fewest and the most of them on one hyperplane."""
         supported = self._support_per_point(chosen)

@@ -233,10 +233,35 @@ class IndexTally(OracleTally[IndexOracle]):
         self, groups: NDArray[np.uint16], reports: NDArray[np.void], size: int
     ) -> NDArray[np.int64]:
         """One bincount over groups and outcomes."""
-        outcomes = _integers(reports)
-        if size > 1:
-            outcomes = groups * np.int64(self.cells) + outcomes
-        return np.bincount(outcomes, minlength=size * self.cells).reshape(size, self.cells)
+        places = self.places(groups, reports) if size > 1 else _integers(reports)
+        return np.bincount(places, minlength=size * self.cells).reshape(size, self.cells)
+
+    def places(self, groups: NDArray[np.uint16], reports: NDArray[np.void]) -> NDArray[np.int64]:
+        """The counter of each report: int64, (reports,), numbered over all groups.
+
+        Args:
+            groups: uint16, (reports,).
+            reports: void, (reports,), checked.
+        """
+        return np.asarray(groups * np.int64(self.cells) + _integers(reports), np.int64)
+
+    def supporting_few(
+        self,
+        groups: NDArray[np.int64],  # noqa: ARG002
+        outcomes: NDArray[np.int64],  # noqa: ARG002
+        size: int,  # noqa: ARG002
+    ) -> NDArray[Any] | None:
+        """What `supporting` works out, report by report.
+
+        Args:
+            groups: int64, (reports,): the group of each.
+            outcomes: int64, (reports,).
+            size: how many groups there are.
+
+        Returns:
+            Integers as narrow as they can be, (size, items); None where `supporting` is faster.
+        """
+        return None
 
     def reports(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         """The sum of all counters."""

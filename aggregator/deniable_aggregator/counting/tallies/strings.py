@@ -23,7 +23,7 @@ from deniable_aggregator.counting.statistics.sketches import (
 )
 from deniable_aggregator.counting.tallies.base import ShareTally, chunks, oracle_tally_for, tallies
 from deniable_aggregator.counting.tallies.diagnostics import GROUP_BYTES, OnesHistogram
-from deniable_aggregator.counting.tallies.oracle import BitsTally, OracleTally
+from deniable_aggregator.counting.tallies.oracle import BitsTally, IndexTally, OracleTally
 from deniable_aggregator.counting.tallies.string_places import (
     RememberedPlaces,
     StringPlaces,
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.counting.statistics.outcomes import OutcomeCounts
     from deniable_aggregator.counting.statistics.shares import ItemShares
+    from deniable_aggregator.counting.tallies.counts import FewCounts
     from deniable_shared.spec import Spec
 
 
@@ -164,6 +165,16 @@ class SketchTally(GroupedTally):
         self._mechanism = cast("Sketch", spec.mechanism)
         super().__init__(spec, self._mechanism.rows, oracle_tally_for(self._mechanism.inner))
 
+    @property
+    def has_places(self) -> bool:
+        """Whether the inner oracle counts outcomes."""
+        return isinstance(self._oracle, IndexTally)
+
+    def places(self, payload: bytes) -> NDArray[np.int64]:
+        """The counter of each report."""
+        reports = self._read_payload(payload)
+        return cast("IndexTally", self._oracle).places(reports["group"], reports["report"])
+
     @cached_property
     def diagnostics(self) -> OnesHistogram | None:
         """Those of the inner oracle's reports."""
@@ -186,6 +197,34 @@ class SketchTally(GroupedTally):
         reports = self._oracle.reports(rows)
         filled = np.flatnonzero(reports)
         supporting = self._supporting(rows, filled, np.min_scalar_type(reports.max()))
+        return self._shares(reports[filled], filled, supporting, items)
+
+    def shares_of_few(self, counts: FewCounts, items: Sequence[str]) -> SketchShares:
+        """The same from the cells that reports support, where these are few."""
+        rows, outcomes = np.divmod(counts.places, self._oracle.cells)
+        reports = np.bincount(rows, minlength=self._groups)
+        filled = np.flatnonzero(reports)
+        rank = np.repeat(np.arange(filled.size), reports[filled])
+        oracle = cast("IndexTally", self._oracle)
+        supporting = oracle.supporting_few(rank, outcomes, filled.size)
+        if supporting is None:
+            return self.shares(counts.array, items)
+        return self._shares(reports[filled], filled, supporting, items)
+
+    def _shares(
+        self,
+        reports: NDArray[np.int64],
+        filled: NDArray[np.int64],
+        supporting: NDArray[Any],
+        items: Sequence[str],
+    ) -> SketchShares:
+        """The shares of strings.
+
+        Args:
+            reports: int64, (filled,): of each row that has any.
+            filled: int64, (filled,): the numbers of these rows.
+            supporting: integers, (filled, buckets): how many reports support each bucket.
+        """
         support = self._mechanism.inner.support
         strings = hashed_strings(
             tuple(items), self.spec.salt, self._mechanism.rows, self._mechanism.buckets
@@ -196,13 +235,13 @@ class SketchTally(GroupedTally):
             cells = RememberedPlaces(places)
             (whole,) = cells.sums([supporting.astype(np.float64)])
             return fitted_shares(
-                FittedRows(reports[filled], supporting, support),
+                FittedRows(reports, supporting, support),
                 whole.astype(np.int64),
                 self._mechanism.support,
                 cells,
                 self._support_range,
             )
-        sketch = SketchRows(reports[filled], supporting, support)
+        sketch = SketchRows(reports, supporting, support)
         return shares_of_strings(
             sketch,
             StringSums(*places.sums(sketch.packed)),

@@ -82,10 +82,14 @@ class ReportCounter(Protocol):
 
     @property
     def is_sparse(self) -> bool:
-        """Whether each report adds 1 to one of very many counters; `places` tells to which."""
+        """Whether it has places, and so many counters that nearly all of a slice are 0."""
+
+    @property
+    def has_places(self) -> bool:
+        """Whether each report adds 1 to one counter, which `places` tells."""
 
     def places(self, payload: bytes) -> NDArray[np.int64]:
-        """The counter of each report of a payload of a sparse tally: int64, (reports,)."""
+        """The counter of each report of a payload, where there are places: int64, (reports,)."""
 
     def check(self, payload: bytes) -> None:
         """Raises WireError if a payload is not a whole number of possible reports."""
@@ -195,7 +199,7 @@ def add_reports(total: CounterSum, counter: ReportCounter, payload: bytes) -> in
     Raises:
         WireError: if they cannot be counted.
     """
-    if counter.is_sparse:
+    if counter.has_places:
         places = counter.places(payload)
         total.add_places(places)
         return int(places.size)
