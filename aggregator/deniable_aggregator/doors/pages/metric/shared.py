@@ -73,7 +73,7 @@ def without_links(view: MetricView) -> MetricView:
         followed = answer.followed
         answer = replace(
             answer,
-            keys=(),
+            ways_on=(),
             finding=_plain(answer.finding),
             changes=[(badge, _plain(text)) for badge, text in answer.changes],
             why=None if answer.why is None else _unlinked(answer.why),
