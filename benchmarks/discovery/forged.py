@@ -59,6 +59,7 @@ FORGED: Final = (
     Forged(),
     *(Forged(share, points) for share in (0.01, 0.05) for points in (1, 8, 200, 2_000)),
     Forged(0.01, 8, level=2),
+    Forged(0.0002, 1, dimensions=2),
     Forged(0.0006, 1, dimensions=2),
     Forged(0.0025, 8, dimensions=2),
     Forged(0.01, 1, dimensions=3),
@@ -73,7 +74,7 @@ def run(forged: Forged, number: int) -> Score:
     counts = _honest(number).copy()
     reports = round(forged.share * DEVICES / (1 - forged.share))
     if forged.dimensions:
-        spans = [_subspace(trie.first, forged.dimensions, generator) for _ in range(forged.points)]
+        spans = [subspace(trie.first, forged.dimensions, generator) for _ in range(forged.points)]
         points = np.concatenate(spans)
     else:
         size = trie.rows * trie.deeper.outcomes if forged.level > 1 else trie.first.outcomes
@@ -92,7 +93,7 @@ def _honest(number: int) -> NDArray[np.int64]:
     return simulation.tally(found.population.shares, DEVICES, runs.generator_of(CELL, number))
 
 
-def _subspace(
+def subspace(
     oracle: ProjectiveGeometryResponse, dimensions: int, generator: np.random.Generator
 ) -> NDArray[np.int64]:
     """The numbers of all points of a random subspace over the field."""

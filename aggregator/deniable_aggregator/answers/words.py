@@ -59,6 +59,7 @@ NoticeCode = Literal[
     "known_in_part",
     "large_upload",
     "late_strings",
+    "lifted_together",
     "new_names",
     "other_scripts",
     "other_version",

@@ -71,12 +71,12 @@ def singer_cycle(q: int, t: int, size: int) -> tuple[NDArray[Any], NDArray[Any],
     """
     step, length = _step(q, t), points(q, t)
     sequence = _sequence(step, length + t - 1, q)
-    numbers = _numbers([sequence[k : k + length] for k in range(t)], q)
+    numbers = point_numbers([sequence[k : k + length] for k in range(t)], q)
     places = np.empty(length, np.int32)
     places[numbers] = np.arange(length)
     # X^j and window j are one vector in two bases: t windows in a row translate.
     windows = np.lib.stride_tricks.sliding_window_view(sequence[: 2 * t - 1], t)
-    translated = _numbers(list(windows @ _coordinates(size, q, t) % q), q)
+    translated = point_numbers(list(windows @ point_coordinates(np.arange(size), q, t) % q), q)
     return numbers.astype(np.int32), places[translated], sequence[:length] == 0
 
 
@@ -114,7 +114,7 @@ def _sequence(step: NDArray[np.int64], length: int, q: int) -> NDArray[np.int64]
     return sequence
 
 
-def _numbers(coordinates: list[NDArray[np.int64]], q: int) -> NDArray[np.int64]:
+def point_numbers(coordinates: list[NDArray[np.int64]], q: int) -> NDArray[np.int64]:
     """The numbers of points given by any of their multiples, one array per coordinate."""
     inverses = _inverses(q)
     scale = np.zeros_like(coordinates[0])
@@ -125,10 +125,14 @@ def _numbers(coordinates: list[NDArray[np.int64]], q: int) -> NDArray[np.int64]:
     return numbers
 
 
-def _coordinates(size: int, q: int, t: int) -> NDArray[np.int64]:
-    """The coordinates of the points 0 to size - 1, the leading one 1: int64, (t, size)."""
-    coordinates = np.zeros((t, size), np.int64)
-    remaining = np.arange(size)
+def point_coordinates(numbers: NDArray[np.int64], q: int, t: int) -> NDArray[np.int64]:
+    """The coordinates of points, the leading one 1: int64, (t, points).
+
+    Args:
+        numbers: int64, (points,): see `ProjectiveGeometryResponse`.
+    """
+    coordinates = np.zeros((t, numbers.size), np.int64)
+    remaining = numbers
     for place in reversed(range(t)):
         coordinates[place] = np.where(remaining > 0, (remaining - 1) % q, remaining == 0)
         remaining = np.where(remaining > 0, (remaining - 1) // q, -1)

@@ -8,8 +8,10 @@ from functools import cache
 import numpy as np
 import pytest
 
+from benchmarks.discovery.forged import subspace
 from benchmarks.discovery.runs import decoded
 from benchmarks.discovery.simulation import Simulation
+from deniable_aggregator.answering.discovery import discover
 from deniable_aggregator.counting.tallies import tally_for
 from deniable_aggregator.counting.tallies.trie import TrieTally
 from deniable_shared.letters import LetterCode, shipped_model
@@ -71,9 +73,41 @@ def test_forged_reports_of_few_points_hide_no_strings_and_make_none(part, points
     assert false + begun <= MOST_FALSE
 
 
+def on_subspaces(dimensions: int, reports: int, count: int) -> np.ndarray:
+    """Honest reports, and so many forged ones for each of some lines or planes of points."""
+    counts, generator = honest().copy(), np.random.default_rng(dimensions)
+    for _ in range(count):
+        points = subspace(SPEC.mechanism.first, dimensions, generator)
+        np.add.at(counts, generator.permutation(points)[np.arange(reports) % points.size], 1)
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("dimensions", "reports", "count", "lifted"),
+    [(2, 190, 1, 766), (2, 152, 8, 766), (3, 400, 1, 21)],
+)
+def test_what_points_of_a_line_or_plane_lift_together_is_taken_out(
+    dimensions, reports, count, lifted
+):
+    counts = on_subspaces(dimensions, reports, count)
+    findings = decoded(SPEC, counts)
+    true, false, begun = found(counts, lambda *_: findings)
+    assert true >= found(honest())[0] - MOST_LOST
+    assert false + begun <= MOST_FALSE
+    assert len(findings.flats) == count
+    assert all(flat.cells == pytest.approx(lifted, rel=0.2) for flat in findings.flats)
+    assert all(flat.reports == pytest.approx(reports, rel=0.25) for flat in findings.flats)
+
+
+def test_without_that_such_reports_make_many_beginnings_appear(monkeypatch):
+    monkeypatch.setattr(discover, "take_out_flats", lambda *_: [])
+    assert found(on_subspaces(2, 152, 8))[2] > 10 * MOST_FALSE
+
+
 def test_counts_of_devices_stay_as_they_are():
     assert found(honest())[0] > len(WORDS) / 2
     assert sum(TALLY.uncrowded(honest()).left_out) == 0
+    assert decoded(SPEC, honest()).flats == ()
 
 
 def test_what_was_left_out_is_counted_by_level():

@@ -9,6 +9,7 @@ from deniable_aggregator.answers.common import Notice
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from deniable_aggregator.answering.discovery.flats import Flat
     from deniable_aggregator.counting.tallies.trie import Uncrowded
 
 MUCH: Final = 0.1
@@ -64,6 +65,26 @@ def left_out(kept: Uncrowded, spreads: Sequence[float]) -> list[Notice]:
             )
         )
     return notices
+
+
+def lifted_together(flats: Sequence[Flat]) -> list[Notice]:
+    """Which beginnings forged reports lifted together, so that this was taken out of them.
+
+    Args:
+        flats: see `Findings`.
+    """
+    if not flats:
+        return []
+    reports, cells = sum(flat.reports for flat in flats), sum(flat.cells for flat in flats)
+    return [
+        Notice(
+            "lifted_together",
+            "warning",
+            f"About {reports:,} reports of level 1 lift {cells:,} beginnings together, as no "
+            "devices do but whoever forges reports of chosen points. What these beginnings have in "
+            "common was taken out. The health of the metric says which keys and days fail",
+        )
+    ]
 
 
 def _parts_left_out(kept: Uncrowded) -> list[tuple[int, int, float]]:

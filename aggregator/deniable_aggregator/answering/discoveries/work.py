@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from deniable_aggregator.answering.discoveries.crowds import left_out, much_left_out
+from deniable_aggregator.answering.discoveries.crowds import (
+    left_out,
+    lifted_together,
+    much_left_out,
+)
 from deniable_aggregator.answering.discoveries.found import Earlier, found_strings
 from deniable_aggregator.answering.discoveries.questions import DenyList, require_discoverable
 from deniable_aggregator.answering.discovery.discover import discover
@@ -130,7 +134,11 @@ class DiscoveryWork:
         review = self._reviewer.review(reported, most_cells=HEALTH_CELLS)
         if review.summary.verdict == "suspicious":
             notices = [_PLANTED, *notices]
-        notices = [*notices, *left_out(kept, findings.spreads)]
+        notices = [
+            *notices,
+            *left_out(kept, findings.spreads),
+            *lifted_together(findings.flats),
+        ]
         return found_strings(
             review.head(application),
             AskedQuestion(name="discovery", parameters=given_parameters(query)),

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from deniable_aggregator.answering.discovery.automaton import ENDED, IMPOSSIBLE, ROOT
+from deniable_aggregator.answering.discovery.flats import take_out_flats
+from deniable_aggregator.answering.discovery.levels import Level
 from deniable_aggregator.answering.discovery.pieces import (
     PieceDecoder,
     Prefixes,
@@ -18,7 +20,6 @@ from deniable_aggregator.answering.discovery.pieces import (
 )
 from deniable_aggregator.answering.discovery.search import (
     Children,
-    Level,
     LevelSearch,
     join_children,
     take_children,
@@ -261,6 +262,7 @@ def discover(
         bits = trie.deeper_bits if number else trie.first_bits
         levels.append(Level(number, bits, trie.support(number), *supports_of_level(number)))
     tell("search level 1", 0.3)
+    flats = take_out_flats(levels[0], trie.first)
     walk = Walk(levels, PieceDecoder(code.machine), salt)
     for level in levels[1:]:
         part = 0.3 + 0.6 * level.number / trie.levels
@@ -279,6 +281,7 @@ def discover(
         finds=tuple(finds),
         reports=tuple(int(level.total) for level in levels),
         spreads=tuple(level.spread for level in levels),
+        flats=tuple(flats),
     )
 
 

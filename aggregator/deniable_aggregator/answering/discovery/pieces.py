@@ -12,7 +12,7 @@ from deniable_aggregator.answering.discovery.automaton import ENDED, steps_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answering.discovery.search import Level
+    from deniable_aggregator.answering.discovery.levels import Level
     from deniable_shared.letters import Machine, PhraseModel
 
 

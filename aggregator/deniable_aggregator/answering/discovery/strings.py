@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answering.discovery.search import Level
+    from deniable_aggregator.answering.discovery.levels import Level
     from deniable_shared.letters import LetterCode
 
 
@@ -133,7 +133,7 @@ class Strings:
         number = level.number
         pieces = self.pieces[chosen, number]
         if number == 0:
-            return pieces[:, None]
+            return np.asarray(pieces[:, None])
         ended = self.ends[chosen] < number
         fingerprints = np.where(ended, self.fingerprints[chosen], self.before[chosen])
         return hash_cells.cells(

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answering.discovery.search import Level
+    from deniable_aggregator.answering.discovery.levels import Level
 
 
 _HALVINGS: Final = 60

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from deniable_aggregator.answering.discovery.search import Level
+    from deniable_aggregator.answering.discovery.flats import Flat
+    from deniable_aggregator.answering.discovery.levels import Level
     from deniable_aggregator.answering.discovery.strings import Shown, Strings
     from deniable_shared.letters import LetterCode
 
@@ -64,11 +65,13 @@ class Findings:
         reports: how many devices reported in each level.
         spreads: by which factor the cells of each level vary more than noise makes them, if
             notably; else 1. All standard errors allow for it.
+        flats: beginnings that forged reports lifted together. What they share was taken out.
     """
 
     finds: tuple[Find, ...]
     reports: tuple[int, ...]
     spreads: tuple[float, ...]
+    flats: tuple[Flat, ...]
 
     @property
     def whole(self) -> tuple[Find, ...]:

@@ -66,6 +66,7 @@ NOT_SAID: Final[Mapping[NoticeCode, str]] = {
     "distribution_instead": "it is advice to whoever maintains the registry",
     "key_on_one_side": "it is about a change, which is not published, and names keys",
     "known_in_part": "a column says of how many reports the share of such a value is",
+    "lifted_together": "it is about strings that nobody listed, which are not published",
     "other_scripts": "it is about strings that nobody listed, which are not published",
     "other_version": "it is about strings that nobody listed, which are not published",
     "planted_strings": "it is about strings that nobody listed, which are not published",

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from deniable_aggregator.answering.discoveries.crowds import left_out, much_left_out
+from deniable_aggregator.answering.discoveries.crowds import (
+    left_out,
+    lifted_together,
+    much_left_out,
+)
+from deniable_aggregator.answering.discovery.flats import Flat
 from deniable_aggregator.counting.tallies.trie import Uncrowded
 
 
@@ -34,6 +39,13 @@ def test_a_tenth_of_a_level_is_said_before_all_else_and_once():
     (second,) = left_out(kept, (1.0, 1.0))
     assert second.message.startswith("500 reports of level 2 ")
     assert much_left_out(of_levels(9_999)) == []
+
+
+def test_beginnings_that_forged_reports_lift_together_are_counted():
+    (notice,) = lifted_together([Flat(766, 228), Flat(766, 190)])
+    assert notice.severity == "warning"
+    assert notice.message.startswith("About 418 reports of level 1 lift 1,532 beginnings together")
+    assert lifted_together([]) == []
 
 
 def test_wider_noise_is_said_with_its_factor():
