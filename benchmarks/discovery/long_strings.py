@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 CRASHING: Final = ("pandas", "numpy", "scipy", "sqlalchemy", "dask", "polars", "distributed")
 """Packages whose errors are the crash signatures."""
-_LONGEST: Final = 64
+LONGEST: Final = 64
 
 
 def _halves(weights: Mapping[str, float], seed: int) -> tuple[tuple[str, ...], dict[str, float]]:
@@ -37,9 +37,10 @@ def _halves(weights: Mapping[str, float], seed: int) -> tuple[tuple[str, ...], d
     return tuple(texts[:half]), {text: weights[text] for text in texts[half:]}
 
 
-def _held(weights: Mapping[str, float], seed: int) -> Population:
+def held_half(weights: Mapping[str, float], seed: int) -> Population:
+    """Devices hold a random half of some strings, and the other half trains the model."""
     training, held = _halves(weights, seed)
-    made = shared_out(list(held), np.array(list(held.values())), _LONGEST)
+    made = shared_out(list(held), np.array(list(held.values())), LONGEST)
     return made._replace(training=training)
 
 
@@ -55,7 +56,7 @@ def user_agents() -> Population:
     weights: defaultdict[str, float] = defaultdict(float)
     for agent in _agents():
         weights[str(agent["useragent"])] += float(agent["percent"])
-    return _held(weights, 1)
+    return held_half(weights, 1)
 
 
 @population
@@ -65,7 +66,7 @@ def browsers() -> Population:
     for agent in _agents():
         name = f"{agent['browser']} {agent['browser_version']} on {agent['os']}"
         weights[name] += float(agent["percent"])
-    return _held(weights, 1)
+    return held_half(weights, 1)
 
 
 @population
@@ -73,22 +74,32 @@ def raised() -> Population:
     """Such as ``TypeError at pandas.core.ops.array_ops.logical_op``."""
     texts = sorted({text for package in CRASHING for text in _signatures(package)})
     random.Random(2).shuffle(texts)  # noqa: S311  no noise of a device
-    return _held({text: rank**-1.1 for rank, text in enumerate(texts, 1)}, 3)
+    return held_half({text: rank**-1.1 for rank, text in enumerate(texts, 1)}, 3)
 
 
 def _signatures(package: str) -> Iterator[str]:
     """The exceptions that a package raises, each with the function that does."""
+    for module, tree in package_files(package):
+        for function in ast.walk(tree):
+            if isinstance(function, ast.FunctionDef):
+                for name in _raised_in(function):
+                    yield f"{name} at {module}.{function.name}"
+
+
+def package_files(package: str) -> Iterator[tuple[str, ast.Module]]:
+    """The modules of an installed package, without tests: their names and syntax trees.
+
+    Raises:
+        ModuleNotFoundError: if it is not installed.
+    """
     found = find_spec(package)
     if found is None or found.origin is None:
         raise ModuleNotFoundError(f"{package} must be installed, to read its errors")
     root = Path(found.origin).parent
     for file in sorted(root.rglob("*.py")):
         module = ".".join(file.relative_to(root.parent).with_suffix("").parts)
-        tree = ast.parse(file.read_text("utf-8", "replace"))
-        for function in ast.walk(tree):
-            if isinstance(function, ast.FunctionDef) and "test" not in module:
-                for name in _raised_in(function):
-                    yield f"{name} at {module.removesuffix('.__init__')}.{function.name}"
+        if "test" not in module:
+            yield module.removesuffix(".__init__"), ast.parse(file.read_text("utf-8", "replace"))
 
 
 def _raised_in(function: ast.FunctionDef) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from benchmarks.discovery import generated, long_strings, populations
+from benchmarks.discovery import generated, long_names, populations
 from benchmarks.discovery.scores import Truth, score
 from benchmarks.discovery.simulation import CHUNK, Channel, Simulation, client_reports
 from deniable_aggregator.answering.discovery.discover import discover
@@ -188,5 +188,5 @@ def version() -> str:
 @lru_cache(2)
 def _made(name: str) -> populations.Population:
     assert generated
-    assert long_strings
+    assert long_names
     return populations.POPULATIONS[name]()
