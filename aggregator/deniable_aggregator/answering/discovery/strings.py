@@ -131,7 +131,7 @@ class Strings:
     def _cells(self, level: Level, chosen: NDArray[np.int64]) -> NDArray[np.int64]:
         """Where some of them are in a level not below their ends: int64, (chosen, rows)."""
         number = level.number
-        pieces = self.pieces[chosen, number]
+        pieces: NDArray[np.int64] = self.pieces[chosen, number]
         if number == 0:
             return np.asarray(pieces[:, None])
         ended = self.ends[chosen] < number
