@@ -35,6 +35,8 @@ QUERIES = {
         LEFT JOIN metrics ON metrics.number = metric LEFT JOIN keys ON keys.number = key""",
     "settled": "SELECT epoch FROM epochs WHERE settled IS NOT NULL",
     "epochs": "SELECT epoch, key FROM epochs",
+    "relayed": "SELECT digest, epoch, key, batch, reports FROM relayed",
+    "relayed_sizes": "SELECT digest, epoch, key, least, reports FROM relayed_sizes",
     "seen": "SELECT DISTINCT epoch FROM seen",
     "keys": "SELECT id FROM keys WHERE excluded IS NOT NULL",
 }
@@ -73,6 +75,8 @@ class Contents:
         closed_days: days without a key.
         remembered_days: days with remembered upload ids.
         excluded: keys whose reports are left out of estimates.
+        groups: relayed uploads of open days, by slice and batch.
+        relayed: those of closed days, by slice.
     """
 
     waiting: Counter[Place] = field(default_factory=Counter)
@@ -89,6 +93,8 @@ class Contents:
     closed_days: set[int] = field(default_factory=set)
     remembered_days: set[int] = field(default_factory=set)
     excluded: set[str] = field(default_factory=set)
+    groups: Counter[tuple[Slice, bytes]] = field(default_factory=Counter)
+    relayed: Counter[Slice] = field(default_factory=Counter)
 
     def everything(self) -> Counter[Place]:
         """All reports, wherever they are."""
@@ -152,6 +158,12 @@ def _read(rows: Callable[[str], list[tuple[Any, ...]]]) -> Contents:
         found.miscounted.append(f"totals are {stored}, and parts have {totals}")
     if {part for (part,) in rows(QUERIES["rests"])} - ids:
         found.miscounted.append("the rest of a part that is not there")
+    for digest, epoch, key, batch, reports in rows(QUERIES["relayed"]):
+        found.groups[(bytes(digest), epoch, key), bytes(batch)] += reports
+    for digest, epoch, key, least, reports in rows(QUERIES["relayed_sizes"]):
+        found.relayed[bytes(digest), epoch, key] += reports
+        if least & (least - 1) or not 1 <= least <= reports:
+            found.miscounted.append(f"{reports} uploads in groups of at least {least}")
     found.settled_days = {epoch for (epoch,) in rows(QUERIES["settled"])}
     for epoch, key in rows(QUERIES["epochs"]):
         (found.closed_days if key is None else found.open_days).add(epoch)

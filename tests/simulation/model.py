@@ -146,8 +146,34 @@ class Model:
         _require(not early, f"days {sorted(early)} were closed too early")
         self.closed_days = found.closed_days
         self.answers.clear()
+        self._compare_groups(found)
         self._compare_shown(found)
         self.before = found
+
+    def _compare_groups(self, found: Contents) -> None:
+        """Compares how many relayed uploads hide each other: each counts once, in its batch."""
+        groups: Counter[tuple[Slice, bytes]] = Counter()
+        relayed: Counter[Slice] = Counter()
+        unknown: set[Slice] = set()
+        for sent in self.sent:
+            slices = {(part.digest, part.epoch, sent.sender.key_id) for part in sent.upload.parts}
+            if sent.lost_sight:
+                unknown |= slices
+            elif sent.stored and sent.sender.relay is not None:
+                for slice_ in slices:
+                    if slice_[1] in found.closed_days:
+                        relayed[slice_] += 1
+                    else:
+                        groups[slice_, sent.sender.relay.batch] += 1
+
+        for slice_ in {*relayed, *found.relayed}:
+            if slice_[1] >= self.forgotten_before and slice_ not in unknown:
+                there = found.relayed[slice_]
+                _require(there == relayed[slice_], f"{there} of {relayed[slice_]} were relayed")
+        for slice_, batch in {*groups, *found.groups}:
+            if slice_[1] >= self.forgotten_before and slice_ not in unknown:
+                there, expected = found.groups[slice_, batch], groups[slice_, batch]
+                _require(there == expected, f"a group has {there} uploads, and not {expected}")
 
     def _compare_shown(self, found: Contents) -> None:
         """Compares what is shown with what was: batches, or what waited when a day began."""

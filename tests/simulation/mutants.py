@@ -243,6 +243,19 @@ def a_day_too_many_is_answered(table: Any, since: int, until: int) -> Any:
     return _between(table, since, until + 1)
 
 
+def what_comes_again_joins_a_crowd(step: Any, uploads: Any, senders: Any) -> Any:
+    outcomes = _append(step, uploads, senders)
+    for upload, sender, outcome in zip(uploads, senders, outcomes, strict=True):
+        if outcome is Outcome.DUPLICATE and sender.relay is not None:
+            digest, epoch, _ = upload.parts[0]
+            step.count_relayed({base.RelayGroup(digest, epoch, sender.key_id, *sender.relay): 1})
+    return outcomes
+
+
+def crowds_of_closed_days_are_forgotten(connection: Any, oldest_open: int) -> None:
+    connection.execute(delete(schema.relayed).where(schema.relayed.c.epoch < oldest_open))
+
+
 def any_clock_is_believed(*_: Any) -> int:
     return 0
 
@@ -266,6 +279,8 @@ DEFECTS: dict[str, tuple[str, Callable[..., Any], int]] = {
         ("keeping.store.inbox.Inbox.show_all", no_day_begins, 0),
         ("keeping.group_commit.GroupCommitWriter._run", answered_before_the_commit, 0),
         ("keeping.store.inbox._append", closed_days_open_again, 30),
+        ("keeping.store.inbox._append", what_comes_again_joins_a_crowd, 0),
+        ("keeping.store.inbox.forget_batches", crowds_of_closed_days_are_forgotten, 0),
         ("keeping.store.inbox.Inbox.close_epochs", hashes_go_before_the_key, 679),
         ("keeping.store.inbox.Inbox.close_epochs", days_are_deleted_where_they_are_closed, 11),
         ("keeping.store.inbox.Inbox.append", remembered_in_a_transaction_of_its_own, 7),

@@ -12,7 +12,7 @@ from unittest import mock
 
 from deniable_aggregator.keeping.audit import COMMAND_LINE
 from deniable_aggregator.keeping.key_administration import KeyAdministrator
-from deniable_aggregator.keeping.store import Sender, StoreUnavailableError
+from deniable_aggregator.keeping.store import Relay, Sender, StoreUnavailableError
 from deniable_aggregator.keeping.store.backup import backup, restore
 from deniable_aggregator.keeping.store.opening import open_database
 from deniable_aggregator.keeping.store.tallies import Tallies
@@ -51,6 +51,9 @@ FAR = 400
 """So many days ahead is a clock that was set quite wrong."""
 KEYS = {"build": APPLICATION, "relay": APPLICATION, "foreign": OTHER_APPLICATION}
 """The application of each key; of both applications' uploads, some have the same id."""
+BATCHES = (b"batch of a week.", b"batch of another")
+"""Those with which uploads come through a relay, again and again."""
+
 DAYS = (*range(-ACCEPT_DAYS - 1, 2), -1, 0, 0, 0, 0)
 """Days of reports, relative to today: mostly today, so that several uploads share a day."""
 
@@ -365,7 +368,9 @@ class World:
             each.upload.id for each in self.model.sent if each.sender.application == application
         }
         upload_id = drawn.choice([each for each in ids if each not in taken])
-        return Sent(number, wire.Upload(upload_id, tuple(parts)), Sender(application, key))
+        batch = (None, *BATCHES)[number % (1 + len(BATCHES))]
+        relay = None if batch is None else Relay(b"key 1 id", batch)
+        return Sent(number, wire.Upload(upload_id, tuple(parts)), Sender(application, key, relay))
 
     def _hand(self, node: Node, sent: Sent) -> None:
         if sent not in self.model.sent:
