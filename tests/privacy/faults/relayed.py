@@ -22,8 +22,8 @@ RELAYED: Final = (
     Fault(
         "uploads are sealed to another key than that of the registry",
         "deniable_shared/sealing/keys.py",
-        "loaded = x25519.X25519PublicKey.from_public_bytes(self.data)\n",
-        "loaded = x25519.X25519PrivateKey.generate().public_key()\n",
+        "loaded = _load_x25519(self.data)\n",
+        "loaded = _load_x25519(bytes([9]) + bytes(31))\n",
         (SEALED,),
     ),
     Fault(
