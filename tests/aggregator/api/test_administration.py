@@ -7,7 +7,7 @@ import json
 import pytest
 
 from deniable_aggregator.answers.dates import format_day
-from deniable_aggregator.doors.http.administration import MAX_REQUEST_BYTES
+from deniable_aggregator.doors.http.kept import MAX_REQUEST_BYTES
 from tests.aggregator.service import REGISTRY, TODAY, bearer, problem, upload
 from tests.aggregator.stored import key_administrator
 

@@ -1,21 +1,19 @@
-"""The operations of administrators and analysts on what is kept beside reports.
+"""The operations of administrators on metrics, keys and remote configurations.
 
-These are metrics, keys, saved lists, annotations, and remote configurations, which their owners
-sign elsewhere: the server has neither the private nor the public key, as devices verify the
-signature. So whoever controls the server can withhold a configuration, but cannot make one.
+Owners sign configurations elsewhere: the server has neither the private nor the public key, as
+devices verify the signature. So whoever controls the server can withhold a configuration, but
+cannot make one.
 """
 
 from __future__ import annotations
 
 import hashlib
-from datetime import date
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from flask import Response, request
 from msgspec import UNSET, Struct
 
 from deniable_aggregator.answering.acknowledging import acknowledge, withdraw
-from deniable_aggregator.answering.answers import no_such_list
 from deniable_aggregator.answering.reader import MetricReader, unknown_metric
 from deniable_aggregator.answering.requests import ProblemError, read_body
 from deniable_aggregator.answering.responses import MEDIA_TYPE, json_response
@@ -23,8 +21,6 @@ from deniable_aggregator.answers.administration import (
     DEFAULT_OVERLAP_DAYS,
     Acknowledge,
     Acknowledged,
-    Annotate,
-    Annotation,
     CreatedKey,
     CreateKey,
     Keys,
@@ -34,14 +30,12 @@ from deniable_aggregator.answers.administration import (
     Registered,
     RemovedMetric,
     RotateKey,
-    SavedListHead,
-    SaveList,
     SignedDocument,
     Simulation,
 )
 from deniable_aggregator.answers.dates import day_of, epoch_of
-from deniable_aggregator.answers.views import SavedView, SaveView
 from deniable_aggregator.answers.words import KEY_ACTIONS
+from deniable_aggregator.doors.http.kept import KEPT, MAX_REQUEST_BYTES, malformed
 from deniable_aggregator.doors.http.operation import ADMIN, READ, Body, Operations, operation
 from deniable_aggregator.keeping.audit import AuditAction, AuditRecord
 from deniable_aggregator.keeping.catalog import registered
@@ -51,10 +45,7 @@ from deniable_aggregator.keeping.key_administration import (
     NoSuchKeyError,
     public_key,
 )
-from deniable_aggregator.keeping.lists_and_annotations import NoSuchListError, NotAnnotatedError
-from deniable_aggregator.keeping.views import NoSuchViewError
 from deniable_shared import registry
-from deniable_shared.characters import visible
 from deniable_shared.errors import ParameterError, RegistryError
 from deniable_shared.remote import MAX_DOCUMENT_BYTES, PATH, RemoteConfiguration, parse, unseal
 
@@ -64,14 +55,10 @@ if TYPE_CHECKING:
     from deniable_aggregator.keeping.store import StoredKey
 
 MAX_REGISTRY_BYTES: Final = 4 << 20
-MAX_REQUEST_BYTES: Final = 16 << 10
 
 Sent = TypeVar("Sent", bound=Struct)
 
 _OF_KEY: Final[dict[str, Any]] = {"scopes": ADMIN, "problems": ("no_such_key", "key_refused")}
-_LIST: Final = 'Send JSON: {"values": ["...", ...]}.'
-_PLACE: Final = 'Send JSON: {"place": "/metric/theme?period=4-weeks"}.'
-_TEXT: Final = 'Send JSON: {"text": "Version 3.2"}.'
 
 
 def blueprint(parts: Parts) -> Operations:
@@ -86,12 +73,7 @@ def blueprint(parts: Parts) -> Operations:
         create_key,
         rotate_key,
         act_on_key,
-        save_list,
-        delete_list,
-        save_view,
-        delete_view,
-        annotate,
-        remove_annotation,
+        *KEPT,
         remote_configuration,
         publish_remote_configuration,
         begin_simulation,
@@ -165,7 +147,7 @@ def acknowledge_key(parts: Parts, key: Key, name: str, key_name: str) -> Respons
             parts.store, reader, metric, key_name, sent, today=parts.today, actor=key.id
         )
     except ParameterError as error:
-        raise _malformed(error) from None
+        raise malformed(error) from None
     return json_response(found)
 
 
@@ -203,7 +185,7 @@ def create_key(parts: Parts, key: Key) -> Response:
             expires=None if sent.expires is None else epoch_of(sent.expires),
         )
     except ParameterError as error:
-        raise _malformed(error) from None
+        raise malformed(error) from None
     return _created(parts, issued)
 
 
@@ -226,7 +208,7 @@ def rotate_key(parts: Parts, key: Key, key_id: str) -> Response:
             expires=None if sent.expires is None else epoch_of(sent.expires),
         )
     except ParameterError as error:
-        raise _malformed(error) from None
+        raise malformed(error) from None
     except (NoSuchKeyError, KeyStateError) as error:
         raise _refused(error) from None
     return _created(parts, rotated.issued, rotated.old)
@@ -283,89 +265,6 @@ def _read(kind: type[Sent]) -> Sent:
 def _refused(error: NoSuchKeyError | KeyStateError) -> ProblemError:
     code = "no_such_key" if isinstance(error, NoSuchKeyError) else "key_refused"
     return ProblemError(code, f"{error}.")
-
-
-@operation("PUT", "/v1/lists/<name>", SavedListHead, scopes=READ, body=Body(SaveList))
-def save_list(parts: Parts, key: Key, name: str) -> Response:
-    """Saves a list of values, in place of one of the same name."""
-    limit = parts.settings.max_body_bytes
-    sent = read_body(SaveList, _LIST, limit, code="malformed_request")
-    try:
-        saved = parts.lists.save(
-            key.application, name, sent.values, today=parts.today, actor=key.id
-        )
-    except ParameterError as error:
-        raise _malformed(error) from None
-    return json_response(saved)
-
-
-@operation("DELETE", "/v1/lists/<name>", scopes=READ, status=204)
-def delete_list(parts: Parts, key: Key, name: str) -> Response:
-    """Deletes a list of values."""
-    try:
-        parts.lists.delete(key.application, name, today=parts.today, actor=key.id)
-    except NoSuchListError:
-        raise no_such_list(name) from None
-    return Response(status=204)
-
-
-@operation("PUT", "/v1/views/<name>", SavedView, scopes=READ, body=Body(SaveView))
-def save_view(parts: Parts, key: Key, name: str) -> Response:
-    """Saves the page of a metric as a view, in place of one of the same name."""
-    sent = read_body(SaveView, _PLACE, MAX_REQUEST_BYTES, code="malformed_request")
-    try:
-        saved = parts.views.save(key.application, name, sent.place, today=parts.today, actor=key.id)
-    except ParameterError as error:
-        raise _malformed(error) from None
-    return json_response(saved)
-
-
-@operation("DELETE", "/v1/views/<name>", scopes=READ, status=204)
-def delete_view(parts: Parts, key: Key, name: str) -> Response:
-    """Deletes a saved view."""
-    try:
-        parts.views.delete(key.application, name, today=parts.today, actor=key.id)
-    except NoSuchViewError:
-        detail = visible(f"There is no saved view {name[:100]!r}. GET /v1/views lists them.")
-        raise ProblemError("not_found", detail) from None
-    return Response(status=204)
-
-
-@operation("PUT", "/v1/annotations/<day>", Annotation, scopes=ADMIN, body=Body(Annotate))
-def annotate(parts: Parts, key: Key, day: str) -> Response:
-    """Says what happened on a day, in place of what was said of it."""
-    sent = read_body(Annotate, _TEXT, MAX_REQUEST_BYTES, code="malformed_request")
-    try:
-        written = parts.annotations.write(
-            key.application, _day(day), sent.text, today=parts.today, actor=key.id
-        )
-    except ParameterError as error:
-        raise _malformed(error) from None
-    return json_response(written)
-
-
-@operation("DELETE", "/v1/annotations/<day>", scopes=ADMIN, status=204)
-def remove_annotation(parts: Parts, key: Key, day: str) -> Response:
-    """Says nothing of a day any more."""
-    try:
-        parts.annotations.delete(key.application, _day(day), today=parts.today, actor=key.id)
-    except NotAnnotatedError:
-        detail = f"Nothing is said of {day}. GET /v1/annotations lists what is."
-        raise ProblemError("not_found", detail) from None
-    return Response(status=204)
-
-
-def _day(text: str) -> date:
-    try:
-        found = date.fromisoformat(text)
-    except ValueError:
-        found = None
-    if found is None or found.isoformat() != text:
-        raise ProblemError(
-            "malformed_request",
-            visible(f"day must be a day such as 2026-01-31, got {text[:100]!r}."),
-        )
-    return found
 
 
 @operation("GET", PATH, SignedDocument, scopes=("write", "relay", *READ), problems=("not_found",))
@@ -452,7 +351,3 @@ def begin_simulation(parts: Parts, key: Key) -> Response:
             counted=not rows,
         )
     )
-
-
-def _malformed(error: ParameterError) -> ProblemError:
-    return ProblemError("malformed_request", visible(f"{error}."))

@@ -67,7 +67,7 @@ class LinkLine:
 
     Attributes:
         text: the metric and days that it shows.
-        about: who made it when, and until when it works.
+        about: who made it, and until when it works.
         revoke: where the form that ends it is sent.
     """
 
@@ -285,7 +285,7 @@ class _Views:
         who = key_in_words(link.key, "" if key is None else key.label)
         return LinkLine(
             text=in_words(link.place),
-            about=f"made on {link.made} with key {who}, works until {link.until}",
+            about=f"made with key {who}, works until {link.until}",
             revoke=address("views", "links", link.id, "revoke"),
         )
 
