@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 REGISTRY: Final = DATA.parent / "relayed.toml"
 METRIC: Final = "autopilot"
-DEVICES: Final = 10_000
+DEVICES: Final = 8_000
 CLOSED_WEEKS: Final = 2
 """The relay has closed on the reports of a week when the week after it is over, too."""
 
