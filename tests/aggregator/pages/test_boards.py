@@ -98,6 +98,8 @@ def test_a_read_key_sees_readiness_and_neither_uploads_nor_keys(service):
     assert "Taken" not in read  # that something came is the operator's to know
     assert "Taken 14 fine" in admin
     assert LABEL not in read
+    assert "The file of the store is whole yes" in read
+    assert "What was counted is undamaged yes" in read
     assert "The whole server" not in read
     assert LABEL in admin
     for token in (service.read, service.admin, service.write):

@@ -37,6 +37,8 @@ CHECKS: Final = {
     "disk": "Enough space is free",
     "fold": "Reports are counted in time",
     "clock": "The clock is believed",
+    "pages": "The file of the store is whole",
+    "content": "What was counted is undamaged",
 }
 _UNITS: Final = ("bytes", "kB", "MB", "GB", "TB")
 _STEP: Final = 1000
