@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from deniable_shared.mechanisms.oracles.pgr import ProjectiveGeometryResponse
 
 FALSE_ALARM: Final = 0.001
-"""How probable it is, at most, that honest reports seem to lift a flat."""
+"""The nominal level of the test: how seldom honest reports may seem to lift a flat."""
 
 _OUTSTANDING_Z: Final = 4.5
 """Flats are looked for through items so many standard errors above 0."""
