@@ -6,10 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy import linalg
 
 from benchmarks.sketch_detection import Setting, collect, measure, metric, shares_of
 from deniable_aggregator.answering.estimation.selection import combine_specs, estimate_shares
 from deniable_aggregator.answers.questions import EstimateOptions
+from deniable_aggregator.counting.statistics import sketch_fit
 from deniable_aggregator.counting.tallies import tally_for
 from deniable_shared.planning.candidates import collision_variance
 
@@ -139,3 +141,26 @@ def test_wide_sketches_leave_rows_out_as_before():
     spec, counts, strings, _ = tally("top .6", 100_000, "1", 1, "256")
     assert not spec.mechanism.is_fitted
     assert tally_for(spec).shares(counts, strings).kept.min() < 100_000
+
+
+@pytest.mark.parametrize("listed", [100, 400])
+def test_many_listed_strings_are_fitted_as_by_a_pseudo_inverse(listed, monkeypatch):
+    spec, counts, _, _ = tally("top .9", 20_000, "4", 3)
+    strings = [f"held {index}" for index in range(listed)]
+
+    def estimated():
+        return combine_specs([(spec, counts)], strings, "noise").combined
+
+    quick = estimated()
+    monkeypatch.setattr(sketch_fit, "_inverse", linalg.pinvh)
+    slow = estimated()
+    np.testing.assert_allclose(quick.share, slow.share, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(quick.variance, slow.variance, rtol=1e-10)
+
+
+def test_strings_that_no_cell_tells_apart_have_a_pseudo_inverse():
+    alike = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 2.0]])
+    untold = np.diag([1.0, 0.0, 4.0])
+    for normal in (alike, untold, np.zeros((0, 0))):
+        inverse = sketch_fit._inverse(normal)
+        np.testing.assert_allclose(normal @ inverse @ normal, normal, atol=1e-12)
