@@ -38,7 +38,7 @@ from deniable_aggregator.simulating.beside import (
     table_beside_truth,
 )
 from deniable_aggregator.simulating.draws import Selection
-from deniable_aggregator.simulating.relay import let_pass
+from deniable_aggregator.simulating.randomizing import let_pass
 from deniable_aggregator.simulating.truth import Truth
 from deniable_aggregator.telling.cautions import counted_line
 from deniable_aggregator.telling.figures import figure_of

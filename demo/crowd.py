@@ -13,7 +13,7 @@ from deniable_aggregator.doors.relay.simulated import SimulatedRelay
 from deniable_aggregator.keeping.relay_keys import RelayKeys
 from deniable_aggregator.simulating.draws import Population, Recorded
 from deniable_aggregator.simulating.population import DAYS_PER_WEEK, Deployment, Reporting
-from deniable_aggregator.simulating.relay import randomized
+from deniable_aggregator.simulating.randomizing import randomized
 from deniable_aggregator.simulating.relayed import by_arrival
 from deniable_aggregator.simulating.truth import Truth
 from deniable_aggregator.telling.relayed import relayed_sentences

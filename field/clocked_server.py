@@ -24,7 +24,7 @@ from deniable_shared.periods import SECONDS_PER_EPOCH
 
 if TYPE_CHECKING:
     from deniable_aggregator.simulating.population import Deployment
-    from deniable_aggregator.simulating.relay import Upload
+    from deniable_aggregator.simulating.randomizing import Upload
 
 HOST: Final = "127.0.0.1"
 READ: Final = "read"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from deniable_aggregator.simulating.population import DAYS_PER_WEEK
-from deniable_aggregator.simulating.relay import let_pass
+from deniable_aggregator.simulating.randomizing import let_pass
 from deniable_aggregator.simulating.truth import Truth
 from field.asking import ask
 from field.deployment import FORGER

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.asking.credentials import Token
     from deniable_aggregator.simulating.population import Deployment
-    from deniable_aggregator.simulating.relay import Upload
+    from deniable_aggregator.simulating.randomizing import Upload
 
 READER: Final = "simulation"
 FOLD_SECONDS: Final = 3_600.0

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from deniable_aggregator.simulating.relay import let_pass
+from deniable_aggregator.simulating.randomizing import let_pass
 from deniable_aggregator.simulating.scenario import LATE_DAYS
 from deniable_aggregator.simulating.summary import Shown, covered, summaries
 from deniable_aggregator.simulating.truth import Truth
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.simulating import ForgerKind
     from deniable_aggregator.simulating.population import Deployment
-    from deniable_aggregator.simulating.relay import Answering
+    from deniable_aggregator.simulating.randomizing import Answering
     from deniable_aggregator.simulating.scenario import Prepared, Scenario
     from deniable_aggregator.telling.figure import Figure
 

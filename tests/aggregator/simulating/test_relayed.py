@@ -11,7 +11,7 @@ from deniable_aggregator.doors.relay.simulated import behind_relay
 from deniable_aggregator.simulating.destinations import new_store
 from deniable_aggregator.simulating.draws import Batch
 from deniable_aggregator.simulating.population import Deployment, Late
-from deniable_aggregator.simulating.relay import randomized
+from deniable_aggregator.simulating.randomizing import randomized
 from deniable_aggregator.simulating.relayed import by_arrival
 from deniable_aggregator.simulating.scenario import Scenario, prepared
 from deniable_aggregator.simulating.simulation import simulated

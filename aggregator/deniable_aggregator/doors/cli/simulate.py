@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from deniable_aggregator.simulating.destinations import DevelopmentServer, NewStore
     from deniable_aggregator.simulating.population import Deployment
-    from deniable_aggregator.simulating.relay import Answering
+    from deniable_aggregator.simulating.randomizing import Answering
     from deniable_aggregator.simulating.scenario import Scenario
     from deniable_aggregator.simulating.simulation import Simulated
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from deniable_aggregator.doors.relay.rounds import Aggregator
     from deniable_aggregator.simulating.destinations import NewStore
     from deniable_aggregator.simulating.population import Deployment
-    from deniable_aggregator.simulating.relay import Upload
+    from deniable_aggregator.simulating.randomizing import Upload
     from deniable_shared.sealing import Closes
 
 FILE: Final = "relay.db"

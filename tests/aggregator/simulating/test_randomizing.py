@@ -15,7 +15,7 @@ from deniable._arguments import VARIABLES
 from deniable._randomness import Randomness
 from deniable.randomizers import randomizer_for
 from deniable_aggregator.counting.tallies import tally_for
-from deniable_aggregator.simulating import relay
+from deniable_aggregator.simulating import randomizing
 from deniable_aggregator.simulating.draws import Batch
 from deniable_aggregator.simulating.population import Deployment, Forgery, Late
 from deniable_shared import wire
@@ -49,13 +49,15 @@ def test_reports_are_those_of_the_shipped_randomizer():
     of = deployment()
     spec = of.registry(1).metrics["theme"].spec
     source = of.generator("noise", "theme", 0, "release", 1).bytes
-    report = randomizer_for(spec, Randomness(source, relay.BUFFER_BYTES)).report
+    report = randomizer_for(spec, Randomness(source, randomizing.BUFFER_BYTES)).report
     expected = [report(spec.encode(value), bytes(32)) for value in ["light"] * 600 + ["dark"] * 400]
-    assert payloads(relay.randomized(of, [THEMES])) == {("release", 0): b"".join(expected)}
+    assert payloads(randomizing.randomized(of, [THEMES])) == {("release", 0): b"".join(expected)}
 
 
 def test_another_seed_gives_other_noise():
-    noise = [payloads(relay.randomized(deployment(seed=seed), [THEMES])) for seed in (1, 1, 2)]
+    noise = [
+        payloads(randomizing.randomized(deployment(seed=seed), [THEMES])) for seed in (1, 1, 2)
+    ]
     assert noise[0] == noise[1] != noise[2]
 
 
@@ -71,7 +73,7 @@ def test_reports_of_every_type_can_be_counted(name):
     }.get(name, ())
     numbers = np.array([1.0, 99.0]) if name == "startup" else np.empty(0)
     batch = Batch(name, 0, "release", 1, values, [3] * len(values), numbers)
-    (body,) = payloads(relay.randomized(of, [batch])).values()
+    (body,) = payloads(randomizing.randomized(of, [batch])).values()
     tally_for(spec).check(body)
     assert len(body) == batch.reports * spec.mechanism.report_bytes
 
@@ -80,32 +82,32 @@ def test_devices_that_report_once_have_secrets_of_their_own():
     of = deployment()
     batch = Batch("printer", 0, "release", 1, ("office",), (60,))
     spec = of.registry(1).metrics["printer"].spec
-    made = relay.reports(spec, batch, Randomness(of.generator("x").bytes))
+    made = randomizing.reports(spec, batch, Randomness(of.generator("x").bytes))
     rows = {report[:2] for report in made}
     assert len(rows) > 20  # each secret decides for a row of the sketch
 
 
 def test_some_reports_come_late_whatever_their_value():
     of = deployment(late=Late(0.25, 2))
-    found = payloads(relay.randomized(of, [THEMES]))
+    found = payloads(randomizing.randomized(of, [THEMES]))
     assert {key: len(body) for key, body in found.items()} == {
         ("release", 0): 750,
         ("release", 2): 250,
     }
-    early = payloads(relay.randomized(deployment(), [THEMES]))
+    early = payloads(randomizing.randomized(deployment(), [THEMES]))
     assert sorted(b"".join(found.values())) == sorted(early["release", 0])
 
 
 def test_a_large_payload_is_split_into_uploads_that_servers_take(monkeypatch):
-    monkeypatch.setattr(relay, "UPLOAD_BYTES", 300)
-    uploads = relay.randomized(deployment(), [THEMES])
+    monkeypatch.setattr(randomizing, "UPLOAD_BYTES", 300)
+    uploads = randomizing.randomized(deployment(), [THEMES])
     assert all(len(upload.body) < 600 for upload in uploads)
     assert len(payloads(uploads)["release", 0]) == 1_000
 
 
 def test_no_honest_upload_has_much_of_a_day():
     many = replace(THEMES, counts=tuple(20 * count for count in THEMES.counts))
-    uploads = relay.randomized(deployment(), [many])
+    uploads = randomizing.randomized(deployment(), [many])
     assert len(uploads) == 40
     assert max(len(payloads([upload])["release", 0]) for upload in uploads) == 500
 
@@ -117,8 +119,8 @@ def test_no_honest_upload_has_much_of_a_day():
 def test_forgers_send_what_they_say(kind, uploads, different):
     forgery = Forgery("theme", "dark", kind, 0.5, range(2, 4), "partner")
     of = deployment(forgeries=(forgery,))
-    assert relay.forged(of, forgery, 1, 100) is None
-    batch, sent = relay.forged(of, forgery, 2, 100)
+    assert randomizing.forged(of, forgery, 1, 100) is None
+    batch, sent = randomizing.forged(of, forgery, 2, 100)
     assert batch.reports == 50
     assert len(sent) == uploads
     body = payloads(sent)["partner", 0]
@@ -138,7 +140,7 @@ def test_only_the_relay_of_simulations_gives_randomness_another_source():
     audits = {name for name in given if name.startswith("client/deniable/_audit/")}
     assert audits  # enumerates outcomes of the shipped code, and makes no reports
     assert given - audits == {
-        "aggregator/deniable_aggregator/simulating/relay.py",
+        "aggregator/deniable_aggregator/simulating/randomizing.py",
         "client/deniable/_randomness.py",  # the permanent answers of a device, from its secret
     }
 
