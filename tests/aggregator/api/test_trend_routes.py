@@ -54,6 +54,7 @@ def test_every_day_is_estimated_by_itself_and_days_without_reports_are_there(fil
         row = number(found, "share", period=place)
         wanted = number(alone, "share", value="light")
         del wanted["rank_first"], wanted["rank_last"]  # a series is about this value alone
+        del wanted["step"], row["step"]  # columns of other numbers
         assert {**row, "period": 0} == {**wanted, "period": 0}
 
 

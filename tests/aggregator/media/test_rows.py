@@ -63,7 +63,7 @@ NUMBERS = st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1,
 OF_NUMBERS = [
     name
     for name in Measured.__struct_fields__
-    if name not in ("values", "versions", "period", "version", "reports")
+    if name not in ("values", "versions", "period", "version", "reports", "step")
 ]
 OLD, NEW = "0a" * 32, "b1" * 32
 

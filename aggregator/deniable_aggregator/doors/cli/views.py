@@ -24,7 +24,7 @@ def views() -> None:
     may change them. Days such as the last four weeks move with time; days of your own do not.
 
     \b
-        deniable views save "Themes by week" "/metric/theme?period=4-weeks&by=week"
+        deniable views save "Themes by week" "/metric/theme?by=week"
         deniable views list
         deniable views delete "Themes by week"
     """  # noqa: D301  click reads the backslash as a sign
