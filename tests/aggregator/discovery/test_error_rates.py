@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from deniable_aggregator.answering.discovery import search
+from deniable_aggregator.answering.discovery import levels
 from deniable_aggregator.answering.discovery.discover import discover
 from tests.aggregator.discovery.small import SALT, SmallCode, small_trie, supports
 
@@ -60,7 +60,7 @@ def test_few_finds_are_false_and_intervals_cover():
 @pytest.mark.statistics
 @pytest.mark.parametrize("noise", [0.7, 1.3])
 def test_wrong_noise_would_be_noticed_if_it_were_not_measured(noise, monkeypatch):
-    monkeypatch.setattr(search, "_ENOUGH_CELLS", 10**9)
+    monkeypatch.setattr(levels, "_ENOUGH_CELLS", 10**9)
     false, covered, spread = measured(noise)
     assert false > MOST_FALSE or covered < LEAST_COVERED or not SPREAD[0] <= spread <= SPREAD[1]
 
