@@ -13,6 +13,7 @@ import pytest
 import deniable
 from deniable import RelayTransport
 from deniable_shared import wire
+from deniable_shared.periods import SECONDS_PER_EPOCH
 from deniable_shared.sealing import CONTENT_TYPE, SEALED_PATH
 from tests.end_to_end.asking import PATIENCE_SECONDS
 from tests.end_to_end.relaying import MONDAY, Device, Site
@@ -24,6 +25,7 @@ CLIENTS = 100
 KILLS = full_or_small(200, 8)
 DEVICES = 8
 LONGEST_LIFE_SECONDS = 0.6
+RETRY_DAYS = 20 / SECONDS_PER_EPOCH
 
 
 @pytest.fixture
@@ -198,9 +200,14 @@ def test_whatever_is_killed_each_acknowledged_report_is_counted_or_known_to_wait
                 running.start_aggregator()
         for device in devices:
             device.stop(PATIENCE_SECONDS)
+
+        def all_are_forwarded():
+            running.pass_days(RETRY_DAYS)  # a part that was refused waits by this clock
+            return running.totals().forwarding == 0
+
         for _ in range(3):
             running.pass_days(1)
-            wait_until(lambda: running.totals().forwarding == 0)
+            wait_until(all_are_forwarded)
     finally:
         for device in devices:
             device.stopping.set()
