@@ -166,7 +166,7 @@ class ShareLinkKeeper:
         record = AuditRecord(today, actor, AuditAction.LINK_REVOKE, details)
         for link in self._store.share_links.all(application):
             if _id(link.hash) == link_id:
-                self._store.share_links.delete(link.hash, record)
+                self._store.share_links.end(link.hash, record)
 
 
 def _hash(secret: str) -> bytes:

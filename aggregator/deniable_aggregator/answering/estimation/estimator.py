@@ -127,9 +127,8 @@ class ShareEstimator:
             level=request.level,
             versions=request.versions,
         )
-        if request.versions:
-            return estimate
-        if estimate.specs[0][0].type == "string":  # which have neither segments nor sets
+        # Strings have neither segments nor sets.
+        if request.versions or estimate.specs[0][0].type == "string":
             return estimate
         margin, level = request.query.margin, request.level
         sizes = estimate_segment_sizes(tallies.tallies, margin, level, tallies.periods)

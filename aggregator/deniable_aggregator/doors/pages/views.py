@@ -250,8 +250,7 @@ class _Views:
         fixed = _fixed(place, given) if self._links.allowed else None
         if fixed is None:
             return None
-        days = [(name, given.get(name, "")) for name in ("since", "until", "before", "by")]
-        return Sharing(hidden=[("of", place.address), *days], text=in_words(fixed))
+        return Sharing(hidden=[("of", place.address), *_days(given).items()], text=in_words(fixed))
 
     def _page(
         self,
@@ -292,10 +291,15 @@ class _Views:
 
 def _fixed(place: Place, given: Mapping[str, str]) -> Place | None:
     """The page with the days that it shows now; None if these are not said, or it is not shared."""
-    since, until, before, by = (given.get(name, "") for name in ("since", "until", "before", "by"))
-    if not since or not may_be_shared(place):
+    days = _days(given)
+    if not days["since"] or not may_be_shared(place):
         return None
-    return with_fixed_days(place, since=since, until=until, before=before, by=by)
+    return with_fixed_days(place, **days)
+
+
+def _days(given: Mapping[str, str]) -> dict[str, str]:
+    """The days that a page shows now, as `with_fixed_days` takes them."""
+    return {name: given.get(name, "") for name in ("since", "until", "before", "by")}
 
 
 def _whole(path: str) -> str:

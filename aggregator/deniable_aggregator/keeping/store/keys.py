@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from sqlalchemy import (
     Connection,
@@ -34,6 +34,8 @@ from deniable_aggregator.keeping.store.schema import audit, keys, sessions
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
     from typing import Any
+
+    from sqlalchemy import Table
 
 
 FETCHED_ROWS: Final = 256
@@ -324,6 +326,42 @@ def insert_key(connection: Connection, key: StoredKey) -> None:
     connection.execute(insert(keys).values(number=number, **key._asdict()))
 
 
+class HashedSecrets:
+    """A table of secrets by their hash, each with the last day on which it may be valid."""
+
+    _table: ClassVar[Table]
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def hashes(self) -> frozenset[bytes]:
+        """All hashes."""
+        with self._database.look_up() as connection:
+            return frozenset(map(bytes, connection.execute(select(self._table.c.hash)).scalars()))
+
+    def end(self, secret_hash: bytes, record: AuditRecord) -> None:
+        """Deletes a row and adds an entry to the audit log, unless it is gone already."""
+        with self._database.write() as connection:
+            lock_audit_log(connection)
+            ended = connection.execute(delete(self._table).where(self._table.c.hash == secret_hash))
+            if ended.rowcount:
+                append(connection, record)
+
+    def delete_past(self, today: int) -> None:
+        """Deletes the rows of past days.
+
+        Args:
+            today: days since 1970-01-01.
+        """
+        past = self._table.c.until < today
+        with self._database.look_up() as connection:
+            query = select(self._table.c.hash).where(past).limit(1)
+            if connection.execute(query).first() is None:
+                return
+        with self._database.write() as connection:
+            connection.execute(delete(self._table).where(past))
+
+
 class StoredSession(NamedTuple):
     """One session.
 
@@ -338,11 +376,10 @@ class StoredSession(NamedTuple):
     until: int
 
 
-class Sessions:
-    """Sessions by hash."""
+class Sessions(HashedSecrets):
+    """Sessions by the hash of their cookie."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    _table = sessions
 
     def add(
         self, session: StoredSession, record: AuditRecord, *, replaced: bytes | None = None
@@ -368,29 +405,3 @@ class Sessions:
         if row is None:
             return None
         return StoredSession(session_hash, key_ids=tuple(row.key_ids.split()), until=row.until)
-
-    def hashes(self) -> frozenset[bytes]:
-        """The hashes of all sessions."""
-        with self._database.look_up() as connection:
-            return frozenset(map(bytes, connection.execute(select(sessions.c.hash)).scalars()))
-
-    def end(self, session_hash: bytes, record: AuditRecord) -> None:
-        """Ends a session and adds an entry to the audit log, unless it has ended already."""
-        with self._database.write() as connection:
-            lock_audit_log(connection)
-            ended = connection.execute(delete(sessions).where(sessions.c.hash == session_hash))
-            if ended.rowcount:
-                append(connection, record)
-
-    def delete_past(self, today: int) -> None:
-        """Deletes the sessions of past days.
-
-        Args:
-            today: days since 1970-01-01.
-        """
-        past = sessions.c.until < today
-        with self._database.look_up() as connection:
-            if connection.execute(select(sessions.c.hash).where(past).limit(1)).first() is None:
-                return
-        with self._database.write() as connection:
-            connection.execute(delete(sessions).where(past))

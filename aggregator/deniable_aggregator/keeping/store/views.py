@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import delete, func, insert, select
 
-from deniable_aggregator.keeping.store.keys import append, lock_audit_log
+from deniable_aggregator.keeping.store.keys import HashedSecrets, append, lock_audit_log
 from deniable_aggregator.keeping.store.schema import saved_views, share_links
 
 if TYPE_CHECKING:
@@ -103,11 +103,10 @@ class StoredLink(NamedTuple):
     until: int
 
 
-class ShareLinks:
+class ShareLinks(HashedSecrets):
     """Links by the hash of their secret."""
 
-    def __init__(self, database: Database) -> None:
-        self._database = database
+    _table = share_links
 
     def add(self, link: StoredLink, check: Callable[[int], None], record: AuditRecord) -> None:
         """Adds a link, and records that in the audit log.
@@ -131,11 +130,6 @@ class ShareLinks:
             row = connection.execute(query).one_or_none()
         return None if row is None else _stored(row)
 
-    def hashes(self) -> frozenset[bytes]:
-        """The hashes of all links."""
-        with self._database.look_up() as connection:
-            return frozenset(map(bytes, connection.execute(select(share_links.c.hash)).scalars()))
-
     def all(self, application: str) -> list[StoredLink]:
         """The links of an application, the newest first."""
         order = share_links.c.made.desc(), share_links.c.hash
@@ -143,28 +137,6 @@ class ShareLinks:
         query = select(*_link_columns).where(condition).order_by(*order)
         with self._database.look_up() as connection:
             return [_stored(row) for row in connection.execute(query)]
-
-    def delete(self, link_hash: bytes, record: AuditRecord) -> bool:
-        """Deletes a link, and records that in the audit log; returns whether there was one."""
-        with self._database.write() as connection:
-            lock_audit_log(connection)
-            deleted = connection.execute(delete(share_links).where(share_links.c.hash == link_hash))
-            if deleted.rowcount:
-                append(connection, record)
-        return bool(deleted.rowcount)
-
-    def delete_past(self, today: int) -> None:
-        """Deletes the links that have ended.
-
-        Args:
-            today: in days since 1970-01-01.
-        """
-        past = share_links.c.until < today
-        with self._database.look_up() as connection:
-            if connection.execute(select(share_links.c.hash).where(past).limit(1)).first() is None:
-                return
-        with self._database.write() as connection:
-            connection.execute(delete(share_links).where(past))
 
 
 _link_columns = [share_links.c[name] for name in StoredLink._fields]
